@@ -1,19 +1,17 @@
-//! Tokens, or a share of the window, as a person writes them: `150000`, `150k`, `80%`.
+//! Parses tokens, or a share of the window, as a person writes them: `150000`, `150k`, `80%`.
 
-/// An amount as it is asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
-    /// Tokens.
     Tokens(f64),
-    /// A share of the window, 1 being all of it.
+    /// A share of the window, from 0 to 1.
     Share(f64),
 }
 
 impl Amount {
-    /// What is expected where a text is none.
+    /// The expected forms, for an error message.
     pub const EXPECTED: &str = "tokens such as 150000 or 150k, or a share of the window such as 90%";
 
-    /// Reads one; none where the text is no positive number or share.
+    /// Returns `None` if the text is no positive number or share.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let positive = |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
@@ -26,7 +24,7 @@ impl Amount {
         }
     }
 
-    /// In tokens of a window; none where that is asked for a share of, and nobody knows it.
+    /// Returns the tokens; `None` for a share of an unknown window.
     pub fn tokens(self, window: f64) -> Option<f64> {
         match self {
             Self::Tokens(tokens) => Some(tokens),
@@ -34,7 +32,7 @@ impl Amount {
         }
     }
 
-    /// As it was written.
+    /// Formats the amount as a person would write it.
     pub fn text(self) -> String {
         match self {
             Self::Tokens(tokens) => crate::js::number_text(tokens),

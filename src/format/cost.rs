@@ -1,10 +1,10 @@
-//! A cost in words: recorded amounts bare, list prices with `~` and the reason beside them.
+//! Formats a cost in words: recorded amounts bare, list prices with `~` and the reason beside them.
 
 use crate::format::{format_estimated_usd, format_usd};
 use crate::replay::Cost;
 
-/// The cost of calls in words: `$30.33 recorded`, `~$14.70 at list prices (the file records $0)`. None where no call used
-/// anything.
+/// Returns the cost of calls in words: `$30.33 recorded`, `~$14.70 at list prices (the file records $0)`. `None` if no
+/// call has usage.
 pub fn describe_cost(cost: &Cost) -> Option<String> {
     let recorded = cost.recorded.filter(|usd| *usd > 0.0).map(|usd| format!("{} recorded", format_usd(usd)));
     if !cost.is_estimated() {
@@ -29,19 +29,19 @@ pub fn describe_cost(cost: &Cost) -> Option<String> {
     })
 }
 
-/// A cost in a column: `$30.33` where the file records all of it, else `~$14.70`; `free` at list prices of 0. None without
-/// a price.
+/// Returns a cost for a column: `$30.33` if the file records all of it, else `~$14.70`; `free` at list prices of 0.
+/// `None` without a price.
 pub fn format_cost(cost: &Cost) -> Option<String> {
     let total = cost.total()?;
     Some(if total <= 0.0 { "free".to_owned() } else { format_amount(total, cost.is_estimated()) })
 }
 
-/// An amount of US dollars, with `~` where a price list made it.
+/// Formats US dollars, with `~` for an amount from a price list.
 pub fn format_amount(usd: f64, estimated: bool) -> String {
     if estimated { format_estimated_usd(usd) } else { format_usd(usd) }
 }
 
-/// `12 calls and 2 summaries`.
+/// Counts calls without a recorded cost: `12 calls and 2 summaries`.
 fn describe_unpriced(cost: &Cost) -> String {
     let part = |count: usize, one: &str, many: &str| {
         (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))

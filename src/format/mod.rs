@@ -1,4 +1,6 @@
-//! Numbers, times and spans as a person reads them in facts and reasons.
+//! Formats numbers, sizes, times and money for people.
+//!
+//! All text output uses these functions, so that the same number looks the same in every report and on every screen.
 
 pub mod amount;
 pub mod cost;
@@ -6,18 +8,18 @@ pub mod cost;
 use crate::js;
 use crate::plan::cache_cost::CacheCost;
 
-/// US dollars below which four decimals show nothing.
+/// Smallest amount in US dollars that four decimals show.
 const MIN_SHOWN_USD: f64 = 0.00005;
 
-/// Between groups of three digits: a space that no line breaks at.
+/// The no-break space between groups of three digits.
 pub const DIGIT_SEPARATOR: char = '\u{a0}';
 
-/// A whole number in groups of three digits: `203 412`.
+/// Groups a whole number by three digits: `203 412`.
 pub fn group_digits(number: u64) -> String {
     group_digits_with(number, DIGIT_SEPARATOR)
 }
 
-/// The same with another sign between the groups.
+/// Groups a whole number by three digits, with another separator.
 pub fn group_digits_with(number: u64, between: char) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -30,18 +32,18 @@ pub fn group_digits_with(number: u64, between: char) -> String {
     text
 }
 
-/// A count held as a double: grouped where it is whole and not negative, else as JavaScript writes it.
+/// Formats a count held as a double: grouped if it is whole and not negative, else as JavaScript writes it.
 pub fn format_count(number: f64) -> String {
     let whole = (0.0..=9e15).contains(&number) && number.fract() == 0.0;
     if whole { group_digits(number as u64) } else { js::number_text(number) }
 }
 
-/// `1 image`, `4 000 chars`.
+/// Formats a count with its noun: `1 image`, `4 000 chars`.
 pub fn quantity(number: f64, noun: &str) -> String {
     format!("{} {noun}{}", format_count(number), if number == 1.0 { "" } else { "s" })
 }
 
-/// Bytes in decimal units: `3.1 MB`, `231 bytes`.
+/// Formats bytes in decimal units: `3.1 MB`, `231 bytes`.
 pub fn format_bytes(count: u64) -> String {
     let units = [("GB", 1e9), ("MB", 1e6), ("KB", 1e3)];
     match units.iter().find(|(_, size)| count as f64 >= *size) {
@@ -50,7 +52,7 @@ pub fn format_bytes(count: u64) -> String {
     }
 }
 
-/// How long something took: `412 ms`, `38.4 s`, `2m 05s`.
+/// Formats a measured time: `412 ms`, `38.4 s`, `2m 05s`.
 pub fn format_duration(ms: f64) -> String {
     if ms < 1_000.0 {
         format!("{} ms", ms.round())
@@ -62,7 +64,7 @@ pub fn format_duration(ms: f64) -> String {
     }
 }
 
-/// A span for comparing, its largest two units: `45s`, `12m`, `1h 30m`, `3d 4h`.
+/// Formats a span for comparison: `45s`, `12m`, `1h 30m`, `3d 4h`. Minutes drop their seconds.
 pub fn format_span(ms: f64) -> String {
     let units = [("d", 86_400_000.0), ("h", 3_600_000.0), ("m", 60_000.0), ("s", 1_000.0)];
     let Some(at) = units.iter().position(|(_, unit)| ms >= *unit) else {
@@ -77,7 +79,7 @@ pub fn format_span(ms: f64) -> String {
     }
 }
 
-/// A moment in UTC: `2026-11-19 13:31:07Z`; none for what is no date.
+/// Formats a time in UTC: `2026-11-19 13:31:07Z`. `None` outside JavaScript's range of dates.
 pub fn format_timestamp(ms: f64) -> Option<String> {
     if !ms.is_finite() || ms.abs() > 8.64e15 {
         return None;
@@ -87,7 +89,7 @@ pub fn format_timestamp(ms: f64) -> Option<String> {
     Some(format!("{day} {}Z", time.get(..8)?))
 }
 
-/// Two ratios that are compared, with as many digits as tell them apart: two at least, six at most.
+/// Formats two ratios with as many digits as distinguish them: at least two, at most six.
 pub fn format_ratios(one: f64, other: f64) -> (String, String) {
     let texts = |digits: usize| (format!("{one:.digits$}"), format!("{other:.digits$}"));
     (2..6)
@@ -96,14 +98,15 @@ pub fn format_ratios(one: f64, other: f64) -> (String, String) {
         .unwrap_or_else(|| texts(if one == other { 2 } else { 6 }))
 }
 
-/// USD as the gateway writes it, its sign before it: two decimals, four below a cent, half up (compaction 10.5).
+/// Formats a difference in USD as the gateway does, with its sign: two decimals, four below a cent, rounded half up
+/// (compaction 10.5).
 pub fn format_gateway_usd(usd: f64) -> String {
     let sign = if usd < 0.0 { "\u{2212}" } else { "+" };
     format!("{sign}{}", format_usd(usd.abs()))
 }
 
-/// An amount of US dollars: two decimals from a cent on, else four, rounded half up (compaction 10.5). What is there but rounds
-/// to nothing is `<$0.0001`.
+/// Formats US dollars: two decimals from a cent on, else four, rounded half up (compaction 10.5). An amount above 0
+/// that rounds to 0 is `<$0.0001`.
 pub fn format_usd(amount: f64) -> String {
     if amount > 0.0 && amount < MIN_SHOWN_USD {
         return "<$0.0001".to_owned();
@@ -113,13 +116,13 @@ pub fn format_usd(amount: f64) -> String {
     format!("${:.*}", decimals as usize, (amount * scale).round() / scale)
 }
 
-/// The same for an estimate: `~$0.31`.
+/// Formats an estimate: `~$0.31`.
 pub fn format_estimated_usd(amount: f64) -> String {
     let words = format_usd(amount);
     if words.starts_with('<') { words } else { format!("~{words}") }
 }
 
-/// By how many US dollars more or less: `+$0.80`, `-$1.92`.
+/// Formats a difference in US dollars: `+$0.80`, `-$1.92`.
 pub fn format_usd_difference(amount: f64) -> String {
     let sign = if amount < 0.0 { "-" } else { "+" };
     match format_usd(amount.abs()) {
@@ -128,7 +131,7 @@ pub fn format_usd_difference(amount: f64) -> String {
     }
 }
 
-/// What a plan costs at the provider's cache: first the next call, then the later ones.
+/// Describes a plan's cost at the provider's cache: first for the next call, then for the later ones.
 pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
     let why = match (cost.is_warm, cost.next_call > 0.0) {
         (true, true) => "once: the cache is written again",

@@ -1,4 +1,6 @@
-//! A session looked at from another leaf than its own: after some entry, or as it was when a call was made.
+//! Views of a session from another leaf than its own: after some entry, or just before a model call.
+//!
+//! An overflow is explained with the context, model and time of its own call, which later entries have replaced.
 
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use crate::session::{LoadedSession, Unmeasured};
 use crate::transcript::Leaf;
 
 impl LoadedSession {
-    /// The session at a leaf; none where the runtime could not build its context.
+    /// Returns the session at `leaf`, or `None` if the runtime could not build the context there.
     pub fn at_leaf(&self, leaf: Leaf) -> Option<Self> {
         let context = build_context(&self.index, &self.tree, &leaf).ok()?;
         let mut moved = Self {
@@ -23,7 +25,7 @@ impl LoadedSession {
             context: Arc::new(context),
             context_throws: false,
             details: None,
-            // What a provider counted belongs to the session's own leaf.
+            // The provider counted the prompt of the session's own leaf.
             measured: Err(Unmeasured::OtherLeaf),
             ..self.clone()
         };
@@ -32,7 +34,7 @@ impl LoadedSession {
         Some(moved)
     }
 
-    /// The session at a leaf whose context the runtime could not build.
+    /// Returns the session at a leaf whose context the runtime fails to build.
     #[must_use]
     pub fn without_context(&self, leaf: Leaf) -> Self {
         let measured = Err(Unmeasured::OtherLeaf);
@@ -43,21 +45,21 @@ impl LoadedSession {
         moved
     }
 
-    /// The session with an entry as its leaf.
+    /// Returns the session with `entry` as its leaf, or `None` if the entry has no id.
     pub fn at_entry(&self, entry: EntryIx) -> Option<Self> {
         let index = &self.index;
         self.at_leaf(Leaf::Id(index.ids.text(index.entry(entry).id?).to_owned()))
     }
 
-    /// The session as it was when the call of an overflow was made.
+    /// Returns the session as it was before the call that overflowed.
     pub fn before_call(&self, overflow: &Overflow) -> Option<Self> {
-        // An answer that overflowed in silence, or was cut short, is no part of its own prompt either.
+        // The answer itself was not in its own prompt, so the leaf is its parent.
         let then = self.at_entry(self.tree.parent(overflow.entry)?)?;
         let touch = touches(&self.index).find(|(entry, _)| *entry < overflow.entry);
         Some(Self { last_cache_touch_ms: touch.map(|(_, at)| at), ..then })
     }
 
-    /// The session with its window changed.
+    /// Returns the session with the window that these changes give it.
     #[must_use]
     pub fn with_window_changes(&self, changes: &[SettingChange]) -> Self {
         let simulated = simulate_settings(self, changes, PolicySet::NONE);
@@ -68,7 +70,7 @@ impl LoadedSession {
         assuming
     }
 
-    /// The failed call as it was made: the session up to it, its model, its moment.
+    /// Returns the session as it was at the failed call: its path, model and time.
     pub fn at_failed_call(&self, overflow: &Overflow) -> Option<Self> {
         let then = self.at_entry(overflow.entry)?;
         let touch = touches(&self.index).find(|(entry, _)| *entry < overflow.entry);
@@ -82,7 +84,7 @@ impl LoadedSession {
         Some(Self { last_call_ms: last_call(&then), ..then })
     }
 
-    /// The same with the model of a call: its window, its way to the provider.
+    /// Returns the session with another model, that model's window and its route to the provider.
     #[must_use]
     pub fn with_model(self, provider: String, model: String) -> Self {
         if (&self.provider, &self.model) == (&provider, &model) {

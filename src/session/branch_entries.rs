@@ -1,5 +1,6 @@
-//! The branch of a session of 2026.9 as entries that a runtime of the file era reads to the same context: re-chained, and
-//! without what that runtime does not know, leaf rows and resets (sqlite J5).
+//! Converts the branch of a 2026.9 session to entries that a file-era runtime reads to the same context.
+//!
+//! Entries are re-chained, and everything that runtime does not know is dropped: leaf rows and resets (sqlite J5).
 
 use std::collections::HashSet;
 
@@ -12,10 +13,11 @@ use crate::store::entry::EntryKind;
 use crate::store::intern::IdIx;
 
 impl LoadedSession {
-    /// The entries from the leaf looked at back to the root, root first, each naming the one before it as its parent. Where a
-    /// reset bounds the context they begin with what that kept, behind the last name, model and thinking level before it.
-    /// Messages that are never sent are left out, and so are resets. The runtime of the file era makes the same context of
-    /// them; a session that has no resets gives its path.
+    /// Returns the entries from the root to the leaf in view, each with the previous one as its parent.
+    ///
+    /// After a reset they begin with the entries that the reset kept, preceded by the last name, model and thinking
+    /// level before it. Resets and messages that are never sent are dropped, so that a file-era runtime builds the same
+    /// context. Without resets the result is the path.
     ///
     /// # Errors
     /// When an entry cannot be read again.
@@ -36,7 +38,7 @@ impl LoadedSession {
         self.rechained(&path, &chosen)
     }
 
-    /// The bodies of these entries, each naming the one before it, and a compaction the first of them that it kept.
+    /// Reads the chosen entries, sets each parent to the previous entry and repairs each compaction's first kept entry.
     fn rechained(&self, path: &[EntryIx], chosen: &[EntryIx]) -> Result<Vec<Value>, BodyError> {
         let stays: HashSet<EntryIx> = chosen.iter().copied().collect();
         let mut lines: Vec<Value> = Vec::with_capacity(chosen.len());
@@ -54,7 +56,7 @@ impl LoadedSession {
         Ok(lines)
     }
 
-    /// A compaction keeps from the next entry that stays, where the one it names does not.
+    /// Points a compaction at the next entry that is exported, when the one it names is dropped.
     fn retarget_first_kept(
         &self,
         object: &mut Object,
@@ -71,13 +73,13 @@ impl LoadedSession {
     }
 }
 
-/// Whether a message is part of the context: what a reset kept is, also where it says that it is not sent.
+/// Whether a message is in the context. A message that a reset kept is, even when it is marked as never sent.
 fn is_in_context(session: &LoadedSession, ix: EntryIx) -> bool {
     session.context.position(ix).is_some()
 }
 
-/// The last name, model and thinking level of a path that stand before what is left of it: the runtime takes them from all of
-/// the path (sqlite G3).
+/// Returns the last name, model and thinking level before the exported part: the runtime takes them from the whole path
+/// (sqlite G3).
 fn effective_settings_entries(
     session: &LoadedSession,
     path: &[EntryIx],
@@ -112,7 +114,7 @@ mod tests {
         )
     }
 
-    /// The session as 2026.9 reads it.
+    /// Loads the session under the rules of 2026.9.
     fn session(lines: &[String]) -> LoadedSession {
         let text =
             std::iter::once(HEADER.to_owned()).chain(lines.iter().cloned()).collect::<Vec<_>>().join("\n")
@@ -125,7 +127,7 @@ mod tests {
         session
     }
 
-    /// The ids of the context that the file era makes of the exported lines, and of the one here.
+    /// Returns the context ids that the file era builds from the exported lines, and the ids of the context here.
     fn contexts(session: &LoadedSession) -> (Vec<String>, Vec<String>) {
         let lines: Vec<String> = session.branch_entries().unwrap().iter().map(js::stringify).collect();
         let text = format!("{}\n{}\n", HEADER.replace('4', "3"), lines.join("\n"));

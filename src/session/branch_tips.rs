@@ -1,5 +1,5 @@
-//! The branches of a transcript as a gateway lists them: where each ends, how much was said on it, and the last words
-//! (sqlite F9, J4).
+//! Lists a transcript's branches as a gateway does: the end of each, its message count and its last words (sqlite F9,
+//! J4).
 
 use crate::ids::EntryIx;
 use crate::redact::SecretDisplay;
@@ -8,21 +8,21 @@ use crate::session::message::excerpt::read_excerpt;
 use crate::store::entry::EntryKind;
 use crate::transcript::Leaf;
 
-/// One branch.
+/// A branch, as the gateway's branch list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchTip {
-    /// The entry it ends at.
+    /// The last entry of the branch.
     pub leaf: EntryIx,
-    /// The session stands there.
+    /// Whether this is the session's active branch.
     pub active: bool,
-    /// `message` entries from the root to there.
+    /// Number of `message` entries from the root to the leaf.
     pub messages: u64,
-    /// What was said last.
+    /// Last text on the branch, as one line.
     pub last_words: String,
 }
 
 impl LoadedSession {
-    /// Every branch, the active one first, then the newest.
+    /// Returns every branch: the active one first, then newest first.
     pub fn branch_tips(&self, secrets: SecretDisplay) -> Vec<BranchTip> {
         let own = self.tree.leaf(&self.index, &Leaf::Own);
         let tip = |leaf: EntryIx| {

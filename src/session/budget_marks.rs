@@ -1,28 +1,28 @@
-//! The thresholds on the budget bar, all in prompt tokens: a ratio of the messages stands to the right by
-//! what precedes the messages. The pruner estimates messages by their chars, so on the scale of counted tokens its thresholds
-//! move by the tokens counted for one that it estimates.
+//! The thresholds on the budget bar, in prompt tokens.
+//!
+//! A ratio applies to the messages only, so its mark is shifted right by the tokens before the messages. The pruner
+//! estimates messages by chars, so its thresholds are scaled by the counted tokens per estimated token. With 10k fixed
+//! tokens and a factor of 1.2, a soft ratio of 0.3 of a 200k window is at 10k + 72k = 82k.
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::policy::PolicySettings;
 use crate::session::LoadedSession;
 
-/// A threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Threshold {
-    /// From here results are soft-trimmed (pruning 5.5).
+    /// Soft-trims results from here (pruning 5.5).
     Soft,
-    /// From here results are cleared (pruning 5.8).
+    /// Clears results from here (pruning 5.8).
     Hard,
-    /// From here the model is asked to write notes before a compaction (compaction 9.3).
+    /// Asks the model to write notes before a compaction from here (compaction 9.3).
     Flush,
-    /// Above this the session compacts (compaction 2.7).
+    /// Compacts the session above this (compaction 2.7).
     Compact,
-    /// What the model takes.
+    /// The model's context window.
     Window,
 }
 
 impl Threshold {
-    /// Its word under the bar.
     pub fn label(self) -> &'static str {
         match self {
             Self::Soft => "soft",
@@ -34,19 +34,18 @@ impl Threshold {
     }
 }
 
-/// Where a threshold stands, and where it stood before it was moved.
+/// A threshold's position on the bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThresholdMark {
-    /// Which one.
     pub threshold: Threshold,
-    /// Prompt tokens.
+    /// Position in prompt tokens.
     pub tokens: u64,
-    /// Its place under the configured settings, where that differs.
+    /// Position under the configured settings, in prompt tokens, when it differs.
     pub configured_tokens: Option<u64>,
 }
 
-/// The marks from left to right. `fixed` is what precedes the messages, in tokens; `factor` tokens of the messages count for
-/// one that chars/4 estimates.
+/// Returns the marks from left to right. `fixed` is the tokens before the messages; `factor` is the counted tokens per
+/// token that chars/4 estimates.
 pub fn threshold_marks(
     session: &LoadedSession,
     settings: &PolicySettings,
@@ -71,7 +70,7 @@ pub fn threshold_marks(
         },
         still(Threshold::Window, window),
     ];
-    // pi prunes nothing: there they are only of use to someone who tries what a pruner would do.
+    // pi prunes nothing: its marks only help someone who tries the pruner's settings.
     if !session.ruleset.id.is_pi() || settings.prune != *configured {
         marks.push(moved(Threshold::Soft, settings.prune.soft_trim_ratio, configured.soft_trim_ratio));
         marks.push(moved(Threshold::Hard, settings.prune.hard_clear_ratio, configured.hard_clear_ratio));

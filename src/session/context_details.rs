@@ -1,4 +1,4 @@
-//! What steps that look at more than sizes ask for, read from the transcript once for a context.
+//! Body-derived data for policies that sizes cannot decide, read from the transcript once per context.
 
 use std::collections::HashMap;
 
@@ -15,32 +15,29 @@ use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::source::Source;
 
-/// The branch as a compaction looks at it, and the texture of every message.
+/// The branch as a compaction reads it, and the content features of every message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContextDetails {
-    /// The entries of the path, root first.
+    /// Entries of the path, root first.
     pub branch: Vec<BranchEntry>,
-    /// What its last compaction says.
     pub previous_compaction: PreviousCompaction,
-    /// Weighted tokens of the messages of the context, where the rules look at letters.
+    /// Weighted tokens of each message, when the ruleset weights characters.
     pub weighted_tokens: HashMap<EntryIx, f64>,
-    /// One for each message of the context.
+    /// One per message of the context.
     pub features: Vec<ContentFeatures>,
-    /// What the gateway remembers of pruned and cut results, where its pruner does (pruning 8.2).
+    /// Pruned and cut results that the gateway's pruner stored (pruning 8.2).
     pub stored_pruning: ProjectionSnapshot,
 }
 
-/// What was read of a context before entries were added to its transcript.
+/// Details of a context from before its transcript grew.
 #[derive(Debug, Clone, Copy)]
 pub struct PreviousDetails<'a> {
-    /// The context.
     pub context: &'a Context,
-    /// What was read of it.
     pub details: &'a ContextDetails,
 }
 
 impl ContextDetails {
-    /// Reads it for the rules of a version: every message of the context is read back, one at a time.
+    /// Reads every message of the context back, one at a time.
     pub fn read(
         source: &Source,
         index: &Index,
@@ -51,8 +48,8 @@ impl ContextDetails {
         Ok(all.unwrap_or_default())
     }
 
-    /// The same, with what is known by the same rules of messages that were there before, and as long as it is wanted: asked before each
-    /// message is read. Nothing is answered when it is not.
+    /// Like [`Self::read`], but reuses `known` for messages that were read under the same ruleset, and returns `None`
+    /// once `wanted` returns false. `wanted` is called before each message that is read.
     pub fn read_while(
         source: &Source,
         index: &Index,
@@ -92,7 +89,6 @@ impl ContextDetails {
         }))
     }
 
-    /// The branch as a compaction asks for it.
     pub fn compaction_input(&self) -> CompactionInput<'_> {
         CompactionInput {
             branch: &self.branch,
@@ -102,7 +98,7 @@ impl ContextDetails {
     }
 }
 
-/// The snapshot in force at the leaf: only markers are read, the newest first, up to a reset (sqlite G5).
+/// Returns the snapshot in force at the leaf. Reads only markers, newest first, back to a reset (sqlite G5).
 fn read_stored_pruning(
     source: &Source,
     index: &Index,

@@ -1,5 +1,7 @@
-//! What keeps a session within its window, as configuration and row say: the mode of its compaction, the memory
-//! flush, the windows that different places of the gateway go by, and the totals it stored.
+//! The limits that keep a session within its window, from configuration and session record.
+//!
+//! Parts of the gateway disagree about the window: the runtime compacts by one, the status line shows another, the
+//! memory flush uses a third. Each is kept separately, so that a report can name the difference.
 
 use crate::gateway::compaction::{CompactionMode, compaction_mode};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings, flush_settings_under};
@@ -16,56 +18,44 @@ use crate::store::key::SessionKind;
 use crate::store::session::Session;
 use crate::store::session_records::SessionRecord;
 
-/// Providers whose models a command-line program runs, beside the configured ones (compaction 9.8).
+/// Providers whose models run as command-line programs, in addition to the configured ones (compaction 9.8).
 const CLI_PROVIDERS: [&str; 2] = ["claude-cli", "codex-cli"];
 
-/// What keeps a session within its window.
 #[derive(Debug, Clone)]
 pub struct ContextLimits {
-    /// A gateway runs it; sessions of pi alone have neither flush nor recovery loop.
+    /// Whether a gateway runs the session; pi alone has neither memory flush nor recovery loop.
     pub is_gateway_run: bool,
-    /// It is a chat with people, which this version of the gateway resets in the end (compaction 8.19).
+    /// Whether this is a chat with people, which this gateway release resets as a last resort (compaction 8.19).
     pub is_chat: bool,
-    /// Who writes the summaries.
     pub compaction_mode: CompactionMode,
-    /// Settings of the memory flush.
     pub flush: FlushSettings,
-    /// Why no flush runs here.
+    /// Why no memory flush runs here, if none does.
     pub flush_skip: Option<FlushSkip>,
-    /// What begins it anew, where a gateway does so by itself.
+    /// Automatic resets, when a gateway does them.
     pub lifecycle: Option<Lifecycle>,
-    /// Window of the runtime's own trigger, in tokens (compaction 2.8).
+    /// Window of the runtime's own compaction trigger, in tokens (compaction 2.8).
     pub runtime_window: f64,
     /// Window that the status line shows, in tokens (compaction 7.6).
     pub status_window: f64,
-    /// What settled that.
     pub status_window_source: StatusWindowSource,
     /// Window of the memory flush, in tokens (compaction 9.3).
     pub flush_window: f64,
-    /// What a chat run stores as `contextTokens`, in tokens (compaction 7.7).
+    /// Window that a chat run stores as `contextTokens`, in tokens (compaction 7.7).
     pub stored_window: f64,
-    /// What the row says.
     pub stored_totals: StoredTotals,
 }
 
-/// Numbers of the row; absent where they are of another type.
+/// Numbers of the session record; `None` when absent or of another type.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StoredTotals {
-    /// `totalTokens`, be it stale.
+    /// `totalTokens`, even if stale.
     pub total_tokens: Option<f64>,
-    /// `totalTokensFresh`.
     pub fresh: Option<bool>,
-    /// `contextTokens`.
     pub context_tokens: Option<f64>,
-    /// `compactionCount`.
     pub compaction_count: Option<f64>,
-    /// `memoryFlushCompactionCount`.
     pub flush_compaction_count: Option<f64>,
-    /// `inputTokens`.
     pub input: Option<f64>,
-    /// `cacheRead`.
     pub cache_read: Option<f64>,
-    /// `cacheWrite`.
     pub cache_write: Option<f64>,
 }
 
@@ -86,7 +76,7 @@ impl StoredTotals {
 }
 
 impl ContextLimits {
-    /// As the store has it, for a session on this model.
+    /// Returns the limits of a session on this model.
     pub fn for_session(
         store: &Store,
         ruleset: Ruleset,
@@ -116,7 +106,7 @@ impl ContextLimits {
 }
 
 impl Default for ContextLimits {
-    /// A chat of a gateway without a configuration.
+    /// Returns the limits of a chat whose gateway has no configuration.
     fn default() -> Self {
         Self {
             is_gateway_run: true,
@@ -142,7 +132,8 @@ fn is_chat(kind: SessionKind) -> bool {
     )
 }
 
-/// Why no flush runs, as far as the store tells: what a run is for (a heartbeat, say) it does not (compaction 9.8).
+/// Returns why no flush runs, as far as the store shows. The store does not record the purpose of a run, such as a
+/// heartbeat (compaction 9.8).
 fn flush_skip_reason(config: &Value, row: Option<&SessionRecord>, provider: &str) -> Option<FlushSkip> {
     let Some(row) = row else { return Some(FlushSkip::NoRow) };
     let defaults = config.get("agents").and_then(|agents| agents.get("defaults"));

@@ -1,5 +1,5 @@
-//! What is odd about a transcript as a whole, beyond its single lines: circles, parents that are not
-//! there, ids that stand twice, messages the runtime or its pruner fails on.
+//! Faults of a transcript as a whole, beyond single lines: parent cycles, missing parents, duplicate ids, and messages
+//! on which the runtime or its pruner fails.
 
 use crate::commit::{InterruptedCommit, WrittenExtent};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -9,20 +9,19 @@ use crate::store::index::{Index, OpenStatus};
 use crate::transcript::Tree;
 
 impl LoadedSession {
-    /// Everything found in the transcript: its lines first, then what is odd about it as a whole.
+    /// Returns every diagnostic of the transcript: those of single lines first, then those of the whole.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         collect(self)
     }
 }
 
-/// Everything found in a transcript, its lines first. A kind of oddity is one finding, at the first
-/// entry that has it.
+/// Collects the diagnostics, those of single lines first. Each kind of fault appears once, at its first entry.
 fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
     let LoadedSession { index, tree, .. } = session;
     let mut findings: Vec<Diagnostic> =
         session.unfinished_commit.iter().map(unfinished_commit_diagnostic).collect();
     findings.extend(index.all_diagnostics());
-    // A file the runtime cannot open has said so; what hangs together in it matters to nobody.
+    // The open status already reports the fault; structure is irrelevant in a file the runtime cannot open.
     if matches!(index.open_status, OpenStatus::Throws { .. }) {
         return findings;
     }
@@ -38,7 +37,7 @@ fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
     findings
 }
 
-/// A commit that was broken off: told first, since what follows may come of it.
+/// An interrupted commit comes first, because it may have caused the faults below.
 pub(super) fn unfinished_commit_diagnostic(unfinished: &InterruptedCommit) -> Diagnostic {
     let severity = match unfinished.extent {
         WrittenExtent::Partial { .. } | WrittenExtent::Overtaken => Severity::Error,
@@ -62,7 +61,7 @@ fn diagnostic_at(index: &Index, ix: EntryIx, severity: Severity, what: String, n
         .about(index.display_id(ix))
 }
 
-/// The first entry that fits, with how many do.
+/// Returns the first entry that fits, and the number of entries that fit.
 fn first_match(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx, usize)> {
     let mut all = index.iter().map(|(ix, _)| ix).filter(|ix| fits(*ix));
     let first = all.next()?;
@@ -73,7 +72,7 @@ fn and_more(count: usize) -> String {
     if count > 1 { format!(", and so for {} more", count - 1) } else { String::new() }
 }
 
-/// Parents in a circle, or an entry that is its own parent (store J10, J11).
+/// Finds parents in a cycle, or an entry that is its own parent (store J10, J11).
 fn parent_cycle(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     let own = |ix: EntryIx| {
         let entry = index.entry(ix);
@@ -88,7 +87,7 @@ fn parent_cycle(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     Some(diagnostic_at(index, ix, Severity::Error, what, next))
 }
 
-/// A message entry without its message, which keeps a context from being built (compaction 4.4b).
+/// Finds a message entry without its message, on which building a context fails (compaction 4.4b).
 fn missing_message(session: &LoadedSession) -> Option<Diagnostic> {
     let index = &session.index;
     let (ix, _) = index.iter().rfind(|(_, entry)| entry.lacks_message && session.context_throws)?;
@@ -97,7 +96,7 @@ fn missing_message(session: &LoadedSession) -> Option<Diagnostic> {
     Some(diagnostic_at(index, ix, Severity::Error, what.to_owned(), next))
 }
 
-/// A message of the context that the pruner fails on (pruning 4.7, 5.4).
+/// Finds a message of the context on which the pruner fails (pruning 4.7, 5.4).
 fn unmeasurable(session: &LoadedSession) -> Option<Diagnostic> {
     let index = &session.index;
     let mut odd = session.context.messages.iter().filter(|message| message.size.prune_chars.value().is_err());
@@ -115,7 +114,7 @@ fn unmeasurable(session: &LoadedSession) -> Option<Diagnostic> {
     Some(diagnostic_at(index, first.entry, severity, what, next))
 }
 
-/// A parent that no entry has as its id (store J10).
+/// Finds a parent that is no entry's id (store J10).
 fn unknown_parents(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     let unknown = |ix: EntryIx| {
         let parent = index.entry(ix).parent;
@@ -128,7 +127,7 @@ fn unknown_parents(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     Some(diagnostic_at(index, ix, Severity::Warning, what, next))
 }
 
-/// An id that a later entry has too (store J9).
+/// Finds an id that a later entry has too (store J9).
 fn duplicate_ids(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     let later = |ix: EntryIx| index.entry(ix).id.and_then(|id| tree.find(id)).filter(|found| *found != ix);
     let (ix, count) = first_match(index, |ix| later(ix).is_some())?;
@@ -143,7 +142,7 @@ mod tests {
     use super::*;
     use crate::session::testing::loaded_session;
 
-    /// What is found in a transcript of these lines: severity, line, entry, and how the text starts.
+    /// Returns severity, line, entry and first words of each diagnostic of these lines.
     fn found(lines: &[&str]) -> Vec<(Severity, Option<u64>, Option<String>, String)> {
         let header = r#"{"type":"session","version":3,"id":"s"}"#;
         let text = std::iter::once(header).chain(lines.iter().copied()).collect::<Vec<_>>().join("\n") + "\n";

@@ -1,6 +1,8 @@
-//! What each message of a path weighs by the provider's own count: messages between two counted calls share what the prompt
-//! grew by. Where nothing was counted, or something else than these messages changed the prompt, the fit of the whole
-//! session decides, and without one chars / 4.
+//! Weighs each message of a path by the provider's own counts.
+//!
+//! Messages between two counted calls share the growth of the prompt: if it grew by 3,000 tokens and chars/4 estimates
+//! 2,000, each estimated token weighs 1.5. Where no count exists, or the prompt changed for another reason, the fit of
+//! the whole session applies; without a fit its average ratio, and with too few counts chars/4.
 
 use std::collections::HashSet;
 
@@ -11,32 +13,32 @@ use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
 
-/// What one estimated token may count for. Beyond that the growth was not that of these messages: no script takes more.
+/// Counted tokens per estimated token. No script is outside this range, so such a growth had another cause.
 pub(super) const FACTOR_RANGE: (f64, f64) = (0.2, 8.0);
-/// The same where there are images, whose tokens follow their pixels.
+/// Upper limit for stretches with images, whose tokens depend on their pixels.
 const MAX_IMAGE_FACTOR: f64 = 40.0;
-/// Tokens that an image is first taken for.
+/// Initial estimate of the tokens of an image.
 const IMAGE_TOKENS: f64 = 1_200.0;
-/// Growth, in estimated tokens, below which what surrounds a message outweighs it.
+/// Growth, in estimated tokens, below which a message's envelope outweighs its text.
 const MIN_GROWTH: f64 = 200.0;
-/// Growths that must be there before they speak for messages without a count of their own.
+/// Stretches needed before their ratio applies to messages without a count.
 const MIN_STRETCHES: usize = 4;
-/// The messages before the first count must be at most this share of it, to tell what precedes them.
+/// The messages before the first count must be at most this share of it; otherwise the rest of the count does not show
+/// the tokens before the messages.
 const MAX_UNCOUNTED_SHARE: f64 = 0.25;
 
-/// A stretch of the path between two counts.
+/// Messages of the path between two counts.
 #[derive(Debug, Default)]
 struct Stretch {
-    /// Places on the path.
+    /// Indices into the path.
     positions: Vec<usize>,
-    /// Tokens that the prompt grew by; none where no count tells.
+    /// Growth of the prompt in tokens; `None` when no count shows it.
     growth: Option<f64>,
-    /// There are images among them.
     has_images: bool,
 }
 
-/// Tokens before the messages, and of the message of each entry of the path; `fitted` are those of the session's fit. None
-/// without a fit and without a counted call.
+/// Returns the tokens before the messages, and the tokens of each entry's message. `fitted` is the fit of the session.
+/// Returns `None` without a fit and without a counted call.
 pub(super) fn weights_from_growth(
     counts: &PromptCounts<'_>,
     fitted: Option<(f64, Vec<f64>)>,
@@ -69,7 +71,7 @@ fn chars4_weights(counts: &PromptCounts<'_>) -> Vec<f64> {
         let entry = counts.index.entry(*ix);
         let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
         entry.message.filter(|_| sent).map_or(0.0, |size| {
-            // The runtime's estimate leaves the images of a person out; providers do not.
+            // The runtime's estimate ignores images in user messages; providers count them.
             let unseen = if size.role == Role::User { f64::from(size.images) * IMAGE_TOKENS } else { 0.0 };
             estimate_or_zero(&size) as f64 + unseen
         })
@@ -84,7 +86,7 @@ fn factor(stretch: &Stretch, weights: &[f64]) -> Option<f64> {
     (factor >= FACTOR_RANGE.0 && factor <= most).then_some(factor)
 }
 
-/// Tokens counted for one estimated over all that the prompts grew by.
+/// Returns the counted tokens per estimated token over all growths.
 fn ratio(stretches: &[Stretch], weights: &[f64]) -> Option<f64> {
     let growths = stretches.iter().filter_map(|stretch| {
         let estimated: f64 = stretch.positions.iter().map(|at| weights[*at]).sum();
@@ -96,15 +98,15 @@ fn ratio(stretches: &[Stretch], weights: &[f64]) -> Option<f64> {
     });
     let reported = (count >= MIN_STRETCHES && grown > 0.0)
         .then(|| (grown / estimated).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1));
-    // A single count still tells what precedes the messages.
+    // Even a single count shows the tokens before the messages.
     reported.or_else(|| stretches.iter().any(|stretch| stretch.growth.is_some()).then_some(1.0))
 }
 
-/// The path, cut at its counts.
+/// Splits the path at its counts.
 #[derive(Default)]
 struct StretchBuilder {
     stretches: Vec<Stretch>,
-    /// Where the first count stands, and its prompt in tokens.
+    /// Path index of the first count, and its prompt in tokens.
     first_count: Option<(usize, f64)>,
     pending: Vec<usize>,
     has_images: bool,

@@ -1,5 +1,7 @@
-//! What changed files mean for the list: the sessions they belong to, or that the whole store must be looked at. While
-//! many sessions are written to, each change costs what it touches, not what the store holds.
+//! Maps changed files to the sessions to refresh, or to a rescan of the store.
+//!
+//! While many sessions are written to, a change must cost only its own session, not a scan of the whole store. A change
+//! to `a.jsonl.lock` refreshes session `a`; an unknown `.jsonl` triggers a rescan.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -11,24 +13,24 @@ use crate::store::archive::is_jsonl_path;
 use crate::store::discovery::Store;
 use crate::store::session::{Flag, Session};
 
-/// The sessions of a store by their transcripts.
+/// Sessions of a store by transcript path.
 #[derive(Debug, Default)]
 pub struct PathIndex {
     sessions: HashMap<PathBuf, Vec<usize>>,
-    /// Files that look like transcripts, and were not listed when the store was looked at because of them.
+    /// Files that look like transcripts but were not listed by the last scan, so another change to them needs no
+    /// rescan.
     unlisted: BTreeSet<PathBuf>,
 }
 
-/// What changes come to.
+/// The effect of a set of changed files.
 #[derive(Debug, Default)]
 pub struct Invalidation {
-    /// Sessions whose files changed, as they are now, with their lines of the list.
+    /// Sessions whose files changed, with their updated list items.
     pub sessions: Vec<(Session, SessionItem)>,
-    /// Sessions may have come or gone, or settings changed: the store is to be looked at again.
+    /// Whether to rescan the store, because sessions may have come or gone or settings changed.
     pub rescan: bool,
 }
 
-/// What one changed path is about.
 enum Affected<'a> {
     Nothing,
     Sessions(&'a [usize]),
@@ -36,7 +38,7 @@ enum Affected<'a> {
 }
 
 impl PathIndex {
-    /// The places of a store that was looked at because of these paths.
+    /// Indexes a store that was scanned because of these changed paths.
     pub fn new(store: &Store, because: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut sessions: HashMap<PathBuf, Vec<usize>> = HashMap::new();
         for (at, session) in store.sessions.iter().enumerate() {
@@ -49,7 +51,7 @@ impl PathIndex {
         Self { sessions, unlisted }
     }
 
-    /// What these changes come to, by the store whose places these are. `now_ms` is the time locks are judged by.
+    /// Returns the effect of these changes. `now_ms` decides whether a lock is stale.
     pub fn invalidated_by<'a>(
         &self,
         store: &Store,
@@ -85,7 +87,8 @@ impl PathIndex {
             return match (was_there, path.is_file()) {
                 (true, true) => Affected::Sessions(own),
                 (false, false) => Affected::Nothing,
-                // Where it is gone, another candidate may be the transcript by now (store E6).
+                // When the transcript appears or disappears, another candidate may become the session's file
+                // (store E6).
                 _ => Affected::Store,
             };
         }
@@ -124,7 +127,7 @@ mod tests {
         discover(Some(dir), &Environment::new([("HOME", "/nowhere")], None, "/".into()))
     }
 
-    /// The ids of the sessions that a change touches, and whether all is to be looked at.
+    /// Returns the ids of the sessions to refresh, and whether to rescan the store.
     fn told(places: &PathIndex, store: &Store, path: &Path) -> (Vec<String>, bool) {
         let touched = places.invalidated_by(store, [&path.to_path_buf()], 0);
         (touched.sessions.iter().map(|(session, _)| session.id.clone()).collect(), touched.rescan)

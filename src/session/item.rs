@@ -1,4 +1,4 @@
-//! One line of the session list.
+//! One session in the session list.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -7,20 +7,19 @@ use std::path::PathBuf;
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
 
-/// Where a count comes from.
+/// The origin of a token count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum CountSource {
-    /// By rule, from chars.
+    /// By the gateway's rule, from chars.
     #[default]
     Estimated,
-    /// By rule, scaled to the counts of this session.
+    /// By the gateway's rule, scaled to the provider's counts in this session.
     Calibrated,
     /// Reported by the provider.
     Measured,
 }
 
 impl CountSource {
-    /// The word in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Estimated => "est",
@@ -30,30 +29,26 @@ impl CountSource {
     }
 }
 
-/// A number of tokens and where it comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenCount {
-    /// Tokens.
     pub tokens: u64,
-    /// Estimated or measured.
     pub source: CountSource,
 }
 
 impl TokenCount {
-    /// Whether it is an estimate.
     pub fn is_estimate(&self) -> bool {
         self.source != CountSource::Measured
     }
 }
 
-/// A mark a session carries in the list.
+/// A mark on a session in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mark {
-    /// Someone holds its lock: a run is going on (store H11).
+    /// A process holds its lock, so a run is in progress (store H11).
     Running,
-    /// At least one of its calls did not fit.
+    /// At least one of its calls overflowed.
     Overflow,
-    /// No row names it (store G1).
+    /// No session record names it (store G1).
     Orphan,
     /// Renamed by a reset (store F2).
     Reset,
@@ -61,32 +56,30 @@ pub enum Mark {
     Deleted,
     /// A backup of a manual compaction.
     Backup,
-    /// Its row has no transcript yet (store E7).
+    /// Its session record has no transcript yet (store E7).
     Missing,
-    /// Its row names a file of another machine.
+    /// Its session record names a file of another machine.
     Foreign,
-    /// A symbolic link: never written to.
+    /// A symbolic link, which clawscope never writes to.
     Symlink,
-    /// The file cannot be written.
     ReadOnly,
-    /// Lines were left out, or the runtime could not open it.
+    /// Lines were skipped, or the runtime cannot open it.
     Damaged,
-    /// A commit to it was broken off.
+    /// A commit to it was interrupted.
     Unfinished,
     /// A transcript that its key no longer points to (sqlite F10).
     Earlier,
-    /// Archived by its row in a database.
+    /// Archived by its database row.
     Archived,
     /// In a cold archive of a database (sqlite E4).
     Cold,
-    /// A file whose entries are in a database by now.
+    /// A file whose entries were imported into a database.
     Imported,
-    /// A file beside a database that is not in it.
+    /// A file beside a database that was not imported.
     NotImported,
 }
 
 impl Mark {
-    /// The word in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -109,7 +102,7 @@ impl Mark {
         }
     }
 
-    /// Whether it says that the transcript is set aside.
+    /// Whether the mark means that the transcript is set aside.
     pub fn is_archive(self) -> bool {
         matches!(
             self,
@@ -118,47 +111,42 @@ impl Mark {
     }
 }
 
-/// One session of a store, for lists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionItem {
-    /// Its routing key, or the synthetic one of a transcript without a row.
+    /// The routing key; synthetic for a transcript without a session record.
     pub key: SessionKey,
-    /// The agent it belongs to.
     pub agent: String,
-    /// Its kind: main, direct, group, cron, … (store D5).
+    /// The kind of session: main, direct, group, cron, … (store D5).
     pub kind: String,
-    /// A short name for lists.
     pub title: String,
-    /// Its session id.
     pub id: String,
-    /// Its transcript, where there is one.
+    /// `None` when the session has no transcript.
     pub path: Option<PathBuf>,
-    /// Provider and model of its last run, or the configured one.
+    /// Provider of the last run, else the configured one.
     pub provider: String,
-    /// Model id.
     pub model: String,
-    /// The rules it is read by: the store's, unless the transcript was read and tells others.
+    /// The store's ruleset, until the transcript is read and shows another.
     pub ruleset: Ruleset,
     /// Window in tokens.
     pub window: u64,
-    /// Tokens of the next prompt, where known.
+    /// Tokens of the next prompt, if known.
     pub tokens: Option<TokenCount>,
-    /// Entries of the transcript, once it was read.
+    /// Number of entries; `None` until the transcript is read.
     pub entries: Option<u64>,
-    /// Compactions: as the row says, else counted.
+    /// Compactions: the session record's count, else the number in the transcript.
     pub compactions: Option<u64>,
-    /// Calls that did not fit, once it was read.
+    /// Calls that overflowed; `None` until the transcript is read.
     pub overflows: Option<u64>,
-    /// Last change, ms since the epoch.
+    /// Last change, in ms since the epoch.
     pub updated_ms: Option<i64>,
     /// Bytes of the transcript.
     pub bytes: u64,
-    /// What it carries.
+    /// Sorted and without duplicates.
     pub marks: Vec<Mark>,
 }
 
 impl SessionItem {
-    /// Its title as a person says it: the channel and whom it is with, `telegram 8812`.
+    /// Returns the title as a person would say it: channel and peer, `telegram 8812`.
     pub fn display_name(&self) -> Cow<'_, str> {
         let is_channel = |text: &str| {
             let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -174,18 +162,17 @@ impl SessionItem {
         }
     }
 
-    /// Its place among the sessions of its agent: newest first, what was put aside last.
+    /// Sorts the sessions of an agent newest first, with archived ones and orphans last.
     pub fn sort_key(&self) -> ((bool, bool), Reverse<Option<i64>>, &SessionKey) {
         let aside = (self.marks.iter().any(|mark| mark.is_archive()), self.has(Mark::Orphan));
         (aside, Reverse(self.updated_ms), &self.key)
     }
 
-    /// Whether it carries a mark.
     pub fn has(&self, mark: Mark) -> bool {
         self.marks.contains(&mark)
     }
 
-    /// Adds a mark or takes it away; marks stay in order.
+    /// Adds or removes a mark and keeps the marks sorted.
     pub fn set_mark(&mut self, mark: Mark, on: bool) {
         match (self.marks.binary_search(&mark), on) {
             (Err(at), true) => self.marks.insert(at, mark),
@@ -194,7 +181,7 @@ impl SessionItem {
         }
     }
 
-    /// Share of the window its next prompt takes, in whole percent.
+    /// Returns the share of the window that the next prompt takes, in whole percent.
     pub fn window_percent(&self) -> Option<u64> {
         let tokens = self.tokens?.tokens;
         (self.window > 0).then(|| (tokens * 100 + self.window / 2) / self.window)

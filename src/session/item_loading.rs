@@ -1,4 +1,4 @@
-//! What a read transcript adds to its line of the session list: tokens, entries, compactions, marks.
+//! Completes a session's list item from its transcript: tokens, entries, compactions and marks.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::store::session_records::SessionRecord;
 use crate::store::source::Source;
 use crate::transcript::Tree;
 
-/// What of a read transcript its line of the list is told by.
+/// Data of a read transcript that the list item needs.
 pub(super) struct TranscriptFacts<'a> {
     source: &'a Source,
     index: &'a Index,
@@ -37,12 +37,11 @@ pub(super) struct TranscriptFacts<'a> {
     context_throws: bool,
     window: WindowInfo,
     next_prompt: TokenCount,
-    /// Calls of the file that did not fit.
+    /// Calls in the file that overflowed.
     overflows: usize,
 }
 
 impl<'a> TranscriptFacts<'a> {
-    /// By a session that was opened.
     pub(super) fn from_session(session: &'a LoadedSession) -> Self {
         Self {
             source: &session.source,
@@ -56,7 +55,7 @@ impl<'a> TranscriptFacts<'a> {
     }
 }
 
-/// A session as its line of the list tells it, read for nothing else. The time is that its lock is judged by, in ms.
+/// Reads a session only for its list item. `now_ms` decides whether its lock is stale.
 pub fn load_item(
     store: &Store,
     session: &Session,
@@ -104,8 +103,8 @@ pub fn load_item(
     Ok(complete_item(&reported, item, row))
 }
 
-/// Fills in the line of the list. What the row says of compactions stays: the gateway counts attempts too
-/// (compaction 2.21).
+/// Fills in the list item. The session record's compaction count takes precedence, because the gateway counts attempts
+/// too (compaction 2.21).
 pub(super) fn complete_item(
     reported: &TranscriptFacts<'_>,
     mut item: SessionItem,
@@ -131,7 +130,7 @@ pub(super) fn complete_item(
     item
 }
 
-/// When the model last answered on the path, ms.
+/// Returns when the model last answered on the path, in ms.
 pub(super) fn last_call(session: &LoadedSession) -> Option<f64> {
     let LoadedSession { source, index, context, .. } = session;
     let ix = last_assistant(index, context)?;

@@ -1,10 +1,9 @@
-//! What every answer about a session begins with, as JSON.
+//! The JSON members that begin every answer about a session.
 
 use crate::gateway::ruleset::RulesetChoice;
 use crate::js::{Object, Value};
 use crate::session::{Mark, SessionItem};
 
-/// Who a session is, as JSON.
 pub fn session_json(item: &SessionItem) -> Value {
     Value::from(Object::from([
         ("key", Value::from(item.key.0.as_str())),
@@ -15,7 +14,6 @@ pub fn session_json(item: &SessionItem) -> Value {
     ]))
 }
 
-/// The ruleset as JSON.
 pub fn ruleset_json(chosen: &RulesetChoice) -> Value {
     Value::from(Object::from([
         ("id", Value::from(chosen.id.id())),

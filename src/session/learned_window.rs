@@ -1,7 +1,7 @@
-//! The window that a provider really serves, learnt from what it accepted and refused.
+//! Learns the window that a provider really serves from the prompts it accepted and refused.
 //!
-//! A refusal that names its limit settles it. One that names none leaves a bracket: the largest prompt that was accepted,
-//! and the refused one. What was accepted is known to fit, so that is what a replay goes by.
+//! A refusal that names its limit settles it. A refusal without a limit leaves a range between the largest accepted and
+//! the refused prompt; a replay uses the larger of the accepted prompt and 90 % of the refused one.
 
 use std::collections::HashMap;
 
@@ -11,37 +11,34 @@ use crate::session::overflow::ModelWindow;
 use crate::store::entry::StopReason;
 use crate::store::intern::ValueIx;
 
-/// A refused prompt above this share of the believed window confirms it: where most of the prompt was counted, and where it
-/// is mostly estimated.
+/// A refused prompt above this share of the believed window confirms that window: first when most of the prompt was
+/// counted, second when it is mostly estimated.
 const CONFIRM_RATIOS: (f64, f64) = (0.97, 0.8);
-/// Share of a refused prompt that was counted before, from which the rest is no guess.
+/// Share of a refused prompt that an accepted prompt must reach for it to count as mostly counted.
 const COUNTED_RATIO: f64 = 0.75;
-/// Share of a refused prompt that is taken to fit where nothing larger was accepted.
+/// Share of a refused prompt that is assumed to fit when no larger prompt was accepted.
 const UNCONFIRMED_RATIO: f64 = 0.9;
 
 type ModelKey = (ValueIx, ValueIx);
 
-/// What the record teaches.
 #[derive(Debug, Clone, Default)]
 pub struct LearnedWindows {
-    /// Of the session's model.
+    /// Limits of the session's model; `None` if no recorded call used it.
     pub session_model: Option<ModelLimits>,
-    /// Of the other models of the path.
+    /// Limits of the other models of the path.
     pub other_models: HashMap<ModelKey, ModelLimits>,
 }
 
-/// What was said of one model's window.
+/// Observations about one model's window, in tokens.
 #[derive(Debug, Clone, Copy)]
 struct Evidence {
-    /// The largest prompt that was accepted and went on to call tools: it did fit.
+    /// The largest accepted prompt whose answer called tools: it certainly fitted.
     largest_accepted: f64,
-    /// The smallest limit that a refusal names.
     smallest_limit: Option<f64>,
-    /// The smallest prompt that was refused without a limit.
     smallest_refused: Option<f64>,
 }
 
-/// Learns from the calls of a record.
+/// Infers the windows from the recorded calls.
 pub fn learn_windows(session: &LoadedSession, record: &RecordedTrace) -> LearnedWindows {
     let mut evidence: HashMap<ModelKey, Evidence> = HashMap::new();
     for (call, sent) in record.calls.iter().zip(&record.trace) {
@@ -82,7 +79,7 @@ fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: f64) {
             }
             None => {}
         },
-        // The last answer of a run may have overflowed in silence.
+        // Only answers that call tools count: the last answer of a run may be a silent overflow.
         None if call.stop_reason == StopReason::ToolUse => {
             evidence.largest_accepted = evidence.largest_accepted.max(call.measured_tokens().unwrap_or(0.0));
         }
@@ -90,7 +87,7 @@ fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: f64) {
     }
 }
 
-/// What the provider takes, in tokens, where the runtime believes in `believed`.
+/// Returns the tokens that the provider accepts, when the runtime assumes `believed`.
 fn infer_window(evidence: &Evidence, believed: f64) -> f64 {
     if let Some(named) = evidence.smallest_limit {
         return believed.min(named);

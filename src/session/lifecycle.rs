@@ -1,4 +1,4 @@
-//! How long a session lives: what begins it anew, when, and what that leaves behind.
+//! The lifetime of a session: when the gateway resets it, why, and what a reset leaves behind.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,25 +10,24 @@ use crate::store::discovery::Store;
 use crate::store::key::SessionKind;
 use crate::store::session::{Flag, Session};
 
-/// The lifecycle of one session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lifecycle {
-    /// The settings that apply.
     pub policy: ResetPolicy,
-    /// When it would begin anew if nothing else came; none where that cannot be told.
+    /// The next reset if the session stays idle; `None` when its last use is unknown.
     pub next_reset: Option<NextReset>,
-    /// The same in the clock of the gateway's host, with its zone.
+    /// That time on the clock of the gateway's host, with its time zone.
     pub next_reset_local: Option<String>,
-    /// What it leaves behind, in a sentence.
+    /// Noun phrase for the result of a reset.
     pub reset_effect: &'static str,
 }
 
 impl Lifecycle {
-    /// Of a session that a gateway resets by itself; none for transcripts without a row and for pi's own.
+    /// Returns `None` for sessions that no clock resets: those of pi, archived ones, and those without a session
+    /// record.
     pub fn for_session(store: &Store, session: &Session) -> Option<Self> {
         let row = session.record.as_ref()?;
         let ruleset = store.ruleset.id;
-        // What a key no longer points to gets no message any more.
+        // A transcript that its key no longer names gets no more messages.
         if ruleset.is_pi()
             || session.is_archived()
             || session.has_flag(Flag::Superseded)
@@ -50,12 +49,12 @@ impl Lifecycle {
         })
     }
 
-    /// Whether the next message already begins it anew.
+    /// Whether the next message resets the session.
     pub fn is_due(&self, now_ms: f64) -> bool {
         self.next_reset.is_some_and(|next| next.at_ms < now_ms)
     }
 
-    /// All of it in a sentence or two, whatever the time is.
+    /// Describes the lifecycle in a sentence or two, independent of the current time.
     pub fn description(&self) -> String {
         let when = match (&self.next_reset, &self.next_reset_local) {
             (Some(next), Some(at)) => {
@@ -66,7 +65,7 @@ impl Lifecycle {
         format!("{when} That leaves {}.", self.reset_effect)
     }
 
-    /// When and why, in words.
+    /// Describes when and why the next reset happens.
     pub fn describe_next_reset(&self, now_ms: f64) -> String {
         match (&self.next_reset, &self.next_reset_local) {
             (Some(next), Some(at)) if self.is_due(now_ms) => {
@@ -78,7 +77,7 @@ impl Lifecycle {
     }
 }
 
-/// Sessions that are begun by what runs them, not by a clock.
+/// Whether the session is started by its runner, not by a clock.
 fn is_started_by_runner(kind: SessionKind) -> bool {
     matches!(
         kind,
@@ -102,7 +101,7 @@ fn describe_reset_effect(ruleset: Ruleset) -> &'static str {
     }
 }
 
-/// A moment in the clock of a zone: `2026-03-06 04:00 Europe/Berlin`.
+/// Formats a time in a zone: `2026-03-06 04:00 Europe/Berlin`.
 fn format_local_time(at_ms: f64, zone: &TimeZone) -> Option<String> {
     let at = Timestamp::from_millisecond(at_ms as i64).ok()?.to_zoned(zone.clone());
     let name = zone.iana_name().map_or_else(|| at.strftime("%:z").to_string(), str::to_owned);

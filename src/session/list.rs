@@ -1,4 +1,6 @@
-//! Store → the session list, without reading a single transcript: what rows, files and locks tell.
+//! Builds the session list from records, files and locks alone.
+//!
+//! No transcript is read, so a large store appears at once; [`crate::session::load_item`] fills in the rest later.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,23 +18,19 @@ use crate::store::model::{ModelRef, session_model};
 use crate::store::path_kind::PathKind;
 use crate::store::session::{Flag, Session};
 
-/// A place as it was found.
 #[derive(Debug, Clone)]
 pub struct SessionListing {
-    /// Everything found there.
     pub store: Arc<Store>,
-    /// Its name for people.
+    /// Display name of the location.
     pub name: String,
-    /// It is the embedded demo store.
     pub is_demo: bool,
-    /// One item a session: grouped by agent, newest first, what was put aside last.
+    /// One item per session: grouped by agent, newest first, archived ones last.
     pub items: Vec<SessionItem>,
-    /// What could not be read or is odd.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl SessionListing {
-    /// Why there is nothing to list, where the place itself is at fault.
+    /// Returns why the list is empty, when the location itself is at fault.
     pub fn place_error(&self) -> Option<String> {
         let is_no_store = match self.store.path_kind {
             PathKind::Nothing(_) => true,
@@ -52,12 +50,12 @@ fn capitalize(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-/// Lists a place by the rules that its store tells. `now_ms` is the time locks are judged by.
+/// Lists a location under the ruleset that its store shows. `now_ms` decides whether a lock is stale.
 pub fn list_sessions(place: &StoreLocation, now_ms: i64) -> SessionListing {
     list_sessions_with(place, None, now_ms)
 }
 
-/// Lists a place by the rules that someone asked for, else by those that its store tells.
+/// Lists a location under the requested ruleset, else the one that its store shows.
 pub fn list_sessions_with(
     place: &StoreLocation,
     requested: Option<&RulesetChoice>,
@@ -79,7 +77,7 @@ pub fn list_sessions_with(
     }
 }
 
-/// What is found at a place, by the rules that someone asked for, else by those that its store tells.
+/// Scans a location under the requested ruleset, else the one that its store shows.
 pub fn survey_with(place: &StoreLocation, requested: Option<&RulesetChoice>) -> Store {
     let mut store = place.survey();
     if let Some(requested) = requested {
@@ -108,14 +106,14 @@ fn list_items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
     items
 }
 
-/// The transcripts with a journal beside them: commits that run, or were broken off.
+/// Returns the transcripts that have a journal: their commit is running or was interrupted.
 pub fn unfinished_commit_paths(store: &Store) -> BTreeSet<PathBuf> {
     let paths = store.sessions.iter().filter_map(|session| session.path.as_deref()?.parent());
     let folders: BTreeSet<&Path> = paths.collect();
     folders.into_iter().flat_map(|folder| transcripts_with_journal(folder).unwrap_or_default()).collect()
 }
 
-/// Commits that were broken off to files that no session has any more.
+/// Reports interrupted commits to files that belong to no session any more.
 fn abandoned_commits(store: &Store, now_ms: i64) -> Vec<Diagnostic> {
     let known = |path: &PathBuf| store.sessions.iter().any(|session| session.path.as_ref() == Some(path));
     let left = unfinished_commit_paths(store).into_iter().filter(|path| !known(path));
@@ -123,7 +121,7 @@ fn abandoned_commits(store: &Store, now_ms: i64) -> Vec<Diagnostic> {
     found.map(|found| unfinished_commit_diagnostic(&found)).collect()
 }
 
-/// A session as rows, files and locks tell of it.
+/// Builds a list item from record, file and lock.
 pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
     let row = session.record.as_ref();
     let ModelRef { provider, model } =
@@ -157,7 +155,7 @@ pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
     item
 }
 
-/// What the configuration says for a session whose model nothing else tells.
+/// Returns the configured model, for a session that names none.
 fn configured_model(store: &Store, session: &Session) -> ModelRef {
     let named = store.config.default_model(&session.agent);
     named.map_or(ModelRef { provider: String::new(), model: String::new() }, ModelRef::parse)
@@ -179,12 +177,12 @@ fn mark_for_flag(flag: Flag) -> Option<Mark> {
         Flag::Cold => Mark::Cold,
         Flag::Imported => Mark::Imported,
         Flag::NotImported => Mark::NotImported,
-        // A lock says that a run is going on only while someone holds it; a second key says nothing.
+        // Not a fault: a held lock shows as a run, and a second key is no news to anyone.
         Flag::Locked | Flag::DuplicateRun => return None,
     })
 }
 
-/// A held lock is the sign of a run (store H11); one left behind is not. In a database the row says so (sqlite I5).
+/// A held lock means a run (store H11); a stale lock does not. In a database the row says it (sqlite I5).
 fn is_running(session: &Session, now_ms: i64) -> bool {
     if session.has_flag(Flag::Running) {
         return true;

@@ -1,4 +1,6 @@
-//! One opened session: its transcript, tree, context, window and settings, and the counts that follow from them.
+//! One opened session: transcript, tree, context, window and settings, with the counts derived from them.
+//!
+//! Reports, replays and screens read from this value only, so they all agree.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -37,74 +39,66 @@ use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 
-/// Everything known of one session.
 #[derive(Debug, Clone)]
 pub struct LoadedSession {
-    /// The row of the session list.
+    /// The session's item in the list.
     pub item: SessionItem,
-    /// Its open transcript.
     pub source: Source,
-    /// Sizes of its entries.
+    /// Sizes of the entries.
     pub index: Arc<Index>,
-    /// Its tree.
     pub tree: Arc<Tree>,
-    /// The leaf looked at.
+    /// The leaf in view.
     pub leaf: Leaf,
-    /// What the model would be sent from there; empty where the runtime throws.
+    /// The messages that the model would be sent; empty when the runtime throws.
     pub context: Arc<Context>,
-    /// Building the context throws in the runtime.
+    /// Whether the runtime throws when it builds the context.
     pub context_throws: bool,
-    /// Provider and model id of the next call, as far as is known.
+    /// Provider of the next call; empty if unknown.
     pub provider: String,
-    /// Model id.
+    /// Model id of the next call; empty if unknown.
     pub model: String,
-    /// The rules it is read by.
     pub ruleset: RulesetChoice,
-    /// How its model is reached, as far as the configuration tells.
+    /// The route to the model, as far as the configuration shows it.
     pub route: ModelRoute,
-    /// Window of the next call.
     pub window: WindowInfo,
-    /// List price of the model: from config, else the catalogue; USD per million tokens.
+    /// List price in USD per million tokens: from the configuration, else the catalogue.
     pub price: Option<Price>,
-    /// Chars before the messages, where a run left a report.
+    /// Chars before the messages, when a run left a report.
     pub fixed_chars: Option<FixedChars>,
-    /// That report, part by part.
+    /// The report behind `fixed_chars`, part by part.
     pub prompt_report: Option<Arc<SystemPromptReport>>,
-    /// The last prompt a provider counted on this path, or why there is none.
+    /// The last prompt that a provider counted on this path, or why there is none.
     pub measured: Result<MeasuredPrompt, Unmeasured>,
-    /// When the model last answered on this path, ms: by the message's own time, which a copy keeps.
+    /// Time of the model's last answer on this path, in ms. It is the message's own time, which a copy keeps.
     pub last_call_ms: Option<f64>,
-    /// The last cache touch, ms (pruning 4.3).
+    /// Time of the last cache touch, in ms (pruning 4.3).
     pub last_cache_touch_ms: Option<f64>,
-    /// The session that its key names now, where no row names this one.
+    /// The session that the key names now, when no session record names this one.
     pub successor: Option<Successor>,
-    /// What keeps it within its window.
     pub limits: ContextLimits,
-    /// The gateway's configuration.
     pub config: Arc<GatewayConfig>,
-    /// Each setting of each step with its configured value and where that comes from.
+    /// Each setting of each policy with its configured value and provenance.
     pub setting_rows: Vec<PolicySetting>,
-    /// The configured settings; of pruning the defaults where it is off.
+    /// The configured settings; for pruning, the defaults when it is off.
     pub configured_settings: PolicySettings,
-    /// What steps that look at more than sizes ask for; read when one of them is switched on.
+    /// Body-derived data for policies that sizes cannot decide; read when one of them is switched on.
     pub details: Option<Arc<ContextDetails>>,
-    /// Whether the configuration switches pruning on.
     pub pruning_configured: bool,
-    /// Its calls that did not fit, on every branch, in the order of the file.
+    /// Calls that overflowed, on every branch, in file order.
     pub overflows: Arc<[Overflow]>,
-    /// Answers of the path whose counts cannot be the whole prompt.
+    /// Answers on the path whose usage cannot be the whole prompt.
     pub partial_counts: Arc<HashSet<EntryIx>>,
-    /// The prompt of the next call by the best count there is.
+    /// The prompt of the next call, by the best available count.
     pub next_prompt: Arc<NextPrompt>,
-    /// A commit to it that was broken off and not settled yet.
+    /// An interrupted commit that is not settled yet.
     pub unfinished_commit: Option<InterruptedCommit>,
-    /// Rises with every reading.
+    /// Increases with every reading.
     pub epoch: Epoch,
-    /// The reading this one only added entries to: what was known of those still holds.
+    /// The earlier reading to which this one only added entries: results for those entries still hold.
     pub extends_epoch: Option<Epoch>,
 }
 
-/// What is inspected: a session, as it was read, down to one of its leaves. What was told of it holds for no other.
+/// Identifies a session as read, at one leaf. A result computed for one key is not valid for another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionViewKey {
     key: SessionKey,
@@ -113,7 +107,6 @@ pub struct SessionViewKey {
 }
 
 impl LoadedSession {
-    /// Where its overflows are looked for.
     pub fn overflow_scope(&self) -> OverflowScope<'_> {
         OverflowScope {
             source: &self.source,
@@ -124,7 +117,7 @@ impl LoadedSession {
         }
     }
 
-    /// The release that last wrote the gateway's configuration, for people; the rules' own where nothing says.
+    /// Returns the display name of the release that last wrote the gateway's configuration, else that of the ruleset.
     pub fn gateway_release(&self) -> String {
         let written = self.config.value(&["meta", "lastTouchedVersion"]).and_then(Value::as_str);
         match written.filter(|_| self.limits.is_gateway_run) {
@@ -133,35 +126,34 @@ impl LoadedSession {
         }
     }
 
-    /// The overflow that an entry records, be it the first record of it or another.
+    /// Returns the overflow that an entry records, first record or duplicate.
     pub fn overflow_at(&self, entry: EntryIx) -> Option<&Overflow> {
         self.overflows.iter().find(|overflow| overflow.entry == entry || overflow.duplicates.contains(&entry))
     }
 
-    /// What is inspected.
     pub fn view_key(&self) -> SessionViewKey {
         SessionViewKey { key: self.item.key.clone(), epoch: self.epoch, leaf: self.context.leaf }
     }
 
-    /// The gate under some settings at a moment (ms).
+    /// Returns the pruner's gate at `now_ms`.
     pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: f64) -> Gate {
         let rules = self.ruleset.id.rules();
         let eligible = is_eligible_under(rules, &self.provider, &self.model, &self.route);
         gate_under(rules, on.then_some(settings), eligible, self.last_cache_touch_ms, now_ms)
     }
 
-    /// Whether the model is sent the thinking of its last answer alone (releases R18).
+    /// Whether the model is sent the thinking of its last answer only (releases R18).
     pub(in crate::session) fn drops_thinking(&self) -> bool {
         drops_thinking(self.ruleset.id.rules(), &self.provider, &self.model, &self.route)
     }
 
-    /// Tokens of the system prompt with its workspace files; tools are not among them.
+    /// Estimates the tokens of the system prompt with its workspace files, without the tools.
     pub(in crate::session) fn system_prompt_tokens(&self) -> f64 {
         self.fixed_chars.map_or(0.0, |fixed| estimate_chars(fixed.system) as f64)
     }
 
-    /// What a run and a call of the version go through by themselves (pruning 1.1–1.4, 8). Where the server clears,
-    /// nothing new is pruned (pruning 7.10).
+    /// Returns the policies that a run and a call of this release apply (pruning 1.1–1.4, 8). When the server clears
+    /// tool uses, nothing new is pruned (pruning 7.10).
     pub fn gateway_policies(&self) -> PolicySet {
         let rules = self.ruleset.id.rules();
         let server = self.configured_settings.clear.cleared_by != ClearedBy::Client;
@@ -177,7 +169,7 @@ impl LoadedSession {
             .with(Policy::Check, Policy::Check.is_supported_by(rules))
     }
 
-    /// The plan of some steps, under these settings and a gate of the pruner.
+    /// Plans the enabled policies under these settings and this gate.
     pub fn plan(&self, settings: &PolicySettings, gate: Gate) -> Result<Plan, PlanError> {
         Plan::new(&PlanInput {
             index: &self.index,
@@ -194,7 +186,7 @@ impl LoadedSession {
         })
     }
 
-    /// The same with what closer steps ask for, read from the transcript where it is not there yet.
+    /// Reads the context details from the transcript, unless they are already there.
     pub fn load_details(mut self) -> Result<Self, BodyError> {
         if self.details.is_none() {
             let rules = self.ruleset.id.rules();
@@ -204,13 +196,13 @@ impl LoadedSession {
         Ok(self)
     }
 
-    /// What a plan costs and saves at the provider's cache, where the model has a price.
+    /// Returns the plan's cost and savings at the provider's cache, or `None` without a price.
     pub fn cache_cost(&self, plan: &Plan, now_ms: f64) -> Option<CacheCost> {
         let idle_ms = self.last_call_ms.map(|at| now_ms - at);
         CacheCost::new(plan, self.price.as_ref()?, idle_ms)
     }
 
-    /// Judges the counts of the path, and counts the next prompt by them. To be done again for another leaf.
+    /// Finds partial counts on the path and recounts the next prompt. Call it again after a change of leaf.
     pub fn recount_prompt(&mut self) {
         let prunes = self.pruning_configured && self.last_cache_touch_ms.is_some();
         let doubted = find_partial_usage(&self.index, &self.context.path, prunes);
@@ -218,7 +210,6 @@ impl LoadedSession {
         self.next_prompt = Arc::new(NextPrompt::from_counts(&self.prompt_counts()));
     }
 
-    /// What is counted of it.
     pub(super) fn prompt_counts(&self) -> PromptCounts<'_> {
         PromptCounts {
             index: &self.index,
@@ -229,23 +220,23 @@ impl LoadedSession {
         }
     }
 
-    /// Tokens before any message: system prompt, workspace files and tool schemas.
+    /// Returns the tokens before any message: system prompt, workspace files and tool schemas.
     pub fn fixed_tokens(&self) -> u64 {
         Budget::fixed_only(self.fixed_chars).total()
     }
 
-    /// What fills the window as things stand.
+    /// Returns the current content of the window, by estimate.
     pub fn budget(&self) -> Budget {
         Budget::from_context(self.fixed_chars, &self.context)
     }
 
-    /// Tokens of the next prompt that a plan frees.
+    /// Returns the tokens of the next prompt that a plan frees.
     pub fn tokens_freed_by(&self, plan: &Plan) -> u64 {
         let after = self.next_prompt.budget_after(&self.context, plan);
         self.next_prompt.total.tokens.saturating_sub(after.total())
     }
 
-    /// What would fill the window under a plan.
+    /// Returns the content of the window under a plan, by estimate.
     pub fn budget_after(&self, plan: &Plan) -> Budget {
         let mut budget = Budget::new(self.fixed_chars, &self.context, |at| plan.tokens_after[at]);
         for (size, tokens) in plan.added_messages() {

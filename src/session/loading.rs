@@ -1,5 +1,6 @@
-//! Session → [`LoadedSession`]: the transcript read, or only what was added to it, and beside it everything
-//! the gateway's settings and the session's row say.
+//! Builds a [`LoadedSession`] from a store's session: its transcript, settings and session record.
+//!
+//! A session that is open already is only read from its old end, because it may be megabytes and grow every second.
 
 use std::sync::Arc;
 
@@ -39,8 +40,8 @@ use crate::store::session_records::SessionRecord;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 
-/// Opens a session at its own leaf. With what was known of it before, only what was added is read. The
-/// epoch is the one after `previous`; `now_ms` is the time its lock is judged by.
+/// Opens a session at its own leaf and reads only the entries added since `previous`. The epoch follows that of
+/// `previous`. `now_ms` decides whether its lock is stale.
 pub fn open(
     store: &Store,
     key: &SessionKey,
@@ -51,7 +52,7 @@ pub fn open(
     let unknown = || OpenError::Unknown { key: key.clone() };
     let session = store.sessions.iter().find(|session| session.key == *key).ok_or_else(unknown)?;
     let path = session.path.as_deref().ok_or_else(|| OpenError::NoTranscript { key: key.clone() })?;
-    // A pipe or a device would never end.
+    // Reading a pipe or a device would never end.
     if session.location.database().is_none() && !path.is_file() {
         return Err(OpenError::NotWritten { path: path.into() });
     }
@@ -63,7 +64,7 @@ pub fn open(
     Ok(LoadedSession { epoch, ..loaded })
 }
 
-/// Opens a session whose entries are read from this source, wherever its transcript went meanwhile.
+/// Opens a session from `source`, wherever its transcript has moved to meanwhile.
 pub fn open_from(
     store: &Store,
     session: &Session,
@@ -85,8 +86,8 @@ pub fn open_from(
     Ok(LoadedSession { details: closer, ..loaded })
 }
 
-/// What closer steps ask for, where it was known of the reading before and entries were only added since: theirs is
-/// read. By other rules all of it is asked for anew. Where that fails it is as if nobody had asked yet.
+/// Extends the earlier reading's context details by the added entries. Returns `None` under another ruleset, or when
+/// reading fails: the details are then read when a policy needs them.
 fn extend_details(
     before: &LoadedSession,
     now: &LoadedSession,
@@ -118,8 +119,8 @@ fn read_index(
     })
 }
 
-/// Puts together what is known of a session whose transcript was read as these rules read it. The time is that its lock
-/// is judged by, in ms.
+/// Assembles the session from a transcript that was indexed under the chosen ruleset. `now_ms` decides whether its lock
+/// is stale.
 fn assemble_session(
     store: &Store,
     session: &Session,
@@ -143,7 +144,7 @@ fn assemble_session(
     let upkeep = ContextLimits::for_session(store, chosen.id, session, (&item.provider, &item.model));
     let touched = |ix| body::read_entry(&source, &index, ix);
     let pi = pi_settings(store, session, rules);
-    // Settings of single models are as old as system messages.
+    // The releases that keep system messages are those that know settings of single models.
     let own_model =
         rules.pi.has(PiChange::KeepsSystemMessages).then(|| format!("{}/{}", item.provider, item.model));
     let runtime = pi.as_ref().map(|pi| pi.compaction(own_model.as_deref())).unwrap_or_default();
@@ -200,7 +201,7 @@ fn assemble_session(
     loaded
 }
 
-/// Fills in what the transcript and the files beside it say of the session at this time, in ms.
+/// Adds the data that depends on the transcript and the files beside it at `now_ms`.
 fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: i64) {
     loaded.overflows = find_overflows(&loaded.overflow_scope()).into();
     loaded.recount_prompt();
@@ -213,8 +214,8 @@ fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: i64) {
     loaded.item.set_mark(Mark::Unfinished, loaded.unfinished_commit.is_some());
 }
 
-/// The settings of every step as the store's configuration has them; of pruning the built-in ones where it is off.
-/// `window` is in tokens.
+/// Returns the configured settings of every policy; for pruning, the built-in ones when it is off. `window` is in
+/// tokens.
 fn configured_policy_settings(
     store: &Store,
     ruleset: Ruleset,
@@ -238,7 +239,7 @@ fn configured_policy_settings(
     }
 }
 
-/// What pi's own settings files say for pi's sessions; none where a gateway runs them.
+/// Returns the settings of pi's own files, or `None` when a gateway runs the session.
 fn pi_settings(store: &Store, session: &Session, rules: &Rules) -> Option<PiSettings> {
     load_settings(&store.path_kind, session.cwd.as_deref()).filter(|_| rules.reserve == Reserve::Runtime)
 }

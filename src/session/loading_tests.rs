@@ -1,4 +1,4 @@
-//! Opening the sessions of the demo store, and following and writing to copies of them.
+//! Opens the sessions of the demo store; follows and writes to copies of them.
 
 use std::io::Write as _;
 

@@ -1,4 +1,6 @@
 //! The last prompt that a provider counted on a path, or why there is none.
+//!
+//! A count is only valid while its messages are still the ones sent: a compaction, reset, edit or commit ends it.
 
 use crate::commit::{ReceiptKind, receipt_kind};
 use crate::context::Context;
@@ -6,34 +8,33 @@ use crate::ids::EntryIx;
 use crate::store::entry::{EntryKind, ReadMode};
 use crate::store::index::Index;
 
-/// Tokens a provider counted for the last prompt, and the entry that says so.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredPrompt {
-    /// Prompt tokens: input + cacheRead + cacheWrite.
+    /// Prompt tokens: `input` + `cacheRead` + `cacheWrite`.
     pub prompt_tokens: u64,
-    /// The assistant entry.
+    /// The assistant entry that reports them.
     pub entry: EntryIx,
 }
 
-/// Why no provider's count says how large the next prompt is.
+/// Why no provider's count shows the size of the next prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmeasured {
-    /// No answer on the path has a usage.
+    /// No answer on the path reports usage.
     NoUsage,
-    /// None since the compaction: what was counted before it is not sent any more.
+    /// No count since the compaction; earlier messages are not sent any more.
     SinceCompaction,
-    /// None since the reset: what was counted before it is not sent any more.
+    /// No count since the reset; earlier messages are not sent any more.
     SinceReset,
-    /// None since a branch was written: its copies keep the usage of the branch they were made from.
+    /// No count since a commit wrote the branch; its copies carry the usage of the old branch.
     SinceCommit,
-    /// None since the context was edited: what was counted before is not what is sent now (store-pi-1.5 E5).
+    /// No count since the context was edited; earlier counts are of another text (store-pi-1.5 E5).
     SinceEdit,
-    /// Another leaf than the session's own is looked at.
+    /// The leaf in view is not the session's own.
     OtherLeaf,
 }
 
 impl Unmeasured {
-    /// A few words in the place of the number.
+    /// Returns a few words to show instead of the number.
     pub fn label(self) -> &'static str {
         match self {
             Self::NoUsage => "no usage recorded",
@@ -46,8 +47,8 @@ impl Unmeasured {
     }
 }
 
-/// The last prompt a provider counted on this path. A count from before the last compaction says nothing
-/// about what is sent now, even where its message was kept; nor does one that was copied to a new branch.
+/// Returns the last counted prompt on the path. A count before the last compaction does not hold for the next prompt,
+/// even if its message was kept; nor does a count copied to a new branch.
 pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<MeasuredPrompt, Unmeasured> {
     for ix in context.path.iter().rev() {
         if Some(*ix) == context.compaction {
@@ -71,7 +72,7 @@ pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<MeasuredPr
     Err(Unmeasured::NoUsage)
 }
 
-/// Whether a branch ends here that was written by a commit: what stands before it on the path is a copy.
+/// Whether a commit's branch ends here: the entries before it on the path are copies.
 pub(super) fn is_committed_branch(index: &Index, ix: EntryIx) -> bool {
     receipt_kind(index, ix) == Some(ReceiptKind::Commit)
 }

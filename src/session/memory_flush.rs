@@ -1,12 +1,11 @@
-//! Where a session stands with the gateway's memory flush.
+//! The state of the gateway's memory flush for a session.
 
 use crate::gateway::ruleset::MemoryFlush;
 use crate::policy::memory_flush::{Flush, FlushInput, LastCall, flush_status};
 use crate::session::LoadedSession;
 
 impl LoadedSession {
-    /// Where the session stands with the memory flush, before a next message of unknown size; none where no gateway
-    /// runs it.
+    /// Returns the state before a next message of unknown size, or `None` when no gateway runs the session.
     pub fn memory_flush(&self) -> Option<Flush> {
         let upkeep = &self.limits;
         let kind = self.ruleset.id.rules().memory_flush;
@@ -26,7 +25,7 @@ impl LoadedSession {
         upkeep.is_gateway_run.then(|| flush_status(&upkeep.flush, &facts))
     }
 
-    /// The last usage in the file with a positive number, whatever its branch (compaction 9.5).
+    /// Returns the last usage in the file with a positive number, on any branch (compaction 9.5).
     fn last_call_of_file(&self) -> Option<LastCall> {
         let usages = self
             .index

@@ -1,5 +1,7 @@
-//! One session with everything that questions ask of it: transcript, tree, context, window, settings
-//! and what is measured. The commands and the screens start from here.
+//! One loaded session and everything derived from it; the session list; the messages as text.
+//!
+//! The commands and the screens start here: [`loading::open`] reads a session once, and all answers about it come from
+//! the same [`LoadedSession`].
 
 mod at_leaf;
 mod branch_entries;

@@ -1,4 +1,4 @@
-//! Provider and model of a session's next call.
+//! Resolves provider and model of a session's next call.
 
 use crate::context::Context;
 use crate::ids::EntryIx;
@@ -6,8 +6,8 @@ use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::session_records::SessionRecord;
 
-/// Provider and model of the next call: those that the row chooses over the configuration, else those in force at the leaf
-/// (compaction 4.5). An answer that the gateway wrote itself names no model.
+/// Returns the provider and model that the session record chooses over the configuration, else those in force at the
+/// leaf (compaction 4.5). Ignores answers that the gateway wrote itself, because they name no model.
 pub(super) fn next_model(
     row: Option<&SessionRecord>,
     index: &Index,
@@ -28,7 +28,7 @@ pub(super) fn next_model(
     }
 }
 
-/// Provider and model in force at the leaf, where the path says so in plain words.
+/// Returns the provider and model in force at the leaf, if the path holds both as texts.
 fn path_model(index: &Index, context: &Context) -> Option<(String, String)> {
     let of_call = |ix: &EntryIx| {
         let entry = index.entry(*ix);

@@ -1,6 +1,7 @@
-//! The prompt of the next call by the best count there is, and the tokens that each of its parts takes. The provider's last
-//! count comes first, be it of an answer or of a refusal; then the estimate, scaled to the counts of this session; then the
-//! estimate alone.
+//! Counts the prompt of the next call, in total and by part, from the best source there is.
+//!
+//! The provider's last count takes precedence, whether of an answer or of a refusal; then the estimate, scaled to the
+//! counts of this session; then the plain estimate. All parts use the same count, so they add up to the total.
 
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
@@ -10,15 +11,14 @@ use crate::session::growth_weights::{FACTOR_RANGE, weights_from_growth};
 use crate::session::prompt_counts::{LastCount, PromptCounts};
 use crate::session::{CountSource, TokenCount};
 
-/// Estimated tokens of messages below which they do not tell how the provider counts.
+/// Estimated tokens below which the messages do not show the provider's scale.
 const MIN_MESSAGE_TOKENS: u64 = 2_000;
 
-/// The next prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NextPrompt {
-    /// Tokens of all of it.
+    /// Tokens of the whole prompt.
     pub total: TokenCount,
-    /// Tokens by chars/4.
+    /// Tokens of the whole prompt by chars/4.
     pub estimated_tokens: u64,
     /// Tokens before the messages.
     pub fixed_tokens: u64,
@@ -59,14 +59,15 @@ impl NextPrompt {
         }
     }
 
-    /// What fills the window.
+    /// Returns the content of the window.
     pub fn budget(&self, context: &Context) -> Budget {
         Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, |at| {
             self.message_tokens.get(at).copied().unwrap_or(0)
         })
     }
 
-    /// What would fill it under a plan: a message that is cut loses the same share of its tokens as of its chars.
+    /// Returns the content of the window under a plan. A message that is cut loses the same share of its tokens as of
+    /// its estimate.
     pub fn budget_after(&self, context: &Context, plan: &Plan) -> Budget {
         let scaled = |at: usize| {
             let own = self.message_tokens.get(at).copied().unwrap_or(0);
@@ -87,8 +88,8 @@ impl NextPrompt {
         }
     }
 
-    /// Tokens before the messages, and tokens of the messages for one that chars/4 estimates: by them a threshold in chars is
-    /// put on the scale of the total.
+    /// Returns the tokens before the messages, and the tokens per message token that chars/4 estimates. They convert a
+    /// threshold in chars to the scale of the total.
     pub fn scale_factors(&self) -> (u64, f64) {
         let by_chars = self.estimated_tokens.saturating_sub(Budget::fixed_only(self.fixed_chars).total());
         let tokens: u64 = self.message_tokens.iter().sum();
@@ -98,14 +99,13 @@ impl NextPrompt {
     }
 }
 
-/// Tokens before the messages and of each message.
 struct PromptWeights {
     fixed_tokens: f64,
     message_tokens: Vec<f64>,
 }
 
 impl PromptWeights {
-    /// With what is up to the anchor as large as the anchor says.
+    /// Scales the part up to `anchor` to the anchor's count.
     fn scaled_to(mut self, context: &Context, anchor: &LastCount) -> (Self, CountSource) {
         let messages = &context.messages;
         let after = messages.iter().rposition(|message| message.entry == anchor.entry);
@@ -123,7 +123,7 @@ impl PromptWeights {
         (self, if is_last { CountSource::Measured } else { CountSource::Calibrated })
     }
 
-    /// In whole tokens, so that their sum is the sum rounded.
+    /// Rounds to whole tokens such that they add up to the rounded total.
     fn rounded(&self) -> (u64, Vec<u64>) {
         let fixed = self.fixed_tokens.max(0.0).round();
         let (mut sum, mut shared) = (fixed, fixed as u64);

@@ -1,4 +1,4 @@
-//! Opens the file or the database that holds a session's transcript, or says why it cannot be opened.
+//! Opens the file or the database that holds a session's transcript.
 
 use std::path::PathBuf;
 
@@ -13,37 +13,37 @@ pub enum OpenError {
     /// The store has no such session, or not any more.
     #[error("{key}: the store has no such session any more. Reload the list.")]
     Unknown {
-        /// Its key.
+        /// The key looked for.
         key: SessionKey,
     },
-    /// Its row names no usable transcript.
+    /// Its session record names no usable transcript.
     #[error("{key}: its row names no transcript that could be read (no usable sessionId or sessionFile).")]
     NoTranscript {
-        /// Its key.
+        /// The session's key.
         key: SessionKey,
     },
-    /// Its transcript is not there; normal before the first answer (store E7).
+    /// Its transcript does not exist; normal before the first answer (store E7).
     #[error("{}: there is no such file yet. A transcript is written with the first answer; it is shown as soon as it is there.", .path.display())]
     NotWritten {
-        /// Where it would be.
+        /// The expected path.
         path: PathBuf,
     },
-    /// It cannot be read, or reading was stopped.
+    /// Reading failed or was stopped.
     #[error(transparent)]
     Load(#[from] LoadError),
 }
 
 impl OpenError {
-    /// Someone asked for something else meanwhile: not worth a word.
+    /// Whether reading was stopped for another request, which is not worth reporting.
     pub fn is_stopped(&self) -> bool {
         matches!(self, Self::Load(LoadError::Cancelled { .. }))
     }
 }
 
-/// The transcript of a session, opened; `known` is an earlier look at it.
+/// Opens the transcript of a session; `known` is an earlier source to reuse.
 pub(super) fn open_source(session: &Session, known: Option<&Source>) -> Result<Source, OpenError> {
     let path = session.path.as_deref().ok_or_else(|| OpenError::NoTranscript { key: session.key.clone() })?;
-    // A pipe or a device would never end.
+    // Reading a pipe or a device would never end.
     if session.location.database().is_none() && !path.is_file() {
         return Err(OpenError::NotWritten { path: path.into() });
     }

@@ -1,5 +1,7 @@
-//! Counts that cannot be the whole prompt: a proxy that leaves out what was read from the cache, say, reports a prompt far
-//! smaller than the text that was sent. Such a count is no measure, and the runtime's trigger that compares it is blind.
+//! Finds usage that cannot be of the whole prompt.
+//!
+//! A proxy that omits the tokens read from the cache, for example, reports a prompt far smaller than the text that was
+//! sent. Such usage measures nothing, and the runtime's compaction trigger, which relies on it, is blind.
 
 use std::collections::HashSet;
 
@@ -8,14 +10,15 @@ use crate::ids::EntryIx;
 use crate::store::entry::{Entry, EntryKind, Usage};
 use crate::store::index::Index;
 
-/// Share of the estimate below which a count is doubted. No script has so few tokens for its chars.
+/// Share of the estimate below which a count is doubted: no script has so few tokens for its chars.
 const PARTIAL_RATIO: f64 = 0.4;
-/// Estimated tokens below which what is said proves nothing.
+/// Estimated tokens below which a low count proves nothing.
 const MIN_ESTIMATE: f64 = 6_000.0;
-/// Calls that must be so, before any of them is doubted: one alone may be another context's.
+/// Low counts needed before any is doubted: a single one may belong to another context.
 const MIN_CALLS: usize = 3;
 
-/// The answers of a path whose counts are doubted. Where pruning can act (`prunes`), small prompts are its doing.
+/// Returns the answers of a path whose usage is partial. If pruning can act (`prunes`), small prompts may be its
+/// effect.
 pub(super) fn find_partial_usage(index: &Index, path: &[EntryIx], prunes: bool) -> HashSet<EntryIx> {
     if prunes {
         return HashSet::new();
@@ -38,11 +41,11 @@ pub(super) fn find_partial_usage(index: &Index, path: &[EntryIx], prunes: bool) 
     if doubted.len() < MIN_CALLS { HashSet::new() } else { doubted }
 }
 
-/// What the context holds so far.
+/// The estimated content of the context at a point of the path.
 struct PathEstimate {
-    /// Entries with the sum of the estimates up to and with each.
+    /// Entries, each with the estimate of the path up to and including it.
     running_totals: Vec<(EntryIx, f64)>,
-    /// The first place that is still sent.
+    /// Index of the first entry that is still sent.
     first_sent: usize,
 }
 
@@ -54,7 +57,7 @@ impl PathEstimate {
         self.running_totals.push((ix, before + tokens));
     }
 
-    /// From here on what the compaction kept is sent.
+    /// Drops the entries before the first that the compaction kept.
     fn apply_compaction(&mut self, index: &Index, entry: &Entry) {
         let kept = |(ix, _): &(EntryIx, f64)| index.entry(*ix).id == entry.reference;
         let named = entry.reference.and_then(|_| self.running_totals.iter().rposition(kept));

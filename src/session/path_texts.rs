@@ -1,5 +1,6 @@
-//! What replays ask of the texts of a path: what of each message is sent, and its texture. Every line is outlined once, side
-//! by side, and let go; where a transcript grew, only what was added is read.
+//! Reads the texts of a path for replays: the sent size of each message and its content features.
+//!
+//! Paths can be long, so lines are read in parallel and dropped at once; after growth only the added entries are read.
 
 use std::sync::Arc;
 
@@ -15,34 +16,31 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError, LineBuffer};
 use crate::store::entry::EntryKind;
 
-/// Asked now and then whether somebody still waits.
+/// Whether the result is still wanted; called from time to time.
 pub type IsWanted<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// The texture of each entry that has a message; none where no step asks for them.
+/// The features of each entry that has a message. `None` when no policy needs them.
 pub type PathFeatures = Arc<Vec<Option<Arc<ContentFeatures>>>>;
 
-/// What was read of a path, entry by entry.
+/// Sizes and features of a path, entry by entry.
 #[derive(Debug, Clone)]
 pub struct PathTexts {
-    /// The path, as far as it is sure to stay.
+    /// The path, without a last line that may still change.
     path: Vec<EntryIx>,
-    /// By whose rules.
     ruleset: Ruleset,
-    /// What of each entry is sent.
     pub sent_sizes: Vec<SentSize>,
-    /// The texture of each.
     pub features: Option<PathFeatures>,
 }
 
 impl PathTexts {
-    /// Of nothing.
+    /// Reads nothing, for replays from sizes alone.
     pub fn empty(session: &LoadedSession) -> Self {
         let ruleset = session.ruleset.id;
         Self { path: Vec::new(), ruleset, sent_sizes: Vec::new(), features: None }
     }
 
-    /// Reads the path of a session; `known` is what was read before entries were added to it. What nobody waits for any
-    /// more is left out.
+    /// Reads the path of a session. `known` is the result before entries were added. Leaves entries out once `wanted`
+    /// returns false.
     ///
     /// # Errors
     /// When an entry cannot be read again.
@@ -72,19 +70,19 @@ impl PathTexts {
             all_features.extend(its_textures);
             Arc::new(all_features)
         });
-        // A last line without its end may still become another entry.
+        // A last line without its line feed may still become another entry.
         let open = session.index.is_unterminated && path.last().copied() == session.index.last();
         let path = path[..path.len() - usize::from(open)].to_vec();
         Ok(Self { path, ruleset: session.ruleset.id, sent_sizes: spoken, features: textures })
     }
 }
 
-/// How many entries two paths have in common from their roots on.
+/// Counts the entries that two paths have in common from the root.
 fn shared_prefix_len(one: &[EntryIx], other: &[EntryIx]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// What an entry says; nothing where it has no message that is sent.
+/// Reads one entry; the result is empty if it has no message that is sent.
 fn read_entry(
     session: &LoadedSession,
     ix: EntryIx,
@@ -103,7 +101,7 @@ fn read_entry(
     Ok(measure_message(&into_message(body::read_entry(source, index, ix)?, entry.kind), rules))
 }
 
-/// What is asked of one message; its texture by these rules.
+/// Measures one message; `rules` is `None` when no features are needed.
 fn measure_message<'a>(
     message: impl Json<'a>,
     rules: Option<&'static Rules>,

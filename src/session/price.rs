@@ -1,4 +1,4 @@
-//! What a model's tokens cost: the configuration's own prices, else those of the agent's registry, else the catalogue's.
+//! Resolves the price of a model's tokens: from the configuration, else the agent's registry, else the catalogue.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use crate::js::Value;
 use crate::session::LoadedSession;
 use crate::store::intern::ValueIx;
 
-/// The price of a model, USD per million tokens. A configured `cost` counts when it names at least input
-/// and output; cache prices it leaves out are 0.
+/// Returns the price of a model in USD per million tokens. A configured `cost` counts if it names at least input and
+/// output; cache prices that it omits are 0.
 ///
-/// `registered` is what the agent's registry says of it.
+/// `registered` is the price from the agent's registry.
 pub fn list_price(config: &Value, provider: &str, model: &str, registered: Option<Price>) -> Option<Price> {
     let listed = || catalog::find(provider, model).map(|entry| entry.price);
     configured_price(config, provider, model).or(registered).or_else(listed)
 }
 
-/// The list price of every model that these entries name.
+/// Returns the list price of every model that these entries name.
 pub fn list_prices(
     session: &LoadedSession,
     entries: impl Iterator<Item = EntryIx>,
@@ -27,7 +27,7 @@ pub fn list_prices(
     for model in entries.filter_map(|ix| index.entry(ix).model) {
         prices.entry(model).or_insert_with(|| {
             let (provider, id) = (index.values.text(model.0)?, index.values.text(model.1)?);
-            // Of the model in force the agent's registry was asked already.
+            // The price of the session's own model already includes the agent's registry.
             let known = session.price.filter(|_| (&provider, &id) == (&session.provider, &session.model));
             list_price(&session.config.js_root, &provider, &id, known)
         });

@@ -1,4 +1,4 @@
-//! The counts that a provider made along a path, and the last of them that still holds for the context.
+//! The provider's counts along a path, and the last one that still holds for the context.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,33 +10,34 @@ use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{EntryKind, ReadMode, Usage};
 use crate::store::index::Index;
 
-/// The counts of a session that speak for its prompts.
+/// The data of a session from which its prompts are counted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PromptCounts<'a> {
     pub(super) index: &'a Index,
     pub(super) context: &'a Context,
     pub(super) overflows: &'a [Overflow],
-    /// Answers whose counts cannot be the whole prompt.
+    /// Answers whose usage cannot be of the whole prompt.
     pub(super) partial_counts: &'a HashSet<EntryIx>,
-    /// Chars before the messages, where a run left a report.
+    /// Chars before the messages, when a run left a report.
     pub(super) fixed_chars: Option<FixedChars>,
 }
 
-/// The last prompt of the path that a provider counted.
+/// The last prompt of the path that the provider counted.
 pub(super) struct LastCount {
     pub(super) entry: EntryIx,
     pub(super) tokens: f64,
-    /// Tokens of its answer, which the next prompt holds too.
+    /// Tokens of the answer, which the next prompt includes.
     pub(super) answer_tokens: f64,
 }
 
 impl PromptCounts<'_> {
-    /// Tokens before the messages by chars/4.
+    /// Returns the tokens before the messages by chars/4.
     pub(super) fn fixed_tokens(&self) -> u64 {
         Budget::fixed_only(self.fixed_chars).total()
     }
 
-    /// Prompts that the provider counted and refused, by their entries. What the gateway's own check says is no count.
+    /// Returns the prompts that the provider counted and refused, by entry. Ignores the gateway's own check, which only
+    /// estimates.
     pub(super) fn refused_prompts(&self) -> HashMap<EntryIx, f64> {
         let counted = self.overflows.iter().filter(|overflow| overflow.kind != OverflowKind::Precheck);
         let prompts = counted.filter_map(|overflow| Some((overflow, overflow.prompt_tokens()?)));
@@ -48,7 +49,7 @@ impl PromptCounts<'_> {
         entries.collect()
     }
 
-    /// The weights of the messages of the context, out of those of the path.
+    /// Selects the weights of the context's messages from those of the path.
     pub(super) fn message_weights(&self, weights: &[f64]) -> Vec<f64> {
         let mut by_entry = vec![0.0; self.index.entries.len()];
         for (ix, weight) in self.context.path.iter().zip(weights) {
@@ -57,7 +58,7 @@ impl PromptCounts<'_> {
         self.context.messages.iter().map(|message| by_entry[message.entry.index()]).collect()
     }
 
-    /// The last count of the path, unless the context was changed since.
+    /// Returns the last count of the path, or `None` if the context has changed since.
     pub(super) fn last_count(&self) -> Option<LastCount> {
         let (index, context) = (self.index, self.context);
         let refused = self.refused_prompts();

@@ -1,5 +1,6 @@
-//! What a replay asks of a session beyond sizes: textures, texts of refusals, touches, factors of its own usage, prices.
-//! Read once; any number of replays under other settings follow from it.
+//! Reads the data that a replay needs beyond sizes: features, refusals, cache touches, calibration and prices.
+//!
+//! Reading is far slower than replaying, so all of it is read once and then replayed under any settings.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -26,57 +27,56 @@ use crate::session::simulated_settings::simulate_settings;
 use crate::store::body::{self, BodyError};
 use crate::store::intern::ValueIx;
 
-/// How much heavier than estimated messages may be, for a refusal behind them to be right.
+/// Upper limit of the factor that makes messages heavy enough to explain the refusal after them.
 const MAX_WEIGHT_FACTOR: f64 = 1.5;
 
-/// What is read for replays of one session.
+/// Data for any number of replays of one session.
 #[derive(Debug, Clone)]
 pub struct ReplayInputs {
-    /// What the last reset left of the path: calls before it are another context's.
+    /// The path since the last reset: earlier calls had another context.
     path: Vec<EntryIx>,
     branch: Vec<BranchEntry>,
-    /// What was read of the path as a whole.
+    /// Texts of the whole path of the context.
     texts: Arc<PathTexts>,
-    /// Of the entries of `path`.
+    /// One per entry of `path`.
     features: Option<PathFeatures>,
     refused: Vec<RefusedCall>,
     /// Calls that were answered, but cut short.
     cut_short: HashSet<EntryIx>,
     touches: Vec<(EntryIx, f64)>,
-    /// Tokens before the messages, and of each message of the path.
+    /// Counted tokens before the messages, and of each message of `path`.
     calibration: Option<(f64, Vec<f64>)>,
     prune_eligible: bool,
     prices: HashMap<(ValueIx, ValueIx), Option<Price>>,
-    /// How long prompts are cached.
     pub retention: Retention,
-    /// What the provider takes, in tokens: less than the runtime believes where a refusal says so, more where it answered
-    /// larger prompts and no refusal names a limit.
+    /// Tokens that the provider accepts: below the runtime's window if a refusal says so, above it if the provider
+    /// answered larger prompts and no refusal names a limit.
     pub provider_window: f64,
-    /// The windows of the other models of the path.
+    /// Windows of the other models of the path.
     pub other_windows: HashMap<(ValueIx, ValueIx), ModelLimits>,
-    /// By how much the fitted tokens are off at the calls they were fitted from, on average, as a share.
+    /// Mean relative error of the fitted tokens at the calls that the fit uses.
     pub fit_error: Option<f64>,
-    /// The settings in force, without the steps that the provider's counts speak against.
+    /// The settings in force, without the policies that the provider's counts contradict.
     pub recorded_settings: Settings,
-    /// Those steps.
+    /// The policies that the provider's counts contradict.
     pub contradicted_policies: PolicySet,
     recorded_cache: OnceLock<CachedTrace>,
 }
 
-/// The lane of the record, and the windows it was made for.
+/// The recorded trace, and the windows it was made for.
 #[derive(Debug, Clone)]
 struct CachedTrace {
     windows: [u64; 2],
     trace: Arc<RecordedTrace>,
 }
 
-/// What may be changed of a session after it was read, by the bits of the numbers.
+/// Returns the windows, which may change after reading, as bits: they may be NaN.
 fn window_bits(session: &ReplaySession<'_>) -> [u64; 2] {
     [session.provider_window, session.runtime_window].map(f64::to_bits)
 }
 
 impl ReplayInputs {
-    /// Reads it for replays under any of these steps.
+    /// Reads the data for replays under any of these policies.
     ///
     /// # Errors
     /// When an entry cannot be read again.
@@ -85,7 +85,8 @@ impl ReplayInputs {
         Self::from_texts(session, texts)
     }
 
-    /// The same as long as somebody waits for it; `known` is what was read before entries were added, and only theirs is read.
+    /// Like [`Self::read`], but returns `None` once `wanted` returns false. `known` is the data from before entries
+    /// were added; only the added ones are read.
     ///
     /// # Errors
     /// When an entry cannot be read again.
@@ -109,8 +110,8 @@ impl ReplayInputs {
         Ok(Self { fit_error, ..read }.without_contradicted(session))
     }
 
-    /// Reads no more than sizes tell, for quick replays: the steps that ask for more of a message are left out of both
-    /// lanes. `fixed` are tokens before the messages, `weights` those of the message of each entry of the path.
+    /// Prepares quick replays from sizes alone: both traces leave out the policies that need content features. `fixed`
+    /// is the tokens before the messages, `weights` the tokens of the message of each entry of the path.
     ///
     /// # Errors
     /// When an entry cannot be read again.
@@ -123,7 +124,7 @@ impl ReplayInputs {
             .without_contradicted(session))
     }
 
-    /// Everything but texts and the fit: `in_force` are the steps of the record.
+    /// Builds everything but texts and fit; `in_force` are the recorded policies.
     fn from_weights(
         session: &LoadedSession,
         in_force: PolicySet,
@@ -170,7 +171,8 @@ impl ReplayInputs {
         Ok(read.with_learned_windows(session))
     }
 
-    /// The windows that the record teaches: what refusals name, and what was accepted beside those that name nothing.
+    /// Learns the windows from the record: from the limits that refusals name, and from accepted prompts where none is
+    /// named.
     fn with_learned_windows(mut self, session: &LoadedSession) -> Self {
         let record = self.recorded_trace(session);
         let learnt = learn_windows(session, &record);
@@ -182,7 +184,7 @@ impl ReplayInputs {
         Self { recorded_cache: OnceLock::new(), ..self }
     }
 
-    /// The record without the steps that, going by what the provider counted, did nothing.
+    /// Removes the policies that had no effect, according to the provider's counts.
     fn without_contradicted(mut self, session: &LoadedSession) -> Self {
         self.contradicted_policies = contradicted_policies(&self.recorded_trace(session));
         if self.contradicted_policies.is_empty() {
@@ -193,7 +195,7 @@ impl ReplayInputs {
         Self { recorded_cache: OnceLock::new(), ..self }
     }
 
-    /// A refusal without a number was above the window that is known to fit.
+    /// Sets the minimum of refusals without a number: their prompt was above the window that is known to fit.
     fn set_refusal_minimums(&mut self, session: &LoadedSession) {
         let (own, windows) = (self.provider_window, &self.other_windows);
         for refused in self.refused.iter_mut().filter(|refused| refused.requested.is_none()) {
@@ -205,7 +207,7 @@ impl ReplayInputs {
         }
     }
 
-    /// Messages that nobody counted weigh at least what a refusal behind them says: its prompt was above the window.
+    /// Scales up uncounted messages before a refusal, whose prompt must have been above the window.
     fn scale_weights_to_refusals(&mut self, record: &RecordedTrace) {
         let Some((_, weights)) = &mut self.calibration else { return };
         for refused in
@@ -230,18 +232,18 @@ impl ReplayInputs {
         self.prune_eligible && session.ruleset.id.rules().pruner.is_active()
     }
 
-    /// What the provider of a call takes, in tokens; NaN where nobody knows.
+    /// Returns the tokens that the provider of a call accepts; NaN if unknown.
     pub fn provider_window_of(&self, call: &ModelCall) -> f64 {
         let other = call.cache_key.model.and_then(|model| self.other_windows.get(&model));
         other.map_or(self.provider_window, |limits| limits.provider)
     }
 
-    /// Whether what was read tells replays under these steps too.
+    /// Whether the data suffices for replays under these policies.
     pub fn covers(&self, policies: PolicySet, rules: &Rules) -> bool {
         self.features.is_some() || !policies.needs_features(rules)
     }
 
-    /// Tokens before the messages, and of the message of each entry of the path, by the provider's count.
+    /// Returns the tokens before the messages, and those of each entry's message, on the provider's scale.
     pub fn calibrated_weights(&self, session: &LoadedSession) -> (f64, HashMap<EntryIx, f64>) {
         let Some((fixed, weights)) = &self.calibration else {
             return (session.fixed_tokens() as f64, HashMap::new());
@@ -249,7 +251,7 @@ impl ReplayInputs {
         (*fixed, self.path.iter().copied().zip(weights.iter().copied()).collect())
     }
 
-    /// What is replayed: for lanes one by one (see [`crate::replay::recorded_trace`]).
+    /// Returns the input for single traces (see [`crate::replay::recorded_trace`]).
     pub fn replay_session<'a>(&'a self, session: &'a LoadedSession) -> ReplaySession<'a> {
         let calibrated = self.calibration.as_ref();
         ReplaySession {
@@ -276,7 +278,7 @@ impl ReplayInputs {
         }
     }
 
-    /// The lane of the record, kept when it is first made: every simulated one is held against it.
+    /// Returns the recorded trace. It is cached, because every simulated trace is compared with it.
     pub fn recorded_trace(&self, loaded: &LoadedSession) -> Arc<RecordedTrace> {
         let session = self.replay_session(loaded);
         let kept = self.cached_trace(&session);
@@ -285,7 +287,7 @@ impl ReplayInputs {
         })
     }
 
-    /// The same, as long as `wanted` says that somebody waits for it.
+    /// Like [`Self::recorded_trace`], but returns `None` once `wanted` returns false.
     pub fn recorded_trace_while(
         &self,
         loaded: &LoadedSession,
@@ -305,13 +307,13 @@ impl ReplayInputs {
 
     fn cache_trace(&self, session: &ReplaySession<'_>, lane: RecordedTrace) -> Arc<RecordedTrace> {
         let lane = Arc::new(lane);
-        // One that was kept for other windows stays: replays under these are few.
+        // A trace cached for other windows stays: replays under these windows are rare.
         let _ =
             self.recorded_cache.set(CachedTrace { windows: window_bits(session), trace: Arc::clone(&lane) });
         lane
     }
 
-    /// Replays the session under the settings in force and under others.
+    /// Replays the session under the settings in force and under `simulated`.
     pub fn replay(&self, loaded: &LoadedSession, simulated: &Settings) -> Replay {
         let session = self.replay_session(loaded);
         let record = self.recorded_trace(loaded);
@@ -319,8 +321,8 @@ impl ReplayInputs {
         RecordedTrace::clone(&record).into_replay(&session, trace)
     }
 
-    /// Replays the session beside a record that another version wrote: `own` is what was read by its rules, with its weights
-    /// and windows in both lanes, so that the rules alone make the difference.
+    /// Replays the session under another ruleset beside the record of its own. `own` is the session read under its own
+    /// ruleset; its weights and windows are used in both traces, so that only the rules make a difference.
     pub fn replay_beside(
         &mut self,
         own: &(LoadedSession, Self),
@@ -338,7 +340,7 @@ impl ReplayInputs {
         RecordedTrace::clone(&record).into_replay(&session, trace)
     }
 
-    /// The same with a record that other settings were in force for.
+    /// Replaces the recorded settings, which resets the contradicted policies.
     #[must_use]
     pub fn with_recorded_settings(self, recorded: Settings) -> Self {
         Self {
@@ -349,7 +351,7 @@ impl ReplayInputs {
         }
     }
 
-    /// The same without factors of the session's own usage: every message counts by its chars.
+    /// Removes the calibration: every message counts by its chars.
     #[must_use]
     pub fn without_calibration(self) -> Self {
         Self { calibration: None, fit_error: None, recorded_cache: OnceLock::new(), ..self }
@@ -357,14 +359,14 @@ impl ReplayInputs {
 }
 
 impl LoadedSession {
-    /// Settings of a lane under this session's windows.
+    /// Returns the settings of a trace under this session's windows.
     pub fn replay_settings(&self, steps: PolicySettings, prune_on: bool) -> Settings {
         let (window, guard_window) = (self.window.tokens, self.window.model_tokens);
         Settings { policies: steps, prune_on, window, guard_window, assumptions: Assumptions::default() }
     }
 }
 
-/// The calls of the path that did not fit. A reply that was cut short was given, so it is not among them.
+/// Returns the calls of the path that were refused. A reply that was cut short is an answer, not a refusal.
 fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
     let number = |tokens: Option<u64>| tokens.map(|tokens| tokens as f64);
     let on_path: HashSet<EntryIx> = session.context.path.iter().copied().collect();
@@ -385,13 +387,12 @@ fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
     found
 }
 
-/// The calls that were answered, but cut short.
 fn cut_short_calls(session: &LoadedSession) -> HashSet<EntryIx> {
     let cut = session.overflows.iter().filter(|overflow| overflow.kind == OverflowKind::CutShort);
     cut.map(|overflow| overflow.entry).collect()
 }
 
-/// What is known of some entries of a path, out of what is known of every one.
+/// Selects the values of some entries of a path from those of all its entries.
 fn select_entries<T: Default>(some: &[EntryIx], path: &[EntryIx], known: Vec<T>) -> Vec<T> {
     if some.len() == path.len() {
         return known;
@@ -400,7 +401,7 @@ fn select_entries<T: Default>(some: &[EntryIx], path: &[EntryIx], known: Vec<T>)
     some.iter().map(|ix| known.remove(ix).unwrap_or_default()).collect()
 }
 
-/// Whether the steps in force, or these, ask for textures.
+/// Whether these policies, or those in force, need content features.
 fn needs_features(session: &LoadedSession, policies: PolicySet) -> bool {
     let policies =
         session.gateway_policies().iter().fold(policies, |policies, policy| policies.with(policy, true));

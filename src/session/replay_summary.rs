@@ -1,32 +1,31 @@
-//! A session as a whole under some settings: the numbers that advice, tuning and checks are judged by. They are computed here
-//! and nowhere else, so that two places that show them agree.
+//! Sums up a session under some settings: the numbers by which advice, tuning and checks judge it.
+//!
+//! They are computed here only, so that two places that show them agree.
 
 use crate::ids::EntryIx;
 use crate::replay::{CallReplay, RecordedTrace, TraceTotals};
 
-/// All calls of a session under some settings.
+/// Totals of all calls of a session under some settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplaySummary {
     /// Calls that do not fit.
     pub overflows: usize,
-    /// The one that failed is among them.
+    /// Whether the failed call still does not fit.
     pub failing_call_overflows: bool,
-    /// Tokens of that one; none where no call failed yet.
+    /// Tokens of the failed call; `None` if no call failed.
     pub failing_call_tokens: Option<u64>,
-    /// The provider counted those tokens.
+    /// Whether the provider counted those tokens.
     pub failing_call_measured: bool,
-    /// Tokens of the largest prompt.
     pub peak_tokens: u64,
-    /// The provider counted the largest prompt.
+    /// Whether the provider counted the largest prompt.
     pub peak_measured: bool,
-    /// What calls and summaries cost, USD; none without a price.
+    /// USD for calls and summaries; `None` without a price.
     pub cost: Option<f64>,
-    /// Compactions.
     pub compactions: usize,
 }
 
 impl ReplaySummary {
-    /// The sums of a lane. `failing` is the call that failed, none before anything did.
+    /// Sums up a trace. `failing` is the call that failed, if any.
     pub fn from_trace(record: &RecordedTrace, trace: &[CallReplay], failing: Option<EntryIx>) -> Self {
         let calls = &record.calls;
         let over = |at: &usize| trace[*at].overflowed || trace[*at].failed;

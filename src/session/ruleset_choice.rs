@@ -1,5 +1,5 @@
-//! By which rules one session is read: those of its store, or, where only the store of pi said so, those of the pi that
-//! wrote the transcript.
+//! Chooses the ruleset of one session: its store's, unless the transcript shows which pi release wrote it and the
+//! store's choice leaves that open.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ use crate::transcript::writer::pi_mark;
 use crate::transcript::{Leaf, Tree};
 
 impl LoadedSession {
-    /// Tells system prompt and tools by the transcript, where it holds them and no run left a report. To be told anew
-    /// for another leaf.
+    /// Reads the sizes of system prompt and tools when no run left a report: from the transcript if its pi release
+    /// keeps system messages, else from the gateway's recording. Call it again after a change of leaf.
     pub(crate) fn load_prompt_report(&mut self) {
         let tells = self.index.pi_release.has(PiChange::KeepsSystemMessages);
         if self.prompt_report.is_none() && !tells {
@@ -44,19 +44,20 @@ impl LoadedSession {
     }
 }
 
-/// Sizes of the system prompt by the gateway's recording of the session's newest run.
+/// Reads the sizes of the system prompt from the gateway's recording of the session's newest run.
 fn recorded_report(source: &Source, index: &Index, config: &GatewayConfig) -> Option<SystemPromptReport> {
     let session = index.header.as_ref().map(|header| header.id.as_str());
     last_prompt_report(source, session.unwrap_or_default(), config.trajectory_dir.as_deref())
 }
 
-/// System prompt and tools as the transcript itself tells them.
+/// Reads system prompt and tools from the transcript's system messages.
 fn transcript_report(index: &Index, context: &Context) -> Option<SystemPromptReport> {
     let state = replay_system_messages(index, &context.messages).ok().flatten();
     state.and_then(|state| report_from_state(&state))
 }
 
-/// What precedes the messages of a session: as its last run left it in the row, else as the transcript tells it.
+/// Returns the chars before the messages: from the session record's report, else from the transcript or the gateway's
+/// recording, as in [`LoadedSession::load_prompt_report`].
 pub(super) fn fixed_chars(
     row: Option<&SessionRecord>,
     (source, index): (&Source, &Index),
@@ -74,7 +75,7 @@ pub(super) fn fixed_chars(
     report.as_ref().map(FixedChars::new)
 }
 
-/// The context at a session's own leaf, and whether the runtime throws where it builds that.
+/// Builds the context at the session's own leaf. Also returns whether the runtime throws there.
 pub(super) fn own_context(index: &Index, tree: &Tree) -> (Context, bool) {
     let built = match index.open_status {
         OpenStatus::Throws { .. } => None,
@@ -84,16 +85,15 @@ pub(super) fn own_context(index: &Index, tree: &Tree) -> (Context, bool) {
     (built.unwrap_or_default(), throws)
 }
 
-/// The rules of a session.
 pub(super) fn choose_ruleset(store: &Store, session: &Session, index: &Index) -> RulesetChoice {
-    // A file that nothing else tells of may be anybody's.
+    // A loose file that no store describes may come from any program.
     let is_unnamed = matches!(session.kind, SessionKind::File | SessionKind::Orphan | SessionKind::Archive);
     let alone = is_unnamed && session.record.is_none() && !store.is_gateway();
     store.ruleset.for_transcript(alone, || pi_mark(index))
 }
 
-/// The index as a runtime reads the file; read anew where lines are taken differently. Answers also whether it is
-/// another one now.
+/// Returns the index as a pi release reads the file, and whether it is a new one. The file is read again only if the
+/// releases split lines differently.
 pub(super) fn reread_as(
     source: &Source,
     index: Arc<Index>,

@@ -1,4 +1,6 @@
-//! Words → the entries whose texts hold them all, over the lines of the file, read in blocks.
+//! Searches the texts of a file's entries for words, block by block.
+//!
+//! A plain word is looked for in the raw line first, so that most lines are never parsed.
 
 use memchr::memmem;
 
@@ -10,10 +12,10 @@ use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};
 use crate::store::source::Source;
 
-/// Bytes read at a time.
+/// Bytes per read.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Members that hold no text of anyone: names of kinds, references, signatures, counts.
+/// JSON keys without text of a person, model or tool: kinds, references, signatures and counts.
 const NON_TEXT_KEYS: [&str; 19] = [
     "type",
     "parentId",
@@ -36,9 +38,8 @@ const NON_TEXT_KEYS: [&str; 19] = [
     "tokensBefore",
 ];
 
-/// The entries from `from` on that hold every word of a query, in file order. A word with a capital letter is looked for
-/// as it is, others in any case. `go_on` is asked once a block; when it says no, what was found so far is
-/// the answer.
+/// Returns the entries from `from` on that hold every word of the query, in file order. A word with a capital letter is
+/// case-sensitive. `go_on` is called before each block; when it returns false, the result is what was found so far.
 pub fn search(
     source: &Source,
     index: &Index,
@@ -66,12 +67,11 @@ pub fn search(
     Ok(found)
 }
 
-/// A word that is looked for.
 struct SearchWord {
     text: String,
-    /// In any case: `text` is in lower case then.
+    /// If true, `text` is in lower case.
     ignore_case: bool,
-    /// Finds lines that may hold it before they are parsed; only for words that JSON writes as they are.
+    /// Finds lines that may hold the word before they are parsed. `None` for words that JSON may escape.
     finder: Option<memmem::Finder<'static>>,
 }
 
@@ -103,7 +103,7 @@ impl FileBlock {
         at >= from && at + bytes as u64 <= from + self.bytes.len() as u64
     }
 
-    /// Reads from an entry on: a block, or the whole line where that is longer.
+    /// Reads a block that starts at an entry, or the whole line if it is longer.
     fn read(&mut self, source: &Source, index: &Index, ix: EntryIx) -> Result<(), BodyError> {
         let entry = index.entry(ix);
         let rest = index.end.saturating_sub(entry.offset) as usize;
@@ -139,7 +139,7 @@ fn entry_matches((line, lower): (&[u8], &[u8]), words: &[SearchWord]) -> bool {
     words.iter().all(|word| word.matches(&text, &lower))
 }
 
-/// Every text of an entry, a line each: what was said, thought, called with and returned, names, its id.
+/// Collects every text of an entry, one per line: words, thoughts, arguments, results, names and its id.
 fn collect_texts(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => push_text(text, out),
@@ -159,7 +159,7 @@ fn collect_texts(value: &Value, out: &mut String) {
     }
 }
 
-/// Every text below a value, whatever its name: arguments of a tool are the tool's own.
+/// Collects every text below a value, under any key: a tool may name its arguments as it likes.
 fn collect_all_texts(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => push_text(text, out),

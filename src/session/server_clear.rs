@@ -1,5 +1,4 @@
-//! Clearing of tool uses that a gateway asks of the provider's server, for a session as it is configured (pruning 7.10 to
-//! 7.12).
+//! The server-side clearing of tool uses that a gateway requests of the provider (pruning 7.10 to 7.12).
 
 use std::collections::BTreeSet;
 
@@ -8,8 +7,8 @@ use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::clear_tool_uses::server::{ServerClearRequest, ServerFacts, server_state};
 use crate::session::LoadedSession;
 
-/// What the gateway asks of the server; none where it does not ask. Known tools are those whose results the session holds:
-/// those of the next call are not in a transcript.
+/// Returns the settings that the gateway requests, or `None` if it requests no clearing. The known tools are those with
+/// results in the session: a transcript does not list the tools of the next call.
 pub(super) fn server_clear_settings(session: &LoadedSession, config: &Value) -> Option<ClearSettings> {
     let LoadedSession { provider, route, configured_settings: configured, .. } = session;
     let facts = ServerFacts::from_config(config, session.pruning_configured, provider, route);
@@ -67,7 +66,7 @@ mod tests {
         assert_eq!(asks(Ruleset::V2026_3_2, "{}", "anthropic"), None);
     }
 
-    /// The reasons of the five results.
+    /// Returns the reasons of the five results.
     fn reasons(chars: usize) -> Vec<Reason> {
         let session = session(chars, Ruleset::V2026_9_2).load_details().expect("reads");
         let clear = server_clear_settings(&session, &Value::Null).expect("asks");

@@ -1,4 +1,4 @@
-//! Settings that belong to no step: the windows, and how much of the workspace files goes into the system prompt.
+//! Settings that belong to no policy: the windows, and the share of the workspace files in the system prompt.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::policy::settings::SettingOwner;
 use crate::session::LoadedSession;
 use crate::store::prompt_report::{InjectedFile, SystemPromptReport};
 
-/// Lowers the window of an agent.
+/// An upper limit for the window of an agent.
 pub const CONTEXT_TOKENS: &str = "contextTokens";
 /// The window of the session's model.
 pub const CONTEXT_WINDOW: &str = "contextWindow";
@@ -15,27 +15,25 @@ pub const CONTEXT_WINDOW: &str = "contextWindow";
 pub const BOOTSTRAP_MAX_CHARS: &str = "bootstrapMaxChars";
 /// Chars of all workspace files in the system prompt (compaction 11.9).
 pub const BOOTSTRAP_TOTAL_MAX_CHARS: &str = "bootstrapTotalMaxChars";
-/// Every such key.
 pub const KEYS: [&str; 4] = [CONTEXT_TOKENS, CONTEXT_WINDOW, BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS];
 
-/// Where a window is set by versions without [`CONTEXT_TOKENS`].
+/// Shown for versions that do not read [`CONTEXT_TOKENS`].
 const WINDOW_OF_MODEL: &str = "the window is that of the model, or models.providers.*.models[].contextTokens";
-/// What the gateway goes by where a report names no limit, in chars.
+/// The gateway's default limits, in chars, for a report that names none.
 const DEFAULT_MAX_CHARS: u64 = 20_000;
 const DEFAULT_TOTAL_MAX_CHARS: u64 = 150_000;
-/// Shares of a longer file that are kept, in tenths: its beginning and its end (compaction 11.9).
+/// Tenths of the limit that a longer file keeps: its beginning and its end (compaction 11.9).
 const KEPT_TENTHS: u64 = 9;
-/// The shortest rest that another file is still cut to, in chars.
+/// The smallest remaining budget, in chars, for which the gateway still cuts a file.
 const MIN_FILE_CHARS: u64 = 64;
-/// Chars per token of the gateway's estimate.
+/// Chars per token in the gateway's estimate.
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// Whether a key is one of these.
 pub fn is_session_setting(key: &str) -> bool {
     KEYS.contains(&key)
 }
 
-/// Why the session's version has no such key; none where it has.
+/// Returns why the session's version lacks this key, or `None` if it has it.
 pub fn describe_missing(session: &LoadedSession, key: &str) -> Option<&'static str> {
     match key {
         CONTEXT_TOKENS => {
@@ -48,7 +46,7 @@ pub fn describe_missing(session: &LoadedSession, key: &str) -> Option<&'static s
     }
 }
 
-/// The file that holds a key, none for the gateway's `openclaw.json`, and the path in it.
+/// Returns the file that holds a key and the path in it. `None` is the gateway's `openclaw.json`.
 pub fn config_path(session: &LoadedSession, key: &str) -> (Option<PathBuf>, String) {
     if key != CONTEXT_WINDOW {
         return (None, format!("agents.defaults.{key}"));
@@ -62,7 +60,7 @@ pub fn config_path(session: &LoadedSession, key: &str) -> (Option<PathBuf>, Stri
     (own, format!("{above}providers.{provider}.models[{model}].contextWindow"))
 }
 
-/// The value in force, in tokens or chars.
+/// Returns the value in force, in tokens or chars.
 pub fn current_value(session: &LoadedSession, key: &str) -> f64 {
     let report = session.prompt_report.as_deref();
     match key {
@@ -73,14 +71,14 @@ pub fn current_value(session: &LoadedSession, key: &str) -> f64 {
     }
 }
 
-/// The window where the model's own is `own` tokens: `contextTokens` still lowers it.
+/// Returns the window if the model's own is `own` tokens; a configured `contextTokens` still lowers it.
 pub fn window_with(session: &LoadedSession, own: f64) -> WindowInfo {
     let capped = session.window.source == WindowSource::AgentContextTokens;
     let tokens = if capped { own.min(session.window.tokens) } else { own };
     WindowInfo { tokens, model_tokens: own, source: WindowSource::ModelsConfig }
 }
 
-/// Estimated tokens that the system prompt loses under these limits of its files, in chars; 0 without a report.
+/// Estimates the tokens that these file limits, in chars, remove from the system prompt; 0 without a report.
 pub fn tokens_saved_by_limits(session: &LoadedSession, max_file: Option<f64>, max_total: Option<f64>) -> f64 {
     let Some(report) = session.prompt_report.as_deref() else { return 0.0 };
     if max_file.is_none() && max_total.is_none() {
@@ -94,7 +92,7 @@ pub fn tokens_saved_by_limits(session: &LoadedSession, max_file: Option<f64>, ma
     (before as f64 - injected_chars(report, max_file, max_total) as f64) / CHARS_PER_TOKEN
 }
 
-/// Chars of the files under limits, one after another until the total is used up (compaction 11.9).
+/// Returns the chars of the files under limits, one after another until the total is used up (compaction 11.9).
 fn injected_chars(report: &SystemPromptReport, max_file: u64, max_total: u64) -> u64 {
     report.files.iter().fold(0, |taken, file| {
         let left = max_total.saturating_sub(taken);
@@ -102,8 +100,8 @@ fn injected_chars(report: &SystemPromptReport, max_file: u64, max_total: u64) ->
     })
 }
 
-/// Chars of one file: a missing one has a notice, a longer one is cut. A limit that is raised shows more of a file than
-/// the report measured.
+/// Returns the chars of one file: a missing one has a notice, a longer one is cut. A raised limit may show more of a
+/// file than the report measured.
 fn file_chars(file: &InjectedFile, max: u64) -> u64 {
     if file.is_missing {
         return file.injected_chars;

@@ -1,5 +1,6 @@
-//! `--set KEY=VALUE` and `--settings FILE`: changes of the gateway's settings, checked by the rules the gateway checks its
-//! own configuration with, so that what works here works there.
+//! Parses `--set KEY=VALUE` and `--settings FILE`.
+//!
+//! Values are validated as the gateway validates its own configuration, so that a setting which works here works there.
 
 use std::path::Path;
 
@@ -15,49 +16,46 @@ use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::{PolicySetting, SettingSources, policy_settings};
 use crate::session::{LoadedSession, session_settings};
 
-/// A change that cannot be made: the option or file, the key, what was found, what is expected.
+/// The option or file, the key, the value found and the value expected, in one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ChangeError(pub String);
 
-/// Before the keys of the pruner.
+/// Precedes the keys of the pruner.
 pub const PRUNING_PREFIX: &str = "contextPruning.";
 pub use crate::session::session_settings::CONTEXT_TOKENS;
-/// Before the keys of compaction.
 const COMPACTION_PREFIX: &str = "compaction.";
-/// The turn limit of a session, whatever the channel it is configured at.
+/// The turn limit of a session, on any channel.
 const HISTORY_LIMIT: &str = "historyLimit";
-/// What may stand before any key, as in the configuration itself.
+/// Optional before any key, as in the configuration itself.
 const DEFAULTS_PREFIX: &str = "agents.defaults.";
 
-/// One setting and its new value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingChange {
-    /// `contextTokens`, or the key of a step's setting, such as `contextPruning.ttl`.
+    /// `contextTokens`, or the key of a policy's setting, such as `contextPruning.ttl`.
     pub key: String,
-    /// The step it belongs to; none for the window.
+    /// The policy that the setting belongs to; `None` for the window.
     pub policy: Option<Policy>,
-    /// As the configuration would hold it.
+    /// In the form that the configuration holds.
     pub value: Value,
-    /// Who changes it.
+    /// The source of the change: an option or a file.
     pub origin: Provenance,
 }
 
-/// What a key holds.
+/// The rule that validates a key's value.
 enum ValueKind {
     Mode,
     Tokens,
     Setting(Control),
 }
 
-/// A key by its full name, the step it belongs to, and what it holds.
 struct KnownKey {
     key: String,
     policy: Option<Policy>,
     value_kind: ValueKind,
 }
 
-/// Changes in the order in which they apply: of the same key the last one counts.
+/// Reads the changes in the order in which they apply: the last one of a key wins.
 pub fn read_changes(file: Option<&Path>, sets: &[String]) -> Result<Vec<SettingChange>, ChangeError> {
     let mut changes = file.map(read_file).transpose()?.unwrap_or_default();
     for set in sets {
@@ -66,28 +64,28 @@ pub fn read_changes(file: Option<&Path>, sets: &[String]) -> Result<Vec<SettingC
     Ok(changes)
 }
 
-/// The key as changes have it, of what a configuration or a person calls it.
+/// Returns the full key for a name from a configuration or a person.
 ///
 /// # Errors
-/// When no setting is called so; `option` is named, and the keys there are.
+/// When no setting has this name. The error names `option` and the known keys.
 pub fn full_key(option: &str, key: &str) -> Result<String, ChangeError> {
     find_key(key.trim()).map(|known| known.key).ok_or_else(|| unknown_key_error(option, key.trim()))
 }
 
-/// Why the session's version has no setting of this name, though another has; none where it has.
+/// Returns why the session's version lacks a setting that another version has, or `None` if it has it.
 pub fn missing_in_version(session: &LoadedSession, key: &str) -> Option<&'static str> {
     let row = session.setting_rows.iter().find(|row| row.key() == key);
     row.and_then(|row| row.setting.control.fixed_reason())
         .or_else(|| session_settings::describe_missing(session, key))
 }
 
-/// The same for people: with the release that dropped the key and what replaced it, or the one that brings it.
+/// Like [`missing_in_version`], with the release that dropped the key and its replacement, or the release that adds it.
 pub fn describe_missing(session: &LoadedSession, key: &str) -> Option<String> {
     let why = missing_in_version(session, key)?;
     Some(unread_reason(session.ruleset.id, key).unwrap_or_else(|| why.to_owned()))
 }
 
-/// Every key there is, in the order of the configuration.
+/// Returns every known key, in the order of the configuration.
 pub fn known_keys() -> Vec<String> {
     all_setting_rows()
         .iter()
@@ -96,7 +94,7 @@ pub fn known_keys() -> Vec<String> {
         .collect()
 }
 
-/// Every setting there is, without a configuration: as the reference has it, or a later release that has it.
+/// Returns every setting, without a configuration: from the reference, or from a later release that adds it.
 fn all_setting_rows() -> Vec<PolicySetting> {
     let of = |ruleset| {
         policy_settings(&SettingSources {
@@ -116,10 +114,10 @@ fn all_setting_rows() -> Vec<PolicySetting> {
     of(Ruleset::default()).into_iter().map(movable).collect()
 }
 
-/// `KEY=VALUE` as the gateway would read it.
+/// Parses `KEY=VALUE` as the gateway would.
 ///
 /// # Errors
-/// When there is no such key, or the gateway would not take the value; `option` is named.
+/// When the key is unknown or the gateway would reject the value. The error names `option`.
 pub fn parse_change(option: &str, text: &str) -> Result<SettingChange, ChangeError> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(ChangeError(format!(
@@ -134,7 +132,7 @@ pub fn parse_change(option: &str, text: &str) -> Result<SettingChange, ChangeErr
     Ok(SettingChange { key, policy: step, value, origin: Provenance::Flag })
 }
 
-/// A file: an `openclaw.json`, its `agents.defaults`, or `contextPruning` alone.
+/// Reads a file that is an `openclaw.json`, its `agents.defaults`, or its `contextPruning` alone.
 fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
     let reported = |what: String| ChangeError(format!("--settings {}: {what}", path.display()));
     let text = std::fs::read_to_string(path)
@@ -164,7 +162,7 @@ fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
         take(CONTEXT_TOKENS.to_owned(), tokens)?;
     }
     for (key, value) in flatten_settings(defaults.get("compaction").filter(|_| whole)) {
-        // The other keys of compaction say who writes the summary, and when memory is flushed.
+        // The other keys of compaction concern the summary's writer and the memory flush, which no policy uses.
         if find_key(&format!("{COMPACTION_PREFIX}{key}")).is_some() {
             take(format!("{COMPACTION_PREFIX}{key}"), value)?;
         }
@@ -178,7 +176,7 @@ fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
     Ok(changes)
 }
 
-/// Dotted keys and values of an object, two levels deep as the pruner's settings are.
+/// Returns the dotted keys and values of an object, two levels deep as the pruner's settings are.
 fn flatten_settings(object: Option<&serde_json::Value>) -> Vec<(String, &serde_json::Value)> {
     let mut leaves = Vec::new();
     for (key, value) in object.and_then(serde_json::Value::as_object).into_iter().flatten() {
@@ -190,7 +188,7 @@ fn flatten_settings(object: Option<&serde_json::Value>) -> Vec<(String, &serde_j
     leaves
 }
 
-/// A key as the configuration or the command line has it.
+/// Finds a key as the configuration or the command line spells it.
 fn find_key(key: &str) -> Option<KnownKey> {
     let key = key.strip_prefix(DEFAULTS_PREFIX).unwrap_or(key);
     let limit = key.starts_with("channels.")
@@ -205,7 +203,7 @@ fn find_key(key: &str) -> Option<KnownKey> {
     Some(KnownKey { key: key.to_owned(), policy: Some(row.policy), value_kind: rule })
 }
 
-/// Text of the command line as the value that a configuration would hold.
+/// Converts command-line text to the value that a configuration would hold.
 fn parse_value(rule: &ValueKind, text: &str) -> Value {
     match rule {
         ValueKind::Tokens | ValueKind::Setting(Control::Switch) => {
@@ -219,7 +217,7 @@ fn parse_value(rule: &ValueKind, text: &str) -> Value {
     }
 }
 
-/// Names as a JSON list, or with commas between them.
+/// Parses names as a JSON list, or separated by commas.
 fn parse_list(text: &str) -> Value {
     if let Ok(list @ Value::Array(_)) = js::parse(text) {
         return list;
@@ -228,7 +226,7 @@ fn parse_list(text: &str) -> Value {
     Value::Array(names.map(Value::from).collect())
 }
 
-/// The value if the gateway would take it, else what it expects.
+/// Returns the value if the gateway would accept it, else the value it expects.
 fn validate(rule: &ValueKind, value: &Value) -> Result<Value, &'static str> {
     let number =
         |fits: fn(f64) -> bool| value.as_f64().is_some_and(|number| number.is_finite() && fits(number));

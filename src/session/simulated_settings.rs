@@ -1,4 +1,4 @@
-//! The settings a plan is made with: the store's configuration, changed for this one preview.
+//! Computes the settings of a plan: the store's configuration with changes for this preview only.
 
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
@@ -17,56 +17,52 @@ use crate::session::session_settings::{
 };
 use crate::session::setting_change::{CONTEXT_TOKENS, PRUNING_PREFIX, SettingChange};
 
-/// The length a summary is taken to have.
+/// The assumed length of a summary, in tokens.
 pub const SUMMARY_TOKENS: &str = "compaction.summaryTokens";
 
-/// One setting as it is in force for a preview.
+/// A setting of the pruner as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectiveSetting {
     /// Key below `contextPruning`.
     pub key: &'static str,
-    /// As the configuration would hold it.
+    /// In the form that the configuration holds.
     pub value: Value,
-    /// Where it comes from.
     pub provenance: Provenance,
 }
 
-/// One setting of a step that takes part, as it is in force for a preview.
+/// A setting of an enabled policy as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectivePolicySetting {
-    /// The setting, as configured.
+    /// The configured setting.
     pub setting: PolicySetting,
-    /// In force.
+    /// The value in force.
     pub value: Value,
-    /// Where that comes from.
+    /// The source of the value in force.
     pub provenance: Provenance,
 }
 
 /// Settings and window for a preview.
 #[derive(Debug, Clone)]
 pub struct SimulatedSettings {
-    /// The pruner's settings; the configured or built-in ones where pruning is off.
+    /// The pruner's settings; if pruning is off, the values it would have when switched on.
     pub prune_settings: PruneSettings,
-    /// Whether pruning is on.
     pub prune_on: bool,
-    /// A change switched pruning on, though the configuration has it off.
+    /// Whether a change switched pruning on although the configuration has it off.
     pub prune_switched_on: bool,
     /// Every setting of the pruner, `mode` first.
     pub prune_rows: Vec<EffectiveSetting>,
-    /// The steps, and the parameters of all of them.
+    /// The enabled policies, and the parameters of all policies.
     pub policies: PolicySettings,
-    /// Every setting of the steps that take part, but for the pruner's.
+    /// Every setting of the enabled policies except the pruner's.
     pub policy_rows: Vec<EffectivePolicySetting>,
-    /// The window.
     pub window: WindowInfo,
-    /// What differs from the record beside the steps.
+    /// Differences from the record that no policy makes.
     pub assumed: Assumptions,
-    /// `contextTokens` was set, but the model takes less.
+    /// Whether `contextTokens` was set, but the window is not that value.
     pub window_unchanged: bool,
 }
 
 impl SimulatedSettings {
-    /// The settings of a replay.
     pub fn replay_settings(&self) -> Settings {
         Settings {
             policies: self.policies.clone(),
@@ -77,7 +73,7 @@ impl SimulatedSettings {
         }
     }
 
-    /// The summary is taken to have this many tokens.
+    /// Sets the assumed length of a summary, in tokens.
     pub fn set_summary_tokens(&mut self, tokens: u64) {
         self.policies.summary_tokens = tokens;
         let row = self.policy_rows.iter_mut().find(|row| row.setting.key() == SUMMARY_TOKENS);
@@ -87,15 +83,15 @@ impl SimulatedSettings {
     }
 }
 
-/// The steps of a replay that nobody names: those of the gateway, those whose settings are changed, and compaction where
-/// the window that its trigger goes by is changed.
+/// Returns the policies of a replay when a person names none: the gateway's, those with changed settings, and
+/// compaction if the window of its trigger changes.
 pub fn default_replay_policies(session: &LoadedSession, changes: &[SettingChange]) -> PolicySet {
     let window = last_change(changes, CONTEXT_WINDOW).map(|_| Policy::Compact);
     let changed = changes.iter().filter_map(|change| change.policy).chain(window);
     changed.fold(session.gateway_policies(), |policies, policy| policies.with(policy, true))
 }
 
-/// Applies changes to the configuration of a session. Changing any key but `mode` switches pruning on.
+/// Applies changes to a session's configuration. A change to any pruning key but `mode` switches pruning on.
 pub fn simulate_settings(
     session: &LoadedSession,
     changes: &[SettingChange],
@@ -177,7 +173,8 @@ fn last_change<'a>(changes: &'a [SettingChange], key: &str) -> Option<&'a Settin
     changes.iter().rev().find(|change| change.key == key)
 }
 
-/// The gateway's own rule with `contextTokens` in the configuration: it only ever lowers the window (compaction 7.1).
+/// Resolves the window as the gateway does with `contextTokens` in its configuration: the key only lowers the window
+/// (compaction 7.1).
 fn simulated_window(config: &GatewayConfig, loaded: &LoadedSession, changes: &[SettingChange]) -> WindowInfo {
     let own = last_change(changes, CONTEXT_WINDOW).and_then(|change| change.value.as_f64());
     let before = own.map_or(loaded.window, |own| window_with(loaded, own));
@@ -193,13 +190,13 @@ fn simulated_window(config: &GatewayConfig, loaded: &LoadedSession, changes: &[S
     resolve_window(Some(&Value::Object(root)), provider, model, known, DEFAULT_WINDOW)
 }
 
-/// The settings of a configuration, with the origin of each.
+/// Returns the settings of a configuration, each with its provenance.
 pub fn effective_setting_rows(config: &GatewayConfig, ruleset: Ruleset) -> Vec<EffectiveSetting> {
     let effective = effective_settings_under(ruleset.rules(), config.value(&PRUNING_PATH));
     let on = effective.is_some();
     let mut rows = prune_rows(config, ruleset, &effective.unwrap_or_default(), on, &[]);
     if !on {
-        // A key of a switched-off pruner is in the configuration, but not in force.
+        // A switched-off pruner ignores its keys in the configuration.
         let set = rows.iter_mut().skip(1).filter(|row| !matches!(row.provenance, Provenance::Fixed(_)));
         set.for_each(|row| row.provenance = Provenance::Default);
     }
@@ -234,7 +231,7 @@ fn prune_rows(
         .collect()
 }
 
-/// The settings as the configuration would hold them, with every key.
+/// Returns the settings in the form of the configuration, with every key.
 pub fn settings_json(settings: &PruneSettings, on: bool) -> Value {
     let list = |key| settings.tools.get(key).filter(|list| list.as_array().is_some()).cloned();
     let list = |key| list(key).unwrap_or_else(|| Value::Array(Vec::new()));

@@ -1,4 +1,5 @@
-//! Where sessions are looked for: the gateway's own store, a path someone named, or the embedded demo.
+//! Resolves the location of the sessions: the gateway's store, a path from the command line, or the built-in demo
+//! store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,32 +13,30 @@ use crate::store::discovery::{Store, discover, discover_with};
 use crate::store::pi_dirs::{configured_session_dirs, pi_agent_dir};
 use crate::store::sqlite::SizeCache;
 
-/// What someone asked for.
+/// The location that a person requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum StoreRequest {
-    /// The resolved state dir, else pi's own sessions, else the demo.
+    /// The gateway's state dir, else pi's sessions, else the demo store.
     #[default]
     Default,
     /// A state dir, sessions dir, `sessions.json`, transcript, or one of pi's directories.
     Path(PathBuf),
-    /// The embedded demo store.
     Demo,
 }
 
-/// A place that can be listed again and again. The demo store lies in a folder of its own, which goes
-/// when this does.
+/// A location that can be listed repeatedly. Owns the temporary folder of the demo store and deletes it on drop.
 #[derive(Debug)]
 pub struct StoreLocation {
     env: Environment,
     path: Option<PathBuf>,
     demo_dir: Option<TempDir>,
     demo_requested: bool,
-    /// Kept from one look to the next.
+    /// Reused by later scans.
     size_cache: SizeCache,
 }
 
 impl StoreLocation {
-    /// Settles what a place means here; writes the demo store where that is what it means.
+    /// Resolves a request in this environment; writes the demo store to disk if it is needed.
     pub fn new(place: &StoreRequest, env: Environment) -> io::Result<Self> {
         let pi = pi_agent_dir(&env);
         let path = match place {
@@ -59,7 +58,7 @@ impl StoreLocation {
         })
     }
 
-    /// Looks at the place as it is now.
+    /// Scans the location.
     pub fn survey(&self) -> Store {
         match &self.demo_dir {
             Some(dir) => {
@@ -69,23 +68,22 @@ impl StoreLocation {
         }
     }
 
-    /// Whether it is the embedded demo store.
     pub fn is_demo(&self) -> bool {
         self.demo_dir.is_some()
     }
 
-    /// The store that was looked for and is not there, where the demo stands in for it.
+    /// Returns the missing gateway store that the demo store replaces.
     pub fn missing_store(&self) -> Option<PathBuf> {
         (self.is_demo() && !self.demo_requested).then(|| state_dir(&self.env).path)
     }
 
-    /// The instant it is there (ms), where that is not the instant it is here: the demo's sessions have
-    /// always just ended.
+    /// Returns the current time of the demo store in ms, so that its sessions have always just ended; `None` for real
+    /// stores.
     pub fn demo_now_ms(&self) -> Option<i64> {
         self.is_demo().then_some(demo::NOW_MS)
     }
 
-    /// Its name for people: `demo store`, or the path with `~`.
+    /// Returns the display name: `demo store`, or the path with `~`.
     pub fn display_name(&self, store: &Store) -> String {
         if self.is_demo() {
             return "demo store".to_owned();
@@ -95,7 +93,7 @@ impl StoreLocation {
     }
 }
 
-/// Whether pi has sessions here, at the usual place or where it was told to keep them.
+/// Whether pi has sessions in its usual folder or in a configured one.
 fn has_pi_sessions(env: &Environment, agent_dir: &Path) -> bool {
     let named = || configured_session_dirs(env, agent_dir).into_iter().any(|named| named.path.is_dir());
     agent_dir.join("sessions").is_dir() || agent_dir.is_dir() && named()
@@ -107,7 +105,7 @@ fn create_demo_dir() -> io::Result<TempDir> {
     Ok(dir)
 }
 
-/// A path with `~` for the home.
+/// Replaces the home folder by `~`.
 pub fn abbreviate_home(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),

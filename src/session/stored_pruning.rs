@@ -1,5 +1,7 @@
-//! What a gateway of 2026.9 did to tool results at earlier calls and does again at every call since, as its markers in the
-//! transcript say: no forecast, but what is sent (pruning 8.2, sqlite G5).
+//! Reads the pruning that a 2026.9 gateway stored as markers in the transcript.
+//!
+//! The gateway applies stored pruning again at every later call, so this is no forecast: it is the text that is sent
+//! (pruning 8.2, sqlite G5).
 
 use crate::gateway::ruleset::Pruner;
 use crate::plan::Plan;
@@ -9,8 +11,8 @@ use crate::session::LoadedSession;
 use crate::store::body::BodyError;
 
 impl LoadedSession {
-    /// The results that are sent otherwise than they stand in the transcript, as a plan of nothing else; none where the rules
-    /// or the transcript know of none. Markers and messages are read where they were not yet.
+    /// Returns a plan with only the results that stored pruning changes, or `None` if ruleset or transcript have none.
+    /// Reads markers and messages unless they were read already.
     ///
     /// # Errors
     /// When an entry cannot be read again.

@@ -1,4 +1,5 @@
-//! Where the talk of a transcript that no row names any more went on: the session that its key names now (compaction 8.19).
+//! Finds the session in which the conversation of an orphaned transcript continued: the one that its key names now
+//! (compaction 8.19).
 
 use crate::ids::SessionKey;
 use crate::js::Value;
@@ -7,26 +8,24 @@ use crate::store::header::read_header;
 use crate::store::index::Index;
 use crate::store::session::Session;
 
-/// The move of a key comes right with the failed call, ms.
+/// Longest delay, in ms: the gateway moves the key right after the failed call.
 const MAX_DELAY_MS: f64 = 600_000.0;
-/// Transcripts whose first line is read.
+/// Transcripts whose first line may be read.
 const MAX_TRANSCRIPTS: usize = 200;
 
-/// The session that took over.
+/// The session that continued the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Successor {
-    /// The key that names it.
     pub key: SessionKey,
-    /// Its session id.
     pub id: String,
-    /// When it began, ms; NaN where nothing tells.
+    /// When it began, in ms; NaN if unknown.
     pub started_ms: f64,
-    /// Its row names this session as the one before; else only the times say so.
+    /// Whether its session record names this session as its predecessor. Otherwise only the times match.
     pub named_by_row: bool,
 }
 
-/// The session that the key of a transcript without a row names now: one whose row says so, else the only one of the agent
-/// that began within minutes of the transcript's end.
+/// Finds the successor: the session whose record names this one, else the only session of the agent that began within
+/// minutes of the transcript's end.
 pub(super) fn find_successor(store: &Store, session: &Session, index: &Index) -> Option<Successor> {
     if session.record.is_some() {
         return None;
@@ -52,7 +51,7 @@ pub(super) fn find_successor(store: &Store, session: &Session, index: &Index) ->
     }
     let ended =
         index.entries.iter().map(|entry| entry.time_ms).filter(|at| at.is_finite()).fold(f64::NAN, f64::max);
-    // What was not written since cannot be it.
+    // A session without a change since the end cannot be the successor.
     let since = others()
         .filter(|other| other.updated_ms().is_some_and(|ms| ms as f64 >= ended))
         .take(MAX_TRANSCRIPTS);

@@ -1,4 +1,4 @@
-//! Sessions made of a few lines in memory, for tests of what is read and shown.
+//! Builds sessions from a few lines in memory, for tests.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::store::load::load;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 
-/// A transcript of a header and these entries, each the child of the one before unless it names a parent.
-/// Ids are `e0`, `e1`, … by position.
+/// Builds a transcript of a header and these entries, each the child of the previous one unless it names a parent. Ids
+/// are `e0`, `e1`, … by position.
 pub(crate) fn transcript(entries: &[String]) -> String {
     let mut text = String::from(
         "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-11-19T13:00:00.000Z\"}\n",
@@ -34,24 +34,23 @@ pub(crate) fn transcript(entries: &[String]) -> String {
     text
 }
 
-/// A message entry around a message.
+/// Wraps a message in a message entry.
 pub(crate) fn message(message: &str) -> String {
     format!(r#"{{"type":"message","message":{message}}}"#)
 }
 
-/// A user turn.
 pub(crate) fn user(text: &str) -> String {
     message(&format!(r#"{{"role":"user","content":{}}}"#, quoted(text)))
 }
 
-/// An assistant that calls one tool.
+/// An assistant message that calls one tool.
 pub(crate) fn call(id: &str, tool: &str, arguments: &str) -> String {
     message(&format!(
         r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"{id}","name":"{tool}","arguments":{arguments}}}],"stopReason":"toolUse"}}"#
     ))
 }
 
-/// What a tool returned; `rest` are further members, each with a comma before it.
+/// A tool result; `rest` is further members, each with a comma before it.
 pub(crate) fn result(id: &str, tool: &str, text: &str, rest: &str) -> String {
     message(&format!(
         r#"{{"role":"toolResult","toolCallId":"{id}","toolName":"{tool}","content":[{{"type":"text","text":{}}}]{rest}}}"#,
@@ -59,12 +58,11 @@ pub(crate) fn result(id: &str, tool: &str, text: &str, rest: &str) -> String {
     ))
 }
 
-/// A text as JSON.
 pub(crate) fn quoted(text: &str) -> String {
     js::stringify_str(&text.into())
 }
 
-/// A session read from memory, on an eligible model with this window.
+/// Loads a session from memory, on a model that may be pruned and with this window.
 pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
     let source = Source::from_memory("memory.jsonl", text.as_bytes());
     let index = load(&source, &mut LineIds, &mut |_, _| true).expect("memory is readable");
@@ -111,19 +109,19 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
     counted
 }
 
-/// The plan of these settings with the gate open.
+/// Plans pruning under these settings with the gate open.
 pub(crate) fn prune_plan(session: &LoadedSession, settings: &PruneSettings) -> Plan {
     session
         .plan(&PolicySettings::pruning_only(settings.clone()), Gate::Open { idle_ms: 1e9 })
         .expect("these messages can be measured")
 }
 
-/// Where the entry `e<number>` stands.
+/// Returns the index of the entry `e<number>`.
 pub(crate) fn entry_ix(number: usize) -> EntryIx {
     EntryIx(number as u32)
 }
 
-/// A session as a list has it, nothing read.
+/// A list item of a session whose transcript was not read.
 pub(crate) fn item() -> SessionItem {
     SessionItem {
         key: SessionKey("agent:main:main".into()),

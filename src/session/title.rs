@@ -1,4 +1,6 @@
-//! A session's title: the name it was given, else the first words that the person said.
+//! Makes a session's title: its name, else the user's first words.
+//!
+//! A title is masked before it is cut: half a secret would not be recognised.
 
 use std::borrow::Cow;
 
@@ -14,14 +16,14 @@ use crate::store::source::Source;
 use crate::transcript::envelope::{UnwrappedMessage, unwrap_message};
 use crate::transcript::labels;
 
-/// Chars of a title made from a text, the ellipsis included.
+/// Chars of a title made from text, with the ellipsis.
 const TITLE_CHARS: usize = 60;
-/// Chars that stay of a title that holds a secret: cut in the middle, its shape would no longer show.
+/// Chars kept of a title with a secret, so that the secret can still be recognised when the title is shown.
 const SECRET_CHARS: usize = TITLE_CHARS + 512;
-/// UTF-16 units that are read of a text.
+/// UTF-16 units of a text that are read.
 const TEXT_UNITS: usize = 1 << 18;
 
-/// The title of a session, its secrets hidden or shown.
+/// Returns a session's title with secrets masked or shown.
 pub fn shown_title(item: &SessionItem, secrets: SecretDisplay) -> Cow<'_, str> {
     match secrets.apply(&item.title) {
         Cow::Borrowed(title) => Cow::Borrowed(title),
@@ -29,8 +31,8 @@ pub fn shown_title(item: &SessionItem, secrets: SecretDisplay) -> Cow<'_, str> {
     }
 }
 
-/// The name of a session as lists write it, its secrets hidden or shown. Masked first: the name of a channel loses the colon
-/// that tells a secret.
+/// Returns a session's display name with secrets masked or shown. Masks first: a display name loses the colon by which
+/// a secret is recognised.
 pub fn shown_name(item: &SessionItem, secrets: SecretDisplay) -> Cow<'_, str> {
     match shown_title(item, secrets) {
         Cow::Borrowed(_) => item.display_name(),
@@ -38,13 +40,14 @@ pub fn shown_name(item: &SessionItem, secrets: SecretDisplay) -> Cow<'_, str> {
     }
 }
 
-/// The mark of an envelope before a title, and the title's words.
+/// Splits a title into the mark of its envelope and its words.
 pub fn split_envelope(title: &str) -> (&str, &str) {
     let end = title.starts_with('⟨').then(|| title.find('⟩')).flatten();
     title.split_at(end.map_or(0, |at| at + '⟩'.len_utf8()))
 }
 
-/// A name for a session no row names: its own (store K9), else what was asked first (store C10, R4).
+/// Returns a title for a session without a session record: its own name (store K9), else the user's first words
+/// (store C10, R4).
 pub(super) fn title(source: &Source, index: &Index) -> Option<String> {
     if let Some(name) = labels::session_name(index).filter(|_| index.pi_release.has(PiChange::ClearsNames)) {
         return Some(one_line(&name));
@@ -57,7 +60,7 @@ pub(super) fn title(source: &Source, index: &Index) -> Option<String> {
     own.or_else(|| first_user_words(source, index))
 }
 
-/// The first words of the first user message. One that is all envelope gives its mark.
+/// Returns the first words of the first user message; a message that is all envelope gives the envelope's mark.
 fn first_user_words(source: &Source, index: &Index) -> Option<String> {
     let requested = index.iter().find(|(_, entry)| entry.role() == Some(Role::User))?.0;
     let message = body::read_message(source, index, requested).ok().flatten()?;
@@ -75,7 +78,7 @@ fn title_words(text: &JsString) -> String {
     text.slice(0, TEXT_UNITS).to_string_lossy()
 }
 
-/// White space collapsed, cut to 60 chars (store C10). A text with a secret is cut when it is shown.
+/// Collapses white space and cuts to 60 chars (store C10). A text with a secret is cut when it is shown.
 fn one_line(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {

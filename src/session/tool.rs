@@ -1,11 +1,11 @@
-//! The tool that a message is about.
+//! The tool that a message concerns.
 
 use crate::ids::EntryIx;
 use crate::js;
 use crate::store::entry::{MessageSize, Role};
 use crate::store::index::Index;
 
-/// The tool of a result, or of the only kind of call an assistant message makes.
+/// Returns the tool of a result, or the single tool that an assistant message calls.
 pub fn tool_of(index: &Index, entry: EntryIx, size: &MessageSize) -> Option<String> {
     if size.role == Role::ToolResult {
         return index.values.value(size.tool_name).map(|name| js::to_text(Some(name)).to_string_lossy());

@@ -1,4 +1,4 @@
-//! What a session took in all, on every branch and beside the conversation (store-pi-1.5 B12).
+//! Sums up a session's usage on every branch and outside the conversation (store-pi-1.5 B12).
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,23 +15,20 @@ use crate::transcript::copied_in_file;
 /// Usage of several calls, summed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct UsageTotals {
-    /// How many were counted.
+    /// Number of calls.
     pub calls: usize,
     /// Tokens neither read from nor written to the cache.
     pub input: f64,
     /// Tokens of the replies.
     pub output: f64,
-    /// Tokens read from the cache.
     pub cache_read: f64,
-    /// Tokens written to the cache.
     pub cache_write: f64,
-    /// Their cost.
     pub cost: Cost,
 }
 
 impl UsageTotals {
     fn add(mut self, usage: &Usage, price: Option<&Price>) -> Self {
-        // What is odd about one count is not to spoil the sum.
+        // One count that is not a number must not spoil the sum.
         let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
         self.calls += 1;
         self.input += finite(usage.input);
@@ -43,25 +40,24 @@ impl UsageTotals {
     }
 }
 
-/// What a session took.
+/// Usage of a session by kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SessionUsage {
-    /// Answers of the model, on every branch; copies left out, since they were paid for once.
+    /// Answers of the model on every branch, without copies, which were billed only once.
     pub answers: UsageTotals,
-    /// Answers that failed or were aborted: billed all the same.
+    /// Answers that failed or were aborted, which are billed all the same.
     pub failed: UsageTotals,
-    /// Work beside the conversation: `usage` entries, summaries of compactions and branches, calls made by tools.
+    /// Calls outside the conversation: `usage` entries, summaries of compactions and branches, and calls made by tools.
     pub side_calls: UsageTotals,
 }
 
 impl SessionUsage {
-    /// The cost of all of them.
     pub fn cost(&self) -> Cost {
         self.answers.cost.combined_with(self.failed.cost).combined_with(self.side_calls.cost)
     }
 }
 
-/// What a whole transcript tells of its costs.
+/// Sums up the usage of the whole transcript.
 pub fn session_usage(session: &LoadedSession) -> SessionUsage {
     let index = &*session.index;
     let prices = PriceCache::new(session);
@@ -73,7 +69,7 @@ pub fn session_usage(session: &LoadedSession) -> SessionUsage {
         .collect();
     let mut beside: Vec<(EntryIx, Usage)> =
         index.unanchored_usage.iter().map(|(ix, usage)| (*ix, *usage)).collect();
-    // Sums of doubles depend on their order.
+    // Sums of doubles depend on their order, and a hash map has none.
     beside.sort_by_key(|(ix, _)| *ix);
     let (failed, beside): (Vec<_>, Vec<_>) =
         beside.into_iter().partition(|(ix, _)| index.entry(*ix).is_model_call());
@@ -89,7 +85,7 @@ pub fn session_usage(session: &LoadedSession) -> SessionUsage {
     }
 }
 
-/// The list prices of the models of a transcript.
+/// The list prices of a transcript's models.
 pub(crate) struct PriceCache<'a> {
     session: &'a LoadedSession,
     prices: HashMap<(ValueIx, ValueIx), Option<Price>>,
@@ -101,14 +97,14 @@ impl<'a> PriceCache<'a> {
         Self { session, prices: list_prices(session, entries) }
     }
 
-    /// The list price of the model that an entry names, else that of the session's model.
+    /// Returns the list price of the model that an entry names, else that of the session's model.
     pub(crate) fn price_of(&self, ix: EntryIx) -> Option<Price> {
         let model = self.session.index.entry(ix).model;
         model.map_or(self.session.price, |model| self.prices.get(&model).copied().flatten())
     }
 }
 
-/// Failed answers without their copies: a branch that was rewritten holds them again, with the same usage and text.
+/// Removes copies of failed answers: a rewritten branch holds them again, with the same usage and text length.
 fn without_copies(index: &Index, mut failed: Vec<(EntryIx, Usage)>) -> Vec<(EntryIx, Usage)> {
     let mut seen = HashSet::new();
     failed.retain(|(ix, usage)| {
@@ -139,7 +135,7 @@ mod tests {
             answer("a1", "m1", 10, 0.25),
             usage.to_owned(),
             answer("a2", "m1", 20, 1.0),
-            // A branch that was rewritten holds the first answer again.
+            // A rewritten branch holds the first answer again.
             answer("c1", "m1", 10, 0.25),
         ];
         let spent = session_usage(&loaded_session(&lines.join("\n"), 200_000.0));

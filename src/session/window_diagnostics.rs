@@ -1,4 +1,4 @@
-//! What is odd about the windows that different places of the gateway go by.
+//! Diagnoses windows that are too small, or that differ between parts of the gateway.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::format_count;
@@ -12,8 +12,8 @@ use crate::session::overflow::OverflowKind;
 use crate::store::intern::ValueIx;
 
 impl LoadedSession {
-    /// What this version of the gateway thinks of the window of the next call (compaction 7.2; 12, row "Window
-    /// guard"). pi alone has no such guard.
+    /// Returns this gateway version's judgement of the next call's window (compaction 7.2; 12, row "Window / guard").
+    /// pi alone has no such guard.
     pub fn window_guard(&self) -> WindowGuard {
         let verdict = self.window_verdict();
         let (should_warn, should_block) = (verdict.should_warn, verdict.should_block);
@@ -22,8 +22,8 @@ impl LoadedSession {
         WindowGuard { should_warn: on && should_warn, should_block: on && should_block, ..guard }
     }
 
-    /// Whether nobody named the window: it is the gateway's default, or the one that the runtime fills in for a listed
-    /// model without one.
+    /// Whether nobody named the window: it is the gateway's default, or the runtime's default for a listed model
+    /// without one.
     pub fn is_window_assumed(&self) -> bool {
         let listed = || self.config.registry_model(&self.item.agent, &self.provider, &self.model);
         match self.window.source {
@@ -33,12 +33,13 @@ impl LoadedSession {
         }
     }
 
-    /// What settled the window, in words.
+    /// Describes the source of the window.
     pub fn describe_window_source(&self) -> &'static str {
         if self.is_window_assumed() { WindowSource::Default.label() } else { self.window.source.label() }
     }
 
-    /// The smallest window that refusals of the session's model name, in tokens, where that is below the believed one.
+    /// Returns the smallest window that refusals of the session's model show, in tokens, if it is below the assumed
+    /// one. A refusal that names no limit shows the prompt it refused.
     pub fn smallest_refused_window(&self) -> Option<u64> {
         let is_own = |model: (ValueIx, ValueIx)| {
             let names = (self.index.values.text(model.0), self.index.values.text(model.1));
@@ -56,7 +57,7 @@ impl LoadedSession {
     }
 }
 
-/// Findings about the window: too small, or told differently elsewhere.
+/// Collects the diagnostics of the window. pi alone has none.
 pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
     if !session.limits.is_gateway_run {
         return Vec::new();
@@ -72,7 +73,7 @@ fn diagnostic(session: &LoadedSession, severity: Severity, what: String, next: &
     Diagnostic::new(&*session.index.path, severity, what, next).about(session.item.key.0.as_str())
 }
 
-/// The gateway warns of the window, or refuses the model (compaction 7.2).
+/// Reports that the gateway warns about the window or refuses the model (compaction 7.2).
 fn guard_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let guard = session.window_guard();
     let log = guard.log_line(&session.provider, &session.model)?;
@@ -97,7 +98,7 @@ fn guard_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     Some(diagnostic(session, Severity::Warning, what, next))
 }
 
-/// The status line promises another window than the runtime compacts by (compaction 7.6, 2.8).
+/// Reports that the status line shows a larger window than the runtime compacts by (compaction 7.6, 2.8).
 fn status_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let (shown, used) = (session.limits.status_window, session.limits.runtime_window);
     let what = format!(
@@ -122,7 +123,7 @@ fn status_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     (shown > used && !session.model.is_empty()).then(|| diagnostic(session, Severity::Warning, what, next))
 }
 
-/// The row keeps another window than the one its next run goes by (compaction 7.7).
+/// Reports that the session record stores another window than the one of its next run (compaction 7.7).
 fn stored_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let (stored, used) = (session.limits.stored_totals.context_tokens?, session.window.tokens);
     let next_stored = session.limits.stored_window;

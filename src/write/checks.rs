@@ -1,4 +1,4 @@
-//! What was checked before something is written, in words, and what is worth knowing then.
+//! Describes the checks before a write, and the warnings worth knowing.
 
 use std::path::Path;
 
@@ -12,16 +12,15 @@ use crate::store::key::SessionKind;
 use crate::write::action::{WriteAction, WriteRequest};
 use crate::write::rewrite_loss::find_rewrite_loss;
 
-/// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckStatus {
-    /// Passed.
+    /// The check passed.
     Passed,
-    /// Worth knowing.
+    /// The write is possible, but a person should know this.
     Warning,
 }
 
-/// What was checked, and what is worth knowing. Everything that must hold was refused before.
+/// Returns the checks and warnings. A failed precondition has already refused the write.
 pub(super) fn run_checks(
     request: &WriteRequest<'_>,
     prepared: &PreparedCommit,
@@ -45,7 +44,7 @@ pub(super) fn run_checks(
     checks
 }
 
-/// Preparing compares the file with what was read; the time is that of the last entry read.
+/// Preparing a commit compares the file with the index, so this never fails; the time is that of the last entry read.
 fn describe_unchanged(session: &LoadedSession) -> String {
     let index = &session.index;
     let last = index.last().map(|ix: EntryIx| index.entry(ix).time_ms).filter(|time| time.is_finite());
@@ -69,7 +68,7 @@ fn lock_check(path: &Path, now_ms: i64) -> (CheckStatus, String) {
     }
 }
 
-/// What a program that has the session open makes of the branch (store P10, R7).
+/// Describes how a program that has the session open handles the branch (store P10, R7).
 fn describe_live_writer(session: &LoadedSession) -> String {
     if session.item.kind == SessionKind::Pi.as_str() || session.ruleset.id.is_pi() {
         "pi takes no lock: close it first, else it goes on with the branch it has, and what it writes next is last".to_owned()
@@ -78,7 +77,7 @@ fn describe_live_writer(session: &LoadedSession) -> String {
     }
 }
 
-/// Where results are cut: what the gateway's own way of doing it would lose.
+/// When results are truncated, compares with the loss of the gateway's own rewrite.
 fn rewrite_check(session: &LoadedSession, plan: &Plan) -> Option<(CheckStatus, String)> {
     if !plan.settings.enabled.has(Policy::Truncate) {
         return None;
@@ -92,7 +91,8 @@ fn rewrite_check(session: &LoadedSession, plan: &Plan) -> Option<(CheckStatus, S
     }
 }
 
-/// What the compaction before kept, and this one neither summarises nor keeps (compaction 3.3).
+/// Warns of messages that the previous compaction kept, and that this one neither summarises nor keeps
+/// (compaction 3.3).
 fn describe_lost_tail(plan: &Plan) -> Option<String> {
     let lost = plan.fates().iter().filter(|fate| fate.reason == Reason::LostTail).count();
     let messages = if lost == 1 { "message" } else { "messages" };

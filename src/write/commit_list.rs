@@ -1,4 +1,4 @@
-//! The commits and undos of a session, as its file tells of them, and which of them are in force.
+//! Lists the commits and undos of a session from its file, and determines which are in force.
 
 use std::sync::Arc;
 
@@ -6,19 +6,18 @@ use crate::commit::{Receipt, ReceiptKind, active_record_ids, receipts};
 use crate::session::LoadedSession;
 use crate::store::body::BodyError;
 
-/// Whether a commit can be taken back.
+/// The current effect of a commit or an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitStatus {
-    /// The active branch comes from it.
+    /// The active branch contains it.
     InForce,
-    /// An undo took it back.
+    /// An undo reverted it.
     Undone,
-    /// The active branch is another one, that something else made active.
+    /// Another branch is active, and no undo made it so.
     OtherBranch,
 }
 
 impl CommitStatus {
-    /// The word in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InForce => "in force",
@@ -28,17 +27,15 @@ impl CommitStatus {
     }
 }
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommitRecord {
-    /// What the file tells of it.
+    /// The record in the file.
     pub receipt: Receipt,
-    /// Whether it is in force.
     pub status: CommitStatus,
 }
 
 impl CommitRecord {
-    /// What was done, in a few words: the steps of a commit, what an undo took back.
+    /// Describes the record in a few words: a commit's policies, or the id that an undo reverted.
     pub fn summary(&self) -> String {
         let receipt = &self.receipt;
         match (receipt.kind, &receipt.undoes) {
@@ -52,7 +49,7 @@ impl CommitRecord {
     }
 }
 
-/// Every commit and undo of a session, in the order they were made.
+/// Returns every commit and undo of a session, oldest first.
 pub fn list_commits(session: &LoadedSession) -> Result<Vec<CommitRecord>, BodyError> {
     let (index, source) = (&session.index, &session.source);
     let receipts = receipts(index, source)?;
@@ -70,7 +67,7 @@ pub fn list_commits(session: &LoadedSession) -> Result<Vec<CommitRecord>, BodyEr
     Ok(receipts.into_iter().map(|receipt| CommitRecord { status: force(&receipt), receipt }).collect())
 }
 
-/// The same, the newest first.
+/// Returns every commit and undo of a session, newest first.
 pub fn list_commits_newest_first(session: &LoadedSession) -> Result<Arc<Vec<CommitRecord>>, BodyError> {
     let mut commits = list_commits(session)?;
     commits.reverse();

@@ -1,5 +1,5 @@
-//! What the record of a commit tells of its plan: every step that changed something, with the settings it ran with
-//! under the names they have in the configuration, and its tokens.
+//! Describes a plan in the record of its commit: each policy that changed something, its settings under their
+//! configuration keys, and its tokens.
 
 use crate::commit::{CommitProvenance, PolicyRecord};
 use crate::js::{Object, Value};
@@ -9,7 +9,7 @@ use crate::policy::{Policy, PolicySettings};
 /// Name and version of the program, for the record in the file.
 pub(super) const TOOL_VERSION: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
 
-/// Where a plan comes from. With a summary its own length counts, not the one that was assumed.
+/// Returns the provenance of a plan. The real length of a summary replaces the assumed one.
 pub(super) fn provenance(plan: &Plan, summary: Option<&CompactionSummary>) -> CommitProvenance {
     let mut compacted = false;
     let mut record = |effect: &PolicyEffect| {

@@ -1,5 +1,7 @@
-//! Writing to a session as a person meets it: the request with its checks and its receipt, the commits a transcript holds,
-//! the summary that a compaction stores, and the settings patch. [`crate::commit`] alone opens the file.
+//! Writes to a session as a person requests it: the request with its checks and receipt, the commits in a transcript,
+//! the summary of a compaction, and the settings patch.
+//!
+//! Nothing here opens the file: [`crate::commit`] is the only writer.
 
 mod action;
 pub mod checks;

@@ -1,5 +1,7 @@
-//! Changed settings of a session as a patch for `openclaw.json`, or for pi's own settings, each at the path it is read
-//! from; what no key sets is told in comments. Shown, copied and saved, never applied by us.
+//! Formats changed settings as a patch for `openclaw.json` or for pi's own settings.
+//!
+//! Each setting is at the path that its program reads; a setting without a key becomes a comment. clawscope shows,
+//! copies and saves the patch, but never applies it.
 
 use std::path::PathBuf;
 
@@ -14,26 +16,26 @@ use crate::session::session_settings;
 use crate::session::session_settings::config_path;
 use crate::session::setting_change::SettingChange;
 
-/// Where the switch of the pruner stands.
+/// The key that switches the pruner.
 const MODE_PATH: &str = "agents.defaults.contextPruning.mode";
 
-/// A change of the configuration, written down.
+/// A change of the configuration, as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigPatch {
-    /// JSON5: comments, then one object; empty where nothing is changed.
+    /// JSON5: comments, then one object. Empty if nothing changes.
     pub text: String,
-    /// `openclaw config set` lines; what they cannot say stands in the text alone.
+    /// `openclaw config set` lines. Changes that they cannot express are in `text` only.
     pub commands: Vec<String>,
 }
 
 impl ConfigPatch {
-    /// Of changed rows with their new values. A duration may be in ms or as the file holds it. Pruning is switched on
-    /// where a setting of it is changed and it is off.
+    /// Builds the patch from changed rows with their new values. A duration may be in ms or in the file's form. A
+    /// change to a pruning setting switches pruning on if it is off.
     pub fn from_rows<'a>(on: bool, rows: impl IntoIterator<Item = (&'a PolicySetting, &'a Value)>) -> Self {
         Self::new(on, Vec::new(), &rows.into_iter().collect::<Vec<_>>())
     }
 
-    /// Of changes of a session's settings; of the same key the last one counts.
+    /// Builds the patch from changes; the last one of a key wins.
     pub fn from_changes(session: &LoadedSession, changes: &[SettingChange]) -> Self {
         let last = |key: &str| changes.iter().rev().find(|change| change.key == key);
         let rows = session.setting_rows.iter();
@@ -71,12 +73,12 @@ impl ConfigPatch {
     }
 }
 
-/// The switch of the pruner, which is a text in the file.
+/// Whether the row is the pruner's switch, which is a boolean here and a text in the file.
 fn is_mode(row: &PolicySetting) -> bool {
     row.policy == Policy::Prune && row.setting.key == "mode"
 }
 
-/// A value as the file holds it.
+/// Returns a value in the form of the file.
 fn config_value(row: &PolicySetting, value: &Value) -> Value {
     match value.as_bool().filter(|_| is_mode(row)) {
         Some(on) => Value::from(if on { "cache-ttl" } else { "off" }),
@@ -85,7 +87,7 @@ fn config_value(row: &PolicySetting, value: &Value) -> Value {
     }
 }
 
-/// Says where a value would have to be set instead.
+/// Explains, as a comment, why a value cannot be set in the file.
 fn location_comment(row: &PolicySetting, value: &Value, reader: &SettingOwner) -> String {
     let why = match reader {
         SettingOwner::BuiltIn => "built into the gateway, no key sets it",
@@ -95,7 +97,7 @@ fn location_comment(row: &PolicySetting, value: &Value, reader: &SettingOwner) -
             "an assumption of this preview, nothing to set"
         }
     };
-    // A value may hold anything a person typed; a comment ends with its line.
+    // A person may type any text, and a line break would end the comment.
     let value: String = input_text(row.setting.control.unit(), value);
     let value: String = value.chars().filter(|character| !character.is_control()).collect();
     format!("// {} {value}: {why}", row.key())

@@ -1,4 +1,6 @@
-//! A plan, or an undo, as what a person is asked about before it is written, and told about afterwards.
+//! Prepares and writes a plan or an undo: first a preview to confirm, then the write itself.
+//!
+//! Both use the same preparation, and the write prepares anew, so that a file which grew in between is refused.
 
 use std::path::PathBuf;
 
@@ -23,37 +25,35 @@ pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
 use crate::write::commit_record::{TOOL_VERSION, provenance};
 
-/// What a commit or an undo would write.
+/// The entries that a commit or an undo would write, and the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WritePreview {
-    /// The transcript.
     pub path: PathBuf,
-    /// Bytes of it now.
+    /// Current size of the transcript.
     pub bytes: u64,
-    /// Entries that would be appended.
+    /// Number of entries to append.
     pub entries: usize,
-    /// They begin a branch with copies; otherwise the active one goes on.
+    /// Whether the entries begin a branch of copies; otherwise they continue the active branch.
     pub is_branch: bool,
-    /// Messages that get an edit of their own on the active branch; 0 where a branch is copied.
+    /// Messages that get a context edit on the active branch; 0 for a branch of copies.
     pub edits: usize,
-    /// Which way it is written and why, in a sentence.
+    /// The method and its reason, in a sentence.
     pub method: String,
-    /// The entry the new branch starts after; none for a new root.
+    /// The entry after which the new branch starts; `None` for a new root.
     pub parent: Option<String>,
-    /// The leaf now.
+    /// The current leaf.
     pub old_leaf: String,
-    /// Bytes that would be appended.
     pub appended_bytes: usize,
-    /// Checks: passed or not, and the words.
+    /// Status and description of each check.
     pub checks: Vec<(CheckStatus, String)>,
 }
 
-/// What was written.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOutcome {
     /// One sentence for the status line.
     pub message: String,
-    /// How to take it back, or what to do next.
+    /// The key to undo it, or the next step.
     pub next_step: String,
 }
 
@@ -63,33 +63,30 @@ pub enum WriteError {
     /// Refused; nothing was touched.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A text the plan changes could not be read again.
+    /// A text that the plan changes could not be read again.
     #[error(transparent)]
     Body(#[from] BodyError),
-    /// A changed message has another size than the plan says: the text is not what was measured.
+    /// A changed message has another size than planned: the text is not the one that was measured.
     #[error("{}: entry {entry} would have {found} chars and the plan says {planned}. Reload the session; if it happens again, please report it.", .path.display())]
     SizeMismatch {
-        /// The transcript.
         path: PathBuf,
-        /// The entry.
         entry: String,
-        /// Chars by the plan.
+        /// Planned chars.
         planned: String,
         /// Chars of the message that would be written.
         found: String,
     },
-    /// The plan does what no transcript can hold.
+    /// The plan makes changes that no transcript can hold.
     #[error("{}: {}", .path.display(), .reason.describe())]
     NotStorable {
-        /// The transcript.
         path: PathBuf,
-        /// What.
+        /// The changes that cannot be written.
         reason: UnwritableChanges,
     },
-    /// A compaction without a summary.
+    /// The plan compacts, but has no summary.
     #[error("{}: the plan compacts, and no summary was made yet. Make one first; nothing is written without it.", .path.display())]
     NoSummary {
-        /// The transcript.
+        /// The transcript that would be written to.
         path: PathBuf,
     },
     /// Writing failed.
@@ -98,13 +95,13 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// Whether it was refused before anything was tried (exit code 4).
+    /// Whether it failed before anything was written (exit code 4). Only a failed write is no refusal.
     pub fn is_refusal(&self) -> bool {
         !matches!(self, Self::Commit(error) if !matches!(error, CommitError::Refused(_)))
     }
 }
 
-/// Says what would be appended. Writes nothing.
+/// Prepares the entries to append. Writes nothing.
 pub fn prepare(request: &WriteRequest<'_>) -> Result<PreparedCommit, WriteError> {
     let session = request.session;
     if let Some(refusal) = refuse_database(request) {
@@ -153,8 +150,8 @@ pub fn prepare(request: &WriteRequest<'_>) -> Result<PreparedCommit, WriteError>
     }
 }
 
-/// Into a database nothing is written, whatever it is; what leads to the same is told (sqlite J3, J4). An archive is refused as
-/// any other.
+/// Refuses to write to a database, and names the command with the same effect (sqlite J3, J4). An archive is refused
+/// later, like any other.
 fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
     let session = request.session;
     let path = session.source.path();
@@ -184,7 +181,7 @@ fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
     Some(Refusal::Database { path: path.to_path_buf(), instead })
 }
 
-/// What a person is asked about. `now_ms` is the time the lock is judged by.
+/// Builds the preview to confirm. `now_ms` decides whether the lock is stale.
 pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: i64) -> WritePreview {
     let session = request.session;
     WritePreview {
@@ -201,7 +198,7 @@ pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: i6
     }
 }
 
-/// How plans are written to sessions of a ruleset's runtime.
+/// Chooses context edits where the runtime reads them, else a branch of copies.
 fn write_method(ruleset: Ruleset) -> CommitMethod {
     match ruleset.rules().read_mode {
         ReadMode::Entries => CommitMethod::Branch,
@@ -209,7 +206,6 @@ fn write_method(ruleset: Ruleset) -> CommitMethod {
     }
 }
 
-/// Which way something is written, and why.
 fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
     let program = ruleset.display_name();
     match (prepared.kind, prepared.edit_count()) {
@@ -226,14 +222,14 @@ fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
     }
 }
 
-/// The messages that leave the context without a compaction, where that can be written.
+/// Returns the messages that a plan drops without a compaction, if the method can write that.
 fn omitted_entries(session: &LoadedSession, plan: &Plan, way: CommitMethod) -> Vec<EntryIx> {
     let left = || omitted_positions(plan, &session.context);
     let entry = |at: usize| session.context.messages[at].entry;
     if way == CommitMethod::Edits { left().into_iter().map(entry).collect() } else { Vec::new() }
 }
 
-/// Prepares anew and appends it: the file must still be the one that was read. The lock is tried once.
+/// Prepares anew and appends, so that a file that has changed since the preview is refused. Tries the lock once.
 pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutcome, WriteError> {
     let prepared = prepare(request)?;
     let written = crate::commit::write(&prepared, 0, clock)?;
@@ -262,7 +258,7 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutco
     })
 }
 
-/// The compaction of a plan with the summary that was made for it.
+/// Combines a plan's compaction with its summary.
 fn planned_compaction(
     session: &LoadedSession,
     plan: &Plan,
@@ -282,7 +278,7 @@ fn planned_compaction(
 
 fn session_standing(loaded: &LoadedSession) -> TranscriptStatus {
     let session = &loaded.item;
-    // A file whose entries are in a database is read by no program any more.
+    // No program reads a file any more once its entries are in a database.
     let put_away = [Mark::Reset, Mark::Deleted, Mark::Backup, Mark::Imported];
     if put_away.into_iter().any(|mark| session.has(mark)) {
         TranscriptStatus::Archive
@@ -293,7 +289,7 @@ fn session_standing(loaded: &LoadedSession) -> TranscriptStatus {
     }
 }
 
-/// The changed messages, each of the size that the plan promised.
+/// Returns the changed messages, and checks that each has its planned size.
 fn checked_changes(session: &LoadedSession, plan: &Plan) -> Result<Vec<EntryChange>, WriteError> {
     let (index, context) = (&session.index, &session.context);
     let changes = entry_changes(&session.source, index, context, plan)?;

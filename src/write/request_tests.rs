@@ -1,4 +1,4 @@
-//! Plans on copies of the demo store: previewed, written, undone and refused.
+//! Previews, writes, undoes and refuses plans on copies of the demo store.
 
 use super::*;
 use crate::commit::{SystemClock, UndoTarget};

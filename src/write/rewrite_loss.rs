@@ -1,6 +1,7 @@
-//! What the gateway's own rewriting of oversized results would lose of a session, and a branch of ours keeps: labels,
-//! branch summaries, and what a compaction keeps that names it by an old id (pruning 6.11, 6.12). Found by rewriting in
-//! memory, exactly as the gateway does, and comparing the contexts.
+//! Finds the data that the gateway's own rewrite of oversized results would lose and a commit keeps.
+//!
+//! The rewrite drops labels and branch summaries, and a compaction keeps naming its first kept entry by the old id
+//! (pruning 6.11, 6.12). It is run in memory, exactly as the gateway does, and the contexts are compared.
 
 use std::collections::HashSet;
 
@@ -17,36 +18,35 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::transcript::{Leaf, Tree};
 
-/// What would be lost.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RewriteLoss {
-    /// Results that the gateway would cut, those that a compaction summarised included.
+    /// Results that the gateway would cut, with those that a compaction has summarised.
     pub results: usize,
-    /// Entries that would not bear their label any more.
+    /// Entries that would lose their label.
     pub labels: usize,
     /// Branch summaries that would leave the context.
     pub branch_summaries: usize,
-    /// The compaction whose kept messages would vanish.
+    /// The compaction whose kept messages would leave the context.
     pub dangling_compaction: Option<DanglingCompaction>,
-    /// Messages behind an entry on which the gateway would fail half-way.
+    /// Messages after an entry on which the gateway would fail half-way.
     pub unreached_messages: usize,
 }
 
-/// A compaction that would name as its first kept entry one that is not on the new branch (pruning 6.12).
+/// A compaction whose first kept entry would not be on the new branch (pruning 6.12).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DanglingCompaction {
-    /// The compaction.
+    /// Id of the compaction.
     pub compaction: String,
-    /// The entry it would name.
+    /// Id of the first kept entry.
     pub first_kept: String,
-    /// Messages that would vanish from the context.
+    /// Messages that would leave the context.
     pub messages: usize,
     /// Their estimated tokens.
     pub tokens: u64,
 }
 
-/// What would be lost if the gateway rewrote the session now; none where it would write nothing, or is of a version that
-/// does not lose anything.
+/// Returns the loss if the gateway rewrote the session now. `None` if it would write nothing, if its version loses
+/// nothing, or at another leaf than the session's own.
 pub fn find_rewrite_loss(loaded: &LoadedSession) -> Result<Option<RewriteLoss>, BodyError> {
     let LoadedSession { index, tree, source, .. } = loaded;
     let loses = loaded.ruleset.id.rules().rewrite == ruleset::Rewrite::Lossy;
@@ -80,7 +80,6 @@ impl RewriteLoss {
             && self.dangling_compaction.is_none()
     }
 
-    /// What would be lost, in one sentence.
     pub fn description(&self) -> String {
         if self.is_empty() {
             return "The gateway's own rewrite would lose nothing here.".to_owned();
@@ -103,7 +102,7 @@ impl RewriteLoss {
         format!("The gateway's own rewrite would lose {}; a commit keeps all of it.", parts.join(", "))
     }
 
-    /// Compares the contexts: what is in the one and neither it nor a copy of it in the other.
+    /// Counts the messages of this context that are missing from the rewritten one, both as originals and as copies.
     fn add_messages(&mut self, session: &LoadedSession, lines: &[NewLine]) {
         let (index, context) = (&session.index, &session.context);
         let grown = index_with_lines(index, lines);
@@ -152,7 +151,6 @@ impl DanglingCompaction {
     }
 }
 
-/// The lines of a rewrite.
 fn rewritten_lines(rewritten: &SessionRewrite) -> Vec<NewLine> {
     let line = |(value, original): (&Value, &EntryIx)| {
         let id = value.get("id").and_then(Value::as_str).map(js::JsString::to_string_lossy);
@@ -182,7 +180,7 @@ mod tests {
     use super::*;
     use crate::session::testing::{call, loaded_session, result, transcript, user};
 
-    /// A compaction, a branch summary or a label, as an entry.
+    /// Builds a compaction, branch summary or label entry.
     fn entry(members: &str) -> String {
         format!("{{{members}}}")
     }
@@ -192,7 +190,7 @@ mod tests {
         entry(&format!(r#""type":"compaction","summary":"so far",{kept}"#))
     }
 
-    /// e0 user, e1 call, e2 result of 9000 chars, e3 user, then the rest; a limit of 1200 chars.
+    /// Entries: e0 user, e1 call, e2 result of 9,000 chars, e3 user, then the rest. The limit is 1,200 chars.
     fn loss(rest: &[String]) -> Option<RewriteLoss> {
         let mut entries = vec![
             user("read it"),
@@ -217,7 +215,7 @@ mod tests {
             loss(&[compaction("e2"), user("more")]).expect("oversized").dangling_compaction.expect("dangles");
         assert_eq!((lost.compaction.as_str(), lost.first_kept.as_str()), ("e4", "e2"));
         assert_eq!((lost.messages, lost.tokens), (2, 2250 + 2));
-        // Named by an entry before the first cut, it keeps what it kept.
+        // An entry before the first cut keeps its id, so nothing dangles.
         assert_eq!(loss(&[compaction("e1"), user("more")]).expect("oversized").dangling_compaction, None);
     }
 

@@ -1,4 +1,4 @@
-//! One line of text for a row of the transcript.
+//! Reads the one line of text that a transcript row shows for an entry.
 
 use crate::context::{ContentSource, ContextMessage};
 use crate::ids::EntryIx;
@@ -12,30 +12,29 @@ use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::envelope::unwrap_message;
 
-/// Chars of an excerpt; a row is never wider.
+/// Chars of an excerpt; no row is wider.
 const EXCERPT_CHARS: usize = 240;
-/// Chars that are read of one: a secret that the end of the excerpt cuts is still known by its shape.
+/// Chars that are read for an excerpt: a secret that the excerpt's end cuts must still be recognised.
 const READ_CHARS: usize = EXCERPT_CHARS + 512;
-/// UTF-16 units that are read of a user message: its envelope goes before the words.
+/// UTF-16 units that are read of a user message, whose envelope precedes the words.
 const ENVELOPE_UNITS: usize = 1 << 18;
 
-/// The text of a row, not yet made safe for the screen. Its secrets are masked; the row as it is read stays beside it.
+/// The text of a row with its secrets masked, not yet escaped for the screen. The unmasked text is kept beside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Excerpt {
-    /// What the envelope of a user message says, before the words.
+    /// Mark made of a user message's envelope, to show before the words.
     pub envelope: Option<String>,
     /// The tool, for results and for assistant messages that only call tools.
     pub tool: Option<String>,
-    /// The text: what was said, the arguments of the call, the summary, the name.
+    /// The text said, the arguments of the call, the summary or the name.
     pub text: String,
-    /// What the provider or the runtime reports as an error.
+    /// An error that the provider or the runtime reports.
     pub error: Option<String>,
-    /// The same with its secrets, where it has any.
+    /// The unmasked excerpt, when it has secrets.
     revealed: Option<Box<Excerpt>>,
 }
 
 impl Excerpt {
-    /// The excerpt with its secrets hidden or shown.
     pub fn with_secrets(&self, secrets: SecretDisplay) -> &Self {
         match (secrets, &self.revealed) {
             (SecretDisplay::Shown, Some(revealed)) => revealed,
@@ -43,12 +42,11 @@ impl Excerpt {
         }
     }
 
-    /// The error, or the mark and the words.
+    /// Returns the error, else the envelope mark and the text.
     pub fn line(&self) -> String {
         self.error.clone().unwrap_or_else(|| self.text_with_envelope())
     }
 
-    /// The mark and the words.
     pub fn text_with_envelope(&self) -> String {
         match &self.envelope {
             Some(mark) if self.text.is_empty() => mark.clone(),
@@ -57,7 +55,7 @@ impl Excerpt {
         }
     }
 
-    /// What was read, masked and then cut.
+    /// Masks before cutting: half a secret would not be recognised.
     fn redact_and_truncate(self) -> Self {
         let hidden = self.map_texts(|text| truncate(&redact::masked(text)));
         let open = self.map_texts(truncate);
@@ -81,12 +79,11 @@ fn truncate(text: &str) -> String {
     text.chars().take(EXCERPT_CHARS).collect()
 }
 
-/// Reads the excerpt of an entry.
 pub fn read_excerpt(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, BodyError> {
     Ok(read_texts(source, index, ix)?.redact_and_truncate())
 }
 
-/// An entry's texts, not yet masked or cut.
+/// Reads the texts of an entry, neither masked nor cut.
 fn read_texts(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, BodyError> {
     let entry = body::read_entry(source, index, ix)?;
     let known = index.entry(ix);
@@ -109,7 +106,7 @@ fn read_texts(source: &Source, index: &Index, ix: EntryIx) -> Result<Excerpt, Bo
     })
 }
 
-/// The excerpt of an entry as the context has it: edited, or left out by an edit.
+/// Reads the excerpt of an entry as the context has it: edited, or omitted by an edit.
 pub fn read_context_excerpt(session: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyError> {
     Ok(read_edited(session, ix)?.redact_and_truncate())
 }
@@ -125,13 +122,13 @@ fn read_edited(session: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyErro
     let is_user = index.entry(ix).role() == Some(Role::User);
     let new =
         if is_user { user_excerpt(new.get("content")) } else { content_excerpt(new.get("content")) }.text;
-    // A result is told by its call; everything else by what it says now.
+    // A result shows its call; everything else shows its edited content.
     let text =
         if own.tool.is_some() { format!("{} · edited: {new}", own.text) } else { format!("edited: {new}") };
     Ok(Excerpt { text, ..own })
 }
 
-/// The excerpt of a message of the context: what a compaction carries beside its summary is told as what it is.
+/// Reads the excerpt of a context message. Text that a compaction adds to its summary gets its own label.
 pub fn read_sent_excerpt(session: &LoadedSession, message: &ContextMessage) -> Result<Excerpt, BodyError> {
     match session
         .index
@@ -143,7 +140,7 @@ pub fn read_sent_excerpt(session: &LoadedSession, message: &ContextMessage) -> R
     }
 }
 
-/// What a system message says or changes: its text, else the sections it sets and the tools it adds and removes.
+/// Excerpts a system message: its text, else the sections it sets and the tools it adds and removes.
 fn system_excerpt(message: &Value) -> Excerpt {
     let own = content_excerpt(message.get("content"));
     if !own.text.is_empty() {
@@ -162,7 +159,7 @@ fn system_excerpt(message: &Value) -> Excerpt {
     Excerpt { text, ..Excerpt::default() }
 }
 
-/// Who called a model beside the conversation, and what that took.
+/// Excerpts a model call outside the conversation: its caller and its usage.
 fn usage_excerpt(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);
     let took = index.unanchored_usage.get(&ix).map(|usage| {
@@ -175,7 +172,7 @@ fn usage_excerpt(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
     Excerpt { tool: text("kind"), text: first_line(&words), ..Excerpt::default() }
 }
 
-/// What an edit of the context does, and to which entry.
+/// Excerpts a context edit: its effect and its target.
 fn edit_excerpt(entry: &Value) -> Excerpt {
     let target = entry.get("targetId").map(super::parts::value_text).unwrap_or_default();
     let text = match entry.get("replacement") {
@@ -240,7 +237,7 @@ fn is_block_kind(block: &Value, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }
 
-/// The arguments of the call a result answers: the nearest earlier assistant entry that holds it.
+/// Returns the arguments of the call that a result answers, from the nearest earlier assistant entry with that call.
 fn call_arguments(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<String>, BodyError> {
     let Some(id) = index.entry(ix).message.and_then(|message| message.call_id) else { return Ok(None) };
     let call = index.tool_calls_before(ix).find(|call| call.id == Some(id));
@@ -254,7 +251,7 @@ fn call_arguments(source: &Source, index: &Index, ix: EntryIx) -> Result<Option<
     Ok(arguments)
 }
 
-/// The arguments as a person would say them, on one line.
+/// Formats arguments on one line, as a person would say them.
 fn format_arguments(arguments: &Value) -> String {
     first_line(&arguments_line(arguments))
 }
@@ -270,7 +267,7 @@ fn content_excerpt(content: Option<&Value>) -> Excerpt {
     note_image(value_excerpt(first_text(content)), content)
 }
 
-/// The words of a user message, and the mark of its envelope. A gateway may put the envelope in a block of its own.
+/// Excerpts a user message: its envelope mark and its words. The gateway may put the envelope in a block of its own.
 fn user_excerpt(content: Option<&Value>) -> Excerpt {
     let mut excerpt = Excerpt::default();
     for text in content_texts(content) {
@@ -285,14 +282,14 @@ fn user_excerpt(content: Option<&Value>) -> Excerpt {
     note_image(excerpt, content)
 }
 
-/// Every text of a content: itself, or its blocks.
+/// Returns every text of a content: the content itself, or its text blocks.
 pub(crate) fn content_texts(content: Option<&Value>) -> impl Iterator<Item = &JsString> {
     let blocks = content.and_then(Value::as_array).unwrap_or_default().iter();
     let texts = blocks.filter(|block| is_block_kind(block, "text")).filter_map(|block| block.get("text"));
     content.into_iter().chain(texts).filter_map(Value::as_str)
 }
 
-/// A content's text: itself, or its first block of text.
+/// Returns a content's text: the content itself, or its first text block.
 fn first_text(content: Option<&Value>) -> Option<&Value> {
     match content {
         Some(Value::Array(items)) => items.iter().find(|block| is_block_kind(block, "text"))?.get("text"),
@@ -300,7 +297,7 @@ fn first_text(content: Option<&Value>) -> Option<&Value> {
     }
 }
 
-/// Says that there is an image, where nothing else is there.
+/// Mentions an image, when the content has nothing else.
 fn note_image(excerpt: Excerpt, content: Option<&Value>) -> Excerpt {
     let blocks = content.and_then(Value::as_array).unwrap_or_default();
     let is_blank = excerpt.text.is_empty() && excerpt.envelope.is_none();
@@ -324,7 +321,7 @@ fn truncated_json(value: &Value) -> String {
     crate::js::stringify(value).chars().take(READ_CHARS).collect()
 }
 
-/// The first line that holds something, white space folded.
+/// Returns the first line that is not blank, with white space collapsed.
 fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(READ_CHARS).collect()

@@ -1,4 +1,4 @@
-//! Facts for the head of a message: what it is, how it went, what it weighs.
+//! The facts at the head of a message: its kind, outcome and size.
 
 use crate::context::tokens::chars4::estimate_message;
 use crate::format::{format_count, format_duration, format_timestamp, group_digits};
@@ -9,10 +9,10 @@ use crate::session::message::parts::value_text;
 use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::index::Index;
 
-/// A name and its value.
+/// A name and its value, as `("exit", "1")`.
 pub(super) type Fact = (&'static str, String);
 
-/// The facts of an entry. `value` is the entry as the runtime holds it, `message` the message it holds or
+/// Returns the facts of an entry. `value` is the entry as the runtime holds it, `message` the message it holds or
 /// becomes, `call` the entry whose call it answers.
 pub(super) fn entry_facts(
     index: &Index,
@@ -41,7 +41,7 @@ pub(super) fn entry_facts(
     facts
 }
 
-/// The role of a message; the type of everything else.
+/// The role of a message; the type of any other entry.
 fn kind_fact(entry: &Entry, value: &Value, message: &Value) -> Fact {
     match (entry.kind, entry.role()) {
         (EntryKind::Message, Some(Role::Other)) => {
@@ -54,7 +54,7 @@ fn kind_fact(entry: &Entry, value: &Value, message: &Value) -> Fact {
     }
 }
 
-/// What a tool or a command said of itself. The keys are those of the gateway's and pi's own tools.
+/// Adds the outcome that a tool or a command reports. The keys are those of the gateway's and pi's own tools.
 fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     if entry.role() == Some(Role::ToolResult) {
         facts.push(("tool", message.get("toolName").map_or_else(|| "— not named".into(), value_text)));
@@ -85,7 +85,7 @@ fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     }
 }
 
-/// The telling keys of entries that are no messages (store I4).
+/// Adds the most informative keys of entries that are not messages (store I4).
 fn push_kind_facts(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
     let mut take = |name: &'static str, key: &str| {
         if let Some(value) = value.get(key).filter(|value| !value.is_null()) {
@@ -120,13 +120,13 @@ fn push_kind_facts(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
     }
 }
 
-/// When it happened: the message's own time, else when it was appended (store I8). Ms.
+/// Returns the message's own time, else the time it was appended, in ms (store I8).
 pub(crate) fn time_ms(entry: &Entry, message: &Value) -> f64 {
     let own = message.get("timestamp").and_then(Value::as_f64);
     own.filter(|ms| ms.is_finite()).unwrap_or(entry.time_ms)
 }
 
-/// Chars and the estimate by rule (compaction 1.2–1.9).
+/// Adds the chars, and the estimate under the gateway's rule (compaction 1.2–1.9).
 fn push_sizes(entry: &Entry, facts: &mut Vec<Fact>) {
     let Some(size) = entry.message else { return };
     let chars = if size.role == Role::ToolResult && size.text_blocks > 0 {
@@ -146,7 +146,7 @@ fn push_sizes(entry: &Entry, facts: &mut Vec<Fact>) {
     ));
 }
 
-/// Model, how the call ended, and what the provider counted (store I7).
+/// Adds the model, the stop reason and the provider's counts (store I7).
 fn push_model(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     if entry.role() != Some(Role::Assistant) {
         return;
@@ -160,7 +160,7 @@ fn push_model(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     }
 }
 
-/// What a failed or aborted call was billed: no measure of its prompt.
+/// Adds the usage of a failed or aborted call: it was billed, but does not measure the prompt.
 fn push_billed(usage: &Usage, facts: &mut Vec<Fact>) {
     let prompt = format_tokens(usage.prompt_tokens());
     facts.push(("billed", format!("{prompt} in, {} out", format_tokens(usage.output))));

@@ -1,4 +1,7 @@
-//! Why a message has its fate: the sentences, with the numbers the rule compared.
+//! Explains a message's fate in sentences, with the numbers that the rule compared.
+//!
+//! A person must be able to check each decision by hand, so a sentence shows both sides of a comparison: "Its 3,200
+//! chars are not over `softTrim.maxChars` 4,000."
 
 use crate::format::{format_count, format_ratios, format_span, quantity};
 use crate::plan::Plan;
@@ -6,8 +9,8 @@ use crate::policy::prune::{Gate, trimmable_chars};
 use crate::policy::{MessageFate, Reason};
 use crate::store::entry::MessageSize;
 
-/// The sentences that explain a fate, and last the rule it follows, as `pruning 5.7`. Chars are UTF-16
-/// units; ratios are chars of all messages against those of the window (pruning 5.5).
+/// Returns the sentences that explain a fate, and last the rule, as `pruning 5.7`. Chars are UTF-16 units; ratios are
+/// the chars of all messages divided by those of the window (pruning 5.5).
 pub fn explain_fate(fate: &MessageFate, plan: &Plan, size: &MessageSize) -> Vec<String> {
     let facts = FateExplainer { plan, fate, size };
     let mut lines = facts.explain_policy(fate.reason).unwrap_or_else(|| match fate.reason {
@@ -44,7 +47,7 @@ pub(super) struct FateExplainer<'a> {
 }
 
 impl FateExplainer<'_> {
-    /// A gate stopped the whole policy (pruning 3.3, 3.6, 4.2).
+    /// For a gate that stopped the whole policy (pruning 3.3, 3.6, 4.2).
     fn explain_gate(&self, reason: Reason) -> String {
         match reason {
             Reason::PruningOff => "Pruning is off: contextPruning.mode is not cache-ttl.".into(),
@@ -76,7 +79,7 @@ impl FateExplainer<'_> {
         }
     }
 
-    /// The policy looked at the whole and left it (pruning 5.1, 5.2, 5.5).
+    /// For a policy that pruned nothing in the whole context (pruning 5.1, 5.2, 5.5).
     fn explain_no_pruning(&self, reason: Reason) -> Vec<String> {
         let outcome = &self.plan.pruning;
         vec![match reason {
@@ -93,7 +96,7 @@ impl FateExplainer<'_> {
         }]
     }
 
-    /// What shields a message whatever the ratios (pruning 5.12).
+    /// For a message that is protected at any ratio (pruning 5.12).
     fn explain_protected(&self, reason: Reason) -> String {
         match reason {
             Reason::BeforeFirstUser => "Before the first user message: protected by position.".into(),
@@ -133,7 +136,7 @@ impl FateExplainer<'_> {
         }
     }
 
-    /// A candidate that stayed whole (pruning 5.7–5.10).
+    /// For a candidate that was left whole (pruning 5.7–5.10).
     fn explain_untouched(&self, reason: Reason) -> Vec<String> {
         let settings = &self.plan.settings.prune;
         let outcome = &self.plan.pruning;
@@ -170,7 +173,7 @@ impl FateExplainer<'_> {
         let settings = &self.plan.settings.prune;
         let reached =
             describe_reached("softTrimRatio", self.plan.pruning.ratio_before, settings.soft_trim_ratio);
-        // Only where images are replaced is a result trimmed that is short enough.
+        // A result short enough to stay is only trimmed to replace its images.
         if trimmable_chars(&settings.soft_trim, &self.size.tool_result_size()) <= settings.soft_trim.max_chars
         {
             let sentence =
@@ -223,7 +226,7 @@ fn describe_below(name: &str, ratio: f64, limit: f64) -> String {
     format!("Ratio {ratio} is below {name} {limit}.")
 }
 
-/// Reaching a ratio is enough (pruning 5.5, 5.8).
+/// Reaching the ratio is enough; it need not be exceeded (pruning 5.5, 5.8).
 fn describe_reached(name: &str, ratio: f64, limit: f64) -> String {
     let relation = if ratio == limit { "is exactly" } else { "is over" };
     let (ratio, limit) = format_ratios(ratio, limit);

@@ -1,4 +1,4 @@
-//! Every reason says its numbers.
+//! Checks that the sentences of every reason show their numbers.
 
 use super::*;
 use crate::format::DIGIT_SEPARATOR;
@@ -30,7 +30,7 @@ fn session(window: f64) -> LoadedSession {
     )
 }
 
-/// The sentences for an entry, with plain spaces.
+/// Returns the sentences for an entry, with plain spaces.
 fn says(session: &LoadedSession, plan: &Plan, entry: usize) -> Vec<String> {
     let position = session.context.position(entry_ix(entry)).expect("part of the context");
     let size = session.context.messages[position].size;

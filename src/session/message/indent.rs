@@ -1,21 +1,21 @@
-//! JSON spread over lines without turning it into values: numbers keep their digits, keys their order.
+//! Indents JSON without parsing it into values, so that numbers keep their digits and objects their key order.
 
 use crate::js::{self, Value};
 
-/// Levels that are indented; deeper ones stay at this depth, so that nesting cannot blow the text up.
+/// Deepest level that is indented: deeper nesting would multiply the size of the text.
 const MAX_DEPTH: usize = 40;
 
-/// A line of a transcript, two spaces a level; text that is no JSON comes back as it is.
+/// Indents a transcript line by two spaces per level. Returns text that is not JSON unchanged.
 pub(super) fn indent_line(text: &str) -> String {
     js::compact(text).map_or_else(|_| text.to_owned(), |compact| indent_json(&compact))
 }
 
-/// A value, two spaces a level.
+/// Serialises a value, indented by two spaces per level.
 pub(super) fn indent_value(value: &Value) -> String {
     indent_json(&js::stringify(value))
 }
 
-/// Breaks compact JSON into lines. Empty containers stay on one.
+/// Breaks compact JSON into lines, and keeps empty containers on one line.
 fn indent_json(compact: &str) -> String {
     let bytes = compact.as_bytes();
     let mut out = String::with_capacity(compact.len() * 5 / 4);
@@ -51,7 +51,7 @@ fn indent_json(compact: &str) -> String {
     out
 }
 
-/// The closing quote of the string that starts here.
+/// Returns the position of the closing quote of the string that starts here.
 fn string_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from + 1;
     while at < bytes.len() && bytes[at] != b'"' {

@@ -1,4 +1,4 @@
-//! A message as a person reads it: its parts as text, as it is and as the plan makes it.
+//! Reads a message as a person reads it: its parts as text, both recorded and under the plan.
 
 pub mod excerpt;
 pub mod facts;
@@ -25,44 +25,43 @@ pub use crate::session::message::fate_explanation::explain_fate;
 pub use crate::session::message::parts::{entry_parts as parts_of_entry, message_parts as parts_of_message};
 pub use crate::session::message::text_part::{PartKind, TextPart};
 
-/// A message, read back from the file.
+/// A message that was read back from its file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageText {
-    /// Its entry.
     pub entry: EntryIx,
     /// Facts for its head: (name, value), as `exit`, `1`.
     pub facts: Vec<(&'static str, String)>,
-    /// The title: tool and arguments of a result, else the role.
+    /// Tool and arguments of a result; role of any other message.
     pub title: (Option<String>, String),
-    /// Its parts.
     pub parts: Vec<TextPart>,
-    /// The text under the plan, where the plan changes it.
+    /// The text under the plan, if the plan changes it.
     pub planned_text: Option<String>,
-    /// Its fate under the plan.
+    /// `None` without a plan, or for an entry that is not in the context.
     pub fate: Option<MessageFate>,
-    /// The entry as it stands in the file.
+    /// The entry's line in the file, without changes.
     pub raw_line: String,
 }
 
 impl MessageText {
-    /// Its text parts joined with one line feed each, as the pruner joins those of a result (pruning 5.7).
+    /// Joins the text parts with one line feed each, as the pruner joins those of a result (pruning 5.7).
     pub fn joined_text(&self) -> Cow<'_, str> {
         join_texts(&self.parts)
     }
 
-    /// The entry as it stands in the file, indented. Made anew each time: few look, and a result can be megabytes.
+    /// Indents the entry's line. Not cached: it is rarely shown, and a result can be megabytes.
     pub fn indented_json(&self) -> String {
         indent::indent_line(&self.raw_line)
     }
 
-    /// The value of a fact.
     pub fn fact(&self, name: &str) -> Option<&str> {
         self.facts.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Reads an entry back from its file: every role and every type of entry, with its fate and its text under
-/// the plan where it is a message of the inspected context. Fails where the file is gone or changed.
+/// Reads any entry back from its file, with its fate and planned text if it is a message of the context.
+///
+/// # Errors
+/// When the file is gone or has changed.
 pub fn read_message(
     session: &LoadedSession,
     entry: EntryIx,
@@ -101,7 +100,7 @@ pub fn read_message(
     })
 }
 
-/// The message with the content that an edit gave it; none where none did.
+/// Returns the message with the content that an edit gave it, or `None` without such an edit.
 fn apply_edit(session: &LoadedSession, entry: EntryIx, message: &Value) -> Option<Value> {
     match session.index.replacement(*session.context.edits.get(&entry)?)? {
         Replacement::Content(new) => Some(replace_content(message, new)),
@@ -109,7 +108,7 @@ fn apply_edit(session: &LoadedSession, entry: EntryIx, message: &Value) -> Optio
     }
 }
 
-/// What an edit made of an entry, and which one: the text as it was is in the raw line.
+/// Names the edit of an entry and its effect. The unedited text is in the raw line.
 fn edit_fact(session: &LoadedSession, entry: EntryIx) -> Option<(&'static str, String)> {
     let index = &session.index;
     let edit = *session.context.edits.get(&entry)?;
@@ -131,16 +130,15 @@ fn join_texts(parts: &[TextPart]) -> Cow<'_, str> {
     }
 }
 
-/// The call that a result answers.
+/// The tool call that a result answers.
 pub(crate) struct AnsweredCall {
-    /// The entry that holds it.
     pub(crate) entry: EntryIx,
-    /// Its arguments, on one line.
+    /// Arguments on one line.
     pub(crate) arguments: Option<String>,
 }
 
-/// Finds the call: the nearest earlier assistant entry on the way to the root that holds its id, else the
-/// nearest earlier one of the file.
+/// Finds the call in the nearest earlier assistant entry on the path to the root that holds its id, else in the nearest
+/// earlier one of the file.
 pub(crate) fn find_call(session: &LoadedSession, entry: EntryIx) -> Result<Option<AnsweredCall>, BodyError> {
     let index = &*session.index;
     let known = index.entry(entry).message.filter(|message| message.role == Role::ToolResult);

@@ -1,15 +1,15 @@
-//! The parts of a message, and what each says as text.
+//! Splits a message into its parts and turns each into text.
 
 use crate::js::{self, JsString, Value};
 use crate::session::message::indent;
 use crate::session::message::text_part::{PartKind, TextPart};
 use crate::store::entry::{EntryKind, Role};
 
-/// Keys that tell most of a call, the most telling first.
+/// Keys that identify a call best, in order of preference.
 const MAIN_ARGUMENTS: [&str; 9] =
     ["command", "cmd", "path", "file_path", "url", "query", "pattern", "text", "action"];
 
-/// The parts of an entry, in the order of the file.
+/// Returns the parts of an entry, in file order.
 pub fn entry_parts(entry: &Value, kind: EntryKind, role: Option<Role>) -> Vec<TextPart> {
     match kind {
         EntryKind::Message => {
@@ -32,7 +32,6 @@ pub fn entry_parts(entry: &Value, kind: EntryKind, role: Option<Role>) -> Vec<Te
     }
 }
 
-/// The parts of a message.
 pub fn message_parts(message: &Value, role: Option<Role>) -> Vec<TextPart> {
     match role {
         Some(Role::BashExecution) => {
@@ -51,7 +50,7 @@ pub fn message_parts(message: &Value, role: Option<Role>) -> Vec<TextPart> {
     }
 }
 
-/// A content: text, blocks, or anything else as JSON. Absent and null ones have no parts.
+/// Splits a content into text, blocks, or anything else as JSON. Absent and null contents have no parts.
 fn content_parts(content: Option<&Value>) -> Vec<TextPart> {
     match content {
         None | Some(Value::Null) => Vec::new(),
@@ -61,7 +60,7 @@ fn content_parts(content: Option<&Value>) -> Vec<TextPart> {
     }
 }
 
-/// One block (store I6); the names other programs give to calls are taken too.
+/// Converts one block (store I6). Also accepts the names that other programs give to calls.
 fn block_part(block: &Value) -> TextPart {
     let kind = block.get("type").and_then(Value::as_str).map(JsString::to_string_lossy).unwrap_or_default();
     let text = |key: &str| block.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);
@@ -90,7 +89,7 @@ fn thinking_text(block: &Value) -> String {
     text
 }
 
-/// Arguments a line each, with real line breaks in their texts.
+/// Formats arguments one per line, with real line breaks in their texts.
 fn arguments_text(arguments: &Value) -> String {
     match arguments {
         Value::Object(object) => object
@@ -115,14 +114,14 @@ fn argument_text(key: &str, value: &Value) -> String {
     format!("{key}: {text}")
 }
 
-/// Arguments as a person would say them, on one line: the command, path, query or url, else the JSON.
+/// Formats arguments on one line, as a person would say them: the command, path, query or URL, else the JSON.
 pub(super) fn arguments_line(arguments: &Value) -> String {
     let first = MAIN_ARGUMENTS.iter().find_map(|key| arguments.get(key)?.as_str());
     let text = first.map_or_else(|| value_text(arguments), JsString::to_string_lossy);
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
 }
 
-/// A text as it is, anything else as compact JSON.
+/// Returns a text unchanged, and anything else as compact JSON.
 pub(super) fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.to_string_lossy(),

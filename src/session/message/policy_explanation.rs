@@ -1,4 +1,4 @@
-//! Why truncation, repair, the guard and clearing do to a message what they do: the sentences.
+//! Explains the fates that truncation, repair, the guard and tool-use clearing give.
 
 use crate::format::{format_count, quantity};
 use crate::gateway::ruleset::Aggregate;
@@ -8,7 +8,7 @@ use crate::policy::{Fate, Reason};
 use crate::session::message::fate_explanation::FateExplainer;
 
 impl FateExplainer<'_> {
-    /// The sentences of a reason that one of these steps gives; none for any other.
+    /// Returns `None` for a reason that none of these policies gives.
     pub(super) fn explain_policy(&self, reason: Reason) -> Option<Vec<String>> {
         Some(match reason {
             Reason::OverLimit | Reason::OverAggregate | Reason::WithinLimit => {
@@ -28,7 +28,7 @@ impl FateExplainer<'_> {
         })
     }
 
-    /// Against the limit of one result (pruning 6.2, 6.6).
+    /// Compares with the limit of one result (pruning 6.2, 6.6).
     fn explain_truncation(&self, reason: Reason) -> Vec<String> {
         let settings = &self.plan.settings.truncate;
         let rules = self.plan.settings.ruleset.rules();
@@ -62,7 +62,7 @@ impl FateExplainer<'_> {
         vec![compared, stays]
     }
 
-    /// Against what all results may have (pruning 8.3).
+    /// Compares with the budget of all results (pruning 8.3).
     fn explain_aggregate(&self, budget: f64) -> Vec<String> {
         let stays = match self.fate.fate {
             Fate::Cleared => "A note that it was left out stays, as far as there is room.".to_owned(),
@@ -77,7 +77,7 @@ impl FateExplainer<'_> {
         ]
     }
 
-    /// Against the limits of a call (pruning 6.33, 6.35).
+    /// Compares with the limits of a call (pruning 6.33, 6.35).
     fn explain_guard(&self, reason: Reason) -> Vec<String> {
         let Some(numbers) = self.plan.guarded else { return Vec::new() };
         let (single, budget) =
@@ -108,7 +108,7 @@ impl FateExplainer<'_> {
         }
     }
 
-    /// Against the trigger and what is kept (pruning 7.2). Tokens are counted approximately.
+    /// Compares with the trigger and the part kept (pruning 7.2). Token counts are approximate.
     fn explain_tool_clearing(&self, reason: Reason) -> Vec<String> {
         let settings = &self.plan.settings.clear;
         let Some(numbers) = self.plan.cleared else { return Vec::new() };
@@ -161,7 +161,7 @@ impl FateExplainer<'_> {
         }
     }
 
-    /// What needs no numbers.
+    /// Repair has no thresholds, so its sentences have no numbers.
     fn explain_repair(&self, reason: Reason) -> Option<String> {
         let sentence = match reason {
             Reason::OrphanResult => "No call before it has its id: a provider would refuse it.",

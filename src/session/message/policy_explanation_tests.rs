@@ -1,4 +1,4 @@
-//! The closer steps say their numbers too.
+//! Checks the numbers in the sentences of policies that need content features.
 
 use crate::format::DIGIT_SEPARATOR;
 use crate::policy::clear_tool_uses::ClearSettings;
@@ -22,7 +22,7 @@ fn session() -> LoadedSession {
     loaded_session(&transcript(&lines), 10_000.0).load_details().expect("memory is readable")
 }
 
-/// The sentences for an entry under one step, with plain spaces.
+/// Returns the sentences for an entry under one policy, with plain spaces.
 fn says(policy: Policy, settings: PolicySettings, entry: usize) -> Vec<String> {
     let session = session();
     let settings = PolicySettings { enabled: PolicySet::of(&[policy]), ..settings };

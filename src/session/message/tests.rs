@@ -1,4 +1,4 @@
-//! Messages of every role and entries of every type, read back from memory.
+//! Reads messages of every role and entries of every type back from memory.
 
 use super::*;
 use crate::format::DIGIT_SEPARATOR;
@@ -191,7 +191,7 @@ fn a_changed_file_is_an_error_that_names_the_line() {
     assert!(error.contains("line 2") && error.contains("Reload"), "{error}");
 }
 
-/// Two results before three assistants: a long one and a short one.
+/// Two results before three assistant messages: a long one and a short one.
 fn prunable() -> Vec<String> {
     let long = "x".repeat(5_000);
     vec![

@@ -1,37 +1,31 @@
-//! One part of a message as text: what it is and what it says.
+//! One part of a message as text.
 
-/// What a part of a message is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartKind {
-    /// Text of anyone.
+    /// Text of any role.
     Text,
-    /// What the model thought.
     Thinking,
-    /// A tool call: its tool.
     Call {
-        /// The tool.
+        /// Name of the tool.
         name: String,
-        /// The call id.
+        /// Id that the tool's result repeats.
         id: String,
     },
-    /// An image.
     Image {
-        /// Its type, as `image/png`.
+        /// Media type, as `image/png`.
         mime: String,
         /// Chars of its base64 data.
         chars: usize,
     },
-    /// An error the provider or the runtime reports.
+    /// An error that the provider or the runtime reports.
     Error,
-    /// Anything else, as JSON.
+    /// Any other block, as JSON.
     Other,
 }
 
-/// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextPart {
-    /// What it is.
     pub kind: PartKind,
-    /// Its text, not yet made safe for the screen.
+    /// The text, not yet escaped for the screen.
     pub text: String,
 }

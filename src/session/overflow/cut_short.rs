@@ -1,5 +1,7 @@
-//! Answers cut short because prompt and reply together filled the window. Such a reply stops with `length`, as one does that
-//! reached its own limit, so several signs must agree.
+//! Finds answers that were cut short because prompt and reply together filled the window.
+//!
+//! Such a reply stops with `length`, as does one that reached its own output limit, so further signs are needed:
+//! 148,646 + 1,353 and 149,034 + 965 both end at 149,999, which shows a window of 150k.
 
 use std::collections::HashSet;
 
@@ -10,11 +12,11 @@ use crate::store::entry::{StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 
-/// A longer reply than this, in tokens, was cut by its own limit and not by the window.
+/// Longest reply, in tokens, that counts: a longer one was cut by its own limit and not by the window.
 pub(crate) const SHORT_REPLY: f64 = 2_048.0;
-/// How near, as a share, two sums of prompt and reply must be to show one and the same window.
+/// Relative difference up to which two sums of prompt and reply show the same window.
 const SUM_TOLERANCE: f64 = 0.01;
-/// From this share of the known window on a cut reply was cut by it.
+/// Share of the known window from which a cut reply was cut by that window.
 const FULL_RATIO: f64 = 0.98;
 /// Windows that providers serve, in tokens.
 const USUAL_WINDOWS: [f64; 11] = [
@@ -30,10 +32,10 @@ const USUAL_WINDOWS: [f64; 11] = [
     1_000_000.0,
     1_048_576.0,
 ];
-/// How near a sum must be to one of them, as a share.
+/// Relative difference up to which a sum matches a usual window.
 const USUAL_WINDOW_TOLERANCE: f64 = 0.003;
 
-/// One reply that stopped with `length`.
+/// A reply that stopped with `length`.
 #[derive(Debug, Clone, Copy)]
 struct CutReply {
     entry: EntryIx,
@@ -66,8 +68,8 @@ pub(super) fn find_cut_short(index: &Index, windows: &WindowCache<'_>) -> Vec<Ov
     cut_by_window(&cuts.collect::<Vec<_>>())
 }
 
-/// Replies that ended because the window was full. One alone may have ended for any reason, so it counts only where the sum
-/// of prompt and reply is the known window or one that providers serve; of several the sums must agree.
+/// Returns the replies that ended because the window was full. A single one may have ended for any reason, so it counts
+/// only if its sum of prompt and reply is the known window or a usual one; several count if their sums agree.
 fn cut_by_window(cuts: &[CutReply]) -> Vec<Overflow> {
     let short: Vec<&CutReply> = cuts.iter().filter(|cut| cut.output <= SHORT_REPLY).collect();
     let agreeing = agreeing(&short);
@@ -85,8 +87,8 @@ fn cut_by_window(cuts: &[CutReply]) -> Vec<Overflow> {
     short.iter().filter(full).map(overflow).collect()
 }
 
-/// Replies beside which another one of another length ended at nearly the same sum. Sorted by sum, the nearest reply of
-/// another length on either side decides, so that many replies cost no more than their sorting.
+/// Returns the replies for which another one of a different length ended at nearly the same sum. In order of the sums,
+/// only the nearest reply of a different length on either side matters, so the cost is that of sorting.
 fn agreeing(short: &[&CutReply]) -> HashSet<EntryIx> {
     let mut by_sum = short.to_vec();
     by_sum.sort_by(|one, other| one.sum().total_cmp(&other.sum()));
@@ -126,7 +128,7 @@ mod tests {
         for (prompt, output) in [(40_000.0, 8_192.0), (61_000.0, 1_024.0), (10.0, 2_000.0)] {
             assert_eq!(cut_by_window(&[cut(1, prompt, output)]), []);
         }
-        // The same limit of the reply twice shows no window, as the prompts differ.
+        // The same output limit twice shows no window, because the prompts differ.
         assert_eq!(cut_by_window(&[cut(1, 40_000.0, 1_024.0), cut(3, 40_100.0, 1_024.0)]), []);
     }
 

@@ -1,8 +1,8 @@
-//! Finds the calls of a transcript that did not fit. Lists, screens and commands all ask here, so that they agree.
+//! Finds the calls of a transcript that overflowed. Lists, screens and commands all use it, so they agree.
 //!
-//! Whether a call overflowed does not depend on the gateway's version: the provider's words, codes and stop reasons decide
-//! (overflow-texts 2). Whether that version recognised them is a separate fact ([`Overflow::recognised`]). Every call is
-//! judged by the model that answered it, never by the one the session has now.
+//! Whether a call overflowed does not depend on the gateway's version: the provider's words, codes and stop reasons
+//! decide (overflow-texts 2). Whether that version recognised it is a separate fact ([`Overflow::recognised`]). Every
+//! call is judged by the model that answered it, never by the session's current one.
 
 mod cut_short;
 mod model_windows;
@@ -18,23 +18,22 @@ use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::store::source::Source;
 
-/// How a call failed to fit.
+/// The sign by which a call overflowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OverflowKind {
     /// The provider refused it for its tokens.
     Refused,
-    /// The gateway refused it by its own estimate; no provider was asked.
+    /// The gateway refused it by its own estimate; no provider was called.
     Precheck,
-    /// It was refused for its size in bytes: no token limit was hit.
+    /// It was refused for its size in bytes, not for a token limit.
     Bytes,
-    /// It was answered although its usage is above the model's window, or it left no room for a reply (overflow-texts 6).
+    /// It was answered although its usage exceeds the model's window or leaves no room for a reply (overflow-texts 6).
     Silent,
     /// The reply ended where prompt and reply together filled the window.
     CutShort,
 }
 
 impl OverflowKind {
-    /// The word in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -45,43 +44,44 @@ impl OverflowKind {
         }
     }
 
-    /// Whether there was no answer.
+    /// Whether the call got no answer.
     pub fn is_refusal(self) -> bool {
         matches!(self, Self::Refused | Self::Precheck | Self::Bytes)
     }
 }
 
-/// A call that did not fit.
+/// A model call that overflowed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overflow {
     /// Its answer, or the gateway's note of a prompt that threw.
     pub entry: EntryIx,
-    /// How it failed.
     pub kind: OverflowKind,
-    /// The gateway noted the error itself (`openclaw:prompt-error`) instead of keeping a failed answer.
+    /// Whether the gateway noted the error itself (`openclaw:prompt-error`) instead of keeping a failed answer.
     pub noted_by_gateway: bool,
-    /// The error text; empty where there is none.
+    /// The error text; empty for an overflow that only usage shows.
     pub text: String,
-    /// The rule of overflow-texts that its words follow; empty for usage.
+    /// The rule of overflow-texts that matches the text; empty for an overflow that only usage shows.
     pub rule: &'static str,
-    /// When, ms since the epoch; NaN where nothing says.
+    /// Time in ms since the epoch; NaN if unknown.
     pub time_ms: f64,
     /// Provider and model that were called.
     pub model: Option<(ValueIx, ValueIx)>,
-    /// Tokens the request needed, as the provider or the usage says, the reply it reserved included.
+    /// Tokens of the request. In a refusal they include the reserved reply; in the other kinds they are the prompt
+    /// alone.
     pub requested: Option<u64>,
-    /// Tokens the provider allows; of a silent overflow the model's window.
+    /// Tokens that the refusal allows; the model's window for a silent overflow; the sum of prompt and reply for a cut
+    /// one.
     pub limit: Option<u64>,
-    /// Of `requested`, tokens reserved for the reply, where the text splits the sum.
+    /// Tokens of `requested` that are reserved for the reply, if the text splits the sum.
     pub reply_reserve: Option<u64>,
-    /// Whether the runtime of that release recognised it as an overflow; none where that is not known.
+    /// Whether the runtime of that release recognised it as an overflow; `None` if unknown.
     pub recognised: Option<bool>,
     /// Other entries that record the same refusal.
     pub duplicates: Vec<EntryIx>,
 }
 
 impl Overflow {
-    /// An overflow that only the usage of an answer shows: nothing was said, and no release recognises it by words.
+    /// Builds an overflow that only the usage of an answer shows: there is no text for a release to recognise.
     fn from_usage(
         entry: EntryIx,
         kind: OverflowKind,
@@ -104,17 +104,17 @@ impl Overflow {
         }
     }
 
-    /// Tokens of the prompt alone, where they are known.
+    /// Returns the tokens of the prompt alone, if known.
     pub fn prompt_tokens(&self) -> Option<u64> {
         Some(self.requested?.saturating_sub(self.reply_reserve.unwrap_or(0)))
     }
 
-    /// Tokens that a prompt may have beside the reply that is reserved.
+    /// Returns the tokens that a prompt may have beside the reserved reply.
     pub fn prompt_limit(&self) -> Option<u64> {
         Some(self.limit?.saturating_sub(self.reply_reserve.unwrap_or(0)))
     }
 
-    /// Who names the numbers.
+    /// Returns the source of the numbers, as a noun.
     pub fn limit_source(&self) -> &'static str {
         match self.kind {
             OverflowKind::Refused | OverflowKind::Bytes => "the provider",
@@ -125,29 +125,25 @@ impl Overflow {
     }
 }
 
-/// Where overflows are looked for.
+/// The transcript and settings that overflow detection needs.
 #[derive(Debug, Clone, Copy)]
 pub struct OverflowScope<'a> {
-    /// The open transcript.
     pub source: &'a Source,
-    /// Sizes of its entries.
     pub index: &'a Index,
-    /// The gateway's configuration, for the windows of the models that were called.
+    /// Resolves the windows of the models that were called.
     pub config: &'a GatewayConfig,
-    /// The agent it belongs to.
     pub agent: &'a str,
-    /// The rules it is read by.
     pub ruleset: Ruleset,
 }
 
-/// Every overflow of a transcript in the order of the file, each once. Reads the bodies of failed answers; one that cannot
-/// be read again is left out.
+/// Returns every overflow of a transcript once, in file order. Reads the bodies of failed answers, and skips one that
+/// cannot be read again.
 pub fn find_overflows(scope: &OverflowScope<'_>) -> Vec<Overflow> {
     let windows = model_windows::WindowCache::new(scope);
     let mut found = refused::find_refused(scope);
     found.extend(silent::find_silent(scope.index, &windows));
     found.extend(cut_short::find_cut_short(scope.index, &windows));
-    // The sort is stable, so of two signs of one call the one that was looked for first is kept.
+    // The sort is stable, so of two signs of one call the first detector's is kept.
     found.sort_by_key(|overflow| overflow.entry);
     found.dedup_by_key(|overflow| overflow.entry);
     found

@@ -1,4 +1,4 @@
-//! The window of each model that a transcript called. A call is judged by the window of its own model.
+//! Resolves the window of each model that a transcript called, because a call is judged by its own model's window.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,17 +7,16 @@ use crate::gateway::window::{WindowInfo, WindowSource, runtime_window};
 use crate::session::overflow::OverflowScope;
 use crate::store::intern::ValueIx;
 
-/// The windows that one model is called with, in tokens.
+/// The windows of one model, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelWindow {
-    /// The gateway's, `contextTokens` considered, and where it comes from.
+    /// The gateway's window after `contextTokens`, and its source.
     pub gateway: WindowInfo,
-    /// The runtime's own (compaction 2.8).
+    /// The runtime's own window (compaction 2.8).
     pub runtime: f64,
 }
 
 impl ModelWindow {
-    /// Of a provider and a model by name.
     pub fn for_model(scope: &OverflowScope<'_>, provider: &str, model: &str) -> Self {
         let known = scope.config.known_window(scope.agent, provider, model);
         Self {
@@ -26,7 +25,7 @@ impl ModelWindow {
         }
     }
 
-    /// Whether somebody named the model's window; a default that was filled in is nobody's word.
+    /// Whether anyone named the model's window; a filled-in default does not count.
     pub fn is_known(&self) -> bool {
         self.gateway.source != WindowSource::Default
             && (self.gateway.source != WindowSource::AgentContextTokens
@@ -45,7 +44,7 @@ impl<'a> WindowCache<'a> {
         Self { scope, windows: RefCell::default() }
     }
 
-    /// The window that the model of a call is known to have; none where nobody named it.
+    /// Returns the runtime's window for the model of a call, or `None` if nobody named that window.
     pub(super) fn known_window(&self, model: Option<(ValueIx, ValueIx)>) -> Option<f64> {
         let model = model?;
         let window = *self.windows.borrow_mut().entry(model).or_insert_with(|| {

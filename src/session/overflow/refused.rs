@@ -1,4 +1,4 @@
-//! Calls that were refused in words: failed answers, answers with a stop reason of their own, and prompts that threw.
+//! Finds calls that were refused in words: failed answers, answers with a special stop reason, and prompts that threw.
 
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::EntryIx;
@@ -12,15 +12,15 @@ use crate::store::body;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 use crate::store::index::Index;
 
-/// The type of a custom entry that records a prompt that threw.
+/// Type of the custom entry that records a prompt that threw.
 pub(crate) const PROMPT_ERROR: &str = "openclaw:prompt-error";
-/// How the gateway's own refusals begin where it notes them itself.
+/// First words of the gateway's own refusals, when it notes them itself.
 const GATEWAY_REFUSAL_PREFIX: &str = "Context overflow:";
-/// The key that a gateway writes its own version to.
+/// Path of the key that holds the gateway's own version.
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
-/// The refusals of a file. A refusal that stands there twice is one: a branch written again copies its errors, and a
-/// gateway notes the error of a prompt beside the failed answer.
+/// Returns the refusals of a file. Two records of one refusal count once: a rewritten branch copies its errors, and a
+/// gateway notes a prompt's error beside the failed answer.
 pub(super) fn find_refused(scope: &OverflowScope<'_>) -> Vec<Overflow> {
     let version =
         scope.config.value(&LAST_TOUCHED_VERSION).and_then(Value::as_str).map(js::JsString::to_string_lossy);
@@ -39,18 +39,18 @@ pub(super) fn find_refused(scope: &OverflowScope<'_>) -> Vec<Overflow> {
     found
 }
 
-/// The program whose detectors read the answers.
+/// Returns the program whose detectors read the answers.
 fn runtime(ruleset: Ruleset, version: Option<&str>) -> Runtime<'_> {
     match ruleset {
         Ruleset::Pi0_55 => Runtime::Pi("0.55.3"),
         Ruleset::Pi1_5 => Runtime::Pi("1.5.2"),
-        // The name of a range holds its first release.
+        // The id of a range of releases names its first release.
         pi if pi.is_pi() => Runtime::Pi(pi.id().trim_start_matches("pi-")),
         _ => Runtime::OpenClaw(version.unwrap_or(ruleset.id())),
     }
 }
 
-/// Whether an entry can be a refusal at all, so that its body is worth reading.
+/// Whether an entry may be a refusal, so that its body is worth reading.
 fn may_refuse(index: &Index, entry: &Entry) -> bool {
     let stopped = |stop| matches!(stop, StopReason::Error | StopReason::Other);
     match entry.kind {
@@ -77,7 +77,7 @@ fn overflow_at(
         let message = value.get("message")?;
         (StopDetails::from_message(message), time_ms(entry, message))
     };
-    // A summary that was refused is no call of the conversation.
+    // A refused summary call is not part of the conversation.
     if is_summary_call_error(&details.message) {
         return None;
     }
@@ -118,7 +118,7 @@ fn overflow_kind(judgement: &Judgement, own: bool) -> Option<OverflowKind> {
     }
 }
 
-/// Whether anything of that release recognised it: its own test after the run, or its runtime's within the run.
+/// Whether that release recognised it, by its test after the run or by its runtime's within the run.
 fn was_recognised(details: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
     let after = is_recognised(details, judgement, runtime)?;
     let within = match runtime {
@@ -128,7 +128,7 @@ fn was_recognised(details: &StopDetails, judgement: &Judgement, runtime: Runtime
     Some(after || within)
 }
 
-/// What was said, or the stop reason or code where there are no words.
+/// Returns the error's words, else its stop reason or codes.
 fn error_text(details: StopDetails) -> String {
     let message = details.message.trim();
     if !message.is_empty() {
@@ -137,13 +137,13 @@ fn error_text(details: StopDetails) -> String {
     if details.stop_reason == "error" { details.codes.join(" ") } else { details.stop_reason }
 }
 
-/// Whether two entries record one refusal.
+/// Whether two entries record the same refusal.
 fn is_same_refusal(index: &Index, known: &Overflow, other: &Overflow) -> bool {
     let copied = known.time_ms == other.time_ms && known.text == other.text;
     copied || known.noted_by_gateway != other.noted_by_gateway && is_same_call(index, known, other)
 }
 
-/// Whether a note and a failed answer belong to one call: the same words or numbers, and nobody spoke in between.
+/// Whether a note and a failed answer belong to one call: same words or numbers, and no message between them.
 fn is_same_call(index: &Index, known: &Overflow, other: &Overflow) -> bool {
     let named = known.requested.is_some() && known.requested == other.requested;
     let alike = named || known.text.contains(&other.text) || other.text.contains(&known.text);

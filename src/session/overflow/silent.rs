@@ -1,8 +1,7 @@
-//! Overflows without an error: the usage of an answer shows that its prompt did not fit (overflow-texts 6).
+//! Finds overflows without an error: the usage of an answer shows that its prompt did not fit (overflow-texts 6).
 //!
-//! An answer above the window proves either an overflow or a window that is believed too small. It counts as an overflow
-//! only where somebody named the window, and where the model never answered as much within a run: an answer that goes on
-//! to call tools did fit.
+//! An answer above the window proves either an overflow or a wrong window. It counts as an overflow only if someone
+//! named the window, and if the model never answered a prompt above it with tool calls: such a prompt did fit.
 
 use std::collections::HashMap;
 
@@ -13,14 +12,14 @@ use crate::store::entry::{Entry, EntryKind, StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 
-/// Share of the window from which a reply of nothing shows that the prompt filled it (S2).
+/// Share of the window from which an empty reply shows that the prompt filled it (S2).
 const FULL_RATIO: f64 = 0.99;
-/// Calls in a row with the same count that show that a server cut the prompt (S3).
+/// Calls in a row with the same count, at the window, that show that a server cut the prompt (S3).
 const MIN_REPEATED_COUNTS: u32 = 2;
-/// Estimated tokens that must have been added between two such calls.
+/// Estimated tokens that must be added between two such calls.
 const MIN_ADDED_TOKENS: u64 = 200;
 
-/// A prompt estimated at more than this many windows cannot have been evaluated whole, so one call is enough.
+/// A prompt estimated at more than this many windows cannot have been evaluated whole, so one call suffices.
 const OUTGROWN_RATIO: f64 = 1.1;
 
 type ModelKey = Option<(ValueIx, ValueIx)>;
@@ -56,7 +55,7 @@ fn measured_usage(entry: &Entry) -> Option<(StopReason, Usage)> {
     Some((size.stop_reason, size.usage.filter(Usage::has_prompt_tokens)?))
 }
 
-/// The largest prompt that each model answered within a run.
+/// Returns the largest prompt that each model answered with tool calls.
 fn largest_mid_run_prompts(index: &Index) -> HashMap<ModelKey, f64> {
     let mut largest: HashMap<ModelKey, f64> = HashMap::new();
     for (_, entry) in index.iter() {
@@ -68,7 +67,7 @@ fn largest_mid_run_prompts(index: &Index) -> HashMap<ModelKey, f64> {
     largest
 }
 
-/// Follows calls whose count stays at the window while their messages grow: the server cut the prompt from the front.
+/// Tracks calls whose count stays at the window while their messages grow: the server cut the prompt from the front.
 #[derive(Default)]
 struct TruncationTracker {
     last_prompt: Option<(ModelKey, f64)>,

@@ -1,4 +1,4 @@
-//! The calls that the gateway's own summary of a planned compaction takes, in numbers (compaction 3.19, 5.21, 10.11).
+//! Predicts the calls that the gateway's own summary of a planned compaction takes (compaction 3.19, 5.21, 10.11).
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::ids::Epoch;
@@ -7,34 +7,31 @@ use crate::session::LoadedSession;
 use crate::write::summary::job::describe_no_summary;
 use crate::write::summary::{PreparedCompaction, SummarySettings};
 
-/// What the calls are asked for with: an answer to anything else is old.
+/// The input of a prediction; an answer for another input is outdated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SummaryCallsRequest {
-    /// The reading of the session.
     pub epoch: Epoch,
-    /// Reserve and keep.
+    /// Reserve and kept part, in tokens.
     pub compaction: CompactionSettings,
-    /// Tokens each answer is taken to have.
+    /// Assumed tokens of each answer.
     pub summary_tokens: u64,
 }
 
 /// The calls of a summary when every one succeeds. Tokens are estimates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SummaryCalls {
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
-    /// Tokens of all inputs.
     pub input_tokens: u64,
-    /// Tokens of the largest input.
     pub largest_input: u64,
-    /// Tokens of all answers, as assumed.
+    /// Assumed tokens of all answers.
     pub output_tokens: u64,
-    /// US dollars, where the model has a price.
+    /// USD; `None` without a price for the model.
     pub cost: Option<f64>,
 }
 
 impl SummaryCalls {
-    /// Tells them: everything that would be summarised is read. Or why the gateway would make none.
+    /// Predicts the calls; reads every text to summarise. The error says why the gateway would make no summary.
     pub fn predict(
         session: &LoadedSession,
         requested: &SummaryCallsRequest,
@@ -81,7 +78,7 @@ mod tests {
 
     #[test]
     fn one_call_summarises_what_precedes_the_cut() {
-        // An answer has 1 000 tokens and its question one: the last turn is kept.
+        // An answer has 1,000 tokens and its question one: the last turn is kept.
         let reported = told(6, 1_001.0).expect("calls");
         assert_eq!((reported.calls, reported.output_tokens), (1, 500));
         assert!(reported.input_tokens > 4_000 && reported.largest_input == reported.input_tokens);

@@ -1,5 +1,7 @@
-//! The summary that a plan's compaction is committed with: who writes it, what that takes, and the plan with its real
-//! length. Nothing is stored here: a summary that failed, or was not wanted any more, leaves the plan as it was.
+//! Makes the summary with which a plan's compaction is committed: its writer, its calls, and the plan with its real
+//! length.
+//!
+//! Nothing is stored here: a summary that failed or was cancelled leaves the plan unchanged.
 
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
@@ -18,21 +20,21 @@ use crate::write::request::{WriteAction, WriteError, WriteRequest, prepare};
 use crate::write::summary::writer::{SummaryEstimate, SummaryWriter};
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
-/// What a summary stands for: as long as this stays the same, so does the summary.
+/// The part of the session that a summary covers. The summary is valid as long as this is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SummaryScope {
     session: SessionKey,
     ruleset: Ruleset,
-    /// Entries of the branch from the compaction before on, up to the cut.
+    /// Entries of the branch from the previous compaction up to the cut.
     entries: Vec<EntryIx>,
-    /// Where the turn begins that is split, by its place on the branch.
+    /// Start of the turn that the cut splits, as an index into the branch.
     turn_start: Option<usize>,
-    /// The first entry kept, by its id, and its first byte in the file: a rewritten file has another.
+    /// Id and byte offset of the first kept entry. A rewritten file has another offset.
     first_kept: (String, u64),
 }
 
 impl SummaryScope {
-    /// That of a plan; none where it compacts nothing.
+    /// Returns `None` if the plan compacts nothing or its texts were not read.
     fn from_plan(loaded: &LoadedSession, plan: &Plan) -> Option<Self> {
         let preparation = plan.compaction.as_ref()?;
         let branch = &loaded.details.as_ref()?.branch;
@@ -49,39 +51,36 @@ impl SummaryScope {
     }
 }
 
-/// A summary that was made, with what it took.
+/// A finished summary and its calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryResult {
-    /// As it is written.
+    /// The summary in the form that is written.
     pub summary: CompactionSummary,
-    /// Who wrote it.
     pub writer: SummaryWriter,
-    /// The calls it took.
     pub calls: Vec<SummaryCallRecord>,
-    /// US dollars they cost, where that is known.
+    /// USD for the calls, if known.
     pub cost: Option<f64>,
     scope: SummaryScope,
 }
 
 impl SummaryResult {
-    /// Whether it stands for what this plan summarises.
+    /// Whether the summary covers exactly the part that this plan summarises.
     pub fn matches_plan(&self, session: &LoadedSession, plan: &Plan) -> bool {
         SummaryScope::from_plan(session, plan).is_some_and(|cut| cut == self.scope)
     }
 
-    /// The plan with this summary's length in the place of the assumed one. Fails where planning does.
+    /// Returns the plan with this summary's length instead of the assumed one. Fails if planning does.
     pub fn apply_to(&self, session: &LoadedSession, plan: &Plan) -> Result<Plan, PlanError> {
         let settings = PolicySettings { summary_tokens: self.summary.tokens(), ..plan.settings.clone() };
         session.plan(&settings, plan.gate)
     }
 
-    /// Whether an answer ended at its limit, so that the summary may lack its end.
+    /// Whether an answer reached its limit, so that the summary may lack its end.
     pub fn is_truncated(&self) -> bool {
         self.calls.iter().any(|call| call.truncated)
     }
 }
 
-/// Why no summary is made for a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryJobError {
     /// The plan compacts nothing, or its texts were not read.
@@ -90,26 +89,25 @@ pub enum SummaryJobError {
     /// There is nothing to summarise.
     #[error(transparent)]
     NotCompactable(#[from] NotCompactable),
-    /// The settings make no summarizer.
+    /// The settings describe no usable summarizer.
     #[error(transparent)]
     Choose(#[from] SummarizerError),
-    /// The commit would be refused, whatever the summary says.
+    /// The commit would be refused with any summary.
     #[error(transparent)]
     Refused(#[from] WriteError),
-    /// The calls cannot be told.
+    /// The gateway would cancel or fail, so its calls cannot be predicted.
     #[error("{}", describe_no_summary(.0))]
     NoSummary(NoSummary),
-    /// It failed, or was cancelled.
+    /// A call failed, or the job was cancelled.
     #[error("{}", describe_summary_error(.0))]
     Summary(#[from] SummaryError),
 }
 
-/// A summary that is to be made for a plan: the texts are read, and nobody was asked yet.
+/// A summary to be made: the texts are read, and no call was made yet.
 #[derive(Debug)]
 pub struct SummaryJob {
-    /// What is summarised, and how.
+    /// The cut, and the texts to summarise.
     pub compactable: PreparedCompaction,
-    /// Who writes it.
     pub writer: SummaryWriter,
     summarizer: Box<dyn Summarizer>,
     assumed_tokens: f64,
@@ -117,7 +115,8 @@ pub struct SummaryJob {
 }
 
 impl SummaryJob {
-    /// Reads what the plan summarises. `now_ms` is when missing results are invented (compaction 6.3).
+    /// Reads the texts that the plan summarises. `now_ms` is the timestamp of stubs for missing results
+    /// (compaction 6.3).
     pub fn new(
         session: &LoadedSession,
         plan: &Plan,
@@ -131,8 +130,8 @@ impl SummaryJob {
         Ok(Self { compactable, writer, summarizer, assumed_tokens, scope: cut })
     }
 
-    /// The same for a commit, by the person's settings: refused where the commit would be, whatever the summary says.
-    /// `config` is the store's.
+    /// Prepares the summary of a commit by the person's settings. Refuses what the commit would refuse with any
+    /// summary. `config` is the store's.
     pub fn for_commit(
         request: &WriteRequest<'_>,
         config: &Value,
@@ -150,7 +149,7 @@ impl SummaryJob {
         Self::new(session, plan, settings, (writer, chosen), request.now_ms as f64)
     }
 
-    /// What it would take. No call is made.
+    /// Estimates calls, tokens and cost. Makes no call.
     pub fn estimate(&self) -> Result<SummaryEstimate, SummaryJobError> {
         let job = &self.compactable.job;
         let window = if self.summarizer.accepts_any_length() { f64::INFINITY } else { job.window };
@@ -169,7 +168,7 @@ impl SummaryJob {
         })
     }
 
-    /// Makes it, call by call; `progress` is told of every attempt.
+    /// Makes the summary, call by call, and reports every attempt to `progress`.
     pub fn run(
         &self,
         cancel: &CancelToken,
@@ -186,7 +185,8 @@ impl SummaryJob {
         })
     }
 
-    /// As the runtime would store it: what the safeguard makes counts as an extension's (compaction 3.13, 3.21).
+    /// Converts to the form that the runtime stores: a safeguard's summary counts as an extension's (compaction 3.13,
+    /// 3.21).
     fn to_stored(&self, summary: &Summary) -> CompactionSummary {
         CompactionSummary {
             text: summary.text.clone(),
@@ -196,7 +196,7 @@ impl SummaryJob {
     }
 }
 
-/// Refuses what would be refused whatever the summary says, so that nobody writes one in vain. Writes nothing.
+/// Refuses what the commit would refuse with any summary, so that none is made in vain. Writes nothing.
 pub fn check_writable(request: &WriteRequest<'_>) -> Result<(), WriteError> {
     let WriteAction::Commit { plan, .. } = &request.action else { return Ok(()) };
     let stand_in = CompactionSummary { text: ".".into(), details: None, from_hook: false };
@@ -204,7 +204,7 @@ pub fn check_writable(request: &WriteRequest<'_>) -> Result<(), WriteError> {
     prepare(&WriteRequest { action: ask, ..request.clone() }).map(|_| ())
 }
 
-/// Why the gateway, or the runtime, would make no summary.
+/// Explains why the gateway or the runtime would make no summary.
 pub fn describe_no_summary(why: &NoSummary) -> String {
     match why {
         NoSummary::Cancelled(reason) => {
@@ -215,7 +215,7 @@ pub fn describe_no_summary(why: &NoSummary) -> String {
     }
 }
 
-/// Why there is no summary, and what the gateway would store instead.
+/// Explains why there is no summary, and the text that the gateway would store instead.
 pub fn describe_summary_error(error: &SummaryError) -> String {
     match error {
         SummaryError::Failed { why, gateway_stores: Some(text) } => format!(

@@ -55,7 +55,7 @@ fn a_summary_holds_until_the_cut_changes() {
     let made = made(&session, &plan);
     assert!(made.matches_plan(&session, &plan));
     assert!(!made.matches_plan(&session, &planned(&session, 7.0)), "another cut");
-    // The session went on, and the cut stands where it stood.
+    // The session grew, and the cut is unchanged.
     let grown = opened(&[history(), vec![user("x")]].concat());
     assert!(made.matches_plan(&grown, &planned(&grown, 3.0)));
     assert!(!made.matches_plan(&grown, &planned(&grown, 1.0)));

@@ -1,4 +1,6 @@
-//! What a compaction of a session would summarise, under the settings in force (compaction 2.2, 2.5, 2.18, 5.6).
+//! Prepares a compaction up to its summary, under the settings in force (compaction 2.2, 2.5, 2.18, 5.6).
+//!
+//! Everything the gateway would send is built here, so that its calls can be predicted and any summarizer can run them.
 
 pub mod calls;
 pub mod job;
@@ -23,27 +25,26 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::summarize::workspace_rules;
 
-/// A compaction that only lacks its summary.
+/// A compaction that lacks only its summary.
 #[derive(Debug, Clone)]
 pub struct PreparedCompaction {
-    /// Where it cuts.
+    /// The cut of the branch.
     pub preparation: Preparation,
-    /// What is to be summarised, and how.
+    /// The texts to summarise and the rules for that.
     pub job: SummarySpec,
-    /// Tokens a summary is assumed to have, from the session's earlier ones.
+    /// Assumed tokens of the summary, from the session's earlier ones.
     pub assumed_tokens: f64,
 }
 
 /// Why there is nothing to summarise; the first two are what `/compact` answers (compaction 2.18).
 #[derive(Debug, thiserror::Error)]
 pub enum NotCompactable {
-    /// The branch ends with a compaction.
     #[error("Already compacted: the branch ends with a compaction (compaction 3.1)")]
     AlreadyCompacted,
-    /// Nothing stands before the kept part.
+    /// No entry precedes the kept part.
     #[error("Nothing to compact (session too small): the branch has no entry to cut at (compaction 3.1)")]
     NothingToSummarize,
-    /// The preparation throws.
+    /// The runtime throws when it prepares the compaction.
     #[error("the runtime fails to prepare a compaction: a message has an odd shape (compaction 3.23)")]
     PreparationThrows,
     /// A text cannot be read back.
@@ -51,19 +52,17 @@ pub enum NotCompactable {
     Body(#[from] BodyError),
 }
 
-/// What `agents.defaults.compaction` says of summaries (compaction 2.5, 2.6).
+/// The summary settings of `agents.defaults.compaction` (compaction 2.5, 2.6).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummarySettings {
-    /// Who summarises.
     pub mode: SummaryMode,
-    /// Share of the window a history may take.
+    /// Share of the window that the history may take.
     pub history_share: f64,
-    /// Whether identifiers must be kept.
     pub identifiers: Identifiers,
 }
 
 impl SummarySettings {
-    /// Those of a gateway's configuration, defaults filled in. A version whose safeguard is never installed summarises as
+    /// Reads a gateway's configuration and fills in defaults. A version that never installs its safeguard summarises as
     /// its runtime does (compaction 12, row "Safeguard active?").
     pub fn from_config(rules: &Rules, config: &Value) -> Self {
         let raw = config.get("agents").and_then(|agents| agents.get("defaults")?.get("compaction"));
@@ -87,8 +86,9 @@ impl SummarySettings {
 }
 
 impl PreparedCompaction {
-    /// Prepares a compaction of the leaf looked at. `settings` is reserve and keep; `now_ms` is when missing results would
-    /// be invented (compaction 6.3). The workspace rules are read from the folder that the transcript names.
+    /// Prepares a compaction at the leaf in view. `settings` gives reserve and kept part; `now_ms` is the timestamp of
+    /// stubs for missing results (compaction 6.3). The workspace rules are read from the folder that the transcript
+    /// names.
     pub fn new(
         session: &LoadedSession,
         settings: CompactionSettings,
@@ -123,13 +123,13 @@ impl PreparedCompaction {
         Ok(Self { preparation, job, assumed_tokens })
     }
 
-    /// The calls that the gateway itself would make, when each succeeds.
+    /// Predicts the calls that the gateway itself would make if each succeeds.
     pub fn gateway_calls(&self) -> Result<PredictedCalls, NoSummary> {
         predict_calls(&self.job, self.assumed_tokens)
     }
 }
 
-/// Where the branch is cut by the rules that the session is read by.
+/// Cuts the branch under the session's ruleset.
 fn prepare(
     session: &LoadedSession,
     branch: &[BranchEntry],
@@ -147,16 +147,15 @@ fn prepare(
     compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::PreparationThrows)
 }
 
-/// The length a summary is taken to have until one is made (compaction 5.21).
+/// The length a summary is assumed to have until it is made (compaction 5.21).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AssumedSummary {
-    /// Tokens.
     pub tokens: f64,
-    /// It is the average of the branch's earlier summaries, not a fixed assumption.
+    /// Whether it is the average of the branch's earlier summaries, not a fixed assumption.
     pub is_average: bool,
 }
 
-/// The length to assume for the next summary of a branch, under this reserve.
+/// Returns the length to assume for the next summary of a branch. `reserve_tokens` is the compaction's reserve.
 pub fn assumed_summary(branch: &[BranchEntry], reserve_tokens: f64) -> AssumedSummary {
     let earlier = earlier_summary_chars(branch);
     AssumedSummary {
@@ -170,7 +169,6 @@ fn not_compactable_reason(branch: &[BranchEntry]) -> NotCompactable {
     if ended { NotCompactable::AlreadyCompacted } else { NotCompactable::NothingToSummarize }
 }
 
-/// Chars of the branch's earlier summaries.
 fn earlier_summary_chars(branch: &[BranchEntry]) -> Vec<u64> {
     let summaries = branch.iter().filter(|entry| entry.kind == EntryKind::Compaction);
     summaries

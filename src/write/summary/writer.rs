@@ -1,20 +1,17 @@
-//! Who writes a summary, and what that takes of tokens and dollars.
+//! The writer of a summary, and its cost in tokens and dollars.
 
 use crate::config::SummarizerConfig;
 use crate::gateway::catalog;
 use crate::summarize::{CallTokens, SummarizerKind};
 
-/// Who writes a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SummaryWriter {
-    /// Which kind.
     pub kind: SummarizerKind,
-    /// The program or the model; none where clawscope writes it itself, or none is named.
+    /// The program or the model; `None` if clawscope writes the summary itself or the settings name none.
     pub name: Option<String>,
 }
 
 impl SummaryWriter {
-    /// The one that these settings name for a kind.
     pub fn from_config(kind: SummarizerKind, config: &SummarizerConfig) -> Self {
         let name = match kind {
             SummarizerKind::Extractive => None,
@@ -24,19 +21,18 @@ impl SummaryWriter {
         Self { kind, name }
     }
 
-    /// Its kind, and its name where it has one: `http gpt-5`.
+    /// Returns the kind, and the name if there is one: `http gpt-5`.
     pub fn label(&self) -> String {
         let name = self.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
         format!("{}{name}", self.kind.as_str())
     }
 
-    /// Whether a conversation may leave the program for it: then it is asked for first.
+    /// Whether the conversation may leave clawscope, so that a person must confirm first.
     pub fn is_external(&self) -> bool {
         self.kind != SummarizerKind::Extractive
     }
 
-    /// US dollars that calls of these tokens cost: nothing offline, unknown for a program and for models without a list
-    /// price.
+    /// Returns the USD for calls of these tokens: 0 offline, `None` for a program and for models without a list price.
     pub fn cost(&self, calls: impl IntoIterator<Item = CallTokens>) -> Option<f64> {
         match self.kind {
             SummarizerKind::Extractive => Some(0.0),
@@ -50,17 +46,16 @@ impl SummaryWriter {
     }
 }
 
-/// What a summary would take.
+/// The calls, tokens and cost of a summary before it is made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryEstimate {
-    /// Who would write it.
     pub writer: SummaryWriter,
-    /// Calls, when each succeeds.
+    /// Calls, if each succeeds.
     pub calls: usize,
-    /// Tokens of all inputs, by estimate.
+    /// Estimated tokens of all inputs.
     pub input_tokens: u64,
-    /// Tokens of all answers, as assumed.
+    /// Assumed tokens of all answers.
     pub output_tokens: u64,
-    /// US dollars, where they are known.
+    /// USD, if known.
     pub cost: Option<f64>,
 }
