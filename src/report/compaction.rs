@@ -1,5 +1,5 @@
-//! What a compaction of a session comes to, in numbers a person asks for: whether it would fire, where it cuts, what
-//! it summarises, keeps and loses.
+//! A planned compaction in numbers: whether it would fire, where it cuts, and the tokens that it summarises, keeps and
+//! loses.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,56 +14,52 @@ use crate::policy::compact::{BranchEntry, Preparation};
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::{EntryKind, Role};
 
-/// A planned compaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionView {
     /// Whether the runtime would compact now.
     pub trigger: CompactionTrigger,
-    /// Tokens of the context as the runtime stores them with the compaction (compaction 3.9); NaN for odd usage.
+    /// Tokens of the context as the runtime stores them with the compaction (compaction 3.9); NaN if the usage is
+    /// malformed.
     pub tokens_before: f64,
-    /// The first entry that is kept.
     pub first_kept: EntryIx,
-    /// The turn that the cut splits.
+    /// Whether the cut splits a turn.
     pub split: Split,
-    /// The summary of the compaction before, which the new one takes up (compaction 3.12).
+    /// The previous compaction's summary, which the new one includes (compaction 3.12).
     pub previous: MessageTotals,
-    /// Summarised as history.
+    /// Messages summarised as history.
     pub history: MessageTotals,
-    /// Summarised as the beginning of a split turn.
+    /// Messages summarised as the start of a split turn.
     pub turn_prefix: MessageTotals,
-    /// Kept as they are.
+    /// Messages kept verbatim.
     pub kept: MessageTotals,
-    /// Kept by the compaction before, and lost with this one (compaction 3.3).
+    /// Messages that the previous compaction kept and this one loses (compaction 3.3).
     pub lost: MessageTotals,
-    /// Tokens the summary is taken to have.
+    /// Tokens assumed for the summary.
     pub summary_tokens: u64,
-    /// Estimated tokens of the messages after it.
+    /// Estimated tokens of the context after the compaction.
     pub tokens_after: u64,
 }
 
-/// Messages and their estimated tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MessageTotals {
-    /// Messages.
     pub messages: u64,
-    /// Tokens.
     pub tokens: u64,
 }
 
-/// What the cut does to a turn.
+/// The effect of the cut on a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Split {
-    /// It stands between two turns.
+    /// The cut is between two turns.
     None,
-    /// It stands inside one.
+    /// The cut is inside a turn.
     Turn,
-    /// It stands between two turns, but an entry before the person's message makes the runtime take the whole turn
-    /// before for the beginning of a split one (compaction 3.8c).
+    /// The cut is between two turns, but an entry before the user message makes the runtime treat the whole previous
+    /// turn as the start of a split one (compaction 3.8c).
     Misdetected,
 }
 
 impl Split {
-    /// The word in JSON.
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -73,25 +69,25 @@ impl Split {
     }
 }
 
-/// Whether the runtime compacts by itself (compaction 2.7, 2.11).
+/// Whether the runtime compacts automatically (compaction 2.7, 2.11).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionTrigger {
-    /// Tokens of the last answer's own usage; none without one.
+    /// Tokens from the last answer's own usage; `None` without usage.
     pub tokens: Option<f64>,
-    /// Above this many it compacts.
+    /// The runtime compacts above this number of tokens.
     pub threshold: f64,
-    /// It would.
+    /// Whether `tokens` exceed the threshold.
     pub fires: bool,
 }
 
 impl LoadedSession {
-    /// Whether the runtime would compact after the last answer on the path: by that answer's usage alone.
+    /// Returns whether the runtime would compact after the last answer on the path. Only that answer's usage counts.
     pub fn compaction_trigger(&self, plan: &Plan) -> CompactionTrigger {
         self.compaction_trigger_with(&plan.settings.compaction)
     }
 
-    /// The same under these settings. What was counted before a summary, or on the branch that this one was copied
-    /// from, is not looked at (compaction 2.13).
+    /// Does the same under these settings. Ignores counts from before a summary and from the branch that this one was
+    /// copied from (compaction 2.13).
     pub fn compaction_trigger_with(&self, settings: &CompactionSettings) -> CompactionTrigger {
         let (window, rules) = (self.window.tokens, self.ruleset.id.rules());
         let stale = matches!(
@@ -107,7 +103,7 @@ impl LoadedSession {
         }
     }
 
-    /// The compaction of a plan; none where it takes no part or finds nothing to do.
+    /// Returns the compaction of a plan; `None` if compaction is off or has nothing to do.
     pub fn compaction_view(&self, plan: &Plan) -> Option<CompactionView> {
         let preparation = plan.compaction?;
         let branch = &self.details.as_ref()?.branch;
@@ -146,7 +142,7 @@ fn kept_range(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize>
     preparation.cut.first_kept..branch.len()
 }
 
-/// The messages of some entries, without the summary before, which is no part of what is considered.
+/// Sums the messages of a range. The previous summary does not take part in the new compaction, so it is left out.
 fn message_totals(branch: &[BranchEntry], range: Range<usize>, previous: Option<usize>) -> MessageTotals {
     range.filter(|at| Some(*at) != previous).map(|at| &branch[at]).fold(MessageTotals::default(), add_entry)
 }

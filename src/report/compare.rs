@@ -1,5 +1,5 @@
-//! Two branches of a session beside each other: where they part, what each sends to the model, what it cost and what the
-//! next prompt from it would. Pure.
+//! Compares two branches of a session: where they fork, the messages that each sends, their past cost and the cost of
+//! the next prompt. Pure.
 
 use std::collections::HashSet;
 
@@ -20,40 +20,38 @@ use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::transcript::{Leaf, copied_answers};
 
-/// One of the two.
 #[derive(Debug, Clone)]
 pub struct ComparedBranch {
-    /// The entry it ends at.
+    /// The entry at which the branch ends.
     pub leaf: EntryIx,
-    /// Its name.
     pub name: String,
-    /// It is the session's own leaf.
+    /// Whether this is the session's active leaf.
     pub active: bool,
-    /// Entries from the root on.
+    /// Entries from the root.
     pub entries: usize,
-    /// Entries behind the one both have last.
+    /// Entries after the fork point.
     pub unique_entries: usize,
-    /// Messages that the model is sent.
+    /// Messages sent to the model.
     pub messages: usize,
-    /// What fills the window, estimated tokens.
+    /// Estimated tokens in the window, by part.
     pub budget: Budget,
-    /// Answers that a provider counted; copies count as what they are copies of.
+    /// Answers that a provider counted; a copy counts as its original.
     pub calls: usize,
-    /// Their cost, failed ones included.
+    /// Cost of these answers, failed ones included.
     pub cost: Cost,
-    /// Of that what was spent behind the entry both have last, copies left out: they were paid for once.
+    /// Cost after the fork point without copies, which were paid for once.
     pub unique_cost: Cost,
-    /// Cost of the next prompt while nothing of it is cached, USD; none without a price.
+    /// Cost of the next prompt with a cold cache, USD; `None` without a price.
     pub next_cost_cold: Option<f64>,
-    /// The same while all of it is.
+    /// Cost of the next prompt with everything cached, USD; `None` without a price.
     pub next_cost_warm: Option<f64>,
 }
 
-/// A fact of a branch: its name, and how it reads.
+/// A fact about a branch: its name, and a function that formats it.
 pub type BranchFact = (&'static str, fn(&ComparedBranch) -> String);
 
 impl ComparedBranch {
-    /// What a list tells of a branch, by name.
+    /// Facts that a list shows for a branch.
     pub const FACTS: [BranchFact; 8] = [
         ("leaf", |branch| format!("{}{}", branch.name, if branch.active { " (active)" } else { "" })),
         ("entries, its own", |branch| format!("{}, {}", branch.entries, branch.unique_entries)),
@@ -65,18 +63,18 @@ impl ComparedBranch {
         ("of that only here", |branch| format_cost_or_none(&branch.unique_cost)),
     ];
 
-    /// Estimated tokens of the next prompt.
+    /// Returns the estimated tokens of the next prompt.
     pub fn tokens(&self) -> u64 {
         self.budget.total()
     }
 }
 
-/// What became of a message from one branch to the other.
+/// The change of a message from the first branch to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MessageChange {
-    /// Both send the same.
+    /// Both branches send it with equal content.
     Identical,
-    /// Both send it, with other content.
+    /// Both branches send it, with different content.
     Changed,
     /// Only the first branch sends it.
     OnlyFirst,
@@ -85,10 +83,10 @@ pub enum MessageChange {
 }
 
 impl MessageChange {
-    /// All of them.
+    /// Every variant, in the order of tables.
     pub const ALL: [Self; 4] = [Self::Identical, Self::Changed, Self::OnlyFirst, Self::OnlySecond];
 
-    /// The word in JSON and on screen.
+    /// The name in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Identical => "same",
@@ -98,7 +96,7 @@ impl MessageChange {
         }
     }
 
-    /// The same for people.
+    /// The label for people.
     pub fn label(self) -> &'static str {
         match self {
             Self::Identical => "the same on both",
@@ -119,21 +117,20 @@ impl MessageChange {
     }
 }
 
-/// A message of one branch or of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComparedMessage {
-    /// What became of it.
+    /// The change between the branches.
     pub change: MessageChange,
-    /// Who speaks.
+    /// The sender.
     pub role: Role,
-    /// Where it stands on each branch.
+    /// The entry on each branch.
     pub entries: [Option<EntryIx>; 2],
-    /// Estimated tokens on each branch; 0 where it is not sent.
+    /// Estimated tokens on each branch; 0 where the message is not sent.
     pub tokens: [u64; 2],
 }
 
 impl ComparedMessage {
-    /// The tool of a result.
+    /// Returns the tool of a result.
     pub fn tool(&self, index: &Index) -> Option<String> {
         let entry = self.entries[1].or(self.entries[0])?;
         let size = index.entry(entry).message.filter(|size| size.role == Role::ToolResult)?;
@@ -141,25 +138,22 @@ impl ComparedMessage {
     }
 }
 
-/// Two branches.
+/// A comparison of two branches.
 #[derive(Debug, Clone)]
 pub struct BranchComparison {
-    /// The first, which the other is compared with.
     pub first: ComparedBranch,
-    /// The second.
     pub second: ComparedBranch,
-    /// The last entry both have; none where they have none.
+    /// The last common entry; `None` if the branches share no entry.
     pub fork_point: Option<EntryIx>,
-    /// Entries both have.
+    /// Number of common entries.
     pub shared_entries: usize,
-    /// Every message of either, in order.
     pub rows: Vec<ComparedMessage>,
 }
 
 impl BranchComparison {
-    /// Compares the branches that end at two entries. None where the runtime builds no context for one of them.
+    /// Compares the branches that end at two entries. Returns `None` if the runtime builds no context for one of them.
     ///
-    /// `receipts` are the session's own: they name the entries that were changed, whatever their sizes say.
+    /// `receipts` are the session's own: they identify changed entries even where the sizes are equal.
     pub fn new(
         session: &LoadedSession,
         first: EntryIx,
@@ -179,7 +173,7 @@ impl BranchComparison {
         })
     }
 
-    /// Messages that changed in some way, and their tokens on each branch.
+    /// Counts the messages with this change, and their tokens on each branch.
     pub fn count(&self, change: MessageChange) -> (usize, [u64; 2]) {
         let of = self.rows.iter().filter(|row| row.change == change);
         of.fold((0, [0, 0]), |(count, sum), row| {
@@ -188,8 +182,8 @@ impl BranchComparison {
     }
 }
 
-/// Compares two branches; where an end is not given, the branch before the newest commit with the active one. What is wrong
-/// is told in a sentence.
+/// Compares two branches. A missing end defaults to the branch before the newest commit, compared with the active
+/// branch. The error is a sentence.
 pub fn compare_branches(
     session: &LoadedSession,
     leaves: [Option<EntryIx>; 2],
@@ -204,8 +198,8 @@ pub fn compare_branches(
         .ok_or_else(|| format!("{path}: the runtime cannot build a context from one of these entries."))
 }
 
-/// The branch to compare the active one with where nobody names one: where the newest commit or undo of the active path
-/// came from, else the newest other end of the tree.
+/// Returns the default branch to compare with the active one: the origin of the newest commit or undo on the active
+/// path, otherwise the newest other leaf of the tree.
 pub fn default_other_branch(session: &LoadedSession, receipts: &[Receipt]) -> Option<EntryIx> {
     let (index, tree) = (&session.index, &session.tree);
     let own = tree.leaf(index, &Leaf::Own)?;
@@ -236,7 +230,7 @@ fn compared_branch(
     let budget = Budget::from_context(session.fixed_chars, context);
     let millions = budget.total() as f64 / 1e6;
     let price = session.price.as_ref();
-    // Where writing to the cache has no price of its own it costs what input costs.
+    // Without a price for cache writes, a write costs as much as input.
     let write = price.map(|price| if price.cache_write > 0.0 { price.cache_write } else { price.input });
     ComparedBranch {
         leaf,
@@ -262,7 +256,7 @@ fn format_cost_or_none(cost: &Cost) -> String {
     format_cost(cost).unwrap_or_else(|| "\u{2014}".to_owned())
 }
 
-/// The cost of the calls among some entries, failed ones included.
+/// Sums the cost of the calls among these entries, failed ones included.
 fn sum_costs<'a>(prices: &PriceCache<'_>, index: &Index, entries: impl Iterator<Item = &'a EntryIx>) -> Cost {
     entries.fold(Cost::default(), |mut cost, ix| {
         let entry = index.entry(*ix);
@@ -275,8 +269,8 @@ fn sum_costs<'a>(prices: &PriceCache<'_>, index: &Index, entries: impl Iterator<
     })
 }
 
-/// What tells a message from the others and stays when it is copied and shortened. Results are told by the call they
-/// answer; of everything else the sizes stay.
+/// Identifies a message across a copy that shortens it. A result is identified by the call that it answers; every other
+/// message keeps its sizes.
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord, Clone, Copy)]
 struct MessageSignature {
     role: &'static str,
@@ -294,7 +288,7 @@ fn signature(message: &ContextMessage) -> MessageSignature {
     }
 }
 
-/// Entries with the copies that were changed, either way round.
+/// Returns pairs of an entry and its changed copy, in both orders.
 fn changed_pairs(session: &LoadedSession, receipts: &[Receipt]) -> HashSet<[EntryIx; 2]> {
     let find = |name: &String| session.tree.find_by_text(&session.index, name);
     let pairs = receipts.iter().flat_map(|receipt| &receipt.changed);
@@ -338,7 +332,7 @@ fn paired_message(
     }
 }
 
-/// What a change of content changes. Every change that was committed is known besides.
+/// Sizes that a change of content alters. Committed changes are known from receipts as well.
 fn content_sizes(size: &MessageSize) -> [u64; 6] {
     let of = |count: u32| u64::from(count);
     let counted = [size.pi_chars.whole_chars(), size.prune_chars.whole_chars()];
@@ -369,8 +363,8 @@ mod tests {
         message(&format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],{USAGE}}}"#))
     }
 
-    /// A question, a call, a long result, an answer; then the result shortened on a branch from the call, and the answer
-    /// copied behind it.
+    /// Builds a question, a call, a long result and an answer; then, on a branch from the call, the shortened result
+    /// and a copy of the answer.
     fn session() -> LoadedSession {
         let parent =
             |entry: String, parent: &str| entry.replacen('{', &format!("{{\"parentId\":\"{parent}\","), 1);

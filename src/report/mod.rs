@@ -1,5 +1,7 @@
-//! Reports: the questions that people ask of one opened session, answered as values. Each reads a
-//! [`crate::session::LoadedSession`] and none reads another's prose, so that a command and a screen print the same numbers.
+//! Reports: values that answer the questions people ask of one opened session.
+//!
+//! Each reads a [`crate::session::LoadedSession`] and returns data, so that a command and a screen print the same
+//! numbers.
 
 pub mod breakdown;
 pub mod compaction;

@@ -1,4 +1,5 @@
-//! The heaviest block of a heavy message, from its body: only the few messages that sizes name are read.
+//! Finds the heaviest block inside a heavy message. It reads bodies, so it reads only the few messages that sizes point
+//! to.
 
 use std::collections::HashMap;
 
@@ -13,25 +14,21 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::Role;
 use crate::store::measure::{pi_block_chars, role_of};
 
-/// What a block is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Text of anyone.
     Text,
-    /// What the model thought.
+    /// Reasoning of the model.
     Thinking,
-    /// A call of this tool.
+    /// A call of the named tool.
     Call(String),
-    /// An image.
     Image,
-    /// A summary.
     Summary,
-    /// What a shell command printed.
+    /// Output of a shell command.
     Output,
 }
 
 impl BlockKind {
-    /// The word in JSON.
+    /// The name in JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -43,7 +40,6 @@ impl BlockKind {
         }
     }
 
-    /// A few words for a person.
     pub fn label(&self) -> String {
         match self {
             Self::Call(tool) => format!("call of {tool}"),
@@ -55,20 +51,18 @@ impl BlockKind {
 /// The heaviest block of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeavyBlock {
-    /// What it is.
     pub kind: BlockKind,
-    /// Chars it counts (compaction 1.2–1.7).
+    /// Chars by rule (compaction 1.2–1.7).
     pub chars: u64,
-    /// Blocks of the message.
     pub block_count: usize,
-    /// What the message is about, on one line: the arguments of the call a result answers, else its own words.
+    /// One line about the message: the arguments of the call that a result answers, otherwise its own text.
     pub topic: String,
 }
 
-/// Heavy blocks by their entries; in their place what is wrong where a line could not be read again.
+/// Heavy blocks by entry, or the error where a line could not be read again.
 pub type HeavyBlocks = HashMap<EntryIx, Result<HeavyBlock, String>>;
 
-/// Reads the messages of these entries and names the heaviest block of each. Stops where `wanted` says no.
+/// Reads the messages of these entries and finds the heaviest block of each. Stops when `wanted` returns `false`.
 pub fn heavy_blocks(
     session: &LoadedSession,
     entries: &[EntryIx],
@@ -94,7 +88,7 @@ fn heavy_block(session: &LoadedSession, entry: EntryIx) -> Result<HeavyBlock, Bo
     Ok(HeavyBlock { kind, chars, block_count: blocks, topic: about })
 }
 
-/// The heaviest block of a message, its chars, and how many blocks there are. Of equals the first.
+/// Returns the heaviest block, its chars and the number of blocks. The first of equals wins.
 fn heaviest_block(message: &Value) -> (BlockKind, u64, usize) {
     let role = role_of(message);
     let blocks: Vec<(BlockKind, u64)> = match (role, message.get("content")) {

@@ -1,23 +1,23 @@
-//! What a breakdown is shown as: sections with lines, each with a figure.
+//! The display form of a breakdown: sections with lines, each with a figure.
 
 use crate::context::budget::BudgetPart;
 use crate::ids::EntryIx;
 
-/// A number of tokens, and where it comes from.
+/// A number of tokens and its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
-    /// By rule.
+    /// Estimated by rule.
     Estimated(u64),
     /// Counted by the provider.
     Measured(u64),
-    /// Counted less estimated.
+    /// Measured minus estimated.
     Difference(i64),
-    /// Not known.
+    /// No number is known.
     Unknown,
 }
 
 impl Figure {
-    /// Tokens for bars and shares; what is no amount is none.
+    /// Returns tokens for bars and shares, without the sign of a difference; `None` for an unknown number.
     pub fn tokens(self) -> Option<u64> {
         match self {
             Self::Estimated(tokens) | Self::Measured(tokens) => Some(tokens),
@@ -27,39 +27,32 @@ impl Figure {
     }
 }
 
-/// Which section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SectionKind {
-    /// A part of the budget bar; these add up to it.
+    /// A part of the budget bar; the parts add up to it.
     Part(BudgetPart),
-    /// Measured against estimated.
     Remainder,
-    /// The heaviest messages, out of the parts.
+    /// The heaviest messages; they also count in the parts.
     Heaviest,
-    /// Images, out of the parts.
+    /// Images; they also count in the parts.
     Images,
-    /// The window against the whole history.
+    /// The window compared with the whole history.
     History,
 }
 
-/// A section with its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Which.
     pub kind: SectionKind,
-    /// Its name.
     pub title: &'static str,
-    /// A few words beside it.
+    /// A short remark beside the title.
     pub note: String,
-    /// Its tokens.
     pub figure: Figure,
-    /// Its tokens under the plan, where one is shown.
+    /// Tokens under the plan, if one is shown.
     pub after: Option<u64>,
-    /// A sentence for whoever looks at it.
+    /// A sentence for the detail view.
     pub explanation: String,
-    /// Something in it wants a decision.
+    /// Whether something in the section needs the user's decision.
     pub has_warning: bool,
-    /// Its lines.
     pub lines: Vec<Line>,
 }
 
@@ -90,24 +83,22 @@ impl Section {
     }
 }
 
-/// One line. Its texts may come from a transcript or a report, not yet made safe for the screen.
+/// One line of a section. Its texts may come from a transcript or a report and are not yet sanitised for the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What it is.
     pub label: String,
-    /// A few words beside it.
+    /// A short remark beside the label.
     pub note: String,
-    /// Its tokens.
     pub figure: Figure,
-    /// Its tokens under the plan, where one is shown.
+    /// Tokens under the plan, if one is shown.
     pub after: Option<u64>,
-    /// 1 for a line that is a piece of the line above it.
+    /// 1 for a line that details the line above it, otherwise 0.
     pub depth: u8,
-    /// It wants a decision.
+    /// Whether the line needs the user's decision.
     pub has_warning: bool,
-    /// The entry it leads to.
+    /// The entry that the line opens.
     pub entry: Option<EntryIx>,
-    /// A sentence for whoever looks at it.
+    /// A sentence for the detail view.
     pub explanation: String,
 }
 
@@ -146,7 +137,7 @@ impl Line {
     }
 }
 
-/// The largest first; equals stay in order.
+/// Sorts the largest first; the sort is stable.
 pub(super) fn sort_by_tokens(lines: &mut [Line]) {
     lines.sort_by_key(|line| std::cmp::Reverse(line.figure.tokens()));
 }

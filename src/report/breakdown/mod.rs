@@ -1,6 +1,8 @@
-//! What is in the window of one session: its parts as the bar has them and finer, the heaviest blocks, the
-//! remainder between what a provider counted and what the rule says, and the window against the whole history
-//! (compaction 11). Commands print it and the screen shows it.
+//! Contents of one session's window (compaction 11): the parts of the budget bar in detail, the heaviest blocks, the
+//! remainder between measured and estimated tokens, and the window compared with the whole history.
+//!
+//! [`WindowContents`] needs sizes only; [`heavy_blocks`] reads bodies afterwards, so that a screen can show the rest
+//! first.
 
 mod blocks;
 mod lines;
@@ -23,38 +25,33 @@ use crate::plan::Plan;
 use crate::session::lifecycle::Lifecycle;
 use crate::session::{LoadedSession, Unmeasured};
 
-/// What is in the window, from sizes alone.
+/// Contents of the window, computed from sizes alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowContents {
-    /// As things stand.
+    /// The current context.
     pub now: Breakdown,
-    /// Under the plan, where one is shown. Its lists are in the same order.
+    /// The context under the plan, if one is shown. Its lists have the order of `now`.
     pub after: Option<Breakdown>,
-    /// Measured against estimated, or why that cannot be told.
+    /// Measured against estimated tokens, or why no answer was measured.
     pub remainder: Result<Remainder, Unmeasured>,
-    /// The heaviest messages, heaviest first.
     pub heaviest: Vec<HeavyMessage>,
-    /// The window against the whole history.
     pub history: WindowHistory,
-    /// What begins the session anew, in a sentence; none where nothing does.
+    /// Sentences about the next automatic reset; `None` for a session that the gateway does not reset by itself.
     pub lifecycle: Option<String>,
 }
 
-/// A heavy message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeavyMessage {
-    /// Its index in the context.
+    /// The index in the context.
     pub position: usize,
-    /// Its entry.
     pub entry: EntryIx,
-    /// Estimated tokens.
     pub tokens: u64,
-    /// The same under the plan, where one is shown.
+    /// Estimated tokens under the plan, if one is shown.
     pub after: Option<u64>,
 }
 
 impl WindowContents {
-    /// Takes the window of a session apart.
+    /// Breaks the window of a session down.
     pub fn new(session: &LoadedSession, plan: Option<&Plan>) -> Self {
         let (report, index, context) = (session.prompt_report.as_deref(), &session.index, &session.context);
         let of = |tokens: &dyn Fn(usize) -> u64| Breakdown::new(report, index, context, tokens);
@@ -69,7 +66,7 @@ impl WindowContents {
         Self {
             heaviest: now.heaviest.iter().map(heavy).collect(),
             now,
-            // The bar of the plan says what its parts are; what the plan makes anew stands in no message here.
+            // The plan's budget already covers messages that it creates; they have no entry in this context.
             after: plan.map(|plan| Breakdown {
                 budget: session.budget_after(plan),
                 ..of(&|at| plan.tokens_after[at])
@@ -80,7 +77,7 @@ impl WindowContents {
         }
     }
 
-    /// Entries of the heaviest messages, heaviest first.
+    /// Returns the entries of the heaviest messages, heaviest first.
     pub fn heaviest_entries(&self) -> Vec<EntryIx> {
         self.heaviest.iter().map(|message| message.entry).collect()
     }

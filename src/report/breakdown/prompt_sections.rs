@@ -1,4 +1,4 @@
-//! The sections of what precedes the messages: system prompt, tool schemas, workspace files (compaction 11.3).
+//! Sections for the tokens before the messages: system prompt, tool schemas, workspace files (compaction 11.3).
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::context::budget::BudgetPart;
 use crate::format::{format_timestamp, group_digits, quantity};
 use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport, ToolSize};
 
-/// Three sections with a report, one that says that there is none without.
+/// Builds three sections from a report, or one that says the report is missing.
 pub(super) fn prompt_sections(view: &SectionBuilder) -> Vec<Section> {
     match (view.session.prompt_report.as_deref(), &view.now.prompt) {
         (Some(report), Some(parts)) => {
@@ -48,7 +48,7 @@ fn system_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pr
         .with_lines(lines)
 }
 
-/// Where a report comes from, in one sentence.
+/// Describes the origin of a report in one sentence.
 fn describe_report_origin(report: &SystemPromptReport) -> String {
     let mut words = Vec::new();
     if let Some(workspace) = &report.workspace {
@@ -106,7 +106,7 @@ fn tools_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pro
         .with_lines(lines)
 }
 
-/// What a tool says that no message of the window calls.
+/// Note of a tool that no message in the window calls.
 const NOT_CALLED: &str = "not called";
 
 fn tool_line(view: &SectionBuilder, tool: &ToolSize, it: PromptPiece, used: Option<&ToolTotals>) -> Line {

@@ -1,4 +1,5 @@
-//! What a provider counted for the last prompt, against the estimate of that same prompt; and why they differ.
+//! The remainder: tokens that a provider counted for the last prompt, minus the estimate of that prompt, and the likely
+//! cause.
 
 use crate::context::breakdown::PromptParts;
 use crate::context::budget::{Budget, FixedChars};
@@ -9,47 +10,45 @@ use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 use crate::store::prompt_report::ReportSource;
 
-/// A report may come before the turn it is of by as much as it takes to begin a run, ms.
+/// A report may precede its turn by the time that a run needs to start, in ms.
 const SAME_RUN_MS: f64 = 300_000.0;
 
-/// Why measured and estimated tokens differ.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RemainderCause {
-    /// No run left a report: what precedes the messages is in the remainder.
+    /// No run left a report, so the remainder includes everything before the messages.
     NoReport,
-    /// The report was estimated and not left by a run (compaction 11.4).
+    /// The report was estimated; no run left it (compaction 11.4).
     EstimatedReport,
-    /// The report is of a run of another session.
+    /// The report belongs to a run of another session.
     OtherSession,
-    /// The report is of a run on another model, this one.
+    /// The report belongs to a run on this other model.
     OtherModel(String),
-    /// The report was made this long before the turn of the call, ms.
+    /// The report precedes the turn of the call by this long, in ms.
     OlderReport(f64),
-    /// The report is of that run: the rule is wrong by this much, or something is sent that it does not count.
+    /// The report belongs to that run: the rule is off by this much, or the prompt has content that it does not count.
     Estimator,
 }
 
 /// The last call that a provider counted, measured and estimated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remainder {
-    /// The answer that says what was counted.
+    /// The answer whose usage holds the count.
     pub entry: EntryIx,
-    /// Prompt tokens as counted.
+    /// Prompt tokens that the provider counted.
     pub measured: u64,
-    /// The estimate of the same prompt: what precedes the messages, and the messages before that answer.
+    /// Estimate of the same prompt: the tokens before the messages, and the messages before that answer.
     pub estimated: u64,
     /// Chars of the same prompt.
     pub chars: u64,
-    /// Estimated tokens of that answer and what came after it: not in either of the two.
+    /// Estimated tokens of that answer and of later messages; neither number includes them.
     pub tokens_since: u64,
-    /// Tool descriptions of the report, tokens: sent, and in no estimate.
+    /// Tokens of tool descriptions in the report: sent, but in no estimate.
     pub tool_description_tokens: u64,
-    /// Why the two differ.
     pub cause: RemainderCause,
 }
 
 impl Remainder {
-    /// Compares the two for a session, or says why nothing was counted.
+    /// Compares both numbers for a session, or returns why no answer was measured.
     pub fn new(session: &LoadedSession) -> Result<Self, Unmeasured> {
         let measured = session.measured?;
         let messages = &session.context.messages;
@@ -70,12 +69,12 @@ impl Remainder {
         })
     }
 
-    /// Measured less estimated, tokens; negative where the estimate is the larger.
+    /// Returns measured minus estimated tokens; negative when the estimate is larger.
     pub fn difference(&self) -> i64 {
         self.measured as i64 - self.estimated as i64
     }
 
-    /// Why, in a few words.
+    /// Returns the cause in a few words.
     pub fn label(&self) -> String {
         match &self.cause {
             RemainderCause::NoReport => "no report stored".into(),
@@ -88,12 +87,12 @@ impl Remainder {
         }
     }
 
-    /// Chars that the provider counted as one token.
+    /// Returns chars per token that the provider counted.
     pub fn chars_per_token(&self) -> f64 {
         self.chars as f64 / self.measured.max(1) as f64
     }
 
-    /// Why, in a sentence or two.
+    /// Returns the cause in one or two sentences.
     pub fn explanation(&self) -> String {
         match &self.cause {
             RemainderCause::NoReport => "No report of the system prompt is stored with this session: system prompt, workspace files \
@@ -141,12 +140,12 @@ fn tool_description_tokens(session: &LoadedSession) -> u64 {
     report.map_or(0, |report| parts(report).descriptions.tokens)
 }
 
-/// The first of the reasons that holds. `at` is the place of the answer among the messages.
+/// Returns the first cause that holds. `at` is the index of the answer among the messages.
 fn remainder_cause(session: &LoadedSession, at: usize) -> RemainderCause {
     let Some(report) = session.prompt_report.as_deref() else { return RemainderCause::NoReport };
     match report.source {
         ReportSource::Estimate => return RemainderCause::EstimatedReport,
-        // What the transcript holds is what was in force, however old.
+        // A report from the transcript was in force whatever its age.
         ReportSource::Transcript => return RemainderCause::Estimator,
         ReportSource::Run | ReportSource::Recorded | ReportSource::Unknown => {}
     }
@@ -179,7 +178,7 @@ mod tests {
     use crate::session::testing::{entry_ix, loaded_session, message, transcript, user};
     use crate::store::prompt_report::SystemPromptReport;
 
-    /// Two turns; the second answer says what its prompt counted. Entries are a minute apart, from 13:00:07.
+    /// Builds two turns; the usage of the second answer counts its prompt. Entries are a minute apart, from 13:00:07.
     fn session(measured: u64, report: Option<&str>) -> LoadedSession {
         let answer = |text: &str| {
             message(&format!(
@@ -202,13 +201,13 @@ mod tests {
     }
 
     const RUN: &str = r#""source":"run","model":"m-1","sessionId":"s","systemPrompt":{"chars":80}"#;
-    /// 13:02:07, when the second turn began.
+    /// 13:02:07, the start of the second turn.
     const TURN: i64 = 1_795_093_327_000;
 
     #[test]
     fn measured_and_estimated_are_of_the_same_prompt() {
         let remainder = Remainder::new(&session(50, Some(&format!("{{{RUN}}}")))).unwrap();
-        // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came since.
+        // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came later.
         assert_eq!((remainder.measured, remainder.estimated, remainder.tokens_since), (50, 26, 2));
         assert_eq!((remainder.difference(), remainder.chars), (24, 104));
         assert_eq!(remainder.label(), "2.1 chars to a token, not 4");

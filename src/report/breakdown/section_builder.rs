@@ -1,4 +1,4 @@
-//! The values that every section is made from, and the sections of single parts of the bar.
+//! Shared inputs of all sections, and the sections of single parts of the bar.
 
 use super::{Figure, Section, SectionKind, WindowContents};
 use crate::context::breakdown::{Breakdown, ToolTotals};
@@ -6,7 +6,6 @@ use crate::context::budget::BudgetPart;
 use crate::ids::EntryIx;
 use crate::session::LoadedSession;
 
-/// What the sections are made from.
 pub(super) struct SectionBuilder<'a> {
     pub(super) session: &'a LoadedSession,
     pub(super) contents: &'a WindowContents,
@@ -14,7 +13,6 @@ pub(super) struct SectionBuilder<'a> {
 }
 
 impl SectionBuilder<'_> {
-    /// A section of a part of the bar.
     pub(super) fn part_section(&self, part: BudgetPart, title: &'static str) -> Section {
         let after = self.contents.after.as_ref().map(|after| after.budget.tokens(part));
         let tokens = self.now.budget.tokens(part);
@@ -25,7 +23,7 @@ impl SectionBuilder<'_> {
         self.session.context.messages.get(at).map(|message| message.entry)
     }
 
-    /// The heaviest message with a tool.
+    /// Returns the heaviest message of a tool.
     pub(super) fn heaviest_with_tool(&self, tool: &ToolTotals) -> Option<EntryIx> {
         self.entry_at(tool.heaviest)
     }

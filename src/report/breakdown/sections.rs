@@ -1,5 +1,5 @@
-//! What is in the window, as sections: first the parts of the bar, which add up to it, then the remainder, then
-//! what is told again from another side: the heaviest messages, images, the whole history.
+//! The sections of a window: first the parts of the bar, which add up to it, then the remainder, then views that count
+//! the same tokens again: heaviest messages, images, the whole history.
 
 use super::lines::sort_by_tokens;
 use super::prompt_sections::prompt_sections;
@@ -11,7 +11,7 @@ use crate::format::{group_digits, quantity};
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 
-/// The sections of a window. Parts without tokens are left out.
+/// Builds the sections of a window. Parts without tokens are left out.
 pub fn sections(inspection: &LoadedSession, contents: &WindowContents, blocks: &HeavyBlocks) -> Vec<Section> {
     let view = SectionBuilder { session: inspection, contents, now: &contents.now };
     let mut sections = prompt_sections(&view);
@@ -163,7 +163,7 @@ impl SectionBuilder<'_> {
         }
     }
 
-    /// Who speaks in a message: the tool of a result, else the role.
+    /// Returns the tool of a result, otherwise the role.
     fn speaker(&self, at: usize) -> String {
         let size = &self.session.context.messages[at].size;
         match size.role {
@@ -218,7 +218,7 @@ impl SectionBuilder<'_> {
     }
 }
 
-/// In the place of a name.
+/// Placeholder for a missing name.
 const UNNAMED: &str = "— not named";
 
 pub(super) fn tool_name(tool: &ToolTotals) -> String {

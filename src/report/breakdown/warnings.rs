@@ -1,9 +1,9 @@
-//! What is wrong with the workspace files of a prompt, and which settings decide it (compaction 11.8).
+//! Warnings about the workspace files of a prompt, with the settings that decide them (compaction 11.8).
 
 use crate::format::{group_digits, quantity};
 use crate::store::prompt_report::SystemPromptReport;
 
-/// Warnings about files that were cut or are not there, each with what to do.
+/// Returns warnings about truncated and missing files, each with a remedy.
 pub fn warnings(report: &SystemPromptReport) -> Vec<String> {
     truncation_warning(report).into_iter().chain(missing_files_warning(report)).collect()
 }

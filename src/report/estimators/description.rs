@@ -1,11 +1,11 @@
-//! What the estimators say, in lines for people: the same on the screen and from the command.
+//! The estimators' results in sentences. The screen and the command share them.
 
 use crate::context::tokens::script::Script;
 use crate::format::group_digits;
 use crate::report::estimators::{Estimates, Estimator};
 use crate::session::LoadedSession;
 
-/// An error as a share, in percent with its sign: with a decimal below ten, and `+0%` for almost nothing.
+/// Formats a relative error in percent with its sign: one decimal below ten, and `+0%` for almost nothing.
 pub fn format_signed_error(error: f64) -> String {
     let percent = error * 100.0;
     match percent.abs() {
@@ -15,13 +15,13 @@ pub fn format_signed_error(error: f64) -> String {
     }
 }
 
-/// A size of errors, in percent: without a sign.
+/// Formats the size of an error in percent, without a sign.
 pub fn format_error(error: f64) -> String {
     format_signed_error(error.abs()).split_off(1)
 }
 
-/// chars/4 at the last call: its number, the count, and how many times it is too low, for the whole prompt and, where
-/// a fit tells what precedes the messages, for them alone.
+/// Returns chars/4 at the last reliable call: the estimate, the count, and the factor by which it is too low, for the
+/// whole prompt and, if a fit separates the tokens before the messages, for the messages alone.
 fn chars4_error(estimates: &Estimates) -> Option<(u64, u64, f64, Option<f64>)> {
     let call = estimates.last_reliable_call()?;
     let pi = call.estimates.get(Estimator::Pi)?;
@@ -33,10 +33,10 @@ fn chars4_error(estimates: &Estimates) -> Option<(u64, u64, f64, Option<f64>)> {
     Some((pi, call.measured, times(call.measured, pi), messages))
 }
 
-/// Said where no answer has a usage.
+/// Shown when no answer has a usage.
 const NO_MEASURED_CALL: &str = "No call on this path has a count by its provider.";
 
-/// How far chars/4 is off at the last call, in one line: what a person came for.
+/// Says in one line by how much chars/4 is off at the last call.
 pub fn headline(estimates: &Estimates) -> String {
     let Some((pi, counted, whole, messages)) = chars4_error(estimates) else {
         return NO_MEASURED_CALL.to_owned();
@@ -50,7 +50,7 @@ pub fn headline(estimates: &Estimates) -> String {
     format!("chars/4 says ~{pi}, the provider counted {counted}: {whole:.1} times as much{rest}")
 }
 
-/// The same where there is little room.
+/// The headline for narrow screens.
 pub fn short_headline(estimates: &Estimates) -> String {
     let Some((pi, counted, whole, messages)) = chars4_error(estimates) else {
         return NO_MEASURED_CALL.to_owned();
@@ -63,7 +63,7 @@ pub fn short_headline(estimates: &Estimates) -> String {
     format!("chars/4 ~{}, counted {}: ×{whole:.1}{messages}", group_digits(pi), group_digits(counted))
 }
 
-/// What precedes the messages.
+/// Describes the tokens before the messages.
 pub fn describe_fixed(estimates: &Estimates) -> String {
     match estimates.fixed_tokens {
         Some(tokens) => format!("before the messages: ~{} by the last run's report", group_digits(tokens)),
@@ -71,7 +71,7 @@ pub fn describe_fixed(estimates: &Estimates) -> String {
     }
 }
 
-/// Which tokenizer counts.
+/// Describes the tokenizer in use.
 pub fn describe_tokenizer(estimates: &Estimates, session: &LoadedSession) -> String {
     let name = estimates.bpe.vocabulary.name();
     let model = if session.model.is_empty() { "an unknown model" } else { &session.model };
@@ -82,7 +82,7 @@ pub fn describe_tokenizer(estimates: &Estimates, session: &LoadedSession) -> Str
     }
 }
 
-/// The factors of the fit, or why there is none.
+/// Describes the fitted factors, or why there is no fit.
 pub fn describe_factors(estimates: &Estimates) -> String {
     let fit = match &estimates.calibration {
         Ok(fit) => fit,
@@ -106,7 +106,7 @@ pub fn describe_factors(estimates: &Estimates) -> String {
     format!("fit: {} chars a token; {fixed} before the messages", rates.join(", "))
 }
 
-/// How sure the fit is; none without one.
+/// Describes the confidence of the fit; `None` without a fit.
 pub fn describe_confidence(estimates: &Estimates) -> Option<String> {
     let fit = estimates.calibration.as_ref().ok()?;
     let off =

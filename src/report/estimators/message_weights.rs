@@ -1,5 +1,5 @@
-//! What each entry of a path weighs, by every measure that an estimator needs. Lines are read and parsed side by side,
-//! a block at a time, and nothing of them is kept.
+//! Weighs each entry of a path by every measure that an estimator needs. It parses lines in parallel, a block at a
+//! time, and keeps only the weights, so that a large file needs little memory.
 
 use std::ops::{Add, Sub};
 
@@ -18,13 +18,13 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, MessageSize};
 
-/// Bytes of lines that are parsed between two questions whether to go on.
+/// Bytes of lines to parse between two checks for cancellation.
 const BLOCK_BYTES: u64 = 4 << 20;
 
-/// What one message weighs, or several.
+/// Weights of one message, or the sum of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Weights {
-    /// Tokens as pi estimates them (compaction 1.1); a message it fails on weighs nothing.
+    /// Tokens as pi estimates them (compaction 1.1); 0 for a message on which pi's estimate throws.
     pub(super) pi: u64,
     /// Chars as the context pruner counts them (pruning 5.4).
     pub(super) gateway: u64,
@@ -78,7 +78,7 @@ impl Add for Weights {
 impl Sub for Weights {
     type Output = Self;
 
-    /// Of running sums, the later less the earlier.
+    /// Subtracts prefix sums, to get the weights of a range.
     fn sub(self, other: Self) -> Self {
         Self {
             pi: self.pi - other.pi,
@@ -91,7 +91,7 @@ impl Sub for Weights {
     }
 }
 
-/// The weights of every entry of the path, in its order; of those without a message nothing.
+/// Weighs every entry of the path, in order; an entry without a message weighs 0.
 pub(super) fn weigh_path(
     session: &LoadedSession,
     bpe: Option<Bpe>,
@@ -115,7 +115,7 @@ pub(super) fn weigh_path(
     Ok(weights)
 }
 
-/// The first entries that make a block, at least one.
+/// Returns the first entries that fill a block, at least one.
 fn next_block(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> u64) -> &[EntryIx] {
     let mut sum = 0;
     let fits = path.iter().take_while(|ix| {

@@ -1,5 +1,5 @@
-//! Every estimator beside what the provider counted, call by call along the path, and what each says the next
-//! prompt is. Bodies are read once, weighed, and let go.
+//! Compares every estimator with the tokens that the provider counted, call by call along the path, and estimates the
+//! next prompt with each. Each body is read once, weighed and dropped.
 
 pub mod description;
 mod message_weights;
@@ -19,18 +19,18 @@ use message_weights::Weights;
 pub use progress::{EstimatesError, Progress};
 use walk::{Anchor, Prompt};
 
-/// A way to tell how many tokens a prompt has.
+/// A method to estimate the tokens of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimator {
-    /// Four chars a token, rounded up per message, as pi and the gateway's compaction count (compaction 1.1 to 1.9).
+    /// Four chars per token, rounded up per message, as pi and the gateway's compaction count (compaction 1.1 to 1.9).
     Pi,
-    /// Four chars a token as the gateway's context pruning counts: images 8000 chars, other roles 256 (pruning 5.4).
+    /// Four chars per token as the gateway's context pruning counts: 8,000 chars per image, 256 for other roles
+    /// (pruning 5.4).
     Gateway,
     /// The weighted form of 2026.9 (pruning 8.5).
     Weighted,
-    /// What was counted last, and pi's estimate of all that came after (compaction 1.12, 2.14).
+    /// The last count plus pi's estimate of every later message (compaction 1.12, 2.14).
     Usage,
-    /// A tokenizer.
     Bpe,
     /// Factors fitted to this session.
     Calibrated,
@@ -41,7 +41,7 @@ impl Estimator {
     pub const ALL: [Self; 6] =
         [Self::Pi, Self::Gateway, Self::Weighted, Self::Usage, Self::Bpe, Self::Calibrated];
 
-    /// Its name in JSON.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pi => "pi",
@@ -53,7 +53,7 @@ impl Estimator {
         }
     }
 
-    /// Its name where there is no room: at most six columns.
+    /// The name for narrow columns, at most six chars.
     pub fn short_name(self) -> &'static str {
         match self {
             Self::Pi => "pi",
@@ -65,7 +65,7 @@ impl Estimator {
         }
     }
 
-    /// What it does, in a few words.
+    /// A short description.
     pub fn description(self) -> &'static str {
         match self {
             Self::Pi => "chars/4 as pi counts",
@@ -78,12 +78,12 @@ impl Estimator {
     }
 }
 
-/// Tokens by each estimator, in the order of [`Estimator::ALL`]; none where it has no answer.
+/// Tokens by each estimator, in the order of [`Estimator::ALL`]; `None` where an estimator has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenEstimates([Option<u64>; 6]);
 
 impl TokenEstimates {
-    /// What one estimator says.
+    /// Returns the tokens by one estimator.
     pub fn get(&self, estimator: Estimator) -> Option<u64> {
         self.0[estimator as usize]
     }
@@ -94,17 +94,17 @@ impl TokenEstimates {
 pub struct MeasuredCall {
     /// The answer.
     pub entry: EntryIx,
-    /// Prompt tokens: input + cacheRead + cacheWrite.
+    /// Prompt tokens: `input` + `cacheRead` + `cacheWrite`.
     pub measured: u64,
-    /// What each estimator says of the same prompt.
+    /// The estimates of the same prompt.
     pub estimates: TokenEstimates,
-    /// The count is lower than an earlier one though the context only grew: something was taken out for
-    /// this call alone, as context pruning does. The estimates are of another prompt, so no error counts it.
+    /// Whether the count is below an earlier one although the context only grew: the gateway removed content for this
+    /// call alone, as context pruning does. The estimates are of another prompt, so errors leave this call out.
     pub shrunk: bool,
 }
 
 impl MeasuredCall {
-    /// The error of an estimator at this call, as a share of what was counted.
+    /// Returns the relative error of an estimator at this call, as a share of the counted tokens.
     pub fn error(&self, estimator: Estimator) -> Option<f64> {
         relative_error(self.estimates.get(estimator)? as f64, self.measured as f64)
     }
@@ -113,32 +113,31 @@ impl MeasuredCall {
 /// All estimators of one session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimates {
-    /// The calls on the path with a count, in order.
+    /// The counted calls on the path, in order.
     pub calls: Vec<MeasuredCall>,
-    /// The next prompt, as things stand.
+    /// Estimates of the next prompt.
     pub next_prompt: TokenEstimates,
-    /// Chars of the messages of the next prompt.
+    /// Chars of the messages in the next prompt.
     pub chars: ScriptChars,
-    /// Images among them.
+    /// Images in the next prompt.
     pub images: u64,
-    /// Estimated tokens before the messages, where a run left a report; every estimator but the last counts them so.
+    /// Estimated tokens before the messages, if a run left a report; every estimator except the last adds them.
     pub fixed_tokens: Option<u64>,
-    /// The tokenizer.
     pub bpe: Bpe,
     /// The fit, or why there is none.
     pub calibration: Result<Calibration, TooFewCalls>,
-    /// Answers left out as copies of a rewritten branch: their counts are of the context they were copied from.
+    /// Answers left out because they are copies on a rewritten branch: their counts are of the original context.
     pub copies: usize,
     deviations: [Option<Deviation>; 6],
 }
 
 impl Estimates {
-    /// How far an estimator is off over all calls that count; none without one.
+    /// Returns the error statistics of an estimator over all reliable calls; `None` without such calls.
     pub fn deviation(&self, estimator: Estimator) -> Option<&Deviation> {
         self.deviations[estimator as usize].as_ref()
     }
 
-    /// The last call whose error counts.
+    /// Returns the last call that is not `shrunk`.
     pub fn last_reliable_call(&self) -> Option<&MeasuredCall> {
         self.calls.iter().rev().find(|call| !call.shrunk)
     }
@@ -167,8 +166,8 @@ pub fn read(session: &LoadedSession, progress: Progress<'_>) -> Result<Estimates
 }
 
 impl LoadedSession {
-    /// The fit of this session, and with it the tokens of the message of each entry of the path; none with too few calls.
-    /// `spoken` is what of each is sent, in order of the path; nothing of those without a message.
+    /// Fits this session and returns the tokens of each path entry's message; `None` with too few calls. `sent_sizes`
+    /// follows the path; entries without a message have zero sizes.
     pub fn calibrate(&self, sent_sizes: &[SentSize]) -> Option<(Calibration, Vec<f64>)> {
         let weights: Vec<Weights> = sent_sizes.iter().copied().map(Weights::from).collect();
         let fit = calibrate(&calibration_samples(&walk::walk_path(self, &weights).calls)).ok()?;
@@ -176,16 +175,16 @@ impl LoadedSession {
         Some((fit, tokens.collect()))
     }
 
-    /// Tokens per char of this session as its own usage tells, with the error of that; none with too few calls, or when
-    /// the file cannot be read any more. Reads every message of the path.
+    /// Returns the tokens per char that this session's own usage implies, with their error; `None` with too few calls
+    /// or an unreadable file. Reads every message of the path.
     pub fn calibration(&self) -> Option<Calibration> {
         let weights = message_weights::weigh_path(self, None, &mut |_, _| true).ok()?;
         calibrate(&calibration_samples(&walk::walk_path(self, &weights).calls)).ok()
     }
 }
 
-/// What the fit is made from: the calls of the model that was called last, as each has a tokenizer of its own,
-/// without those whose prompt was not the context.
+/// Returns the samples of the fit: reliable calls of the most recent model only, because each model has its own
+/// tokenizer.
 fn calibration_samples(calls: &[Prompt]) -> Vec<Sample> {
     let Some(last) = calls.last() else { return Vec::new() };
     let usable = calls.iter().filter(|call| call.model == last.model && !call.shrunk);
@@ -207,7 +206,7 @@ fn deviation(calls: &[MeasuredCall], estimator: Estimator) -> Option<Deviation> 
     )
 }
 
-/// Turns what a context holds into what each estimator says.
+/// Converts the contents of a context into the result of each estimator.
 struct PromptEstimator<'a> {
     fixed_tokens: u64,
     calibration: Option<&'a Calibration>,
@@ -237,8 +236,8 @@ impl PromptEstimator<'_> {
         ])
     }
 
-    /// Before anything was counted, the estimate of everything; after a compaction nothing until there is a new
-    /// count (compaction 1.12, 2.14).
+    /// Without any count, estimates everything; after a compaction, returns `None` until the next count (compaction
+    /// 1.12, 2.14).
     fn estimate_from_usage(&self, prompt: &Prompt) -> Option<u64> {
         match prompt.anchor {
             Anchor::Counted { tokens, since } => {

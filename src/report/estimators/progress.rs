@@ -1,17 +1,16 @@
-//! How far reading a path is, and why it ends without estimates.
+//! Progress of reading a path, and the reasons for stopping without estimates.
 
 use crate::store::body::BodyError;
 
-/// Why there are no estimates.
 #[derive(Debug, thiserror::Error)]
 pub enum EstimatesError {
-    /// Someone asked for something else meanwhile.
+    /// The caller cancelled the read.
     #[error("stopped")]
     Stopped,
-    /// A message could not be read back.
+    /// A message could not be read again.
     #[error(transparent)]
     Body(#[from] BodyError),
 }
 
-/// How far reading is: bytes done, bytes in all; answers whether to go on.
+/// Receives bytes done and bytes in total; returns whether to continue.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;

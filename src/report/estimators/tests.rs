@@ -32,7 +32,7 @@ fn every_estimator_shows_the_prompt_of_each_call_without_its_answer() {
         estimates.calls.iter().map(|call| (call.entry, call.measured)).collect::<Vec<_>>(),
         [(entry_ix(1), 40), (entry_ix(3), 60)]
     );
-    // 1 token by chars/4 each, 4 by weight; no fit from so few.
+    // Each has 1 token by chars/4 and 4 by weight; two calls are too few for a fit.
     assert_eq!(said(&estimates.calls[0].estimates)[..4], [Some(1), Some(1), Some(4), Some(1)]);
     assert_eq!(said(&estimates.calls[1].estimates)[..4], [Some(4), Some(4), Some(7), Some(50 + 2)]);
     assert_eq!(said(&estimates.next_prompt)[..4], [Some(6), Some(5), Some(9), Some(70 + 1)]);
@@ -57,7 +57,7 @@ fn before_a_compaction_the_context_is_what_it_was_then() {
     ]);
     let pi: Vec<Option<u64>> = estimates.calls.iter().map(|call| call.estimates.get(Estimator::Pi)).collect();
     assert_eq!(pi, [Some(100), Some(100 + 10 + 1), Some(2 + 1 + 1 + 1)]);
-    // What was counted before the compaction says nothing of the first prompt after it.
+    // A count from before the compaction does not describe the first prompt after it.
     let usage: Vec<Option<u64>> =
         estimates.calls.iter().map(|call| call.estimates.get(Estimator::Usage)).collect();
     assert_eq!(usage, [Some(100), Some(131), None]);

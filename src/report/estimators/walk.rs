@@ -1,5 +1,5 @@
-//! The path once from its root to its leaf: at every call with a count, what the context held then. Running sums make
-//! that a subtraction, also where a compaction moved the start of the context (compaction 4.2, 4.3).
+//! Walks the path once from root to leaf and records the context at every counted call. Prefix sums make each context a
+//! subtraction, even after a compaction moved its start (compaction 4.2, 4.3).
 
 use std::collections::HashMap;
 
@@ -12,55 +12,51 @@ use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
 
-/// A prompt may be so much smaller than one before it without being taken for a pruned one: providers move
-/// a few tokens about.
+/// A prompt below this share of an earlier one counts as pruned. Providers' counts vary by a few tokens, so 1.0 would
+/// give false positives.
 const SHRUNK_RATIO: f64 = 0.98;
 
-/// What the runtime's own estimate starts from (compaction 1.12, 2.14).
+/// The starting point of the runtime's own estimate (compaction 1.12, 2.14).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Anchor {
-    /// Nothing was counted yet.
+    /// No call was counted yet.
     NoCount,
-    /// Nothing was counted since the compaction or the reset.
+    /// No call was counted since the compaction or the reset.
     Stale,
-    /// The last count, and pi's estimate of what came after it.
+    /// The last count, and pi's estimate of every later message.
     Counted {
-        /// Prompt and answer as counted; NaN for odd usage.
+        /// Counted prompt and answer; NaN if the usage is malformed.
         tokens: f64,
         /// Estimated tokens of the messages since.
         since: u64,
     },
 }
 
-/// One prompt: that of a call, or the next one.
+/// The prompt of a call, or the next one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Prompt {
-    /// The answer.
     pub(super) entry: EntryIx,
-    /// Prompt tokens as counted; 0 for the next one.
+    /// Counted prompt tokens; 0 for the next prompt.
     pub(super) measured: u64,
-    /// What the messages weigh.
     pub(super) weights: Weights,
-    /// What the runtime's estimate starts from.
+    /// The starting point of the runtime's estimate.
     pub(super) anchor: Anchor,
-    /// The compaction or the reset that counts.
+    /// The compaction or the reset in force.
     pub(super) boundary: Option<EntryIx>,
-    /// Provider and model.
     pub(super) model: Option<(ValueIx, ValueIx)>,
-    /// Fewer tokens than an earlier prompt of the same growing context.
+    /// Whether the count is below an earlier one in the same growing context.
     pub(super) shrunk: bool,
 }
 
-/// The calls of a path.
 #[derive(Debug)]
 pub(super) struct PathPrompts {
     pub(super) calls: Vec<Prompt>,
     pub(super) next: Prompt,
-    /// Answers left out as copies.
+    /// Answers left out because they are copies.
     pub(super) copies: usize,
 }
 
-/// Walks the path. `weights` are those of its entries.
+/// Walks the path. `weights` has one item per entry of the path.
 pub(super) fn walk_path(session: &LoadedSession, weights: &[Weights]) -> PathPrompts {
     let index = &*session.index;
     let path = &session.context.path;
@@ -92,27 +88,28 @@ pub(super) fn walk_path(session: &LoadedSession, weights: &[Weights]) -> PathPro
     PathPrompts { calls, next: walk.prompt(EntryIx(0), 0, None), copies }
 }
 
-/// The state between two entries.
+/// State between two entries.
 #[derive(Default)]
 struct PathWalk {
-    /// Sums of the weights of all messages before each entry, and at last of all.
+    /// `prefix_sums[i]` sums the weights of all messages before entry `i`; `total` sums all so far.
     prefix_sums: Vec<Weights>,
     total: Weights,
-    /// Where the first entry of each id stands, by the number of the id.
+    /// Path position of the first entry with each id, by id number.
     positions_by_id: Vec<Option<usize>>,
-    /// The summary at the front of the context, or what a reset kept, and where its other messages start.
+    /// Weights in front of the other messages (the summary, or the messages that a reset kept); `first_sent` is the
+    /// position at which the others start.
     prefix_weights: Weights,
     first_sent: usize,
-    /// The compaction or the reset that counts, and where it stands.
+    /// The compaction or the reset in force, and its position.
     boundary: Option<(EntryIx, usize)>,
-    /// Where the last count stands, and what it says.
+    /// Position and tokens of the last count.
     last_count: Option<(usize, f64)>,
-    /// The largest prompt of this context so far, and its model.
+    /// The largest prompt in this context so far, and its model.
     largest_prompt: (u64, Option<(ValueIx, ValueIx)>),
 }
 
 impl PathWalk {
-    /// From here on the context is a summary, what was kept, and what follows.
+    /// Starts a context of summary, kept messages and later ones.
     fn apply_compaction(&mut self, index: &Index, ix: EntryIx, summary: Weights) {
         let at = self.prefix_sums.len();
         let kept = index.entry(ix).reference.and_then(|id| self.positions_by_id[id.index()]);
@@ -122,7 +119,7 @@ impl PathWalk {
         self.largest_prompt = (0, None);
     }
 
-    /// From here on the context is what the reset kept, and what follows (sqlite G2).
+    /// Starts a context of the messages that the reset kept, and later ones (sqlite G2).
     fn apply_reset(&mut self, ix: EntryIx, kept: impl Iterator<Item = Weights>) {
         let at = self.prefix_sums.len();
         self.first_sent = at;

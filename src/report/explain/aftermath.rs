@@ -1,5 +1,5 @@
-//! What came of the session's compactions, and of the refusal: a section of its own, which heads the answer only where
-//! nothing overflowed.
+//! Effects of the session's compactions and of the refusal. These findings have their own section and head the answer
+//! only if nothing overflowed.
 
 use crate::format::format_span;
 use crate::ids::EntryIx;
@@ -11,18 +11,17 @@ use crate::session::Mark;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 
-/// Share that a compaction must free.
+/// The smallest share that a useful compaction frees.
 const MIN_FREED_SHARE: f64 = 0.05;
-/// A context of fewer estimated tokens is not worth a word.
+/// Contexts below this many estimated tokens are too small to report.
 const MIN_CONTEXT_TOKENS: u64 = 2_000;
-/// No recovery takes so long, ms.
+/// The longest time that a recovery takes, ms.
 const MAX_RECOVERY_MS: f64 = 600_000.0;
-/// Chars of an error that are quoted.
+/// The longest quote of an error, in chars.
 const MAX_QUOTE_CHARS: usize = 160;
 
 type Detector = fn(&Case<'_>) -> Option<Finding>;
 
-/// Everything that came of compactions.
 pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Finding> {
     let looks: [Detector; 7] = [
         detect_summary_refused,
@@ -36,7 +35,8 @@ pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Finding> {
     looks.iter().filter_map(|look| look(case)).collect()
 }
 
-/// The branch ended with a compaction, and the next prompt was refused again: the runtime prepares no second one there.
+/// The branch ends with a compaction, and the next prompt was refused again: the runtime prepares no second compaction
+/// directly after one.
 fn detect_refused_again(case: &Case<'_>) -> Option<Finding> {
     let failure = case.failure.as_ref()?;
     let index = &case.session.index;
@@ -61,7 +61,7 @@ fn detect_refused_again(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// The summary's own call was refused: one call for the whole history meets the same window.
+/// The call for the summary was refused: one call for the whole history meets the same window.
 fn detect_summary_refused(case: &Case<'_>) -> Option<Finding> {
     let refused =
         case.errors.iter().filter(|error| is_summary_call_error(&error.text)).map(|error| error.entry);
@@ -81,7 +81,7 @@ fn detect_summary_refused(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// Summaries that took longer than the gateway waits.
+/// Summaries took longer than the gateway's timeout.
 fn detect_late_summary(case: &Case<'_>) -> Option<Finding> {
     let late: Vec<&OtherError> = case.errors.iter().filter(|error| is_timeout(&error.text)).collect();
     let last = late.last()?;
@@ -105,14 +105,13 @@ fn detect_late_summary(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// Whether an error is that of a compaction that ran out of time.
 fn is_timeout(text: &str) -> bool {
     let text = text.to_lowercase();
     let compaction = ["compact", "summariz", "summaris"].iter().any(|word| text.contains(word));
     compaction && ["timed out", "timeout", "time out"].iter().any(|word| text.contains(word))
 }
 
-/// A summary that holds nothing.
+/// A summary has no content.
 fn detect_hollow_summary(case: &Case<'_>) -> Option<Finding> {
     let hollow: Vec<(usize, &PastCompaction)> =
         case.compactions.iter().enumerate().filter(|(_, compaction)| compaction.is_hollow).collect();
@@ -141,7 +140,7 @@ fn detect_hollow_summary(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// A compaction that freed nothing.
+/// A compaction freed nothing.
 fn detect_no_op(case: &Case<'_>) -> Option<Finding> {
     let idle: Vec<(usize, &PastCompaction)> =
         case.compactions.iter().enumerate().filter(|(_, it)| has_freed_nothing(it)).collect();
@@ -181,7 +180,7 @@ fn is_answer(entry: &Entry) -> bool {
     entry.is_model_call() && entry.message.is_some_and(|size| !failed(size.stop_reason))
 }
 
-/// Something was written long after the refusal, and none of it is a recovery.
+/// Entries were written long after the refusal, and none of them is a recovery.
 fn detect_stuck(case: &Case<'_>) -> Option<Finding> {
     let failure = case
         .failure
@@ -217,7 +216,7 @@ fn detect_stuck(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// Its key names another session since.
+/// After the refusal, the session key moved to another session, or no key leads here.
 fn detect_moved(case: &Case<'_>) -> Option<Finding> {
     let failure = case
         .failure

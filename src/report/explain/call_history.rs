@@ -1,5 +1,5 @@
-//! The newest calls of the failing path with their tokens, and the lines that they ran into: the window that the runtime
-//! believed in, the one that the provider serves, and the trigger of compaction.
+//! The newest calls of the failing path with their tokens, and the limits they are drawn against: the window that the
+//! runtime believed in, the window that the provider serves, and the compaction trigger.
 
 use crate::ids::EntryIx;
 use crate::report::explain::case::Case;
@@ -10,48 +10,47 @@ use crate::session::overflow::Overflow;
 use crate::store::entry::EntryKind;
 use crate::store::intern::ValueIx;
 
-/// Calls that are kept.
 const MAX_CALLS: usize = 40;
-/// Calls after the failing one that are kept with it.
+/// How many of the kept calls may follow the failing one.
 const MAX_CALLS_AFTER: usize = 6;
 
 /// One call of the path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CallPoint {
-    /// Its place among the calls of the path, from 1 on.
+    /// The number among the calls of the path, from 1.
     pub number: usize,
-    /// Its answer, or the note of its refusal.
+    /// The answer, or the entry that records the refusal.
     pub entry: EntryIx,
-    /// When its answer was written, ms since the epoch; NaN where nothing says.
+    /// The time of the answer, ms since the epoch; NaN if unknown.
     pub at_ms: f64,
-    /// Tokens of its prompt.
+    /// Tokens of the prompt.
     pub tokens: u64,
-    /// Whether a provider counted them.
+    /// Whether a provider counted the tokens.
     pub is_measured: bool,
-    /// Whether it did not fit.
+    /// Whether the call overflowed.
     pub is_refused: bool,
-    /// Whether a compaction lies between the call before and this one.
+    /// Whether a compaction lies between the previous call and this one.
     pub compacted_before: bool,
 }
 
 /// The newest calls of a path, oldest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallHistory {
-    /// The calls: at most 40, the failing one among them.
+    /// At most 40 calls, the failing one included.
     pub calls: Vec<CallPoint>,
-    /// Calls of the whole path.
+    /// Number of calls on the whole path.
     pub total: usize,
-    /// The window that the runtime believed in, in tokens; none where it knew none.
+    /// The window that the runtime believed in, in tokens; `None` if it knew none.
     pub believed_window: Option<u64>,
-    /// Tokens that fit by the provider's word, else by what it accepted; none where no call overflowed.
+    /// Tokens that fit, according to the provider, otherwise learned from accepted calls; `None` if no call overflowed.
     pub served_limit: Option<u64>,
-    /// Tokens above which compaction is due; none where it is off.
+    /// Tokens above which compaction is due; `None` if it is off.
     pub trigger: Option<u64>,
-    /// The largest prompt that the model of the failing call accepted, as its provider counted it.
+    /// The largest prompt that the model of the failing call accepted, as counted by its provider.
     pub largest_accepted: Option<(EntryIx, u64)>,
 }
 
-/// The calls around the failing one, or the last ones where no call failed.
+/// Returns the calls around the failing one, or the last calls if none failed.
 pub(super) fn call_history(case: &Case<'_>) -> CallHistory {
     match case.failure.as_ref().zip(case.replays.as_ref()) {
         Some((failure, rehearsal)) => around_failure(failure, rehearsal),
@@ -113,7 +112,7 @@ fn last_counted_calls(case: &Case<'_>) -> CallHistory {
     }
 }
 
-/// The last calls before `end`, and how many there are in all.
+/// Keeps the last calls before `end`, and the total number of calls.
 fn keep_newest(mut calls: Vec<CallPoint>, end: usize) -> CallHistory {
     let total = calls.len();
     calls.truncate(end);
@@ -121,7 +120,7 @@ fn keep_newest(mut calls: Vec<CallPoint>, end: usize) -> CallHistory {
     CallHistory { calls, total, ..CallHistory::default() }
 }
 
-/// Marks the first call behind each compaction of the path. Entries of a path rise towards its leaf.
+/// Marks the first call after each compaction of the path. Entry numbers rise along a path.
 fn mark_compactions(session: &LoadedSession, calls: &mut [CallPoint]) {
     let index = &session.index;
     let compacted = |ix: &&EntryIx| index.entry(**ix).kind == EntryKind::Compaction;
@@ -133,7 +132,7 @@ fn mark_compactions(session: &LoadedSession, calls: &mut [CallPoint]) {
     }
 }
 
-/// The largest counted prompt that a model answered.
+/// Returns the largest counted prompt that a model answered.
 fn largest_accepted(
     session: &LoadedSession,
     calls: &[CallPoint],

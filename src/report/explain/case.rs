@@ -1,5 +1,4 @@
-//! Everything an explanation is made from, read once: the overflows, the call that failed, the counted calls, the
-//! compactions, and what else went wrong.
+//! Input of an explanation, read once: overflows, the failed call, the counted calls, compactions and other errors.
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
@@ -14,45 +13,39 @@ use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role, StopReason};
 
-/// Turns that make a typical one.
+/// The number of turns from which their median counts as typical.
 const MIN_TYPICAL_TURNS: usize = 3;
 
-/// An error that was no overflow.
+/// An error other than an overflow.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OtherError {
-    /// Where.
     pub entry: EntryIx,
-    /// What was said.
     pub text: String,
 }
 
-/// What is known of a session.
 #[derive(Debug)]
 pub(super) struct Case<'a> {
-    /// The session.
     pub session: &'a LoadedSession,
-    /// The call that is explained: the first of the last refusals that no answer parts.
+    /// The call to explain: the first refusal of the last series without an answer in between.
     pub failure: Option<Failure>,
-    /// The session's replays; none where nothing overflowed.
+    /// Replays of the session; `None` if nothing overflowed.
     pub replays: Option<ReplayRunner>,
     /// Entries from the root to the failed call, or to the leaf.
     pub path: Vec<EntryIx>,
-    /// Its counted calls that were accepted.
     pub calls: Vec<CountedCall>,
-    /// Its compactions.
     pub compactions: Vec<PastCompaction>,
-    /// Errors that are no overflows.
     pub errors: Vec<OtherError>,
-    /// Tokens counted for one estimated, where the calls say.
+    /// Counted tokens per estimated token, if enough calls were counted.
     pub token_ratio: Option<f64>,
-    /// Tokens before the messages: as a run reported, else what the first call was counted above its messages.
+    /// Tokens before the messages: from the report of a run, otherwise the first call's count minus the estimate of its
+    /// messages.
     pub fixed_tokens: Option<u64>,
-    /// Cache touches of the file, the first one first: entry and time in ms.
+    /// Cache touches in the file, oldest first: entry and time in ms.
     pub touches: Vec<(EntryIx, f64)>,
 }
 
 impl<'a> Case<'a> {
-    /// Reads what is needed of a session.
+    /// Reads the parts of a session that an explanation needs.
     ///
     /// # Errors
     /// When an entry cannot be read again.
@@ -88,22 +81,21 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// Every overflow, in the order of the file.
     pub(super) fn overflows(&self) -> &[Overflow] {
         &self.session.overflows
     }
 
-    /// Window of the next call, in tokens.
+    /// Returns the window of the next call, in tokens.
     pub(super) fn window(&self) -> u64 {
         self.session.window.tokens.max(0.0) as u64
     }
 
-    /// Tokens above which the session compacts (compaction 2.7, 2.8).
+    /// Returns the tokens above which the session compacts (compaction 2.7, 2.8).
     pub(super) fn trigger(&self) -> f64 {
         self.session.configured_settings.compaction.threshold(self.session.limits.runtime_window)
     }
 
-    /// Tokens of the next prompt, and whether the provider counted them.
+    /// Returns the tokens of the next prompt, and whether the provider counted them.
     pub(super) fn next_prompt(&self) -> (u64, bool) {
         match self.session.item.tokens {
             Some(counted) => (counted.tokens, counted.source == CountSource::Measured),
@@ -111,19 +103,18 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The name of the tool of a result.
+    /// Returns the tool of a result.
     pub(super) fn tool_name(&self, entry: EntryIx) -> String {
         let tool = self.session.index.entry(entry).message.map(|size| size.tool_name);
         tool.and_then(|tool| self.session.index.values.text(tool)).unwrap_or_else(|| "tool".to_owned())
     }
 
-    /// User messages of the path.
     pub(super) fn user_messages(&self) -> Vec<EntryIx> {
         let index = &self.session.index;
         self.path.iter().copied().filter(|ix| index.entry(*ix).role() == Some(Role::User)).collect()
     }
 
-    /// Tokens that a run needs to go on: those of a typical turn, or of two calls of the failing run where these grow
+    /// Returns the tokens that a run needs to continue: a typical turn, or two calls of the failing run if these grow
     /// faster.
     pub(super) fn tokens_to_continue(&self) -> u64 {
         let from = self.user_messages().last().copied().unwrap_or(EntryIx(0));
@@ -133,8 +124,8 @@ impl<'a> Case<'a> {
         self.typical_turn_tokens().max(2 * median(grown.collect()))
     }
 
-    /// Tokens that a typical turn adds: the median of what the prompt grew by from one turn's end to the next's, or from one
-    /// call to the next where there were too few turns to speak of a typical one.
+    /// Returns the tokens that a typical turn adds: the median growth of the prompt from one turn's end to the next, or
+    /// from call to call if there are too few turns.
     pub(super) fn typical_turn_tokens(&self) -> u64 {
         let requested = self.user_messages();
         let turn = |call: &CountedCall| requested.partition_point(|requested| *requested < call.entry);
@@ -160,7 +151,7 @@ fn median(mut values: Vec<u64>) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// The overflow that is explained: the first of the last ones that no answer parts.
+/// Returns the overflow to explain: the first of the last series without an answer in between.
 pub fn failed_call(session: &LoadedSession) -> Option<&Overflow> {
     let overflows = &session.overflows;
     let index = &session.index;
@@ -178,7 +169,7 @@ pub fn failed_call(session: &LoadedSession) -> Option<&Overflow> {
     overflows.get(first)
 }
 
-/// What the first call was counted above the estimate of its messages.
+/// Returns the first call's count minus the estimate of its messages.
 fn first_fixed_tokens(session: &LoadedSession, path: &[EntryIx], calls: &[CountedCall]) -> Option<u64> {
     let first = calls.first()?;
     let index = &session.index;
@@ -186,7 +177,7 @@ fn first_fixed_tokens(session: &LoadedSession, path: &[EntryIx], calls: &[Counte
     let sizes = before.filter(|ix| index.entry(**ix).becomes_message());
     let messages: u64 =
         sizes.filter_map(|ix| index.entry(*ix).message).map(|size| estimate_or_zero(&size)).sum();
-    // Behind many messages their own error would be taken for what precedes them.
+    // With many messages, their own estimation error would distort the difference.
     (messages <= first.prompt_tokens / 4).then(|| first.prompt_tokens - messages)
 }
 

@@ -1,4 +1,4 @@
-//! What the runtime compared with its trigger before the failing call (compaction 2.9, 2.11).
+//! The runtime's last comparison with the compaction trigger before the failing call (compaction 2.9, 2.11).
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset::PiChange;
@@ -8,17 +8,17 @@ use crate::report::explain::failure::Failure;
 use crate::session::LoadedSession;
 use crate::store::entry::Role;
 
-/// The last moment before the failing call at which the runtime looked whether to compact: before its run, or right before
-/// the call where the runtime looks between the turns of a run too (store-pi-1.5 F2).
+/// The last comparison before the failing call. The runtime compares before each run; some releases also compare before
+/// each call between the turns of a run (store-pi-1.5 F2).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TriggerCheck {
-    /// The answer it looked at.
+    /// The answer whose usage was compared.
     pub entry: EntryIx,
-    /// Tokens that it compared.
+    /// The tokens that were compared: that usage and, with a check before each call, the estimate of later messages.
     pub tokens: f64,
 }
 
-/// That moment; none where the runtime had no count yet.
+/// Returns that comparison; `None` if the runtime had no count yet.
 pub(super) fn last_check(failure: &Failure, calls: &[CountedCall]) -> Option<TriggerCheck> {
     let (index, context) = (&failure.session.index, &failure.session.context);
     let compacted = context.compaction;
@@ -43,7 +43,7 @@ pub(super) fn last_check(failure: &Failure, calls: &[CountedCall]) -> Option<Tri
     Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens })
 }
 
-/// Whether the runtime looks at its window before every call.
+/// Whether the runtime checks its window before every call.
 pub(super) fn checks_between_turns(session: &LoadedSession) -> bool {
     session.ruleset.id.rules().pi.has(PiChange::ChecksBetweenTurns)
 }

@@ -1,4 +1,4 @@
-//! The compactions of a path: what each left, by estimate and by the provider's count before and behind it.
+//! The compactions of a path, each with its effect: by estimate, and by the provider's counts before and after it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,40 +13,37 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::transcript::Leaf;
 
-/// Chars of a summary under which it says next to nothing of what it stands for.
+/// A summary in sections with less text than this, in bytes without headings and spaces, counts as hollow.
 const HOLLOW_SUMMARY_CHARS: usize = 160;
-/// Messages that such a summary must stand for, to be called empty.
+/// A hollow summary replaces at least this many messages; with fewer, there may be little to say.
 const MIN_SUMMARISED: usize = 4;
 
-/// One compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PastCompaction {
-    /// Its entry.
     pub entry: EntryIx,
-    /// When, ms.
+    /// The time, ms.
     pub at_ms: f64,
-    /// Tokens before it, as the runtime stored them (compaction 3.9), else as the provider last counted; NaN where neither
-    /// did.
+    /// Tokens before it, as the runtime stored them (compaction 3.9), otherwise from the provider's last count; NaN if
+    /// neither is known.
     pub tokens_before: f64,
-    /// Messages of the context before it, and right behind it.
+    /// Number of messages in the context before and directly after it.
     pub messages: (usize, usize),
-    /// Estimated tokens of those messages.
+    /// Estimated tokens of the context before and directly after it.
     pub estimated: (u64, u64),
-    /// Prompt tokens of the last counted call before it, and of the first behind it.
+    /// Prompt tokens of the last counted call before it, and of the first after it.
     pub counted: (Option<u64>, Option<u64>),
     /// The first entry that it summarised.
     pub first_summarised: Option<EntryIx>,
-    /// Chars of the summary.
     pub summary_chars: usize,
-    /// The summary holds nothing of what it stands for: the gateway's last resort, or hardly a word (compaction 5.14).
+    /// Whether the summary has no content: the gateway's last resort, or headings with hardly a word (compaction 5.14).
     pub is_hollow: bool,
-    /// Results among the messages that filled the context again, as a share of their tokens.
+    /// Tool results among the messages that refilled the context, as a share of their tokens.
     pub refill_result_share: f64,
-    /// Tokens to which it grew again before the next compaction, or the end.
+    /// Tokens to which the context grew before the next compaction or the end.
     pub refilled_to: Option<u64>,
 }
 
-/// The compactions on a path, root first.
+/// Returns the compactions on a path, root first.
 pub(super) fn read_compactions(
     session: &LoadedSession,
     path: &[EntryIx],
@@ -115,7 +112,7 @@ fn read_compaction(
     }))
 }
 
-/// Whether a summary says nothing of so many messages.
+/// Whether a summary says nothing about the messages that it replaces. `summarised` is their number.
 fn is_hollow(summary: &str, summarised: usize) -> bool {
     let last_resort = summary.contains("Summary unavailable due to size limits");
     let words: String = summary.lines().filter(|line| !is_form_line(line)).collect();
@@ -124,7 +121,7 @@ fn is_hollow(summary: &str, summarised: usize) -> bool {
     last_resort || summarised >= MIN_SUMMARISED && (skeleton || summary.trim() == "No prior history.")
 }
 
-/// A line of the form and not of the matter: a heading, a rule, a mark for nothing.
+/// Whether a line is only form: a heading, a rule, a placeholder.
 fn is_form_line(line: &str) -> bool {
     let line = line.trim();
     let nothing = ["(none)", "- (none)", "none", "- none", "n/a", "- n/a", "-", "---", "none."];

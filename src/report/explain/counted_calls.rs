@@ -1,4 +1,4 @@
-//! The calls of a path that a provider counted, and what the messages between two of them are estimated at.
+//! Calls of a path that a provider counted, with the estimate of the messages between each two.
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
@@ -6,31 +6,28 @@ use crate::session::LoadedSession;
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::intern::ValueIx;
 
-/// Growth, in tokens, that tells nothing: what a provider wraps around a message weighs as much.
+/// Growth below this many tokens is noise: a provider's framing of a message weighs as much.
 const MIN_GROWTH: u64 = 200;
 
-/// One call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CountedCall {
-    /// The answer.
     pub entry: EntryIx,
-    /// Prompt tokens as counted: input + cacheRead + cacheWrite (store I7).
+    /// Counted prompt tokens: `input` + `cacheRead` + `cacheWrite` (store I7).
     pub prompt_tokens: u64,
     /// Tokens of the reply.
     pub output_tokens: f64,
-    /// What the runtime anchors its trigger on (compaction 1.10).
+    /// The total that the runtime compares with its trigger (compaction 1.10).
     pub context_tokens: f64,
-    /// How it ended.
+    /// The reason why the reply ended.
     pub stop: StopReason,
-    /// When, ms.
+    /// The time, ms.
     pub at_ms: f64,
-    /// Provider and model.
     pub model: Option<(ValueIx, ValueIx)>,
-    /// Estimated tokens of the messages since the call before, its answer included; none behind a compaction.
+    /// Estimated tokens of the messages since the previous call, its answer included; `None` after a compaction.
     pub estimated_since: Option<u64>,
-    /// Images among those messages.
+    /// Images in those messages.
     pub images: u64,
-    /// Estimated tokens of the tool results among them.
+    /// Estimated tokens of the tool results in those messages.
     pub result_tokens: u64,
 }
 
@@ -51,7 +48,7 @@ impl Default for CountedCall {
     }
 }
 
-/// The calls on a path, root first.
+/// Returns the counted calls on a path, root first.
 pub(super) fn counted_calls(session: &LoadedSession, path: &[EntryIx]) -> Vec<CountedCall> {
     let index = &session.index;
     let mut calls: Vec<CountedCall> = Vec::new();
@@ -86,8 +83,8 @@ pub(super) fn counted_calls(session: &LoadedSession, path: &[EntryIx]) -> Vec<Co
     calls
 }
 
-/// How many tokens the provider counts where chars / 4 says one: over all that the prompts grew by, so that what precedes
-/// the messages falls out. None with fewer than four growths to tell from.
+/// Returns the provider's tokens per token of chars / 4. It sums the growth from prompt to prompt, so that the tokens
+/// before the messages cancel out. `None` with fewer than four usable growths.
 pub(super) fn token_ratio(calls: &[CountedCall]) -> Option<f64> {
     let growths = calls.windows(2).filter_map(|pair| {
         let estimated = pair[1].estimated_since.filter(|since| *since >= MIN_GROWTH)?;

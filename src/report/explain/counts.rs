@@ -1,26 +1,26 @@
-//! Who counted what of the failing prompt: the provider, the runtime's trigger, the stored counter, and the estimates.
+//! Every count of the failing prompt side by side: the provider's, the runtime's trigger, the stored counter and the
+//! estimates.
 
 use crate::ids::EntryIx;
 use crate::report::explain::case::Case;
 use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
 
-/// One number for the failing prompt.
+/// One count of the failing prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptCount {
-    /// Who counted.
+    /// The party that counted.
     pub counted_by: &'static str,
-    /// Tokens.
     pub tokens: u64,
-    /// Whether a provider counted them.
+    /// Whether a provider counted the tokens.
     pub is_measured: bool,
-    /// What the number decides, or where it comes from.
+    /// The effect of the number, or its origin.
     pub note: String,
-    /// Where it is seen.
+    /// The entry that shows it.
     pub entry: Option<EntryIx>,
 }
 
-/// Every number that somebody keeps of the failing prompt.
+/// Collects every known count of the failing prompt.
 pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCount> {
     let entry = Some(failure.overflow.entry);
     let provider = PromptCount {

@@ -1,13 +1,14 @@
-//! A plugin in the place of the gateway's own context engine: it says what is sent and when to compact.
+//! Detects a context-engine plugin. It replaces the gateway's own engine: it assembles the context and decides when to
+//! compact.
 
 use crate::report::explain::case::Case;
 
-/// The slot of the configuration that names the engine.
+/// The configuration slot that names the engine.
 const SLOT: [&str; 3] = ["plugins", "slots", "contextEngine"];
-/// What stands there for the gateway's own, or for none.
+/// Values of the slot that select no plugin.
 const BUILT_IN: [&str; 3] = ["legacy", "none", ""];
 
-/// The plugin, where one is configured.
+/// Returns the plugin, if one is configured.
 pub(super) fn engine_plugin(case: &Case<'_>) -> Option<String> {
     let slot = case.session.config.value(&SLOT)?.as_str()?.to_string_lossy();
     let name = slot.trim();

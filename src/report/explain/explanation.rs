@@ -1,4 +1,4 @@
-//! The explanation of a session, and how its parts are put together.
+//! The explanation of a session, and the order in which its parts are computed.
 
 use crate::report::explain::advice::{self, Advice, SearchResult};
 use crate::report::explain::call_history::{self, CallHistory};
@@ -14,51 +14,51 @@ use crate::session::overflow::Overflow;
 use crate::session::replay_summary::ReplaySummary;
 use crate::store::body::BodyError;
 
-/// Everything that is said of one session.
+/// All results for one session.
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// The calls that did not fit, in the order of the file.
+    /// Calls that overflowed, in the order of the file.
     pub overflows: Vec<Overflow>,
-    /// The newest calls of the path, and the lines that they ran into.
+    /// The newest calls of the path, and the limits they are drawn against.
     pub course: CallHistory,
-    /// The call that is explained: the first of the last refusals that no answer parts.
+    /// The call to explain: the first refusal of the last series without an answer in between.
     pub failure: Option<Failure>,
-    /// What made it too large.
+    /// The reason why its prompt was too large.
     pub mechanism: Option<Mechanism>,
     /// Its prompt, part by part, the newest first.
     pub parts: Vec<PromptPart>,
-    /// The guards before it, in the order in which the gateway asks them.
+    /// The guards before it, in the gateway's order.
     pub guards: Vec<GuardReport>,
-    /// Who counted what of it.
+    /// Every count of its prompt.
     pub counts: Vec<PromptCount>,
-    /// What was measured wrong.
+    /// Findings about wrong measurements.
     pub mismeasured: Vec<Finding>,
-    /// What came of compactions and of the refusal.
+    /// Findings about compactions and about the time after the refusal.
     pub aftermath: Vec<Finding>,
     /// Every finding, the verdict first. Never empty.
     pub findings: Vec<Finding>,
-    /// The best of what was tried, what helps first.
+    /// The best changes tried; those that help come first.
     pub advice: Vec<Advice>,
-    /// The whole session as it was, beside which the advice is read; none where nothing was tried.
+    /// Totals of the recorded session, to compare the advice with; `None` if nothing was tried.
     pub recorded: Option<ReplaySummary>,
-    /// Changes that were tried.
+    /// Number of changes tried.
     pub tried_count: usize,
-    /// Every key and every pair of keys was tried.
+    /// Whether the session has few enough calls to search pairs of keys too, so that no further search is left.
     pub is_exhausted: bool,
 }
 
 impl Explanation {
-    /// Whether a call did not fit.
+    /// Whether a call overflowed.
     pub fn has_overflowed(&self) -> bool {
         !self.overflows.is_empty()
     }
 
-    /// The first finding: the verdict.
+    /// Returns the first finding, which is the verdict.
     pub fn verdict(&self) -> Option<&Finding> {
         self.findings.first()
     }
 
-    /// What heads the advice, and whether something would have helped.
+    /// Returns whether a change helps, and the headline of the advice.
     pub fn advice_headline(&self) -> (bool, String) {
         let helps = self.advice.iter().any(|advice| advice.fits_all);
         let tried = format::format_count(self.tried_count, "change");
@@ -70,13 +70,13 @@ impl Explanation {
         (helps, head)
     }
 
-    /// Whether a call did not fit and no setting would have helped: the search is exhausted.
+    /// Whether a call overflowed and the exhausted search found no setting that helps.
     pub fn no_setting_helps(&self) -> bool {
         self.has_overflowed() && self.is_exhausted && !self.advice.iter().any(|advice| advice.fits_all)
     }
 }
 
-/// Explains a session. Reads the bodies of failed calls and of compactions, and where a call overflowed the texts of the
+/// Explains a session. Reads the bodies of failed calls and compactions and, if a call overflowed, the texts of the
 /// path.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The call that did not fit, as it was: what the model was sent, and what each message of it weighs by the provider's own
+//! The failed call at the time it was made: the context sent, and the tokens of each message scaled to the provider's
 //! count.
 
 use crate::context::budget::Budget;
@@ -13,42 +13,40 @@ use crate::store::intern::ValueIx;
 
 /// Tokens of an image by the runtime's estimate (compaction 1.4).
 const IMAGE_TOKENS: f64 = 1_200.0;
-/// A limit above this share of the believed window is that window.
+/// A limit above this share of the believed window counts as equal to it.
 const SAME_WINDOW_SHARE: f64 = 0.97;
-/// A reply of at least this share of the window, reserved, shrinks the window.
+/// Only a reply reserve of at least this share of the window is subtracted from the limit.
 const LARGE_RESERVE_SHARE: f64 = 0.1;
 
-/// A call that did not fit, or the next one.
+/// A call that overflowed, or the next one.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// The overflow.
     pub overflow: Overflow,
-    /// The session as it was when the call was made.
+    /// The session at the time of the call.
     pub session: LoadedSession,
-    /// The model that was called.
     pub model: Option<(ValueIx, ValueIx)>,
-    /// The window that the runtime believed in for that model, in tokens, and the gateway's.
+    /// The window that the runtime believed in for that model, and the gateway's, in tokens.
     pub believed_window: ModelWindow,
-    /// The last call before it that was counted, behind the same compaction, and its tokens.
+    /// The last counted call before it, after the same compaction, and its tokens.
     pub last_counted: Option<(EntryIx, u64)>,
-    /// The first message since that call in the context, its answer included; 0 without one.
+    /// Context index of the first message since that call, its answer included; 0 without such a call.
     pub first_new: usize,
-    /// Tokens of the prompt: as the provider counted it, else estimated.
+    /// Tokens of the prompt: the provider's count, otherwise an estimate.
     pub prompt_tokens: u64,
-    /// Whether the provider counted it.
+    /// Whether the provider counted the prompt.
     pub is_measured: bool,
-    /// Tokens that fit: as the provider says, else as learnt from what it accepted.
+    /// Tokens that fit: as the provider reported, otherwise learned from accepted calls.
     pub limit: u64,
-    /// Tokens before the messages.
     pub fixed_tokens: u64,
-    /// Tokens of each message of the context by the provider's count.
+    /// Tokens of each message of the context, scaled to the provider's count.
     pub weights: Vec<f64>,
-    /// It is the next call, which nobody made yet.
+    /// Whether it is the next call, which has not been made yet.
     pub is_next_call: bool,
 }
 
 impl Failure {
-    /// The call behind an overflow; none where it has no place in the tree. `calls` are those of its path.
+    /// Builds the failure behind an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
+    /// calls of its path.
     pub(super) fn new(rehearsal: &ReplayRunner, overflow: &Overflow, calls: &[CountedCall]) -> Option<Self> {
         let loaded = &rehearsal.session;
         let then = loaded.before_call(overflow)?;
@@ -84,19 +82,20 @@ impl Failure {
         })
     }
 
-    /// Whether it was refused for its bytes and not for its tokens.
+    /// Whether the provider refused the bytes, not the tokens.
     pub fn is_byte_limit(&self) -> bool {
         self.overflow.kind == OverflowKind::Bytes
     }
 
-    /// What the prompt carried, in tokens as the provider counts them.
+    /// Returns the parts of the prompt, in the provider's tokens.
     pub fn budget(&self) -> Budget {
         Budget::new(self.session.fixed_chars, &self.session.context, |at| {
             self.weights.get(at).copied().unwrap_or(0.0) as u64
         })
     }
 
-    /// Whether the provider takes less than the runtime believes: a reply that is reserved counts only where it is large.
+    /// Whether the provider serves a smaller window than the runtime believes. A reply reserve lowers the limit only if
+    /// it is large.
     pub fn serves_less(&self) -> bool {
         let believed = self.believed_window.runtime;
         let reply = self
@@ -109,24 +108,24 @@ impl Failure {
         tokens && self.limit > 0 && (allowed as f64) < SAME_WINDOW_SHARE * believed
     }
 
-    /// By how many tokens it did not fit.
+    /// Returns the tokens above the limit.
     pub fn excess_tokens(&self) -> u64 {
         self.prompt_tokens.saturating_sub(self.limit)
     }
 
-    /// The gateway's own estimate of the prompt: chars / 4 of everything.
+    /// Returns the gateway's own estimate of the prompt: chars / 4 of everything.
     pub fn gateway_estimate(&self) -> u64 {
         let messages = self.session.context.messages.iter();
         self.session.fixed_tokens() + messages.map(|it| estimate_or_zero(&it.size)).sum::<u64>()
     }
 
-    /// Tokens of all messages that `of` picks, by the provider's count.
+    /// Sums the tokens of the messages that `of` selects, in the provider's count.
     pub(super) fn tokens_of(&self, of: impl Fn(usize, &MessageSize) -> bool) -> f64 {
         let messages = self.session.context.messages.iter().enumerate();
         messages.filter(|(at, message)| of(*at, &message.size)).map(|(at, _)| self.weights[at]).sum()
     }
 
-    /// Positions of the messages since the last counted call that answer tools: one turn's results.
+    /// Returns the positions of tool results since the last counted call: the results of one turn.
     pub(super) fn newest_results(&self) -> Vec<usize> {
         let messages = &self.session.context.messages;
         let from = messages.iter().rposition(|message| message.size.role != Role::ToolResult);
@@ -134,14 +133,14 @@ impl Failure {
         (from..messages.len()).collect()
     }
 
-    /// Position of the message that opened the failing run: the last that is neither answer nor result.
+    /// Returns the position of the message that opened the failing run: the last one that is neither answer nor result.
     pub(super) fn run_opening(&self) -> Option<usize> {
         let opens =
             |role: Role| !matches!(role, Role::Assistant | Role::ToolResult | Role::CompactionSummary);
         self.session.context.messages.iter().rposition(|message| opens(message.size.role))
     }
 
-    /// Images of the prompt, and their tokens.
+    /// Returns the number of images in the prompt, and their tokens.
     pub(super) fn images(&self) -> (u64, f64) {
         let messages = self.session.context.messages.iter().enumerate();
         messages.fold((0, 0.0), |(count, tokens), (at, message)| {
@@ -154,7 +153,7 @@ impl Failure {
     }
 }
 
-/// The windows that the gateway believed in for the model of a call.
+/// Returns the windows that the gateway believed in for the model of a call.
 fn believed_window(session: &LoadedSession, model: Option<(ValueIx, ValueIx)>) -> ModelWindow {
     let words = &session.index.values;
     let names = model.and_then(|(provider, id)| Some((words.text(provider)?, words.text(id)?)));

@@ -1,27 +1,27 @@
-//! What an explanation is made of: a class, how sure it is, one line, and the evidence behind it.
+//! Findings: a class, a confidence, one line, and the evidence.
 
 use crate::ids::EntryIx;
 
-/// What went wrong, as one word.
+/// The class of a problem; its name is stable for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FindingClass {
-    /// A request was refused for its bytes, not for its tokens.
+    /// The provider refused a request for its bytes, not for its tokens.
     BytesLimit,
     /// The provider serves a smaller window than the gateway believes.
     WrongWindow,
-    /// The runtime had no usable count of the prompt, so its threshold saw nothing coming.
+    /// The runtime had no usable count of the prompt, so it never reached its threshold.
     CounterStaleLow,
-    /// The gateway's estimate is far from what the provider counts.
+    /// The gateway's estimate is far from the provider's count.
     EstimatorError,
-    /// Pruning is configured, and one of its gates kept it from acting.
+    /// Pruning is configured, but one of its gates kept it from acting.
     PruningInert,
     /// Reserve and fixed parts leave no room for any message.
     ImpossibleBudget,
-    /// A plugin assembles and compacts the context in place of the gateway.
+    /// A plugin assembles and compacts the context instead of the gateway.
     EngineOwned,
-    /// The call went to another model, which takes less.
+    /// The call went to another model with a smaller window.
     ModelSwitch,
-    /// One message of the person was too large.
+    /// One user message was too large.
     UserMessage,
     /// One tool result was too large.
     SingleResult,
@@ -29,36 +29,35 @@ pub enum FindingClass {
     ParallelResults,
     /// Images fill the window.
     ImageBloat,
-    /// One run's tool loop filled the window, again and again where it was compacted.
+    /// The tool loop of one run filled the window, and refilled it after each compaction.
     ToolLoopTreadmill,
     /// System prompt, tools and workspace files take most of the window.
     FixedOverhead,
-    /// The same job adds to the same session again and again.
+    /// A repeated job adds to the same session with every run.
     RecurringSessionGrowth,
-    /// The session grew message by message; nothing stands out.
+    /// The session grew message by message; no part stands out.
     GradualGrowth,
-    /// An overflow was refused, and no recovery followed.
+    /// The provider refused a prompt, and no recovery followed.
     RuntimeFault,
-    /// A compaction could not be done because there was one just before.
+    /// The runtime skipped a compaction because another one directly preceded it.
     CompactionRefused,
-    /// A summary took longer than the gateway waits.
+    /// A summary took longer than the gateway's timeout.
     CompactionTimeout,
-    /// A summary holds nothing of what it stands for.
+    /// A summary has none of the content that it replaces.
     CompactionHollow,
     /// A compaction freed nothing.
     CompactionNoOp,
-    /// Compactions work, and the session is at its trigger again at once.
+    /// Compactions work, but the session reaches its trigger again at once.
     CompactionTreadmill,
     /// The next turns do not fit, and no working compaction comes first.
     AtRisk,
-    /// The stored counter says more than the session holds.
+    /// The stored counter exceeds the tokens in the session.
     CounterInflated,
-    /// Nothing is wrong.
+    /// No problem found.
     Healthy,
 }
 
 impl FindingClass {
-    /// Every class.
     pub const ALL: [Self; 25] = [
         Self::BytesLimit,
         Self::WrongWindow,
@@ -87,7 +86,7 @@ impl FindingClass {
         Self::Healthy,
     ];
 
-    /// The word in JSON and on screen.
+    /// The name in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::BytesLimit => "bytes-limit",
@@ -119,19 +118,19 @@ impl FindingClass {
     }
 }
 
-/// How sure a finding is.
+/// Confidence in a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Confidence {
-    /// Counted numbers say so.
+    /// Follows from counted numbers.
     Sure,
-    /// Estimates say so, or the numbers leave another reading.
+    /// Follows from estimates, or from numbers that allow another reading.
     Likely,
-    /// It fits, and something else may too.
+    /// Consistent with the numbers, as are other causes.
     Possible,
 }
 
 impl Confidence {
-    /// The word in JSON and on screen.
+    /// The name in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sure => "sure",
@@ -141,31 +140,30 @@ impl Confidence {
     }
 }
 
-/// One line of evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
-    /// What is seen, with its numbers.
+    /// The observation, with its numbers.
     pub text: String,
-    /// Where: the entries, the first one to go to.
+    /// The entries that show it; a screen jumps to the first.
     pub entries: Vec<EntryIx>,
-    /// The rule it follows, as `pruning 4.2`; empty where it is only a count.
+    /// The rule behind it, such as `pruning 4.2`; empty for a plain count.
     pub rule: &'static str,
 }
 
 impl Evidence {
-    /// A line without an entry or a rule.
+    /// Creates a line without entries or a rule.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), entries: Vec::new(), rule: "" }
     }
 
-    /// The same, seen at these entries.
+    /// Adds entries that show it.
     #[must_use]
     pub fn with_entries(mut self, entries: impl IntoIterator<Item = EntryIx>) -> Self {
         self.entries.extend(entries);
         self
     }
 
-    /// The same, by a rule.
+    /// Sets the rule behind it.
     #[must_use]
     pub fn with_rule(mut self, rule: &'static str) -> Self {
         self.rule = rule;
@@ -173,27 +171,23 @@ impl Evidence {
     }
 }
 
-/// One thing that is wrong, or that nothing is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// What.
     pub class: FindingClass,
-    /// How sure.
     pub confidence: Confidence,
-    /// The verdict in one line.
     pub headline: String,
-    /// What it rests on.
+    /// Lines of evidence.
     pub evidence: Vec<Evidence>,
-    /// The numbers of the line, for programs: tokens, chars, ms or counts, as the name says.
+    /// Numbers of the headline for programs: tokens, chars, ms or counts, according to the name.
     pub numbers: Vec<(&'static str, f64)>,
-    /// The rule it follows; empty where no rule of the gateway is behind it.
+    /// The rule behind it; empty if no rule of the gateway applies.
     pub rule: &'static str,
-    /// Every call fits once this is set right, by replay; none where that was not tried.
+    /// Whether every call of a replay fits after a correction; `None` if no replay was made.
     pub prevents_overflow: Option<bool>,
 }
 
 impl Finding {
-    /// A finding without evidence yet.
+    /// Creates a finding without evidence.
     pub fn new(class: FindingClass, confidence: Confidence, line: impl Into<String>) -> Self {
         Self {
             class,
@@ -206,28 +200,26 @@ impl Finding {
         }
     }
 
-    /// The same with what a replay says of setting it right.
+    /// Records whether a replay with the correction has no overflow.
     #[must_use]
     pub fn with_prevents_overflow(mut self, flips: bool) -> Self {
         self.prevents_overflow = Some(flips);
         self
     }
 
-    /// The same with one more line of evidence.
     #[must_use]
     pub fn with_evidence(mut self, evidence: Evidence) -> Self {
         self.evidence.push(evidence);
         self
     }
 
-    /// The same with one more number.
     #[must_use]
     pub fn with_number(mut self, name: &'static str, value: f64) -> Self {
         self.numbers.push((name, value));
         self
     }
 
-    /// The same, by a rule.
+    /// Sets the rule behind it.
     #[must_use]
     pub fn with_rule(mut self, rule: &'static str) -> Self {
         self.rule = rule;

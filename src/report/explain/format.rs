@@ -1,23 +1,23 @@
-//! Numbers in findings, as people write them.
+//! Number formats of findings.
 
 use crate::format::group_digits_with;
 
-/// Exact tokens or chars: `190,607`.
+/// Formats exact tokens or chars: `190,607`.
 pub(super) fn format_exact(number: u64) -> String {
     group_digits_with(number, ',')
 }
 
-/// Exact where it was counted, with a `~` where it was estimated.
+/// Formats a counted number exactly, an estimate with `~`.
 pub(super) fn format_tokens(number: u64, counted: bool) -> String {
     if counted { format_exact(number) } else { format_estimate(number) }
 }
 
-/// Estimated tokens: `~183k`, `~9.4k`, `~940`.
+/// Formats estimated tokens: `~183k`, `~9.4k`, `~940`.
 pub(super) fn format_estimate(number: u64) -> String {
     format!("~{}", format_short(number))
 }
 
-/// Tokens in thousands: `183k`, `9.4k`, `940`.
+/// Formats tokens in thousands: `183k`, `9.4k`, `940`.
 pub(super) fn format_short(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
@@ -26,12 +26,12 @@ pub(super) fn format_short(number: u64) -> String {
     }
 }
 
-/// A share in whole percent.
+/// Formats a share in whole percent; `-` when `whole` is 0.
 pub(super) fn format_percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.0}%", part * 100.0 / whole) } else { "-".to_owned() }
 }
 
-/// `1 result`, `3 results`.
+/// Formats a count with its noun: `1 result`, `3 results`.
 pub(super) fn format_count(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", format_exact(number as u64), if number == 1 { "" } else { "s" })
 }

@@ -1,5 +1,5 @@
-//! What was measured wrong: the window, the usage, the estimator, the stored counter. Each is a cause only where setting it
-//! right makes every call fit, by replay; otherwise it is a note.
+//! Wrong measurements: the window, the usage, the estimator, the stored counter. Each is a cause only if its correction
+//! makes every call of a replay fit; otherwise it is a note.
 
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowSource;
@@ -16,20 +16,21 @@ use crate::session::session_settings::CONTEXT_WINDOW;
 use crate::session::setting_change::SettingChange;
 use crate::store::entry::StopReason;
 
-/// How far off an estimate must be, counted by estimated.
+/// Counted over estimated tokens above which an estimate is wrong.
 const MIN_ESTIMATE_RATIO: f64 = 1.5;
-/// Beyond this no script explains an estimate: something is missing from it.
+/// Above this ratio no writing system explains the error: the estimate lacks content.
 const MAX_PLAUSIBLE_RATIO: f64 = 8.0;
-/// Estimated tokens below which what surrounds the messages outweighs them.
+/// Below this many estimated tokens, the provider's framing outweighs the messages.
 const MIN_MESSAGE_TOKENS: u64 = 4_000;
-/// Answers without a usage that leave the runtime blind.
+/// Consecutive answers without usage after which the runtime has no usable count.
 const MIN_UNCOUNTED_ANSWERS: usize = 3;
-/// How much more the gateway's own check must count than there is.
+/// Factor by which the gateway's own check must overcount.
 const MIN_OVERCOUNT_RATIO: f64 = 1.5;
-/// Share of the prompt below which a stored counter is low, and of the counter below which a prompt is.
+/// Share of the prompt below which a stored counter is too low; also the share of the counter below which a prompt
+/// makes the counter too high.
 const LOW_COUNTER_SHARE: f64 = 0.7;
 
-/// Everything that was measured wrong, the causes first.
+/// Returns every wrong measurement, the causes first.
 pub(super) fn find_mismeasured(case: &Case<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     if let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) {
@@ -45,7 +46,7 @@ pub(super) fn find_mismeasured(case: &Case<'_>) -> Vec<Finding> {
     found
 }
 
-/// The provider serves less than the runtime believes.
+/// The provider serves a smaller window than the runtime believes.
 fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
     let believed = failure.believed_window.runtime;
     let served = failure.limit;
@@ -98,7 +99,8 @@ fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Fi
     )
 }
 
-/// The provider reported no usage, so the runtime's trigger compared nothing, or a count of long ago.
+/// The provider reported no usage or far too little, so the runtime compared its trigger with nothing, or with an old
+/// count.
 fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
     let calls = &rehearsal.recorded_trace.calls;
     let failing = calls.iter().position(|call| call.entry == failure.overflow.entry)?;
@@ -150,7 +152,7 @@ fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRu
     Some(finding)
 }
 
-/// The gateway's own check refused what the provider would have taken.
+/// The gateway's own check refused a prompt that the provider would have taken.
 fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
     let peak = case.calls.iter().map(|call| call.prompt_tokens).max()?;
     let likely = failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64;
@@ -181,7 +183,7 @@ fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
     )
 }
 
-/// Chars / 4 is far from what the provider counts, so every threshold in chars is reached late.
+/// chars / 4 is far below the provider's count, so every threshold in chars is reached late.
 fn detect_estimator_error(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
     let estimate = failure.gateway_estimate();
     let at_call = failure.prompt_tokens as f64 / estimate.max(1) as f64;
@@ -234,7 +236,7 @@ impl Finding {
     }
 }
 
-/// The thresholds as a gateway would have that counts right.
+/// Scales the thresholds to those of a gateway that counts correctly.
 fn scale_thresholds(settings: &mut Settings, ratio: f64) {
     let policies = &mut settings.policies;
     policies.prune.soft_trim_ratio /= ratio;
@@ -247,11 +249,11 @@ fn enable_compaction(settings: &mut Settings) {
     settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
 }
 
-/// The stored counter is far from what the session holds. Nothing compares it but the memory flush and the status line.
+/// The stored counter differs widely from the session's tokens. Only the memory flush and the status line read it.
 fn detect_wrong_counter(case: &Case<'_>) -> Option<Finding> {
     let row = &case.session.limits.stored_totals;
     let stored = row.total_tokens.filter(|stored| *stored > 0.0)?;
-    // The counter is that of the last accepted call; what a refused one brought is not its fault.
+    // The counter describes the last accepted call, so the growth of a refused call does not make it wrong.
     let accepted =
         case.calls.last().filter(|_| case.failure.is_some()).map(|call| (call.prompt_tokens, true));
     let (live, counted) = accepted.unwrap_or_else(|| case.next_prompt());
@@ -282,7 +284,7 @@ fn detect_wrong_counter(case: &Case<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Which of the row's other counters add up to the total.
+/// Describes which other counters of the record add up to the total.
 fn counters_adding_up(case: &Case<'_>, total: f64) -> Option<String> {
     let row = &case.session.limits.stored_totals;
     let (input, read, write) = (row.input?, row.cache_read.unwrap_or(0.0), row.cache_write.unwrap_or(0.0));

@@ -1,8 +1,8 @@
-//! Why a session overflowed, or will, and which settings would have prevented it.
+//! Explains why a session overflowed or will overflow, and which settings would have prevented it.
 //!
-//! Four questions in order: did a call overflow ([`crate::session::overflow`]); what made it too large (`mechanism`); why did
-//! no guard prevent it (`guards`); what was measured wrong (`mismeasured`). A mis-measurement or a guard is the verdict only
-//! where setting it right makes every call fit, by replay (`rehearsal`); otherwise the mechanism is.
+//! Four questions, in order: did a call overflow ([`crate::session::overflow`]); what made it too large (`mechanism`);
+//! why did no guard prevent it (`guards`); what was measured wrong (`mismeasured`). A wrong measurement or a guard is
+//! the verdict only if its correction makes every call of a replay fit (`replay_runner`); otherwise the mechanism is.
 
 pub mod advice;
 mod aftermath;

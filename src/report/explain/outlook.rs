@@ -1,4 +1,4 @@
-//! A session that did not overflow: whether the next turns fit, or meet a working compaction first.
+//! The outlook of a session that did not overflow: whether the next turns fit or meet a working compaction first.
 
 use crate::ids::EntryIx;
 use crate::report::explain::aftermath::has_freed_nothing;
@@ -10,14 +10,14 @@ use crate::report::explain::format::{
 };
 use crate::store::entry::Role;
 
-/// Turns within which a compacted session must not be at its trigger again.
+/// Turns after a compaction before which the session should not reach its trigger again.
 const MIN_TURNS_TO_REFILL: usize = 2;
-/// Compactions in a row that make a treadmill.
+/// Number of consecutive compactions that make a treadmill.
 const TREADMILL_COMPACTIONS: usize = 2;
-/// Share of the trigger from which the fixed parts are worth a word.
+/// Share of the trigger above which the fixed parts are reported.
 const LARGE_FIXED_SHARE: f64 = 0.8;
 
-/// What is ahead, the gravest first; never empty.
+/// Returns findings about the next turns, the most serious first; never empty.
 pub(super) fn find_outlook(case: &Case<'_>) -> Vec<Finding> {
     let looks: [fn(&Case<'_>) -> Option<Finding>; 4] =
         [detect_impossible_budget, detect_treadmill, detect_at_risk, detect_fixed_overhead];
@@ -29,7 +29,7 @@ pub(super) fn find_outlook(case: &Case<'_>) -> Vec<Finding> {
     found
 }
 
-/// Reserve and fixed parts leave no room: every message is above the trigger.
+/// Reserve and fixed parts leave no room: every message exceeds the trigger.
 pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Finding> {
     let fixed = case.fixed_tokens? as f64;
     let settings = case.session.configured_settings.compaction;
@@ -57,12 +57,12 @@ pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// Every compaction is filled up to its trigger within a few turns.
+/// The session reaches its trigger within a few turns after every compaction.
 fn detect_treadmill(case: &Case<'_>) -> Option<Finding> {
     let refilled = |compaction: &&PastCompaction| {
         !has_freed_nothing(compaction) && turns_to_refill(case, compaction) <= MIN_TURNS_TO_REFILL
     };
-    // The last round may still be going on.
+    // The last refill may be incomplete.
     let open = usize::from(case.compactions.last().is_some_and(|last| !refilled(&last)));
     let last: Vec<&PastCompaction> = case.compactions.iter().rev().skip(open).take_while(refilled).collect();
     if last.len() < TREADMILL_COMPACTIONS {
@@ -92,7 +92,8 @@ fn detect_treadmill(case: &Case<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Messages of the person between a compaction and the next, or the call at which the session was at its trigger again.
+/// Counts user messages from a compaction to the next one, or to the call at which the session reached its trigger
+/// again; `usize::MAX` if neither followed.
 fn turns_to_refill(case: &Case<'_>, compaction: &PastCompaction) -> usize {
     let behind = |entry: EntryIx| entry > compaction.entry;
     let next = case.compactions.iter().map(|it| it.entry).find(|entry| behind(*entry));
@@ -131,13 +132,13 @@ fn detect_at_risk(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// Tokens that the runtime compares with its trigger before the next run: the last answer's own count.
+/// Returns the tokens that the runtime compares with its trigger before the next run: the last answer's own count.
 fn compared_tokens(case: &Case<'_>) -> f64 {
     let last = case.calls.last().map(|call| call.context_tokens).filter(|tokens| tokens.is_finite());
     last.unwrap_or(0.0)
 }
 
-/// Whether a compaction that is due would free something.
+/// Whether a due compaction would free tokens.
 fn would_compaction_free(case: &Case<'_>) -> bool {
     let last_failed = case.compactions.last().is_some_and(has_freed_nothing);
     case.session.configured_settings.compaction.enabled && !last_failed

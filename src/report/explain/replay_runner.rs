@@ -1,5 +1,5 @@
-//! Replays of the session through the call that failed: as it was, under changed settings, and with one thing set right
-//! that was wrong. `replay`, `check`, `sweep` and tuning run the same replay, so their answers are the same.
+//! Replays the session through the failed call: as recorded, under changed settings, and with one measurement
+//! corrected. `replay`, `check`, `sweep` and tuning use the same replay, so their results agree.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,12 +17,11 @@ use crate::session::simulated_settings::{default_replay_policies, simulate_setti
 use crate::store::body::BodyError;
 use crate::store::intern::ValueIx;
 
-/// A session ready to be replayed.
+/// A session with everything that its replays need.
 #[derive(Debug)]
 pub(super) struct ReplayRunner {
-    /// The session at a leaf from which the failing call is on the path.
+    /// The session at a leaf whose path includes the failing call.
     pub session: LoadedSession,
-    /// Its calls as they were.
     pub recorded_trace: Arc<RecordedTrace>,
     /// Tokens before the messages.
     pub fixed_tokens: f64,
@@ -32,7 +31,7 @@ pub(super) struct ReplayRunner {
 }
 
 impl ReplayRunner {
-    /// Reads what replays need. `failing` is the call that failed, none before anything did.
+    /// Reads the input of replays. `failing` is the failed call; `None` replays the session without one.
     ///
     /// # Errors
     /// When an entry cannot be read again.
@@ -51,7 +50,7 @@ impl ReplayRunner {
         })
     }
 
-    /// What each message weighs by the provider's count.
+    /// Returns the tokens of each message in the provider's count.
     pub(super) fn weights_of(&self, messages: &[ContextMessage]) -> Vec<f64> {
         let weight = |message: &ContextMessage| {
             let known = self.weights.get(&message.entry).copied();
@@ -60,13 +59,13 @@ impl ReplayRunner {
         messages.iter().map(weight).collect()
     }
 
-    /// What became of a call.
+    /// Returns the recorded outcome of a call.
     pub(super) fn recorded_call(&self, entry: EntryIx) -> Option<&CallReplay> {
         let at = self.recorded_trace.calls.iter().position(|call| call.entry == entry)?;
         self.recorded_trace.trace.get(at)
     }
 
-    /// What the provider of a model takes, as far as the record teaches.
+    /// Returns the tokens that a model's provider takes, as far as the recorded calls show.
     pub(super) fn learned_limit(&self, model: Option<(ValueIx, ValueIx)>) -> Option<u64> {
         let other =
             model.and_then(|model| self.inputs.other_windows.get(&model)).map(|limits| limits.provider);
@@ -80,17 +79,15 @@ impl ReplayRunner {
         self.inputs.can_prune(&self.session)
     }
 
-    /// Calls of the path.
     pub(super) fn call_count(&self) -> usize {
         self.recorded_trace.calls.len()
     }
 
-    /// The whole session as it was.
+    /// Returns the totals of the recorded session.
     pub(super) fn run_recorded(&self) -> ReplaySummary {
         self.sum_calls(&self.recorded_trace.trace)
     }
 
-    /// The settings of a replay under these changes.
     pub(super) fn settings_under(&self, changes: &[SettingChange]) -> Settings {
         let policies = default_replay_policies(&self.session, changes);
         let changed = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
@@ -98,12 +95,12 @@ impl ReplayRunner {
         simulate_settings(&self.session, changes, policies.without(left_out)).replay_settings()
     }
 
-    /// The whole session under changed settings.
+    /// Replays the whole session under changed settings.
     pub(super) fn run_under(&self, changes: &[SettingChange]) -> ReplaySummary {
         self.run(&self.settings_under(changes))
     }
 
-    /// The whole session under any settings.
+    /// Replays the whole session under any settings.
     pub(super) fn run(&self, settings: &Settings) -> ReplaySummary {
         let session = self.inputs.replay_session(&self.session);
         let trace = simulated_trace(&session, settings, &self.recorded_trace, &|| true).unwrap_or_default();
@@ -115,7 +112,7 @@ impl ReplayRunner {
     }
 }
 
-/// The session at a leaf from which a call is on the path.
+/// Returns the session at a leaf whose path includes the call.
 fn session_through(session: &LoadedSession, entry: Option<EntryIx>) -> LoadedSession {
     let off_path = entry.filter(|entry| !session.context.path.contains(entry));
     off_path.and_then(|entry| session.at_entry(entry)).unwrap_or_else(|| session.clone())

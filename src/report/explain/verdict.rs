@@ -1,5 +1,6 @@
-//! Which finding heads the answer: a mis-measurement that flips the outcome, else a guard's defect that does, else the
-//! mechanism. Without an overflow: what is ahead, or what came of compactions.
+//! Selects the finding that heads the answer: a wrong measurement whose correction prevents the overflow, else a
+//! guard's defect whose correction does, else the mechanism. Without an overflow: the outlook, or a finding about
+//! compactions.
 
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
@@ -12,12 +13,12 @@ use crate::report::explain::mechanism::{Mechanism, largest_fitting_limit};
 use crate::report::explain::outlook;
 use crate::session::overflow::{Overflow, OverflowKind};
 
-/// Chars of a headline at most.
+/// The longest headline, in chars.
 const MAX_HEADLINE_CHARS: usize = 100;
-/// Share of the prompt that is in no message, from which that is said.
+/// Share of the prompt outside all messages above which the mechanism's phrase mentions it.
 const MIN_UNSEEN_SHARE: f64 = 0.3;
 
-/// Every finding of an overflow, the verdict first.
+/// Returns every finding of an overflow, the verdict first.
 pub(super) fn overflow_findings(
     case: &Case<'_>,
     failure: &Failure,
@@ -55,7 +56,7 @@ pub(super) fn overflow_findings(
     found
 }
 
-/// Every finding of a session without an overflow, the verdict first.
+/// Returns every finding of a session without an overflow, the verdict first.
 pub(super) fn findings_without_overflow(
     case: &Case<'_>,
     mismeasured: Vec<Finding>,
@@ -86,7 +87,7 @@ pub(super) fn findings_without_overflow(
     all
 }
 
-/// One gate of a configured pruner kept every call from fitting.
+/// A single closed gate of a configured pruner kept calls from fitting.
 fn find_pruning_inert(guards: &[GuardReport]) -> Option<Finding> {
     let guard =
         guards.iter().find(|guard| guard.kind == GuardKind::Pruning && !guard.opening_keys.is_empty())?;
@@ -142,7 +143,7 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
     finding
 }
 
-/// The mechanism in a few words.
+/// Describes the mechanism in a few words.
 fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> String {
     let tokens = format_estimate(mechanism.tokens as u64);
     let limit = format_exact(failure.limit);
@@ -190,7 +191,7 @@ fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -
     }
 }
 
-/// `Overflowed 2x: …. Not prevented because ….`, as much of it as fits.
+/// Builds `Overflowed 2x: …. Not prevented because ….`, with as many parts as fit.
 fn headline(case: &Case<'_>, failure: &Failure, verdict: &Finding, guards: &[GuardReport]) -> String {
     let times = case.overflows().len();
     let head = if times == 1 { "Overflowed".to_owned() } else { format!("Overflowed {times}x") };
@@ -226,7 +227,7 @@ fn capitalise(line: &str) -> String {
     shorten(&format!("{first}{}", chars.as_str()))
 }
 
-/// What was refused, who says so, and what the gateway's own estimate was.
+/// Evidence of the size: the refused tokens, the source of the number, and the gateway's own estimate.
 fn size_evidence(failure: &Failure) -> Evidence {
     let Overflow { entry, .. } = failure.overflow;
     let accepted = failure

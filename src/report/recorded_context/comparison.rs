@@ -1,4 +1,5 @@
-//! A recorded list beside the one rebuilt from the transcript, and where they first differ (trajectory 9).
+//! Compares a recorded list of messages with the list rebuilt from the transcript, up to the first difference
+//! (trajectory 9).
 
 use std::collections::HashMap;
 
@@ -9,39 +10,36 @@ use crate::ids::EntryIx;
 use crate::js::{JsString, Value, number_text, stringify, stringify_len};
 use crate::store::trajectory::{ARRAY_CUT, RecordedList};
 
-/// A recorded list compared with the rebuilt one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordingComparison {
-    /// Messages that the recording holds.
+    /// Messages in the recording.
     pub recorded: usize,
-    /// Messages there were at the start of the run.
+    /// Messages at the start of the run.
     pub at_start: u64,
     /// Messages rebuilt from the transcript.
     pub rebuilt: usize,
-    /// Of those, left after the repairs.
+    /// Rebuilt messages left after the repairs.
     pub repaired: usize,
-    /// Repairs that were made to the rebuilt list.
+    /// Repairs applied to the rebuilt list.
     pub repairs: Vec<AppliedRepair>,
     /// Places that the recorder cut.
     pub cuts: Vec<RecordingCut>,
-    /// Places that the recorder masked or removed as secrets.
+    /// Places that the recorder masked or removed as secrets, as JSON pointers.
     pub redacted: Vec<String>,
-    /// The gateway sent the list without its repairs, as it does after it removed an unanswered user message (R8).
+    /// Whether the gateway sent the list without its repairs, as it does after it removed an unanswered user message
+    /// (R8).
     pub unrepaired: bool,
-    /// The first difference; none where the lists agree.
+    /// The first difference; `None` if the lists agree.
     pub difference: Option<Difference>,
 }
 
-/// Where two lists first differ.
+/// The first position at which two lists differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// Position in the recorded list.
     pub position: usize,
-    /// The recorded message there.
     pub recorded: Option<DifferingMessage>,
-    /// The rebuilt message there.
     pub rebuilt: Option<DifferingMessage>,
-    /// JSON pointers within the message to what differs.
+    /// JSON pointers within the message to the parts that differ.
     pub paths: Vec<String>,
     /// Positions of messages that only the recording has.
     pub only_recorded: Vec<usize>,
@@ -52,20 +50,20 @@ pub struct Difference {
 /// One of two messages that differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DifferingMessage {
-    /// Its entry; a recorded message has none.
+    /// The entry; `None` for a recorded message.
     pub entry: Option<EntryIx>,
-    /// Its role.
     pub role: String,
-    /// Chars of its JSON.
+    /// Chars of the message as JSON.
     pub chars: usize,
 }
 
 impl RecordingComparison {
-    /// Compares a recorded list with a rebuilt one: as it is, then as the gateway of this release repairs it.
+    /// Compares a recorded list with a rebuilt one, both without repairs and with the repairs of this release, and
+    /// keeps the better match.
     pub(super) fn new(recorded: &RecordedList, raw: &[Rebuilt], release: Option<[u32; 3]>) -> Self {
         let (made, applied) = apply_repairs(raw, recorded, release);
         let raw_fit = Agreement::new(recorded, raw);
-        // A list that agrees as it is needs no repair; the better one of two that differ tells more.
+        // A list that already agrees needs no repair; of two lists that differ, the closer one explains more.
         let is_raw = raw_fit.is_perfect() || raw_fit > Agreement::new(recorded, &made);
         let unrepaired = is_raw && !applied.is_empty();
         let (list, repairs) = if is_raw { (raw, Vec::new()) } else { (made.as_slice(), applied) };
@@ -84,7 +82,7 @@ impl RecordingComparison {
         }
     }
 
-    /// The verdict in a few words.
+    /// Returns the verdict in a few words.
     pub fn verdict(&self) -> String {
         if self.difference.is_some() {
             return "different".to_owned();
@@ -104,7 +102,7 @@ impl RecordingComparison {
     }
 }
 
-/// Cuts and redaction in the messages before the first difference.
+/// Collects cuts and redactions in the messages before the first difference.
 fn match_prefix(recorded: &RecordedList, list: &[Rebuilt]) -> Match {
     let mut all = Match::default();
     for (at, (own, other)) in recorded.items.iter().zip(list).enumerate() {
@@ -128,7 +126,7 @@ impl Difference {
         let (own, other) = (recorded.items.get(position), list.get(position));
         let found = own.zip(other).map(|(own, other)| compare(own, &other.message, String::new()));
         let mut only = UnmatchedPositions::new(recorded, list, position);
-        // Of a cut recording, what follows its last message is unknown.
+        // A cut recording does not show which messages follow its last one.
         if recorded.total > recorded.items.len() as u64 {
             only.rebuilt.retain(|at| *at <= only.last_common);
         }
@@ -142,7 +140,7 @@ impl Difference {
         }
     }
 
-    /// Whether both sides hold the same message in another form.
+    /// Whether both sides have the same message in another form.
     pub fn is_same_message(&self) -> bool {
         self.recorded.is_some() && self.rebuilt.is_some() && !self.only_recorded.contains(&self.position)
     }
@@ -159,7 +157,7 @@ impl DifferingMessage {
 struct UnmatchedPositions {
     recorded: Vec<usize>,
     rebuilt: Vec<usize>,
-    /// The last rebuilt message that both have.
+    /// The last rebuilt message that both lists have.
     last_common: usize,
 }
 
@@ -182,7 +180,7 @@ impl UnmatchedPositions {
     }
 }
 
-/// A message by role and time, which repairs leave alone; by its text where it has no time.
+/// Identifies a message by role and time, which repairs leave alone; by its text if it has no time.
 fn message_identity(message: &Value) -> String {
     let role = message.get("role").map(stringify).unwrap_or_default();
     match message.get("timestamp").and_then(Value::as_f64) {

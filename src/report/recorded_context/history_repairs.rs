@@ -1,16 +1,16 @@
-//! Repairs that leave messages out whole: heartbeats and the history limit (trajectory 5.2, R7).
+//! Repairs that remove whole messages: heartbeats and the history limit (trajectory 5.2, R7).
 
 use super::rebuilt::Rebuilt;
 use super::recording_match::compare;
 use crate::js::JsString;
 use crate::store::trajectory::RecordedList;
 
-/// The answer to a heartbeat that has nothing to say.
+/// The reply to a heartbeat that has nothing to report.
 const HEARTBEAT_ACK: &str = "HEARTBEAT_OK";
-/// Chars that may stand beside it.
+/// Length of the text that such a reply may have beside the acknowledgement, in bytes.
 const ACK_MAX_CHARS: usize = 300;
 
-/// Drops user messages that were answered with an acknowledged heartbeat, with that answer.
+/// Drops each user message that an acknowledged heartbeat answers, and that answer.
 pub(super) fn drop_heartbeats(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
     let is_pair = |pair: &[Rebuilt]| pair[0].has_role("user") && is_acknowledgement(&pair[1]);
     let pairs: Vec<usize> =
@@ -28,7 +28,7 @@ fn is_acknowledgement(item: &Rebuilt) -> bool {
     item.has_role("assistant") && rest.is_some_and(|rest| rest.len() <= ACK_MAX_CHARS)
 }
 
-/// Leaves out what stands before the user message that the recorded list begins with.
+/// Drops the messages before the user message with which the recorded list begins.
 pub(super) fn limit_history(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
     let Some(first) = recorded.items.first() else { return 0 };
     let begins = |at: &usize| {

@@ -1,5 +1,7 @@
-//! The gateway's recording of the messages at the start of a run beside the context rebuilt from the transcript
-//! (trajectory 5, 9). The recording is made before the trimming of each call: it is not what the provider received.
+//! Compares the gateway's recording of a run's first messages with the context rebuilt from the transcript (trajectory
+//! 5, 9).
+//!
+//! The gateway records before it trims a call, so the recording is not the prompt that the provider received.
 
 mod comparison;
 mod history_repairs;
@@ -23,20 +25,21 @@ use std::path::PathBuf;
 
 use crate::store::trajectory::CutContext;
 
-/// The answer for one run of a session.
+/// The result for one run of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordedContext {
-    /// There is no recording: an older release, switched off, another harness, removed, or a run that did not end.
+    /// No recording exists: an older release, recording switched off, another harness, a removed file, or a run that
+    /// did not end.
     NoRecording,
-    /// A pointer names a recording at a place where it cannot be read.
+    /// A pointer names a recording that cannot be read there.
     Unreadable(PathBuf),
-    /// The recording holds no run of this session.
+    /// The recording has no run of this session.
     NoRun,
-    /// A run, and what it recorded.
+    /// A recorded run.
     Run(Box<RecordedRun>),
 }
 
-/// What the recording of a run says of its messages.
+/// The recorded messages of a run, or why they are missing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunOutcome {
     /// The run ended before its context was compiled.
@@ -54,7 +57,7 @@ pub enum RunOutcome {
 /// The likely cause of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DifferenceCause {
-    /// A plugin makes the list.
+    /// A plugin assembles the list.
     ContextEngine,
     /// The recording has messages that the transcript lacks.
     Rewritten,
@@ -67,7 +70,7 @@ pub enum DifferenceCause {
 }
 
 impl DifferenceCause {
-    /// A word for scripts.
+    /// The name for scripts.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ContextEngine => "context-engine",
@@ -78,7 +81,7 @@ impl DifferenceCause {
         }
     }
 
-    /// A sentence.
+    /// A sentence for people.
     pub fn description(self) -> &'static str {
         match self {
             Self::ContextEngine => "A context-engine plugin made this list.",
@@ -91,7 +94,7 @@ impl DifferenceCause {
         }
     }
 
-    /// The cause that a difference suggests.
+    /// Returns the cause that a difference suggests.
     fn from_difference(difference: &Difference, comparison: &RecordingComparison, has_engine: bool) -> Self {
         if has_engine {
             Self::ContextEngine

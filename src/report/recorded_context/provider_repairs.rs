@@ -1,4 +1,4 @@
-//! Repairs that some providers need (trajectory 5.2, R5 and R6).
+//! Repairs that only some providers need (trajectory 5.2, R5 and R6).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::policy::repair::{
 };
 use crate::store::trajectory::RecordedList;
 
-/// Longest tool-call id that the gateway makes.
+/// The longest tool-call id that the gateway generates, in chars.
 const ID_MAX_CHARS: usize = 64;
 /// Members of a result that name its call.
 const RESULT_IDS: [&str; 2] = ["toolCallId", "toolUseId"];
-/// Members that only the provider which wrote them can read.
+/// Members that only the provider that wrote them can read.
 const SIGNATURES: [&str; 4] = ["thinkingSignature", "textSignature", "thoughtSignature", "thought_signature"];
 
-/// Gives tool calls and results the ids that the recorded list has in their places.
+/// Replaces the ids of tool calls and results with those at the same places in the recorded list.
 pub(super) fn rewrite_ids(list: &mut [Rebuilt], recorded: &RecordedList) -> usize {
     let mut renames: HashMap<JsString, JsString> = HashMap::new();
     let mut taken: HashSet<JsString> = HashSet::new();
@@ -32,7 +32,7 @@ pub(super) fn rewrite_ids(list: &mut [Rebuilt], recorded: &RecordedList) -> usiz
     list.iter_mut().map(|item| rename_ids(item, &renames)).sum()
 }
 
-/// Ids of a message: those of its calls, or of the call that it answers.
+/// Returns the ids in a message: those of its calls, or of the call that it answers.
 fn call_ids(message: &Value) -> Vec<JsString> {
     let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
     let calls = blocks.iter().filter(|block| is_call(*block)).filter_map(|block| block.get("id"));
@@ -40,7 +40,7 @@ fn call_ids(message: &Value) -> Vec<JsString> {
     calls.chain(results).filter_map(Value::as_str).cloned().collect()
 }
 
-/// Whether an id has the alphabet that every provider takes.
+/// Whether an id uses only chars that every provider accepts.
 fn is_portable_id(id: &JsString) -> bool {
     let plain = |unit: &u16| {
         u8::try_from(*unit).is_ok_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
@@ -73,18 +73,18 @@ fn rename_ids(item: &mut Rebuilt, renames: &HashMap<JsString, JsString>) -> usiz
     count
 }
 
-/// Drops thinking from every answer.
+/// Drops reasoning from every answer.
 pub(super) fn drop_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     list.iter_mut().map(without_thinking).sum()
 }
 
-/// Drops thinking from every answer but the last.
+/// Drops reasoning from every answer except the last.
 pub(super) fn drop_older_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let last = list.iter().rposition(|item| item.has_role("assistant")).unwrap_or(0);
     list[..last].iter_mut().map(without_thinking).sum()
 }
 
-/// Drops thinking; a blank text stays of an answer that is nothing else.
+/// Drops reasoning; an answer with no other content keeps a blank text.
 fn without_thinking(item: &mut Rebuilt) -> usize {
     let thinks = |block: &Value| {
         let kind = block.get("type");
@@ -98,7 +98,7 @@ fn without_thinking(item: &mut Rebuilt) -> usize {
     gone
 }
 
-/// Removes signatures of thinking, texts and calls.
+/// Removes signatures of reasoning, texts and calls.
 pub(super) fn strip_signatures(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let mut count = 0;
     for item in list.iter_mut().filter(|item| item.has_role("assistant")) {
@@ -117,7 +117,7 @@ fn strip_block_signatures(block: &mut Object) -> usize {
     SIGNATURES.iter().filter(|key| block.remove(key).is_some()).count()
 }
 
-/// Drops calls that no provider takes.
+/// Drops calls that no provider accepts.
 pub(super) fn drop_unusable_calls(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
     let mut count = 0;
     list.retain_mut(|item| {
@@ -134,7 +134,7 @@ pub(super) fn drop_unusable_calls(list: &mut Vec<Rebuilt>, _: &RecordedList) -> 
     count
 }
 
-/// Gives every call one result; the time of an invented one is the recorded one's.
+/// Gives every call exactly one result; a synthetic result takes the time of the recorded one.
 pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
     let shapes: Vec<PairingShape> = list.iter().map(|item| shape_of(&*item.message)).collect();
     let pairing = pair(&shapes.iter().collect::<Vec<_>>());
@@ -161,7 +161,7 @@ fn time_of_result(recorded: &RecordedList, id: &JsString) -> f64 {
     result.and_then(|result| result.get("timestamp")?.as_f64()).unwrap_or(0.0)
 }
 
-/// Merges user messages that follow each other into the last of them.
+/// Merges consecutive user messages into the last of them.
 pub(super) fn merge_users(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
     let mut merged: Vec<Rebuilt> = Vec::with_capacity(list.len());
     let mut count = 0;
@@ -192,7 +192,7 @@ pub(super) fn add_session_start(list: &mut Vec<Rebuilt>, recorded: &RecordedList
     usize::from(is_start)
 }
 
-/// Empties the usage of answers that are older than the compaction in the list.
+/// Clears the usage of answers older than the compaction in the list.
 pub(super) fn empty_stale_usage(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     let Some(at) = list.iter().rposition(|item| item.has_role("compactionSummary")) else { return 0 };
     let time = |item: &Rebuilt| item.message.get("timestamp").and_then(Value::as_f64);

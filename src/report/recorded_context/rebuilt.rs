@@ -1,4 +1,4 @@
-//! A list of messages rebuilt from the transcript, on its way through the gateway's repairs.
+//! A message rebuilt from the transcript, between the gateway's repairs.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -8,45 +8,41 @@ use crate::ids::EntryIx;
 use crate::js::{JsString, Value};
 use crate::store::trajectory::RecordedList;
 
-/// A message and the entry it is built from; the gateway invents messages too.
+/// A message and the entry behind it; messages that the gateway synthesises have no entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rebuilt {
-    /// Its entry.
     pub(super) entry: Option<EntryIx>,
     /// The message; shared until a repair changes it.
     pub(super) message: Arc<Value>,
 }
 
 impl Rebuilt {
-    /// A message of an entry.
     pub(super) fn new(entry: Option<EntryIx>, message: Value) -> Self {
         Self { entry, message: Arc::new(message) }
     }
 
-    /// Whether it has this role.
     pub(super) fn has_role(&self, role: &str) -> bool {
         self.message.get("role").is_some_and(|own| own.str_is(role))
     }
 
-    /// Its blocks; none where the content is no list.
+    /// Returns the blocks; empty if the content is not a list.
     pub(super) fn blocks(&self) -> &[Value] {
         self.message.get("content").and_then(Value::as_array).unwrap_or_default()
     }
 
-    /// The first of its texts.
+    /// Returns the first text.
     pub(super) fn first_text(&self) -> Option<&JsString> {
         let content = self.message.get("content")?;
         content.as_str().or_else(|| self.blocks().iter().find_map(|block| block.get("text")?.as_str()))
     }
 
-    /// Gives a member of it a value.
     pub(super) fn set(&mut self, key: &str, value: Value) {
         if let Some(object) = Arc::make_mut(&mut self.message).as_object_mut() {
             object.set(key, value);
         }
     }
 
-    /// Takes a member out of it; whether it was there.
+    /// Removes a member; returns whether it existed.
     pub(super) fn remove(&mut self, key: &str) -> bool {
         if self.message.get(key).is_none() {
             return false;
@@ -54,7 +50,7 @@ impl Rebuilt {
         Arc::make_mut(&mut self.message).as_object_mut().is_some_and(|object| object.remove(key).is_some())
     }
 
-    /// Keeps the blocks that pass; returns how many went.
+    /// Keeps the blocks for which `keeps` is true; returns the number removed.
     pub(super) fn retain_blocks(&mut self, keeps: impl Fn(&Value) -> bool) -> usize {
         let kept: Vec<Value> = self.blocks().iter().filter(|block| keeps(block)).cloned().collect();
         let gone = self.blocks().len() - kept.len();
@@ -65,17 +61,17 @@ impl Rebuilt {
     }
 }
 
-/// How far a list agrees with a recorded one: the better, the greater.
+/// Agreement between a rebuilt and a recorded list; greater is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Agreement {
-    /// Messages before the first that differs.
+    /// Number of messages before the first difference.
     pub(super) equal: usize,
-    /// How much of that one differs, or the messages by which one list is longer.
+    /// Weight of the differences in that message, or the difference in length of the lists.
     pub(super) missing: Reverse<u64>,
 }
 
 impl Agreement {
-    /// How far a rebuilt list agrees with a recorded one.
+    /// Measures the agreement of a rebuilt list with a recorded one.
     pub(super) fn new(recorded: &RecordedList, rebuilt: &[Rebuilt]) -> Self {
         for (at, (own, other)) in recorded.items.iter().zip(rebuilt).enumerate() {
             let weight = compare(own, &other.message, String::new()).weight;
@@ -87,7 +83,7 @@ impl Agreement {
         Self { equal, missing: Reverse(recorded.total.abs_diff(rebuilt.len() as u64)) }
     }
 
-    /// Whether nothing differs.
+    /// Whether the lists agree, cuts and redactions aside.
     pub(super) fn is_perfect(self) -> bool {
         self.missing.0 == 0
     }

@@ -1,5 +1,5 @@
-//! Compares a recorded value with its original: a cut mark matches any value it may replace, a redaction mark any text
-//! (trajectory 4, 7).
+//! Compares a recorded value with its original. A cut mark matches any value that it may replace, a redaction mark any
+//! text (trajectory 4, 7).
 
 use std::collections::HashMap;
 
@@ -7,22 +7,22 @@ use super::redaction::{IMAGE_EXTRAS, REDACTED, is_secret_name, matches_redacted}
 use crate::js::{JsString, Object, Value};
 use crate::store::trajectory::{ARRAY_CUT, cut_reason};
 
-/// The weight of an item too many or too few.
+/// The weight of one missing or extra item.
 const ITEM_WEIGHT: usize = 100;
 
-/// The member that names the keys an object lost.
+/// The member that lists the keys an object lost.
 const TRUNCATED_KEY: &str = "_truncated";
 
-/// A place where the recorder left something out.
+/// A place at which the recorder left something out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordingCut {
     /// JSON pointer into the recorded list.
     pub path: String,
-    /// The recorder's own word for its reason.
+    /// The reason, as the recorder wrote it.
     pub reason: String,
 }
 
-/// How a recorded value differs from its original. Paths are JSON pointers.
+/// Differences of a recorded value from its original. Paths are JSON pointers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Match {
     /// Places that the recorder cut.
@@ -31,11 +31,11 @@ pub(super) struct Match {
     pub(super) redacted: Vec<String>,
     /// Places that differ.
     pub(super) differences: Vec<String>,
-    /// How much differs: an item too many or too few weighs more than what differs within one.
+    /// Total weight of the differences: a missing or extra item weighs more than a difference within an item.
     pub(super) weight: usize,
 }
 
-/// Compares a recorded value, which stands at `path`, with its original.
+/// Compares the recorded value at `path` with its original.
 pub(super) fn compare(recorded: &Value, original: &Value, path: String) -> Match {
     let mut walk = Matcher { path, result: Match::default() };
     walk.match_value(recorded, original);
@@ -121,7 +121,7 @@ impl Matcher {
         }
     }
 
-    /// Members that only the original has.
+    /// Records members that only the original has.
     fn record_missing_members(&mut self, recorded: &Object, original: &Object, is_cut: bool) {
         let by_name: HashMap<&JsString, &Value> = recorded.iter().collect();
         for (name, _) in original.iter().filter(|(name, _)| !by_name.contains_key(name)) {
@@ -134,7 +134,7 @@ impl Matcher {
         }
     }
 
-    /// Does something at a member or an item.
+    /// Calls `act` with the path extended by a member or an item.
     fn descend(&mut self, key: &str, act: impl FnOnce(&mut Self)) {
         let above = self.path.len();
         self.path.push('/');
@@ -157,7 +157,7 @@ impl Matcher {
     }
 }
 
-/// Whether a member is the masked `value` beside a secret's name (trajectory 7.1).
+/// Whether a member is the masked `value` beside the name of a secret (trajectory 7.1).
 fn is_masked_pair(object: &Object, key: &str, value: &Value) -> bool {
     let names = ["name", "key"].into_iter().filter_map(|key| object.get(key).and_then(Value::as_str));
     let mut names = names.map(JsString::to_string_lossy);

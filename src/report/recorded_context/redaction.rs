@@ -1,24 +1,23 @@
-//! The marks that the recorder's redaction leaves in texts, and the names of members that it removes (trajectory 7).
+//! Marks that the recorder's redaction leaves in texts, and names of members that it removes (trajectory 7).
 
 use crate::js::JsString;
 
-/// The mark of a masked value.
 pub(super) const REDACTED: &str = "<redacted>";
 /// Members that the recorder adds to an image whose data it masks (trajectory 7.3).
 pub(super) const IMAGE_EXTRAS: [&str; 2] = ["bytes", "sha256"];
 
-/// Marks within texts (trajectory 7.2, 7.4); a longer one comes before its parts.
+/// Marks within texts (trajectory 7.2, 7.4); a longer mark precedes its parts, so that it matches first.
 const REDACTION_MARKS: [&str; 5] = ["<redacted-jwt>", REDACTED, "…redacted…", "***", "…"];
-/// How the names of secrets end, in letters and digits.
+/// Suffixes of secret names, in letters and digits.
 const SECRET_SUFFIXES: [&str; 7] =
     ["apikey", "password", "passwd", "passphrase", "secret", "secretkey", "token"];
-/// Names of secrets as a whole.
+/// Secret names that match as a whole.
 const SECRET_NAMES: [&str; 2] = ["authorization", "proxyauthorization"];
-/// Names that count or point, and stay.
+/// Names with such a suffix that hold a count or a path, and are kept.
 const HARMLESS_NAMES: [&str; 6] =
     ["passwordfile", "tokenbudget", "tokencount", "tokenfield", "tokenlimit", "tokens"];
 
-/// Whether the recorder removes members of this name (trajectory 7.1).
+/// Whether the recorder removes members with this name (trajectory 7.1).
 pub(super) fn is_secret_name(name: &str) -> bool {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.to_ascii_lowercase();
@@ -26,7 +25,7 @@ pub(super) fn is_secret_name(name: &str) -> bool {
         && (SECRET_NAMES.contains(&plain.as_str()) || SECRET_SUFFIXES.iter().any(|end| plain.ends_with(end)))
 }
 
-/// Whether a recorded text with marks can have been made of this text: all between the marks is there, in order.
+/// Whether this text, redacted, can give the recorded one: it contains all parts between the marks, in order.
 pub(super) fn matches_redacted(recorded: &JsString, original: &JsString) -> bool {
     let (recorded, original) = (recorded.to_string_lossy(), original.to_string_lossy());
     let pieces = between_marks(&recorded);
@@ -39,7 +38,7 @@ pub(super) fn matches_redacted(recorded: &JsString, original: &JsString) -> bool
     rest.ends_with(last)
 }
 
-/// The parts of a text around its marks; one part alone where it has none.
+/// Splits a text at its marks; a text without marks is one part.
 fn between_marks(text: &str) -> Vec<&str> {
     let (mut pieces, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(rest) = text.get(at..) {

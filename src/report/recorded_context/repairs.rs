@@ -1,6 +1,7 @@
-//! The gateway's repairs of a rebuilt list before it records it, as a table (trajectory 5.2). A repair that a release surely
-//! makes is always made; one that depends on provider, settings or release is made where the list then agrees better with
-//! the recorded one.
+//! The gateway's repairs of a list before it records it, as a table (trajectory 5.2).
+//!
+//! A repair that the release is known to make is always applied. One that depends on provider, settings or release is
+//! applied only if the list then agrees better with the recorded one.
 
 use RepairFn::{InPlace, Resizing};
 
@@ -14,17 +15,15 @@ use crate::js::{JsString, Object, Value};
 use crate::store::scan::is_synthetic;
 use crate::store::trajectory::RecordedList;
 
-/// The line that stands in an answer that failed before it began.
+/// The text of an answer that failed before it had content.
 const FAILED_ANSWER_TEXT: &str = "[assistant turn failed before producing content]";
 
-/// A release: year, month, number.
 type Release = [u32; 3];
 /// Before every release.
 const BEFORE_ALL: Release = [0; 3];
 /// After every release: the repair depends on more than the release.
 const AFTER_ALL: Release = [u32::MAX; 3];
 
-/// One repair.
 struct Repair {
     name: &'static str,
     description: &'static str,
@@ -35,12 +34,12 @@ struct Repair {
     apply: RepairFn,
 }
 
-/// Changes a list; returns how many messages, blocks or ids it touched.
+/// Changes a list; returns the number of messages, blocks or ids changed.
 #[derive(Clone, Copy)]
 enum RepairFn {
-    /// Each message keeps its place.
+    /// Keeps every message in its place.
     InPlace(fn(&mut [Rebuilt], &RecordedList) -> usize),
-    /// Messages come or go.
+    /// Adds or removes messages.
     Resizing(fn(&mut Vec<Rebuilt>, &RecordedList) -> usize),
 }
 
@@ -53,14 +52,14 @@ impl RepairFn {
     }
 }
 
-/// A repair that was made.
+/// A repair that was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppliedRepair {
-    /// Its name, for scripts.
+    /// The name for scripts.
     pub name: &'static str,
-    /// A few words.
+    /// A short description.
     pub description: &'static str,
-    /// Messages, blocks or ids touched.
+    /// Number of messages, blocks or ids changed.
     pub count: usize,
 }
 
@@ -73,9 +72,9 @@ const fn repair(
     Repair { name, description: words, last_without: releases.0, first_with: releases.1, apply }
 }
 
-/// Releases between which the drop of mirrors and blank texts came (R1, R2).
+/// The gateway began to drop mirrors and blank texts between these releases (R1, R2).
 const SANITISER_RELEASES: (Release, Release) = ([2026, 4, 22], [2026, 5, 2]);
-/// Releases between which the drop of failed answers came (R4).
+/// The gateway began to drop failed answers between these releases (R4).
 const FAILED_ANSWER_RELEASES: (Release, Release) = ([2026, 5, 2], [2026, 5, 28]);
 const ALL_RELEASES: (Release, Release) = (BEFORE_ALL, BEFORE_ALL);
 const UNCERTAIN_RELEASES: (Release, Release) = (BEFORE_ALL, AFTER_ALL);
@@ -150,7 +149,8 @@ const REPAIRS: [Repair; 16] = [
     ),
 ];
 
-/// Repairs a list as the gateway of a release does, as far as the recorded one shows it; an unknown release may make any.
+/// Repairs a list as the gateway of a release does, as far as the recorded list shows; an unknown release may apply any
+/// repair.
 pub(super) fn apply_repairs(
     list: &[Rebuilt],
     recorded: &RecordedList,
@@ -175,7 +175,7 @@ pub(super) fn apply_repairs(
     (list, applied)
 }
 
-/// The repair not made yet after which a list agrees best, if better than without, with that list.
+/// Returns the unapplied repair that improves the agreement most, with the repaired list; `None` if none improves it.
 fn best_next_repair(
     list: &[Rebuilt],
     recorded: &RecordedList,

@@ -1,4 +1,4 @@
-//! Lists made by hand, for the repairs that the recorded fixture lacks.
+//! Handwritten lists for repairs that the recorded fixture lacks.
 
 use super::rebuilt::Rebuilt;
 use super::*;
@@ -6,7 +6,7 @@ use crate::ids::EntryIx;
 use crate::js::{Value, parse};
 use crate::store::trajectory::RecordedList;
 
-/// A list of messages, each with its position as its time unless it has one.
+/// Builds a list of messages; a message without a time takes its position.
 fn messages(list: &[&str]) -> Vec<Value> {
     let timed = |(at, text): (usize, &&str)| {
         let mut message = parse(text).unwrap();

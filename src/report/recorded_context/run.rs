@@ -1,4 +1,4 @@
-//! Reads a run of a session's recording and rebuilds the context that it began with.
+//! Reads a run of a session's recording and rebuilds the context with which it began.
 
 use super::comparison::RecordingComparison;
 use super::rebuilt::Rebuilt;
@@ -16,38 +16,36 @@ use crate::store::trajectory::{
 };
 use crate::transcript::Leaf;
 
-/// A run of the gateway as it was recorded.
+/// A recorded run of the gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRun {
-    /// Where the recording is.
+    /// The location of the recording.
     pub location: RecordingLocation,
-    /// From 1: the newest.
+    /// The number from 1, the newest run.
     pub number: usize,
     /// Runs of this session in the recording.
     pub run_count: usize,
-    /// The attempt.
     pub attempt: RunAttempt,
-    /// When it began, as written.
+    /// The start time as written.
     pub started: String,
-    /// What it recorded.
     pub details: AttemptDetails,
-    /// What its messages say.
+    /// The recorded messages, or why they are missing.
     pub outcome: RunOutcome,
     /// The likely cause of a difference.
     pub cause: Option<DifferenceCause>,
-    /// An older user message below the leaf is part of the recorded prompt: the gateway merged it in (R8).
+    /// An older user message below the leaf that is part of the recorded prompt: the gateway merged it in (R8).
     pub merged_orphan: Option<EntryIx>,
 }
 
 /// Why a recorded run cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// There are fewer runs.
+    /// The recording has fewer runs.
     #[error("--run {requested}: the recording holds {available} runs of this session; 1 is the newest")]
     NoSuchRun {
-        /// The number asked for.
+        /// The requested number.
         requested: usize,
-        /// Runs there are.
+        /// The number of runs.
         available: usize,
     },
     /// The recording cannot be read.
@@ -56,15 +54,15 @@ pub enum RunError {
     /// The transcript cannot be read.
     #[error(transparent)]
     Body(#[from] BodyError),
-    /// The runtime cannot build a context there.
+    /// The runtime throws when it builds this context.
     #[error("the runtime cannot build a context at the recorded leaf {0}")]
     Throws(String),
 }
 
-/// Compares a recorded run of a session, 1 being the newest, with the transcript.
+/// Compares a recorded run of a session with the transcript; run 1 is the newest.
 ///
 /// # Errors
-/// A number above that of the runs, and files that cannot be read.
+/// When `number` exceeds the number of runs, or a file cannot be read.
 pub fn read_run(loaded: &LoadedSession, number: usize) -> Result<RecordedContext, RunError> {
     let session = loaded.index.header.as_ref().map(|header| header.id.as_str()).unwrap_or_default();
     let place = match find_recording(&loaded.source, session, loaded.config.trajectory_dir.as_deref()) {
@@ -128,7 +126,7 @@ fn compare_run(
     Ok((RunOutcome::Compared(comparison), merged_orphan(session, at, snapshot)?))
 }
 
-/// The context at a leaf, message by message.
+/// Rebuilds the context at a leaf, message by message.
 fn rebuild_context(session: &LoadedSession, leaf: &Leaf) -> Result<Vec<Rebuilt>, RunError> {
     let LoadedSession { index, tree, source, .. } = session;
     let name = || if let Leaf::Id(id) = leaf { id.clone() } else { String::new() };
@@ -138,7 +136,7 @@ fn rebuild_context(session: &LoadedSession, leaf: &Leaf) -> Result<Vec<Rebuilt>,
     Ok(entries.zip(messages).map(|(entry, message)| Rebuilt::new(entry, message)).collect())
 }
 
-/// The user message below the leaf that the prompt of the run repeats, where a later one is the run's own.
+/// Returns the user message below the leaf that the run's prompt repeats, if a later message is the run's own.
 fn merged_orphan(
     session: &LoadedSession,
     leaf: Option<EntryIx>,
@@ -160,7 +158,7 @@ fn merged_orphan(
     Ok(None)
 }
 
-/// Whether the recorded configuration hands the list to a plugin.
+/// Whether the recorded configuration delegates the list to a plugin.
 fn has_context_engine(config: Option<&Value>) -> bool {
     let slots = config.and_then(|config| config.get("plugins")?.get("slots"));
     let engine = slots.and_then(|slots| slots.get("contextEngine")?.as_str());

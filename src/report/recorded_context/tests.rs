@@ -1,4 +1,4 @@
-//! Every run of the recorded fixture, from files and from a database, and recordings that hold less.
+//! Tests every run of the recorded fixture, from files and from a database, and partial recordings.
 
 use std::path::{Path, PathBuf};
 
@@ -130,7 +130,7 @@ fn write(path: &Path, text: &str) {
     std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
 }
 
-/// A folder with one transcript and one recorded run, whose `data` of `context.compiled` is this.
+/// Creates a folder with one transcript and one recorded run with this `data` of `context.compiled`.
 fn recorded_in(dir: &Path, recording: &Path, data: &str) -> PathBuf {
     let user = crate::session::testing::user;
     let path = dir.join("s.jsonl");

@@ -1,4 +1,4 @@
-//! The words of a recovery, with the numbers the rules compared.
+//! Texts of a recovery, with the numbers that the rules compared.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::policy::recovery::{
 use crate::report::recovery::{RecoveryEvent, RefusedCall};
 use crate::session::LoadedSession;
 
-/// A few words for a step, and the sentences that explain it.
+/// Returns a short label and the explanation of a step.
 pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (String, String) {
     match policy {
         RecoveryStep::Refused { .. } => (
@@ -107,7 +107,7 @@ fn describe_compaction(
     (words, why)
 }
 
-/// A compaction that summarises no message is written all the same, and frees nothing.
+/// A compaction that summarises no message is still written, and frees nothing.
 fn describe_nothing_summarized(session: &LoadedSession, kept_tokens: f64) -> String {
     format!(
         "All ~{} are among the newest ones that keepRecentTokens {} keeps: the compaction frees nothing.",
@@ -151,7 +151,7 @@ fn describe_truncation(limit: f64, cut: usize, loses_kept: bool) -> (String, Str
     (format!("{} cut in the file", quantity(cut as f64, "tool result")), why)
 }
 
-/// Words and reply of an ending.
+/// Returns the label and the reply of an ending.
 pub(super) fn describe_ending(ending: Ending) -> (String, String) {
     let words = match ending {
         Ending::Answered => "answered",
@@ -174,7 +174,7 @@ pub(super) fn describe_ending(ending: Ending) -> (String, String) {
     (words.to_owned(), why)
 }
 
-/// What was said, and who takes it for an overflow.
+/// Describes the error text, and which components recognise it as an overflow.
 pub(super) fn describe_refused_call(session: &LoadedSession, refusal: &RefusedCall) -> String {
     if refusal.source == ErrorSource::Silent {
         return format!(
@@ -200,7 +200,7 @@ pub(super) fn describe_refused_call(session: &LoadedSession, refusal: &RefusedCa
     format!("{message}: {text} — taken for an overflow by {by}.")
 }
 
-/// What the transcript shows.
+/// Describes an event of the transcript.
 pub(super) fn describe_event(session: &LoadedSession, recorded: &RecoveryEvent) -> String {
     let index = &session.index;
     let entry = recorded.entry().map(|ix| index.entry(ix));

@@ -1,4 +1,4 @@
-//! What the transcript shows of a recovery, in the order of the file (compaction 8.8).
+//! Recorded events of a recovery, in the order of the file (compaction 8.8).
 
 use std::collections::HashSet;
 
@@ -13,43 +13,40 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::{Entry, EntryKind, Role};
 use crate::store::intern::IdIx;
 
-/// Entries behind the refusal that are looked at.
+/// The maximum number of entries to scan after the refusal.
 const MAX_ENTRIES: usize = 2_000;
 
-/// One thing that is recorded.
+/// One recorded event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecoveryEvent {
-    /// A call was refused.
+    /// The provider refused a call.
     Refused(RefusedCall),
     /// A call failed for another reason.
     Failed {
-        /// The answer that is an error.
+        /// The answer that holds the error.
         entry: EntryIx,
     },
     /// A compaction was written.
     Compacted {
-        /// Its entry.
         entry: EntryIx,
     },
-    /// Someone wrote, or the prompt was sent again.
+    /// The user wrote, or the prompt was sent again.
     Prompted {
-        /// The message.
         entry: EntryIx,
     },
-    /// The branch was written again from an earlier entry, with tool results cut.
+    /// The branch was rewritten from an earlier entry, with tool results cut.
     Rewritten {
         /// The first copied result.
         entry: EntryIx,
     },
     /// The model answered.
     Answered {
-        /// The answer.
         entry: EntryIx,
     },
 }
 
 impl RecoveryEvent {
-    /// Where it stands.
+    /// Returns the entry of the event.
     pub fn entry(&self) -> Option<EntryIx> {
         match self {
             Self::Refused(refusal) => refusal.entry,
@@ -61,7 +58,7 @@ impl RecoveryEvent {
         }
     }
 
-    /// Its word in JSON.
+    /// The name in JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Refused(_) => "refused",
@@ -74,7 +71,7 @@ impl RecoveryEvent {
     }
 }
 
-/// What is recorded from a refusal to the next answer, or to the end. A branch that clawscope wrote ends it.
+/// Reads the events from a refusal to the next answer or the end of the file. A branch that clawscope wrote ends it.
 pub(super) fn read_events(
     session: &LoadedSession,
     refusal: &RefusedCall,
@@ -123,17 +120,16 @@ pub(super) fn read_events(
     Ok(recorded)
 }
 
-/// The calls that were answered before the refusal: another result of one is a copy of that answer.
+/// Returns the calls answered before the refusal: a later result of such a call is a copy.
 fn answered_before(session: &LoadedSession, refused: EntryIx) -> HashSet<IdIx> {
     session.index.entries.iter().take(refused.index()).filter_map(answered_call_id).collect()
 }
 
-/// The call that a result answers.
 fn answered_call_id(entry: &Entry) -> Option<IdIx> {
     entry.message.and_then(|size| size.call_id)
 }
 
-/// Whether a message is older than the refusal: copies keep their message's own time.
+/// Whether a message is older than the refusal: a copy keeps the original message's time.
 fn is_copy(session: &LoadedSession, ix: EntryIx, refused_at: f64) -> Result<bool, BodyError> {
     let message = body::read_message(&session.source, &session.index, ix)?.unwrap_or(Value::Null);
     Ok(time_ms(session.index.entry(ix), &message) <= refused_at)

@@ -1,5 +1,5 @@
-//! The recovery of a session: what the gateway would try after its last overflow, or if the next call overflowed,
-//! and what the transcript shows of it (compaction 8.8–8.20).
+//! The recovery of a session: the steps that the gateway would take after its last overflow, or if the next call
+//! overflowed, beside the events in the transcript (compaction 8.8–8.20).
 
 mod description;
 mod events;
@@ -19,31 +19,32 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 
-/// Everything about one recovery.
+/// One recovery, expected and recorded.
 #[derive(Debug, Clone)]
 pub struct RecoveryView {
-    /// The refused call; what would be said of the next one where none was refused.
+    /// The refused call; the refusal that the next call would meet if none was refused.
     pub refusal: RefusedCall,
-    /// What would be tried.
+    /// The steps that the rules predict.
     pub expected: recovery::Recovery,
-    /// What the transcript shows from the refusal on, in its order.
+    /// Recorded events from the refusal on, in file order.
     pub events: Vec<RecoveryEvent>,
-    /// Overflows of the file that have nothing to do with this one.
+    /// Earlier overflows of the file, which belong to other recoveries.
     pub earlier_overflows: usize,
-    /// Both side by side.
+    /// Expected steps and recorded events side by side.
     pub rows: Vec<RecoveryRow>,
 }
 
-/// Rules that a recovery is followed by where those of the session's own version are other ones.
+/// Rules of another version, used to predict the recovery because clawscope does not follow compactions by the
+/// session's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BorrowedRules {
-    /// Whose they are.
+    /// The version whose rules apply.
     pub ruleset: Ruleset,
-    /// What the session's own version does otherwise, in a sentence.
+    /// A sentence about the replacement and the difference to the session's own version.
     pub reason: &'static str,
 }
 
-/// What stands in for the rules of `ruleset`; none where recoveries are followed by its own.
+/// Returns the rules that replace those of `ruleset`; `None` if it predicts recoveries by its own.
 pub fn borrowed_rules(ruleset: Ruleset) -> Option<BorrowedRules> {
     let compaction = ruleset.rules().compaction;
     match ruleset {
@@ -69,7 +70,7 @@ pub fn borrowed_rules(ruleset: Ruleset) -> Option<BorrowedRules> {
     }
 }
 
-/// The recovery of a session. Reads the bodies of failed calls, and of the few entries behind them.
+/// Loads the recovery of a session. Reads the bodies of failed calls and of the few entries after them.
 ///
 /// # Errors
 /// When an entry cannot be read again.
@@ -120,14 +121,14 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
 }
 
 impl RecoveryView {
-    /// Whether a call of the transcript was refused, and not only thought of.
+    /// Whether the transcript records the refusal, as opposed to a hypothetical next call.
     pub fn is_recorded(&self) -> bool {
         self.refusal.entry.is_some()
     }
 }
 
 impl ErrorSource {
-    /// Where the words stand, for people.
+    /// The source of the error text, for people.
     pub fn label(self) -> &'static str {
         match self {
             Self::Prompt => "before the model was asked",

@@ -1,4 +1,4 @@
-//! The call that was refused: its words, where they stand, and the numbers in them (compaction 8.8).
+//! The refused call: its error text, the source of that text, and the numbers in it (compaction 8.8).
 
 use crate::ids::EntryIx;
 use crate::policy::recovery::ErrorSource;
@@ -6,25 +6,22 @@ use crate::session::LoadedSession;
 use crate::session::overflow::OverflowKind;
 use crate::store::entry::{Role, StopReason};
 
-/// A refused call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RefusedCall {
-    /// Where it stands; none for a call that is only thought of.
+    /// The entry that records it; `None` for a hypothetical call.
     pub entry: Option<EntryIx>,
-    /// Who says so.
     pub source: ErrorSource,
-    /// What was said.
     pub text: String,
-    /// When, ms since the epoch; NaN where nothing tells.
+    /// The time, ms since the epoch; NaN if unknown.
     pub time_ms: f64,
-    /// Tokens of the prompt, where the words or the usage tell.
+    /// Tokens of the prompt, if the error text or the usage has them.
     pub tokens: Option<u64>,
-    /// Tokens that fit, where the words tell.
+    /// Tokens that fit, if the error text has them.
     pub limit: Option<u64>,
 }
 
 impl RefusedCall {
-    /// What the provider usually says, for a call that has not been made.
+    /// Builds the provider's usual refusal for a call that has not been made.
     pub(super) fn for_next_call(session: &LoadedSession) -> Self {
         let text = match session.provider.to_ascii_lowercase().as_str() {
             "openai" | "openai-codex" => "Your input exceeds the context window of this model".to_owned(),
@@ -44,7 +41,7 @@ impl RefusedCall {
     }
 }
 
-/// The refusal that an entry records; none where it records no overflow.
+/// Returns the refusal that an entry records; `None` if it records none.
 pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<RefusedCall> {
     session.overflow_at(ix).filter(|overflow| overflow.kind != OverflowKind::CutShort).map(|overflow| {
         RefusedCall {
@@ -62,8 +59,8 @@ pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<Re
     })
 }
 
-/// The first refusal of the last recovery, and how many others stand before it. Refusals belong together while no
-/// answer stands between them.
+/// Returns the first refusal of the last recovery, and the number of refusals before it. Refusals without an answer in
+/// between belong to one recovery.
 pub(super) fn last_refused_call(session: &LoadedSession) -> (Option<RefusedCall>, usize) {
     let index = &session.index;
     let refused: Vec<EntryIx> =
@@ -79,7 +76,7 @@ pub(super) fn last_refused_call(session: &LoadedSession) -> (Option<RefusedCall>
     (refused_call_at(session, refused[first]), first)
 }
 
-/// An answer of the model that did not fail.
+/// Whether a message is an answer of the model that did not fail.
 pub(super) fn is_answer(message: Option<(Role, StopReason)>) -> bool {
     matches!(message, Some((Role::Assistant, stop)) if !matches!(stop, StopReason::Error | StopReason::Aborted))
 }

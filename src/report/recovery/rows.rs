@@ -1,4 +1,4 @@
-//! Expected and recorded side by side: one row a step.
+//! Expected steps and recorded events side by side, one row per step.
 
 use crate::ids::EntryIx;
 use crate::policy::recovery::{CompactionCaller, CompactionOutcome, Ending, Recovery, RecoveryStep};
@@ -6,36 +6,35 @@ use crate::report::recovery::description;
 use crate::report::recovery::{RecoveryEvent, RefusedCall};
 use crate::session::LoadedSession;
 
-/// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowKind {
     /// The head of an attempt, counted from 1.
     Attempt(usize),
-    /// A step of it.
+    /// A step of the attempt.
     Step,
-    /// How it ends.
+    /// The ending of the recovery.
     Ending,
-    /// Something that is recorded behind it.
+    /// A recorded event without an expected step.
     Event,
 }
 
-/// How a step goes.
+/// The outcome of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowMark {
     /// The provider refuses.
     Refused,
-    /// It was tried in vain.
+    /// The step is tried in vain.
     Failed,
-    /// It is done.
+    /// The step succeeds.
     Done,
-    /// It goes on.
+    /// The recovery continues.
     Continued,
-    /// It says something only.
+    /// Information only.
     Neutral,
 }
 
 impl RowMark {
-    /// One character for it.
+    /// Returns one character for the mark.
     pub fn glyph(self) -> &'static str {
         match self {
             Self::Refused => "⚠",
@@ -47,28 +46,24 @@ impl RowMark {
     }
 }
 
-/// One row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecoveryRow {
-    /// What it is.
     pub kind: RowKind,
-    /// How it goes.
     pub mark: RowMark,
-    /// What is expected, in a few words.
+    /// The expected step, in a few words.
     pub label: String,
-    /// Tokens of the prompt after it, estimated.
+    /// Estimated tokens of the prompt after the step.
     pub tokens: Option<u64>,
-    /// The rule, as `compaction 8.13`; empty for heads.
+    /// The rule, such as `compaction 8.13`; empty for heads.
     pub rule: &'static str,
-    /// The sentences that explain it.
+    /// The explanation in sentences.
     pub explanation: String,
-    /// What the transcript shows of it, in a few words; none where it shows nothing of it.
+    /// The recorded event in a few words; `None` if the transcript has none.
     pub observed: Option<String>,
-    /// The entry to look at.
+    /// The entry to open.
     pub entry: Option<EntryIx>,
 }
 
-/// The rows, from the refused call to the ending.
 pub(super) fn build_rows(
     session: &LoadedSession,
     refusal: &RefusedCall,
@@ -82,14 +77,14 @@ pub(super) fn build_rows(
         for (nth, policy) in attempt.steps.iter().enumerate() {
             let seen = shown.next_matching(policy);
             let mut row = step_row(session, policy);
-            // A prompt too small to be refused is answered at once: nothing is said.
+            // A prompt too small to be refused is answered at once, without an error text.
             if at == 0 && nth == 0 && !matches!(policy, RecoveryStep::Answered { .. }) {
                 row.explanation = description::describe_refused_call(session, refusal);
                 row.tokens = refusal.tokens.or(row.tokens);
             }
             row.entry = seen.and_then(RecoveryEvent::entry).or(row.entry);
             row.observed = seen.map(|seen| description::describe_event(session, seen));
-            // Recorded at this moment, but not as expected.
+            // An event is recorded at this point, but it differs from the expected one.
             let in_vain = matches!(policy, RecoveryStep::Compaction { outcome, .. } if !outcome.is_done());
             if let Some(words) = row.observed.as_mut().filter(|_| in_vain) {
                 *words = words.replace("compacted", "compacted all the same");
@@ -105,14 +100,14 @@ pub(super) fn build_rows(
     rows
 }
 
-/// What is recorded, taken off in its order.
+/// Consumes recorded events in order.
 struct EventCursor<'a> {
     events: &'a [RecoveryEvent],
     next: usize,
 }
 
 impl<'a> EventCursor<'a> {
-    /// What is recorded of a step: the next thing, if it is of its kind.
+    /// Takes the next event if it matches the kind of this step.
     fn next_matching(&mut self, policy: &RecoveryStep) -> Option<&'a RecoveryEvent> {
         let next = self.events.get(self.next)?;
         let fits = match policy {

@@ -1,4 +1,4 @@
-//! Recoveries of small transcripts: which overflow counts, and what is recorded of it.
+//! Recoveries of small transcripts: which overflow counts, and which events belong to it.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -124,7 +124,7 @@ fn a_branch_written_again_is_distinguished_from_an_answer() {
     assert_eq!(view.events.last().and_then(RecoveryEvent::entry), Some(entry_ix(5)));
 }
 
-/// Entries of all kinds that a recovery meets, small enough for a window of 1000 tokens.
+/// Generates entries of all kinds that a recovery can meet, sized for a window of 1000 tokens.
 fn any_entry() -> impl Strategy<Value = String> {
     let said = prop_oneof![
         Just(TOO_LONG),
@@ -147,7 +147,7 @@ fn any_entry() -> impl Strategy<Value = String> {
     ]
 }
 
-/// How often the gateway's loop compacts or runs again, and how often it cuts results.
+/// Counts the gateway loop's compactions and retries, and its cuts of results.
 fn efforts(recovery: &Recovery) -> (usize, usize) {
     let steps = || recovery.attempts.iter().flat_map(|attempt| &attempt.steps);
     let tries = steps().filter(|step| {
@@ -182,7 +182,7 @@ proptest! {
         let last = view.expected.attempts.last().and_then(|attempt| attempt.steps.last());
         let answered = matches!(last, Some(RecoveryStep::Answered { .. }));
         prop_assert_eq!(answered, view.expected.ending == Ending::Answered);
-        // Each thing recorded stands in one row; an ending may say that nothing came after.
+        // Each event is in one row; an ending may say that no event followed.
         let shown = view.rows.iter().filter(|row| row.observed.is_some() && row.kind != RowKind::Ending);
         prop_assert_eq!(shown.count(), view.events.len());
         let steps: usize = view.expected.attempts.iter().map(|attempt| attempt.steps.len()).sum();

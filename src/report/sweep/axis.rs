@@ -1,5 +1,5 @@
-//! One setting that is varied: `KEY=A..B:STEP` or `KEY=a,b,c`, every value read by the gateway's own checks, with the value
-//! that is in force now among them.
+//! One varied setting: `KEY=A..B:STEP` or `KEY=a,b,c`. The gateway's own checks validate every value, and the current
+//! value is always a point of the axis.
 
 use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::prune_setting::{Control, Unit};
@@ -13,12 +13,12 @@ use crate::session::session_settings::{CONTEXT_TOKENS, CONTEXT_WINDOW, is_sessio
 use crate::session::setting_change::{ChangeError, SettingChange, describe_missing, full_key, parse_change};
 use crate::session::simulated_settings::simulate_settings;
 
-/// The option that axes are given by.
+/// The option that sets axes.
 const OPTION: &str = "--vary";
-/// Values of one axis at most.
+/// The maximum number of values of one axis.
 pub const MAX_VALUES: usize = 200;
 
-/// An axis that cannot be read: the key, what was found, what is expected.
+/// Why an axis is invalid: the key, the input and the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AxisError(pub String);
@@ -32,40 +32,38 @@ impl From<ChangeError> for AxisError {
 /// One value of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisPoint {
-    /// As the configuration would hold it; none where the setting is left as it is because its step is off.
+    /// The configuration value; `None` leaves the setting unset because its policy is off.
     pub value: Option<Value>,
-    /// As a number, a duration in ms; none for words.
+    /// The value as a number, a duration in ms; `None` for words.
     pub number: Option<f64>,
-    /// As a person writes it.
+    /// The value as a person writes it.
     pub text: String,
 }
 
-/// A setting and the values it takes, the smallest number first.
+/// A setting and its values, sorted by number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// The key as `--set` takes it.
     pub key: String,
-    /// The step it belongs to; none for the window.
+    /// The policy of the setting; `None` for the window.
     pub policy: Option<Policy>,
-    /// What is counted.
+    /// The unit of numbers.
     pub unit: Option<Unit>,
-    /// Its values.
     pub points: Vec<AxisPoint>,
-    /// The one that is in force now.
+    /// Index of the current value.
     pub current: usize,
 }
 
-/// What axes are read against.
 #[derive(Debug, Clone, Copy)]
 pub struct AxisContext<'a> {
-    /// The session.
     pub session: &'a LoadedSession,
     /// Changes that hold in every cell.
     pub base: &'a [SettingChange],
 }
 
 impl Axis {
-    /// The step that a change of it moves: its own, or compaction where its trigger goes by the model's window.
+    /// Returns the policy that the axis affects: its own, or compaction for the window, because the model's window
+    /// decides its trigger.
     pub fn affected_policy(&self) -> Option<Policy> {
         self.policy.or((self.key == CONTEXT_WINDOW).then_some(Policy::Compact))
     }
@@ -73,8 +71,8 @@ impl Axis {
     /// Reads `KEY=A..B:STEP` or `KEY=a,b,c`.
     ///
     /// # Errors
-    /// When there is no such key, the version does not have it, no key of the gateway sets it, or a value is none that the
-    /// gateway would take.
+    /// When the key does not exist, the version lacks it, no configuration key sets it, or the gateway would reject a
+    /// value.
     pub fn parse(axis_context: &AxisContext<'_>, text: &str) -> Result<Self, AxisError> {
         let Some((key, values)) = text.split_once('=') else {
             return Err(AxisError(format!(
@@ -93,7 +91,7 @@ impl Axis {
         Self::from_texts(axis_context, &key, &texts)
     }
 
-    /// An axis of these values, as the command line would give them.
+    /// Builds an axis from values as the command line gives them.
     ///
     /// # Errors
     /// As [`Self::parse`].
@@ -119,7 +117,7 @@ impl Axis {
             }
         }
         let now = points[0].clone();
-        // What is left as it is comes first, then numbers by size; words stay in the order they were given in.
+        // The unset value comes first, then numbers by size; words keep their order.
         points.sort_by(|a, b| {
             let order = |point: &AxisPoint| point.value.is_some().then_some(point.number.unwrap_or(f64::MAX));
             order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal)
@@ -128,15 +126,15 @@ impl Axis {
         Ok(Self { key: key.to_owned(), policy: row.map(|row| row.policy), unit, points, current })
     }
 
-    /// The change that a point makes; none at the current one.
+    /// Returns the change at a point; `None` for the current value.
     pub fn change(&self, at: usize) -> Option<SettingChange> {
         let value = self.points.get(at).filter(|_| at != self.current)?.value.clone()?;
         let origin = crate::gateway::provenance::Provenance::Tuned;
         Some(SettingChange { key: self.key.clone(), policy: self.policy, value, origin })
     }
 
-    /// How far a point lies from the current one: as a share of the axis, from its least to its largest number; 1 between
-    /// words.
+    /// Returns the distance of a point from the current value as a share of the axis's range of numbers; 1 to or from a
+    /// word or the unset value.
     pub fn distance(&self, at: usize) -> f64 {
         let (Some(point), Some(now)) = (self.points.get(at), self.points.get(self.current)) else {
             return 0.0;
@@ -153,7 +151,7 @@ impl Axis {
         }
     }
 
-    /// The last part of the key: what fits over a column.
+    /// Returns the key without its first part, as a column head.
     pub fn name(&self) -> &str {
         let key = self.key.as_str();
         key.split_once('.').map_or(key, |(_, rest)| rest)
@@ -171,7 +169,7 @@ impl AxisPoint {
     }
 }
 
-/// The row of a key that can be varied; none for the window.
+/// Returns the row of a key that can be varied; `None` for the window.
 fn settable_row<'a>(
     axis_context: &AxisContext<'a>,
     key: &str,
@@ -209,7 +207,7 @@ fn settable_row<'a>(
     }
 }
 
-/// The value in force, with the changes that hold everywhere.
+/// Returns the current value, with the base changes applied.
 fn current_point(axis_context: &AxisContext<'_>, key: &str, row: Option<&PolicySetting>) -> AxisPoint {
     let now = simulate_settings(axis_context.session, axis_context.base, PolicySet::NONE);
     let Some(row) = row else {
@@ -237,7 +235,7 @@ fn current_point(axis_context: &AxisContext<'_>, key: &str, row: Option<&PolicyS
     point
 }
 
-/// A value of the configuration.
+/// Builds a point from a configuration value.
 fn new_point(unit: Option<Unit>, value: Value) -> AxisPoint {
     let ms = value.as_str().filter(|_| unit == Some(Unit::Milliseconds)).and_then(parse_duration_ms);
     let text = match ms {
@@ -247,7 +245,7 @@ fn new_point(unit: Option<Unit>, value: Value) -> AxisPoint {
     AxisPoint { number: ms.or_else(|| value.as_f64()), text, value: Some(value) }
 }
 
-/// The values of `A..B:STEP`, as texts.
+/// Expands `A..B:STEP` into texts.
 fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>, AxisError> {
     let wrong = |what: &str| {
         let example = if unit == Some(Unit::Milliseconds) { "15m..2h:15m" } else { "0.1..0.4:0.1" };

@@ -1,63 +1,62 @@
-//! One cell of a grid: a replay under its settings, in a few numbers.
+//! One cell of a grid: the totals of a replay under its settings.
 
 use crate::replay::TraceTotals;
 use crate::report::sweep::front::CellScore;
 
-/// What the session comes to under the settings of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// The point of each axis.
+    /// The point on each axis.
     pub points: Vec<usize>,
-    /// Settings that differ from the current ones; switching pruning on is one.
+    /// Number of settings that differ from the current ones, including pruning if the cell switches it on.
     pub changed_keys: usize,
-    /// How far they lie from the current ones, in axes.
+    /// Sum of the distances from the current settings, where 1 is a whole axis.
     pub distance: f64,
-    /// The sums of its calls.
     pub totals: TraceTotals,
 }
 
 impl Cell {
-    /// Calls whose prompt did not fit at first.
+    /// Returns the calls whose prompt did not fit at first.
     pub fn overflows(&self) -> usize {
         self.totals.overflows
     }
 
-    /// Calls that did not fit in the end.
+    /// Returns the calls that did not fit even after recovery.
     pub fn failed_calls(&self) -> usize {
         self.totals.failed
     }
 
-    /// The largest prompt in whole tokens.
+    /// Returns the largest prompt in whole tokens.
     pub fn peak(&self) -> f64 {
         self.totals.peak.0.round()
     }
 
-    /// What calls and summaries cost, USD; none where the model has no price.
+    /// Returns the cost of calls and summaries, USD; `None` if the model has no price.
     pub fn cost(&self) -> Option<f64> {
         self.totals.cost_breakdown.total()
     }
 
-    /// Tokens that the model was not sent, summed over all calls, whatever took them away: one message counts at every call.
+    /// Returns the tokens that the model was not sent, summed over all calls and every cause: a withheld message counts
+    /// at each call.
     pub fn cleared_tokens(&self) -> f64 {
         self.totals.withheld_tokens.round()
     }
 
-    /// The same per call: tokens of the conversation that a call does without, by pruning, turn limit and compaction.
+    /// Returns the tokens withheld per call by pruning, turn limit and compaction.
     pub fn cleared_tokens_per_call(&self) -> f64 {
         (self.totals.withheld_tokens / self.totals.calls.max(1) as f64).round()
     }
 
-    /// Summaries that were needed.
+    /// Returns the number of summaries.
     pub fn summary_count(&self) -> usize {
         self.totals.compactions
     }
 
-    /// What a trade-off is made between: cost, the largest prompt, refused ones included, and what the model was not sent.
+    /// Returns the values of the trade-off: cost, the largest prompt (refused ones included), and withheld tokens.
     pub fn trade_off_values(&self) -> [f64; 3] {
         [self.cost().unwrap_or(0.0), self.totals.largest_prompt.round(), self.cleared_tokens()]
     }
 
-    /// For the search of the smallest change.
+    /// Returns the input for the search of the smallest change.
     pub fn score(&self, fits: bool) -> CellScore {
         let [cost, peak, _] = self.trade_off_values();
         CellScore { fits, changed_keys: self.changed_keys, distance: self.distance, cost, peak }

@@ -1,5 +1,5 @@
-//! Which settings to vary where nobody says: of those that the version lets a person set, the two that matter most for this
-//! session, found by trying each on its own, and then each beside the best of the first.
+//! Chooses the settings to vary if the user names none: of those that the version supports, the two with the largest
+//! effect on this session. It tries each alone, then each together with the best of the first round.
 
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{TraceTotals, simulated_totals};
@@ -8,10 +8,10 @@ use crate::report::sweep::{KeepRunning, settings_under};
 use crate::report::timeline::RecordedSession;
 use crate::session::setting_change::SettingChange;
 
-/// Axes of a grid that nobody asked for: as many as a map shows.
+/// Number of axes in a default grid: a map shows two.
 const MAX_AXES: usize = 2;
 
-/// Values that people set, by key, in the order in which keys are preferred where none does anything.
+/// Common values by key, in the order of preference if no key has an effect.
 const USUAL_VALUES: [(&str, &[&str]); 8] = [
     ("contextPruning.ttl", &["5m", "15m", "30m", "1h", "2h"]),
     ("contextPruning.keepLastAssistants", &["1", "2", "3", "5", "8"]),
@@ -22,16 +22,16 @@ const USUAL_VALUES: [(&str, &[&str]); 8] = [
     ("contextPruning.softTrim.maxChars", &["1000", "2000", "4000", "8000"]),
     ("historyLimit", &["5", "10", "20", "40"]),
 ];
-/// Values that are shares of the window.
+/// Values as shares of the window.
 const WINDOW_SHARES: [(&str, &[f64]); 2] = [
     ("compaction.reserveTokens", &[0.1, 0.2, 0.3, 0.4]),
     ("compaction.keepRecentTokens", &[0.05, 0.1, 0.2, 0.3]),
 ];
-/// Shares of the window are rounded to so many tokens.
+/// Shares of the window are rounded to multiples of this many tokens.
 const ROUND_TO_TOKENS: f64 = 1000.0;
 
-/// The axis of a key with values that people set, or shares of a window in tokens; none where the version cannot set it, or
-/// where there is nothing beside the current value.
+/// Builds the axis of a key from common values, or from shares of `window` in tokens; `None` if the version cannot set
+/// the key, or if no value differs from the current one.
 fn usual_axis(axis_context: &AxisContext<'_>, key: &str, window: f64) -> Option<Axis> {
     let fixed = USUAL_VALUES.iter().find(|(known, _)| *known == key);
     let shares = WINDOW_SHARES.iter().find(|(known, _)| *known == key).filter(|_| window > 0.0);
@@ -48,15 +48,15 @@ fn usual_axis(axis_context: &AxisContext<'_>, key: &str, window: f64) -> Option<
     Axis::from_texts(axis_context, key, &texts).ok().filter(|axis| axis.points.len() > 1)
 }
 
-/// Every axis that can be had without typing, in the order in which keys are preferred.
+/// Returns every axis that needs no typing, in the order of preference.
 pub fn usual_axes(axis_context: &AxisContext<'_>, window: f64) -> Vec<Axis> {
     let keys = USUAL_VALUES.iter().map(|(key, _)| *key).chain(WINDOW_SHARES.iter().map(|(key, _)| *key));
     keys.filter_map(|key| usual_axis(axis_context, key, window)).collect()
 }
 
-/// The axes for a session where nobody names any; none once nobody waits for them.
+/// Chooses the default axes of a session; `None` once the caller cancelled.
 ///
-/// `steps` are those of the grid; a compaction's settings come with the step that they belong to.
+/// `steps` are the policies of the grid; compaction settings switch on their own policy.
 pub fn default_axes(
     recording: &RecordedSession,
     base: &[SettingChange],
@@ -65,10 +65,10 @@ pub fn default_axes(
 ) -> Option<Vec<Axis>> {
     let axis_context = AxisContext { session: &recording.session, base };
     let mut left = usual_axes(&axis_context, recording.inputs.provider_window);
-    // A step that would not take part has nothing to vary, but for a compaction, which everybody can have.
+    // A policy that is off has nothing to vary, except compaction, which is available everywhere.
     left.retain(|axis| axis.policy.is_none_or(|policy| policy == Policy::Compact || steps.has(policy)));
     let mut trial = AxisTrial { recording, base: base.to_vec(), policies: steps, keep_running: wanted };
-    // pi has no other settings: there the grid says itself where compactions were not made as recorded.
+    // pi has no other settings: there the grid itself reports where compactions were not made as recorded.
     let others = left.iter().any(|axis| axis.policy != Some(Policy::Compact));
     if others && !trial.is_compacting_as_recorded()? {
         left.retain(|axis| axis.policy != Some(Policy::Compact) || steps.has(Policy::Compact));
@@ -82,7 +82,7 @@ pub fn default_axes(
         let best =
             (0..left.len()).reduce(|best, at| if gains[at].is_better_than(&gains[best]) { at } else { best });
         let Some(best) = best else { break };
-        // A second one that does nothing beside the first tells nothing.
+        // A second axis without any effect beside the first is useless.
         if gains[best].is_zero() && !chosen.is_empty() {
             break;
         }
@@ -94,16 +94,16 @@ pub fn default_axes(
     Some(chosen)
 }
 
-/// What an axis can do at best.
+/// The largest effect of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct AxisGain {
     /// The best point.
     point: usize,
-    /// Overflows less.
+    /// Reduction of overflows.
     overflows: f64,
-    /// The peak lower, as a share.
+    /// Reduction of the peak, as a share.
     peak: f64,
-    /// By how much peak and cost differ over the axis, as shares.
+    /// Range of peak and cost over the axis, as shares.
     spread: f64,
 }
 
@@ -126,15 +126,15 @@ struct AxisTrial<'a> {
 }
 
 impl AxisTrial<'_> {
-    /// Whether compactions made where the configuration says come to what was recorded. Where they do not, cells with other
-    /// settings of compaction would not be held against what happened.
+    /// Returns whether automatic compaction reproduces the recorded totals; `None` once cancelled. If it does not,
+    /// cells with other compaction settings cannot be compared with the recorded session.
     fn is_compacting_as_recorded(&self) -> Option<bool> {
         let recorded = self.totals_under(&self.base, self.policies)?;
         let made = self.totals_under(&self.base, self.policies.with(Policy::Compact, true))?;
         Some((recorded.overflows, recorded.compactions) == (made.overflows, made.compactions))
     }
 
-    /// What the calls come to with a point of an axis beside what was chosen already.
+    /// Returns the totals of a replay with one point of an axis added to the axes chosen so far; `None` once cancelled.
     fn totals(&self, axis: &Axis, point: usize) -> Option<TraceTotals> {
         let changes: Vec<SettingChange> = self.base.iter().cloned().chain(axis.change(point)).collect();
         self.totals_under(

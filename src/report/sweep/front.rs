@@ -1,8 +1,8 @@
-//! What is best of many cells: those that no other beats in everything, and the smallest change after which all calls fit.
+//! Selects the best cells: those that no other beats in every value, and the smallest change after which all calls fit.
 
 use std::cmp::Ordering;
 
-/// Whether one is at least as good in everything, and better in something. Less is better.
+/// Whether `one` is at least as good in every value and better in one. Less is better.
 fn dominates(one: &[f64; 3], other: &[f64; 3]) -> bool {
     let pairs = || one.iter().zip(other);
     pairs().all(|(one, other)| one <= other) && pairs().any(|(one, other)| one < other)
@@ -13,11 +13,11 @@ fn compare(one: &[f64; 3], other: &[f64; 3]) -> Ordering {
     pairs.map(|(one, other)| one.total_cmp(other)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// The Pareto front: those that none dominates, in their own order. Less is better in each of the three.
+/// Returns the Pareto front, the items that no other dominates, in input order. Less is better in each of the three.
 pub fn pareto_front(values: &[[f64; 3]]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| compare(&values[*a], &values[*b]));
-    // Whoever dominates comes first in this order, so that the front so far is all there is to look at.
+    // In this order a dominating item precedes those it dominates, so each is compared with the front so far.
     let mut front: Vec<usize> = Vec::new();
     for at in order {
         if !front.iter().any(|known| dominates(&values[*known], &values[at])) {
@@ -28,14 +28,14 @@ pub fn pareto_front(values: &[[f64; 3]]) -> Vec<usize> {
     front
 }
 
-/// What a change comes to, for the search of the smallest.
+/// Input of the search for the smallest change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CellScore {
-    /// Whether every call fits, the head-room included.
+    /// Whether every call fits, headroom included.
     pub fits: bool,
-    /// Settings that differ from the current ones.
+    /// Number of settings that differ from the current ones.
     pub changed_keys: usize,
-    /// How far they lie from the current ones, in axes.
+    /// Sum of the distances from the current settings, where 1 is a whole axis.
     pub distance: f64,
     /// USD.
     pub cost: f64,
@@ -43,8 +43,8 @@ pub struct CellScore {
     pub peak: f64,
 }
 
-/// The smallest change that fits: fewest settings, then the least distance, then the cheaper one, then the one with the
-/// lower peak, then the first. None where nothing fits.
+/// Returns the smallest change that fits: fewest settings, then smallest distance, then lowest cost, then lowest peak,
+/// then the first. `None` if no cell fits.
 pub fn smallest_fitting(cells: &[CellScore]) -> Option<usize> {
     let fitting = cells.iter().enumerate().filter(|(_, cell)| cell.fits);
     let least = fitting.min_by(|(_, one), (_, other)| {

@@ -1,8 +1,8 @@
-//! Cells of several axes: every combination of one value each, numbered so that the last axis turns fastest.
+//! Cells of several axes: every combination of one value each, numbered so that the last axis varies fastest.
 
 use crate::report::sweep::axis::{Axis, AxisError};
 
-/// Cells of a grid at most: each is a replay of the whole session.
+/// The maximum number of cells; each is a replay of the whole session.
 pub const MAX_CELLS: usize = 4096;
 
 /// The number of values of each axis.
@@ -12,10 +12,10 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Of axes.
+    /// Builds the grid of these axes.
     ///
     /// # Errors
-    /// When two axes have one key, or there would be more than [`MAX_CELLS`].
+    /// When two axes have one key, or the grid would exceed [`MAX_CELLS`].
     pub fn from_axes(axes: &[Axis]) -> Result<Self, AxisError> {
         for (at, axis) in axes.iter().enumerate() {
             if axes[..at].iter().any(|other| other.key == axis.key) {
@@ -37,17 +37,16 @@ impl Grid {
         }
     }
 
-    /// Cells.
     pub fn len(&self) -> usize {
         self.lens.iter().product()
     }
 
-    /// Never: a grid without axes has one cell.
+    /// Always `false`: a grid without axes has one cell.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value of each axis in a cell.
+    /// Returns the value index of each axis in a cell.
     pub fn points_of(&self, cell: usize) -> Vec<usize> {
         let mut rest = cell;
         let mut at = vec![0; self.lens.len()];
@@ -57,7 +56,7 @@ impl Grid {
         at
     }
 
-    /// The cell of these values.
+    /// Returns the cell with these value indices.
     pub fn cell_index(&self, at: &[usize]) -> usize {
         at.iter().zip(&self.lens).fold(0, |cell, (place, len)| cell * len + place)
     }

@@ -1,4 +1,4 @@
-//! A sweep as JSON: one function for the command and for the file that the screen saves.
+//! A sweep as JSON. The command and the file that the screen saves share this function.
 
 use crate::js::{Object, Value};
 use crate::replay::TraceTotals;
@@ -7,7 +7,7 @@ use crate::session::LoadedSession;
 use crate::session::json::{ruleset_json, session_json};
 use crate::session::setting_change::SettingChange;
 
-/// The session, the rules it goes by, and the sweep.
+/// Returns the session, the rules in force, and the sweep.
 pub fn sweep_document(session: &LoadedSession, sweep: &Sweep) -> Object {
     let mut answer =
         Object::from([("session", session_json(&session.item)), ("ruleset", ruleset_json(&session.ruleset))]);
@@ -17,7 +17,7 @@ pub fn sweep_document(session: &LoadedSession, sweep: &Sweep) -> Object {
     answer
 }
 
-/// Axes, cells, the front and the smallest change. Tokens are whole; what nobody knows is null.
+/// Returns axes, cells, the front and the smallest change. Tokens are whole; an unknown number is null.
 fn sweep_members(session: &LoadedSession, sweep: &Sweep) -> Object {
     let cells = sweep.cells.iter().map(|cell| cell_value(sweep, cell));
     let indexes = |cells: &[usize]| Value::from(cells.iter().map(|at| Value::from(*at)).collect::<Vec<_>>());
@@ -55,7 +55,7 @@ fn axis_value(axis: &Axis) -> Value {
     ]))
 }
 
-/// Every axis with its value, but for those that are left as they are because their step is off.
+/// Returns a cell with the value of each axis, except axes left unset because their policy is off.
 fn cell_value(sweep: &Sweep, cell: &Cell) -> Value {
     let mut set = Object::default();
     for (axis, at) in sweep.axes.iter().zip(&cell.points) {

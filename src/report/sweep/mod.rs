@@ -1,11 +1,11 @@
-//! Many replays of one session over a grid of settings: what each cell comes to, the best trade-offs, and the smallest
-//! change after which every call fits.
+//! Sweeps: replays of one session over a grid of settings, with the totals of each cell, the best trade-offs, and the
+//! smallest change after which every call fits.
 //!
-//! Every cell is a whole replay with the same steps, so that cells differ by their settings alone. The recorded lane is
-//! made once for all of them, and cells whose settings come to the same are replayed once.
+//! Every cell replays the whole session with the same policies, so that cells differ only by their settings. All cells
+//! share one recorded trace, and cells with equal settings are replayed once.
 //!
-//! *Distance*: of each changed setting, how far it is moved as a share of its axis (from the least to the largest value,
-//! the current one included); 1 for a switch. The distance of a cell is the sum.
+//! *Distance*: for each changed setting, its move as a share of its axis (from the smallest to the largest value, the
+//! current one included); 1 for a switch. The distance of a cell is the sum.
 
 mod axis;
 mod cell;
@@ -31,58 +31,54 @@ use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::simulate_settings;
 use crate::write::patch::ConfigPatch;
 
-/// What is asked.
+/// The request for a sweep.
 #[derive(Debug, Clone)]
 pub struct SweepSpec {
-    /// What is varied.
     pub axes: Vec<Axis>,
     /// Changes that hold in every cell.
     pub base: Vec<SettingChange>,
-    /// The steps that take part in every cell.
+    /// Policies that are on in every cell.
     pub policies: PolicySet,
-    /// Tokens that every prompt has to leave free of the window.
+    /// Tokens of the window that every prompt must leave free.
     pub headroom: f64,
 }
 
-/// Whether anybody still waits for the answer.
+/// Whether the caller still needs the result.
 pub type KeepRunning<'a> = &'a (dyn Fn() -> bool + Sync);
-/// Takes cells as they are known, in any order.
+/// Receives each cell as soon as it is replayed, in any order.
 pub type OnCell<'a> = &'a (dyn Fn(usize, &Cell) + Sync);
 
-/// All cells, and what is best of them.
+/// All cells, and the best of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
-    /// What was varied.
     pub axes: Vec<Axis>,
-    /// How cells are numbered.
     pub grid: Grid,
     /// Changes that hold in every cell.
     pub base: Vec<SettingChange>,
-    /// The steps that took part in every cell.
+    /// Policies that are on in every cell.
     pub policies: PolicySet,
-    /// What the provider takes, in tokens; NaN when nobody knows.
+    /// The provider's window in tokens; NaN if unknown.
     pub window: f64,
-    /// Tokens that were to be left free.
+    /// Tokens of the window that every prompt must leave free.
     pub headroom: f64,
-    /// What the record comes to.
+    /// Totals of the recorded session.
     pub recorded: TraceTotals,
-    /// The cells.
     pub cells: Vec<Cell>,
-    /// The cell in which nothing is changed.
+    /// The cell without changes.
     pub current: usize,
-    /// Cells that none beats in cost, peak and tokens withheld.
+    /// Cells that no other beats in cost, peak and withheld tokens.
     pub pareto_front: Vec<usize>,
-    /// The smallest change after which all fits; none where no cell does.
+    /// The smallest change after which all calls fit; `None` if no cell fits.
     pub smallest_fitting: Option<usize>,
 }
 
 impl Sweep {
-    /// Whether every call of a cell fits, with the head-room asked for.
+    /// Whether every call of a cell fits, with the requested headroom.
     pub fn fits(&self, cell: &Cell) -> bool {
         cell_fits(cell, self.window, self.headroom)
     }
 
-    /// What has to be known where every call fits as things are: that the record had some that did not.
+    /// Returns a warning if every call already fits in the replay, although recorded calls overflowed.
     pub fn caveat(&self) -> Option<String> {
         let fits_now = self.smallest_fitting == Some(self.current);
         let refused = self.recorded.overflows;
@@ -94,24 +90,24 @@ impl Sweep {
         })
     }
 
-    /// Everything that is changed in a cell: what holds in every one, and its own.
+    /// Returns all changes of a cell: the base changes and its own.
     pub fn changes(&self, cell: usize) -> Vec<SettingChange> {
         let own = self.axis_changes(cell);
         self.base.iter().cloned().chain(own).collect()
     }
 
-    /// What is changed in a cell beside what holds in every one.
+    /// Returns the changes of a cell without the base changes.
     pub fn axis_changes(&self, cell: usize) -> Vec<SettingChange> {
         changes_of_points(&self.axes, &self.grid.points_of(cell))
     }
 
-    /// The changes of a cell, written down.
+    /// Returns the changes of a cell as a configuration patch.
     pub fn patch(&self, session: &LoadedSession, cell: usize) -> ConfigPatch {
         ConfigPatch::from_changes(session, &self.changes(cell))
     }
 
-    /// The best trade-offs for people: of the front the cells where no call overflows, or all of it where there is none such;
-    /// of those that come to the same the smallest change alone; the cheapest first.
+    /// Returns the best trade-offs for people: the cells of the front without overflows, or the whole front if all
+    /// overflow; of cells with equal totals only the smallest change; the cheapest first.
     pub fn trade_offs(&self) -> Vec<usize> {
         let fitting = |cell: &usize| self.cells[*cell].overflows() == 0;
         let any = self.pareto_front.iter().any(fitting);
@@ -128,19 +124,19 @@ impl Sweep {
     }
 }
 
-/// Whether every call of a cell fits, and where room is to be left its largest prompt leaves that of the window.
+/// Whether every call of a cell fits and, if headroom is requested, its largest prompt leaves that much of the window.
 fn cell_fits(cell: &Cell, window: f64, headroom: f64) -> bool {
-    // A window that nobody knows keeps nothing from fitting, and what was answered fits above one too.
+    // An unknown window cannot exclude a cell, and an answered call fitted even above the window.
     let spares = headroom <= 0.0 || window.is_nan() || cell.peak() <= window - headroom;
     cell.overflows() == 0 && cell.failed_calls() == 0 && spares
 }
 
-/// What the points of a cell change.
+/// Returns the changes at the points of a cell.
 fn changes_of_points(axes: &[Axis], at: &[usize]) -> Vec<SettingChange> {
     axes.iter().zip(at).filter_map(|(axis, point)| axis.change(*point)).collect()
 }
 
-/// The settings of a lane under some changes, and whether they switch pruning on.
+/// Returns the settings of a trace under some changes, and whether they switch pruning on.
 fn settings_under(
     session: &LoadedSession,
     changes: &[SettingChange],
@@ -150,10 +146,10 @@ fn settings_under(
     (simulated.replay_settings(), simulated.prune_switched_on)
 }
 
-/// Replays a session in every cell of a grid; none once nobody waits for it any more.
+/// Replays a session in every cell of a grid; `None` once the caller cancelled.
 ///
 /// # Errors
-/// When the grid has too many cells, or two axes of one key.
+/// When the grid has too many cells, or two axes have one key.
 pub fn sweep(
     recording: &RecordedSession,
     requested: SweepSpec,
@@ -183,7 +179,7 @@ pub fn sweep(
     }))
 }
 
-/// The cells with their settings, nothing replayed.
+/// Returns the cells with their settings, before any replay.
 fn cells_to_replay(session: &LoadedSession, requested: &SweepSpec, grid: &Grid) -> Vec<(Cell, Settings)> {
     let base_on = settings_under(session, &requested.base, requested.policies).1;
     let bare = |cell: usize| {
@@ -199,7 +195,7 @@ fn cells_to_replay(session: &LoadedSession, requested: &SweepSpec, grid: &Grid) 
     (0..grid.len()).map(bare).collect()
 }
 
-/// Replays each of them, at once as far as there are cores.
+/// Replays the cells in parallel.
 fn replay_cells(
     recording: &RecordedSession,
     bare: &[(Cell, Settings)],
@@ -207,7 +203,7 @@ fn replay_cells(
     tell: OnCell<'_>,
 ) -> Option<Vec<Cell>> {
     let session = recording.inputs.replay_session(&recording.session);
-    // For each group of equal settings its cells.
+    // The cells of each group of equal settings.
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, (_, settings)) in bare.iter().enumerate() {
         match groups.iter_mut().find(|group| bare[group[0]].1 == *settings) {

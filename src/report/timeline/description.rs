@@ -1,5 +1,5 @@
-//! A timeline in sentences, for those who do not look at curves: what both lanes come to, their course from turn to turn,
-//! pauses and cost.
+//! A timeline in sentences, as an alternative to the curves: totals of both traces, their course from one turning point
+//! to the next, pauses and cost.
 
 use super::{Gap, Timeline, TraceKind};
 use crate::format::cost::{describe_cost, format_amount, format_cost};
@@ -7,14 +7,14 @@ use crate::format::{format_span, format_timestamp, group_digits};
 use crate::policy::Policy;
 use crate::replay::{CallReplay, CompactionEvent, ModelCall};
 
-/// A prompt that is smaller than the one before by so much of the window is a turn of the course.
+/// A prompt smaller than the previous one by this share of the window is a turning point.
 const MIN_FALL: f64 = 0.05;
-/// Turns of a lane that are told; of more than that the first and the last ones.
+/// Turning points to describe per trace; of more, only the first and the last ones.
 const MAX_TURNING_POINTS: usize = 16;
-/// Pauses that are told, the longest.
+/// Number of pauses to describe, the longest first.
 const MAX_PAUSES: usize = 5;
 
-/// One turn of a lane's course, at a call.
+/// A turning point in the course of a trace, at a call.
 #[derive(Debug, Clone, PartialEq)]
 struct TurningPoint {
     call: usize,
@@ -22,7 +22,7 @@ struct TurningPoint {
 }
 
 impl Timeline {
-    /// The timeline in sentences, one to a line. Numbers are exact; `~` marks an estimate.
+    /// Returns the timeline in sentences, one per line. Numbers are exact; `~` marks an estimate.
     pub fn describe(&self) -> Vec<String> {
         let (Some(first), Some(last)) = (self.calls().first(), self.calls().last()) else {
             return vec!["No call is recorded on this path.".to_owned()];
@@ -37,7 +37,7 @@ impl Timeline {
         lines
     }
 
-    /// What prompts are held against.
+    /// Describes the limits of prompts.
     fn describe_limits(&self) -> String {
         let mut marks = self.thresholds();
         marks.sort_by_key(|mark| std::cmp::Reverse(mark.tokens));
@@ -55,7 +55,7 @@ impl Timeline {
         }
     }
 
-    /// What a lane comes to.
+    /// Describes the totals of a trace.
     fn describe_trace(&self, trace: TraceKind) -> String {
         let total = &self.totals[trace as usize];
         let mut words = match trace {
@@ -95,20 +95,20 @@ impl Timeline {
         format!("{words}; {overflows}; {compactions}; {cost}{dearest}.")
     }
 
-    /// The call that costs most.
+    /// Returns the call with the highest cost.
     fn most_expensive_call(&self, trace: TraceKind) -> Option<(usize, f64)> {
         let costs = self.trace(trace).iter().enumerate().filter_map(|(at, call)| Some((at, call.cost?)));
         costs.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(_, cost)| *cost > 0.0)
     }
 
-    /// The prompt of a call, and its share of the window.
+    /// Describes the prompt of a call and its share of the window.
     fn describe_prompt(&self, trace: TraceKind, call: usize) -> String {
         let own = &self.trace(trace)[call];
         let share = self.window().map(|window| format!(" ({:.0}%)", own.expected / window * 100.0));
         format!("{}{} at call #{call}", format_prompt_tokens(own), share.unwrap_or_default())
     }
 
-    /// The course of a lane: where it begins, each fall and overflow, where it ends.
+    /// Describes the course of a trace: its start, each fall and overflow, its end.
     fn describe_course(&self, trace: TraceKind) -> Vec<String> {
         let turns = self.turning_points(trace);
         let tell = |turn: &TurningPoint| {
@@ -145,7 +145,7 @@ impl Timeline {
         turns
     }
 
-    /// The pauses that count, the longest first.
+    /// Describes the long pauses, the longest first.
     fn describe_pauses(&self) -> String {
         let least = format_span(self.min_gap_ms());
         let mut gaps: Vec<Gap> = self.gaps().collect();
@@ -174,7 +174,7 @@ impl Timeline {
     }
 }
 
-/// What a turn is: the prompt, and why it is smaller or does not fit.
+/// Describes a turning point: the prompt, and why it is smaller or does not fit.
 fn describe_turning_point(call: &CallReplay, before: Option<f64>) -> String {
     let mut words = format_prompt_tokens(call);
     let mut add = |there: bool, text: String| {
@@ -200,13 +200,12 @@ fn describe_turning_point(call: &CallReplay, before: Option<f64>) -> String {
     words
 }
 
-/// Tokens before a compaction.
 fn describe_tokens_before(call: &CallReplay, done: &CompactionEvent) -> String {
     let before = done.tokens_before_or_estimate(call.expected);
     format_tokens(before.tokens, before.is_estimate)
 }
 
-/// Tokens of a prompt, with `~` where a rule estimated them.
+/// Formats the tokens of a prompt, with `~` if estimated by rule.
 fn format_prompt_tokens(call: &CallReplay) -> String {
     if !call.has_size() {
         return "a prompt of unknown size".to_owned();

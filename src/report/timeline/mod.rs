@@ -1,5 +1,5 @@
-//! A replay as it is looked at along its calls: what the lanes are held against, long pauses, compactions, and where a
-//! prompt did not fit.
+//! A replay along its calls, as the timeline draws it: thresholds, long pauses, compactions and overflows of both
+//! traces.
 
 mod description;
 
@@ -16,20 +16,18 @@ use crate::session::path_texts::IsWanted;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::store::body::BodyError;
 
-/// One of the two lanes.
+/// One of the two traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceKind {
-    /// Under the settings in force.
+    /// Under the current settings.
     Recorded,
-    /// Under the others.
+    /// Under changed settings.
     Simulated,
 }
 
 impl TraceKind {
-    /// Both.
     pub const BOTH: [Self; 2] = [Self::Recorded, Self::Simulated];
 
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Recorded => "recorded",
@@ -41,41 +39,39 @@ impl TraceKind {
 /// A pause before a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gap {
-    /// The call after it.
+    /// The call after the pause.
     pub call: usize,
-    /// How long, ms.
+    /// Duration, ms.
     pub duration_ms: f64,
-    /// Long enough for the pruner to act (pruning 4.5).
+    /// Whether the pause is long enough for the pruner to act (pruning 4.5).
     pub prunes: bool,
 }
 
 /// A compaction before a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionPoint {
-    /// The call after it.
+    /// The call after the compaction.
     pub call: usize,
-    /// Tokens before it.
+    /// Tokens before the compaction.
     pub tokens_before: TokensBefore,
-    /// Tokens of the first prompt after it.
+    /// Tokens of the first prompt after the compaction.
     pub tokens_after: f64,
-    /// A rule estimated the tokens after it.
+    /// Whether `tokens_after` is estimated by rule.
     pub estimated: bool,
 }
 
-/// A session before anything is simulated: what was read of it for replays, and its recorded lane.
+/// A session before any simulation: its replay inputs and its recorded trace.
 #[derive(Debug)]
 pub struct RecordedSession {
-    /// The session.
     pub session: Arc<LoadedSession>,
-    /// What was read of it.
+    /// The inputs that replays need.
     pub inputs: ReplayInputs,
-    /// Its calls under the settings in force.
     pub trace: Arc<RecordedTrace>,
 }
 
 impl RecordedSession {
-    /// Reads a session for replays under any of these steps; none once `wanted` says that nobody waits for it. `known` is a
-    /// recording of it from before entries were added: only theirs are read.
+    /// Reads a session for replays under any of these policies; `None` once `wanted` returns `false`. `known` is an
+    /// earlier recording of the session: only entries added since are read.
     ///
     /// # Errors
     /// When an entry cannot be read again.
@@ -89,7 +85,7 @@ impl RecordedSession {
         Ok(inputs.and_then(|inputs| Self::from_inputs(session, inputs, wanted)))
     }
 
-    /// Of what was read of a session; none once `wanted` says that nobody waits for it.
+    /// Builds the recording from inputs already read; `None` once `wanted` returns `false`.
     pub fn from_inputs(
         inspection: Arc<LoadedSession>,
         material: ReplayInputs,
@@ -100,22 +96,19 @@ impl RecordedSession {
     }
 }
 
-/// A session again, recorded, and beside it under other settings where some were given.
+/// A recorded session and, if other settings are given, its simulation beside it.
 #[derive(Debug, Clone)]
 pub struct Timeline {
-    /// The session.
     pub recorded: Arc<RecordedSession>,
-    /// The settings of the simulated lane.
+    /// The settings of the simulated trace.
     settings: Option<Settings>,
-    /// Its calls.
     simulated: Vec<CallReplay>,
-    /// What the lanes come to, recorded and simulated.
+    /// Totals of the traces, recorded and simulated.
     pub totals: [TraceTotals; 2],
 }
 
 impl Timeline {
-    /// The calls of a recording, replayed under other settings where some are given; none once `wanted` says that nobody
-    /// waits for it.
+    /// Replays a recording under other settings, if any are given; `None` once `wanted` returns `false`.
     pub fn new(
         recording: Arc<RecordedSession>,
         settings: Option<Settings>,
@@ -134,7 +127,7 @@ impl Timeline {
         Some(Self { recorded: recording, settings, simulated, totals: [recorded, other] })
     }
 
-    /// A replay that was made elsewhere.
+    /// Builds a timeline from a finished replay.
     pub fn from_replay(
         loaded: LoadedSession,
         material: ReplayInputs,
@@ -147,32 +140,29 @@ impl Timeline {
         Self { recorded, settings: Some(settings), simulated: replay.simulated, totals }
     }
 
-    /// The session.
     pub fn session(&self) -> &LoadedSession {
         &self.recorded.session
     }
 
-    /// What was recorded of each call.
     pub fn calls(&self) -> &[ModelCall] {
         &self.recorded.trace.calls
     }
 
-    /// Whether there is a simulated lane.
+    /// Whether the timeline has a simulated trace.
     pub fn is_simulated(&self) -> bool {
         self.settings.is_some()
     }
 
-    /// Calls.
     pub fn len(&self) -> usize {
         self.calls().len()
     }
 
-    /// Whether no call is recorded.
+    /// Whether the session has no calls.
     pub fn is_empty(&self) -> bool {
         self.calls().is_empty()
     }
 
-    /// The calls of a lane; those recorded where nothing is simulated.
+    /// Returns the calls of a trace; the recorded ones if nothing is simulated.
     pub fn trace(&self, trace: TraceKind) -> &[CallReplay] {
         match trace {
             TraceKind::Simulated if self.is_simulated() => &self.simulated,
@@ -180,28 +170,28 @@ impl Timeline {
         }
     }
 
-    /// The lanes that there are.
+    /// Returns the traces to show.
     pub fn visible_traces(&self) -> &'static [TraceKind] {
         if self.is_simulated() { &TraceKind::BOTH } else { &TraceKind::BOTH[..1] }
     }
 
-    /// The lane that is tuned: the simulated one, where there is one.
+    /// Returns the trace that tuning changes: the simulated one, if there is one.
     pub fn tuned_trace(&self) -> TraceKind {
         if self.is_simulated() { TraceKind::Simulated } else { TraceKind::Recorded }
     }
 
-    /// The settings of a lane.
     pub fn settings(&self, trace: TraceKind) -> &Settings {
         let own = self.settings.as_ref().filter(|_| trace == TraceKind::Simulated);
         own.unwrap_or(&self.recorded.inputs.recorded_settings)
     }
 
-    /// Tokens that fit, as the provider says; none where nobody knows.
+    /// Returns the tokens that the provider takes; `None` if unknown.
     pub fn window(&self) -> Option<f64> {
         Some(self.recorded.inputs.provider_window).filter(|window| *window > 0.0)
     }
 
-    /// Above so many tokens a lane is compacted; none where it never is by itself (compaction 2.7).
+    /// Returns the tokens above which a trace is compacted; `None` if it is never compacted automatically (compaction
+    /// 2.7).
     pub fn compaction_trigger(&self, trace: TraceKind) -> Option<f64> {
         let compaction = self.settings(trace).policies.compaction;
         let assumed = self.settings(trace).assumptions.runtime_window;
@@ -209,7 +199,7 @@ impl Timeline {
         Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > 0.0)
     }
 
-    /// The thresholds of the lane that is tuned, in prompt tokens; those of pruning only where it is on.
+    /// Returns the thresholds of the tuned trace in prompt tokens; those of pruning only if it is on.
     pub fn thresholds(&self) -> Vec<ThresholdMark> {
         let trace = self.tuned_trace();
         let settings = self.settings(trace);
@@ -221,7 +211,7 @@ impl Timeline {
             Threshold::Flush => true,
             Threshold::Compact | Threshold::Window => false,
         });
-        // The runtime compacts by its own window, and what fits is the provider's word.
+        // The runtime compacts by its own window, but the provider decides which prompts fit.
         let own = [(Threshold::Compact, self.compaction_trigger(trace)), (Threshold::Window, self.window())];
         let mark = |(threshold, at): (_, Option<f64>)| {
             Some(ThresholdMark { threshold, tokens: at? as u64, configured_tokens: None })
@@ -230,21 +220,21 @@ impl Timeline {
         marks
     }
 
-    /// Pauses as long as this count, ms: after them the prompt is not in the provider's cache any more, or the pruner
-    /// acts (pruning 4.5), whichever is sooner.
+    /// Returns the shortest long pause, ms. After it the prompt has left the provider's cache, or the pruner acts
+    /// (pruning 4.5), whichever comes first.
     pub fn min_gap_ms(&self) -> f64 {
         let cold = Some(self.recorded.inputs.retention.ms()).filter(|ms| *ms > 0.0);
         cold.map_or(self.ttl_ms(), |cold| cold.min(self.ttl_ms()))
     }
 
-    /// The ttl of the pruner in the lane that is tuned, ms; without end where no pause lets it act.
+    /// Returns the pruner's ttl in the tuned trace, ms; infinite if no pause lets it act.
     pub fn ttl_ms(&self) -> f64 {
         let settings = self.settings(self.tuned_trace());
         let on = settings.prune_on && settings.policies.enabled.has(Policy::Prune);
         Some(settings.policies.prune.ttl_ms).filter(|ttl| on && *ttl > 0.0).unwrap_or(f64::INFINITY)
     }
 
-    /// The pauses that count, in order.
+    /// Returns the long pauses, in order.
     pub fn gaps(&self) -> impl Iterator<Item = Gap> {
         let (least, ttl) = (self.min_gap_ms(), self.ttl_ms());
         let calls = self.calls().iter().enumerate();
@@ -255,7 +245,7 @@ impl Timeline {
         })
     }
 
-    /// The compactions of a lane, in order.
+    /// Returns the compactions of a trace, in order.
     pub fn compactions(&self, trace: TraceKind) -> impl Iterator<Item = CompactionPoint> {
         self.trace(trace).iter().enumerate().filter_map(|(at, call)| {
             let before = call.compacted?.tokens_before_or_estimate(call.expected);
@@ -268,25 +258,25 @@ impl Timeline {
         })
     }
 
-    /// Whether a prompt did not fit at a call, in a lane that is shown.
+    /// Whether a prompt of a visible trace did not fit at this call.
     pub fn overflows_at(&self, call: usize) -> bool {
         self.visible_traces()
             .iter()
             .any(|trace| self.trace(*trace).get(call).is_some_and(|call| call.overflowed))
     }
 
-    /// The largest prompt of the lanes that are shown, in tokens.
+    /// Returns the largest prompt of the visible traces, in tokens.
     pub fn peak_tokens(&self) -> f64 {
         let peaks = self.visible_traces().iter().map(|trace| self.totals[*trace as usize].largest_prompt);
         peaks.fold(0.0, f64::max)
     }
 
-    /// What a lane costs with its summaries, USD; none where no call has a price.
+    /// Returns the cost of a trace with its summaries, USD; `None` if no call has a price.
     pub fn cost(&self, trace: TraceKind) -> Option<f64> {
         self.cost_breakdown(trace).total()
     }
 
-    /// The same by where it comes from.
+    /// Returns the cost by origin.
     pub fn cost_breakdown(&self, trace: TraceKind) -> &Cost {
         &self.totals[trace as usize].cost_breakdown
     }

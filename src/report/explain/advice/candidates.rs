@@ -1,4 +1,4 @@
-//! The values that are tried for every key, the mildest first.
+//! Candidate values for every key, the mildest first.
 
 use std::path::PathBuf;
 
@@ -18,23 +18,23 @@ use crate::session::setting_change::{SettingChange, missing_in_version};
 use crate::store::entry::Role;
 
 const MINUTE: f64 = 60_000.0;
-/// Spans that people set, ms.
+/// Common ttl values, ms.
 const TTLS_MS: [f64; 7] =
     [120.0 * MINUTE, 60.0 * MINUTE, 30.0 * MINUTE, 15.0 * MINUTE, 10.0 * MINUTE, 5.0 * MINUTE, MINUTE];
-/// Spans of a pruner that is switched on.
+/// ttl values for a pruner that was off, ms.
 const NEW_TTLS_MS: [f64; 4] = [60.0 * MINUTE, 30.0 * MINUTE, 5.0 * MINUTE, MINUTE];
 const KEEP_LAST: [f64; 5] = [10.0, 6.0, 3.0, 2.0, 1.0];
 const RATIOS: [f64; 5] = [0.4, 0.3, 0.2, 0.1, 0.0];
 const MIN_CHARS: [f64; 3] = [25_000.0, 10_000.0, 0.0];
-/// Chars from which a result is trimmed, and what stays of each end.
+/// The length above which a result is trimmed, and the length kept at each end, in chars.
 const TRIMS: [(f64, f64); 3] = [(2_500.0, 900.0), (1_200.0, 450.0), (400.0, 150.0)];
 const KEEP_RECENT: [f64; 4] = [20_000.0, 10_000.0, 5_000.0, 2_000.0];
-/// Reserves as shares of the window. A larger one makes more compactions than calls.
+/// Reserves as shares of the window. Above one half, compactions outnumber calls.
 const RESERVES: [f64; 6] = [0.1, 0.15, 0.2, 0.3, 0.4, 0.5];
 const TURN_LIMITS: [usize; 10] = [100, 50, 30, 20, 12, 8, 5, 3, 2, 1];
 /// Shares of the window for a lower `contextTokens`.
 const LOWER_WINDOW_SHARES: [f64; 3] = [0.75, 0.5, 0.25];
-/// Shares of the served window: the last leave room for a turn that compaction does not see coming.
+/// Shares of the window that the provider serves: the lower ones leave room for a turn that compaction cannot foresee.
 const SERVED_WINDOW_SHARES: [f64; 5] = [1.0, 0.9, 0.8, 0.7, 0.6];
 const FILE_CHARS: [f64; 4] = [10_000.0, 5_000.0, 2_000.0, 500.0];
 const TOTAL_CHARS: [f64; 4] = [50_000.0, 20_000.0, 8_000.0, 2_000.0];
@@ -42,22 +42,22 @@ const TOTAL_CHARS: [f64; 4] = [50_000.0, 20_000.0, 8_000.0, 2_000.0];
 /// A key and its values.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
-    /// The values, the mildest first; one may be several settings that belong together.
+    /// Values, the mildest first; each is one setting, or several that belong together.
     pub values: Vec<Vec<SettingChange>>,
 }
 
-/// What a search may change.
+/// Keys and values that a search may change.
 pub(super) struct SearchSpace<'a> {
     pub session: &'a LoadedSession,
     pub failure: &'a Failure,
-    /// Compaction is a plugin's: the gateway's settings of it are not read.
+    /// Whether a plugin compacts; the gateway then ignores its own compaction settings.
     pub has_engine_plugin: bool,
-    /// Pruning can act at all.
+    /// Whether pruning can act at all.
     pub can_prune: bool,
 }
 
 impl SearchSpace<'_> {
-    /// Every key that this release reads and the configuration can set, with the values that are tried.
+    /// Returns every key that this release reads and the configuration can set, with its candidate values.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let mut all = vec![self.window()];
         if self.can_prune {
@@ -94,7 +94,7 @@ impl SearchSpace<'_> {
         self.session.setting_rows.iter().find(|row| row.key() == key)
     }
 
-    /// A change of a key; none where the version has no such key, or nothing but a preview sets it.
+    /// Returns a change of a key; `None` if the version lacks the key or only a preview can set it.
     fn change(&self, key: &str, value: Value) -> Option<SettingChange> {
         if missing_in_version(self.session, key).is_some() {
             return None;
@@ -116,7 +116,7 @@ impl SearchSpace<'_> {
         })
     }
 
-    /// The window that the provider really serves, where the runtime believes in a larger one.
+    /// The provider's actual window, if the runtime assumes a larger one.
     fn window(&self) -> Candidate {
         let served = self.failure.limit as f64;
         let own = self.failure.believed_window.gateway == self.session.window;
@@ -180,7 +180,7 @@ impl SearchSpace<'_> {
         self.candidate_below("compaction.keepRecentTokens", &KEEP_RECENT)
     }
 
-    /// Larger reserves compact earlier; smaller ones leave room at all where the reserve took it.
+    /// A larger reserve compacts earlier; a smaller one leaves room where the reserve took all of it.
     fn reserve(&self) -> Candidate {
         let window = self.session.limits.runtime_window;
         let now = self.session.configured_settings.compaction.reserve_tokens;
@@ -204,7 +204,7 @@ impl SearchSpace<'_> {
         self.candidate(CONTEXT_TOKENS, values)
     }
 
-    /// Less of the workspace files in the system prompt, where a run reported them.
+    /// Fewer chars of workspace files in the system prompt, if a run reported files.
     fn files(&self, key: &str, values: &[f64]) -> Candidate {
         let reported = self.session.prompt_report.as_deref().map_or(0, |report| report.files.len());
         let now = current_value(self.session, key);
@@ -215,7 +215,7 @@ impl SearchSpace<'_> {
     }
 }
 
-/// A change as it is shown and written.
+/// Describes a change for display and for the configuration file.
 pub(super) fn describe_change(session: &LoadedSession, change: &SettingChange) -> super::AdvisedChange {
     let row = session.setting_rows.iter().find(|row| row.key() == change.key);
     let unit = row.and_then(|row| row.setting.control.unit());

@@ -1,5 +1,5 @@
-//! What would have helped: a search over every key that this release reads, one key first, then pairs, each tried by a
-//! replay of the whole session.
+//! Advice: a search over every key that this release reads, first single keys, then pairs. A replay of the whole
+//! session tests each change, so that advice never rests on a guess.
 
 mod candidates;
 mod search;
@@ -17,73 +17,71 @@ pub(super) use search::{SearchResult, search_advice};
 /// One changed setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdvisedChange {
-    /// Its key as `--set` takes it.
+    /// The key as `--set` takes it.
     pub key: String,
-    /// The file that holds it; none for the gateway's `openclaw.json`.
+    /// The file that holds it; `None` for the gateway's `openclaw.json`.
     pub file: Option<PathBuf>,
-    /// Its path in that file.
+    /// The path in that file.
     pub config_path: String,
-    /// As it is.
+    /// The current value, for people.
     pub before: String,
-    /// As it would be, for people.
+    /// The new value, for people.
     pub after: String,
-    /// As it would be in the file.
+    /// The new value as the file holds it.
     pub value: Value,
-    /// As the rules and the settings pane hold it.
+    /// The new value as the rules and the settings pane hold it.
     pub setting_value: Value,
 }
 
-/// Settings, and what the failing call and all others would have been under them.
+/// Changed settings, and the replay of the failing call and of all calls under them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
-    /// What is changed.
     pub changes: Vec<AdvisedChange>,
-    /// Tokens of the prompt as it was.
+    /// Tokens of the recorded prompt.
     pub tokens_before: u64,
-    /// Tokens under the change, by the provider's count.
+    /// Tokens of the prompt under the change, in the provider's count.
     pub tokens_after: u64,
-    /// Tokens that fit.
     pub limit: u64,
-    /// Whether the failing call fits under the change; of the next call, whether the change makes room for it.
+    /// Whether the failing call fits under the change; for the next call, whether the change makes room for it.
     pub fits: bool,
     /// Whether every call of the session fits.
     pub fits_all: bool,
-    /// Whether the failing call fits with a typical turn more.
+    /// Whether the failing call fits together with one more typical turn.
     pub has_room: bool,
-    /// The whole session under the change.
+    /// Totals of the whole session under the change.
     pub whole: ReplaySummary,
-    /// What else there is to know.
     pub note: String,
-    /// The change as a patch for `openclaw.json`, or for the file of pi that its first line names (JSON5).
+    /// The change as a patch (JSON5) for `openclaw.json`, or for the pi file that the first line names.
     pub patch: String,
-    /// The same as `openclaw config set` lines; none where a path needs a list.
+    /// The changes of `openclaw.json` as `openclaw config set` commands; empty if a path needs a list.
     pub commands: Vec<String>,
 }
 
 impl Advice {
-    /// `contextPruning.ttl 1h → 30m`, several parted by commas.
+    /// Formats the changes: `contextPruning.ttl 1h → 30m`, separated by commas.
     pub fn description(&self) -> String {
         let change = |change: &AdvisedChange| format!("{} {} → {}", change.key, change.before, change.after);
         self.changes.iter().map(change).collect::<Vec<_>>().join(", ")
     }
 
-    /// The file that the change belongs in, for people.
+    /// Returns the name of the file to change.
     pub fn file_name(&self) -> String {
         let own = self.changes.iter().find_map(|change| change.file.as_deref());
         own.map_or_else(|| "openclaw.json".to_owned(), |file| file.display().to_string())
     }
 
-    /// Calls of the session that do not fit under the change.
+    /// Returns the number of calls that do not fit under the change.
     pub fn overflows(&self) -> usize {
         self.whole.overflows
     }
 
-    /// Tokens of the largest prompt of the session under the change.
+    /// Returns the tokens of the session's largest prompt under the change.
     pub fn peak(&self) -> u64 {
         self.whole.peak_tokens
     }
 
-    /// `Over the whole session: 0 overflows, peak ~98k, $24.10 (-$2.24)`. `recorded` is the session as it was.
+    /// Formats the effect: `Over the whole session: 0 overflows, peak ~98k, $24.10 (-$2.24)`. `recorded` has the
+    /// recorded totals.
     pub fn session_effect(&self, recorded: Option<ReplaySummary>) -> String {
         let before = recorded.and_then(|recorded| recorded.cost);
         let cost = match (self.whole.cost, before) {
@@ -98,7 +96,7 @@ impl Advice {
     }
 }
 
-/// The patch of some changes, and the commands that make them.
+/// Returns the patch, and the commands that apply it.
 fn render_patch(changes: &[AdvisedChange]) -> (String, Vec<String>) {
     let written = changes.iter().map(|change| WrittenSetting {
         file: change.file.clone(),

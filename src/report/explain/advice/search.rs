@@ -1,4 +1,4 @@
-//! The search: every key alone, from its mildest value on, then pairs of keys where no key alone helps.
+//! The search: each key alone from its mildest value, then pairs of keys if no single key helps.
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
@@ -14,34 +14,34 @@ use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
 
-/// Changes that are listed: of those that help, and of those that do not.
+/// Changes to list: those that help, and those that do not.
 const MAX_LISTED: (usize, usize) = (5, 3);
-/// Keys in the order in which people would rather change them.
+/// Keys by user preference: earlier keys are easier to change.
 const PREFERRED_KEYS: [&str; 5] =
     ["contextWindow", "contextPruning.", "compaction.", "historyLimit", "contextTokens"];
-/// Replayed calls from which on pairs of keys are left out, as they would take too long.
+/// The number of replayed calls above which the search skips pairs, because they would take too long.
 const MAX_CALLS_FOR_PAIRS: usize = 40_000;
 
-/// What was tried.
+/// Results of the search.
 #[derive(Debug, Default)]
 pub(in crate::report::explain) struct SearchResult {
-    /// The best of what was tried; what helps first.
+    /// The best changes tried; those that help come first.
     pub advice: Vec<Advice>,
-    /// The whole session as it was; none where nothing was tried.
+    /// Totals of the recorded session; `None` if nothing was tried.
     pub recorded: Option<ReplaySummary>,
-    /// Changes that were tried.
+    /// Number of changes tried.
     pub tried_count: usize,
-    /// Every key and every pair of keys was tried.
+    /// Whether the session has few enough calls to search pairs of keys too, so that no further search is left.
     pub is_exhausted: bool,
 }
 
-/// One change, tried.
+/// One change and its replay.
 struct SettingTrial {
     changes: Vec<SettingChange>,
     whole: ReplaySummary,
 }
 
-/// Searches what would have prevented every overflow of the session.
+/// Searches for changes that prevent every overflow of the session.
 pub(in crate::report::explain) fn search_advice(case: &Case<'_>, verdict: Option<&Finding>) -> SearchResult {
     let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         return SearchResult::default();
@@ -98,8 +98,8 @@ impl SettingTrial {
     }
 }
 
-/// Whether a replay that decides by itself when to compact shows the overflow at all where nothing is changed. Where it
-/// does not, a changed compaction would seem to help whatever its value.
+/// Whether a replay with automatic compaction reproduces the overflow without any change. If not, any changed
+/// compaction setting would appear to help.
 struct ReplayFidelity {
     compaction: bool,
 }
@@ -118,8 +118,8 @@ impl ReplayFidelity {
     }
 }
 
-/// Tries the values of one key: the mildest under which the failing call leaves room for a turn, in tokens up to `room`,
-/// else the mildest that helps at all. Where none helps, the one under which the session comes nearest to fitting.
+/// Tries the values of one key. Returns the mildest value under which the failing call leaves room for a turn (up to
+/// `room` tokens), otherwise the mildest that helps. If no value helps, returns the one that comes closest.
 fn try_values(rehearsal: &ReplayRunner, room: u64, candidate: &Candidate) -> Vec<SettingTrial> {
     let mut nearest: Option<SettingTrial> = None;
     let mut barely: Option<SettingTrial> = None;
@@ -143,7 +143,7 @@ fn try_values(rehearsal: &ReplayRunner, room: u64, candidate: &Candidate) -> Vec
     barely.or(nearest).into_iter().collect()
 }
 
-/// Two keys at once, the strongest value of each, then the milder ones of those that help.
+/// Tries two keys at once: the strongest value of each, then milder values of the pairs that help.
 fn try_pairs(
     rehearsal: &ReplayRunner,
     candidates: &[Candidate],
@@ -203,7 +203,8 @@ fn build_advice(rehearsal: &ReplayRunner, failure: &Failure, turn: u64, trial: &
     }
 }
 
-/// What helps first, with room before without; of these the key that the verdict is about, then the fewest keys.
+/// Sorts changes that prevent every overflow first. Among these, unrelated workspace files go last and the verdict's
+/// key first; then fewer keys win, where missing room for a turn counts as one more key.
 fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, usize, usize, usize, u64) {
     let key = advice.changes.first().map_or("", |change| change.key.as_str());
     let is_own = match verdict {

@@ -1,4 +1,4 @@
-//! The gates of pruning: what kept it shut, and which of them, opened alone, would have made every call fit.
+//! The gates of pruning: each closed gate, and whether opening it alone would have made every call fit.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -14,30 +14,31 @@ use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
 
-/// A ttl that every pause between two runs passes, ms.
+/// A ttl shorter than any usual pause between two runs, ms.
 const SHORT_TTL_MS: f64 = 60_000.0;
-/// Assistant messages that are protected by default, and the fewest worth protecting.
+/// Protected assistant messages: the default, and the smallest useful value.
 const KEEP_LAST: [f64; 2] = [3.0, 1.0];
-/// The smallest soft trim: chars from which on a result is trimmed, and what stays of it.
+/// The smallest soft trim: the length above which a result is trimmed, and the length kept, in chars.
 const SMALLEST_TRIM: (f64, f64) = (400.0, 150.0);
 
-/// One gate, opened alone.
+/// One gate to open alone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GateTrial {
     key: &'static str,
     settings: Settings,
 }
 
-/// A gate that was opened, and whether every call fits then.
+/// A gate that was opened in a replay, and the outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::report::explain) struct GateResult {
-    /// Its key, or what else it is.
+    /// The key of the gate, or its name if it has no key.
     pub key: &'static str,
-    /// Every call fits, by replay.
+    /// Whether every call of the replay fits.
     pub fits_all: bool,
 }
 
-/// Opens every gate of a configured pruner, each alone.
+/// Opens each gate of a configured pruner alone. A gate with several values to try fits if one of them makes every call
+/// fit.
 pub(in crate::report::explain) fn try_gates(rehearsal: &ReplayRunner) -> Vec<GateResult> {
     if !rehearsal.session.pruning_configured {
         return Vec::new();
@@ -96,7 +97,7 @@ fn gate_trials(rehearsal: &ReplayRunner) -> Vec<GateTrial> {
     gates
 }
 
-/// The value of a gate's key.
+/// Returns the current value of a gate's key.
 pub(super) fn current_value(failure: &Failure, key: &str) -> String {
     let mut rows = failure.session.setting_rows.iter().filter(|row| row.key().starts_with(key));
     let set = |row: &&PolicySetting| row.setting.value.as_array().is_none_or(|list| !list.is_empty());
@@ -105,7 +106,7 @@ pub(super) fn current_value(failure: &Failure, key: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The rule that a gate follows.
+/// Returns the rule of a gate.
 pub(super) fn gate_rule(gate: Gate) -> &'static str {
     match gate {
         Gate::Off => "pruning 3.3",
@@ -116,7 +117,7 @@ pub(super) fn gate_rule(gate: Gate) -> &'static str {
     }
 }
 
-/// Why a gate is shut, in a few words.
+/// Describes in a few words why a gate is closed.
 pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String {
     let provider = failure.model.and_then(|(provider, _)| case.session.index.values.text(provider));
     match gate {

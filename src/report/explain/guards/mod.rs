@@ -1,5 +1,5 @@
-//! Why the overflow was not prevented: one row for each guard before the failing call, in the order in which the gateway
-//! asks them.
+//! The guards before the failing call, and why each did not prevent the overflow. One row per guard, in the gateway's
+//! order.
 
 mod compaction;
 mod gates;
@@ -14,14 +14,13 @@ use crate::report::explain::format::{format_count, format_estimate};
 
 pub(super) use gates::{GateResult, try_gates};
 
-/// Which guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuardKind {
     /// The limit of turns.
     History,
     /// Pruning of old tool results.
     Pruning,
-    /// The guard of every call against large results.
+    /// The check for large results before every call.
     Context,
     /// Compaction above its trigger.
     Compaction,
@@ -42,18 +41,18 @@ impl GuardKind {
     }
 }
 
-/// What became of a guard.
+/// The outcome of a guard at the failing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuardState {
-    /// It acted, and that was not enough.
+    /// It acted, but freed too little.
     Acted,
     /// Its threshold was not reached.
     NotDue,
-    /// Something kept it from acting.
+    /// A gate, a setting or an unrecognised error kept it from acting.
     Blocked,
     /// It ran and found nothing to free.
     FreedNothing,
-    /// It was due and left nothing.
+    /// It was due, but no compaction followed.
     Failed,
     /// It is not configured.
     NotSet,
@@ -73,22 +72,19 @@ impl GuardState {
     }
 }
 
-/// One guard.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuardReport {
-    /// Which.
     pub kind: GuardKind,
-    /// What became of it.
     pub state: GuardState,
-    /// Why, in a few words.
+    /// The reason, in a few words.
     pub why: String,
-    /// Tokens that were missing to its threshold.
+    /// Tokens below its threshold.
     pub missing_tokens: Option<u64>,
-    /// The keys of the gates of which each, opened alone, makes every call fit.
+    /// Keys of the gates that make every call fit when opened alone.
     pub opening_keys: Vec<&'static str>,
     /// The rule that kept it from acting.
     pub rule: &'static str,
-    /// Where it is seen.
+    /// The entry that shows it.
     pub entry: Option<EntryIx>,
 }
 
@@ -114,7 +110,7 @@ impl GuardReport {
     }
 }
 
-/// Every guard of the version, as it was at the failing call.
+/// Reports every guard of the release, in its state at the failing call.
 pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateResult]) -> Vec<GuardReport> {
     let sent = case.replays.as_ref().and_then(|rehearsal| rehearsal.recorded_call(failure.overflow.entry));
     let mut guards = vec![history_guard(failure, sent), pruning_guard(case, failure, sent, opened)];

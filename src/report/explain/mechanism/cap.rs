@@ -1,13 +1,14 @@
-//! The largest limit of chars for one tool result under which the failing prompt fits. It cuts every longer result of the
-//! prompt, not only the newest.
+//! The largest limit of chars per tool result under which the failing prompt fits. The limit cuts every longer result
+//! in the prompt, not only the newest.
 
 use crate::report::explain::failure::Failure;
 use crate::store::entry::Role;
 
-/// Chars below which a result says nothing any more.
+/// A result cut below this many chars is useless.
 const MIN_LIMIT_CHARS: f64 = 200.0;
 
-/// That limit in chars, and how many results it cuts; none where even the shortest results do not fit.
+/// Returns that limit in chars and the number of results that it cuts; `None` if the prompt fits, or if no limit frees
+/// enough.
 pub(in crate::report::explain) fn largest_fitting_limit(failure: &Failure) -> Option<(u64, usize)> {
     let messages = failure.session.context.messages.iter().enumerate();
     let results: Vec<(f64, f64)> = messages

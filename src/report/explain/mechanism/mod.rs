@@ -1,7 +1,8 @@
-//! What made the failing call too large: the smallest part of its growth without which it fits.
+//! The mechanism: the smallest part of the failing prompt's growth without which the prompt fits.
 //!
-//! The newest things are asked first: what came since the last accepted call, then since the run began, then the rest. A
-//! part counts only where it is large for this session; otherwise any message would explain a prompt that was over by a hair.
+//! Newer growth is tested first: since the last accepted call, then since the start of the run, then the rest. A part
+//! qualifies only if it is large for this session; otherwise any message would explain a prompt that exceeded the limit
+//! by a few tokens.
 
 mod cap;
 mod parts;
@@ -18,33 +19,32 @@ use crate::report::explain::finding::FindingClass;
 use crate::session::overflow::Overflow;
 use crate::store::entry::{EntryKind, Role};
 
-/// Share of the limit from which one newest part is large.
+/// Share of the limit above which one new part is large.
 const LARGE_SHARE: f64 = 0.15;
-/// How many times as large as its siblings a part must be to be the odd one out.
+/// Factor by which a part must exceed its siblings to be an outlier.
 const OUTLIER_RATIO: f64 = 1.5;
-/// The same for a message among the person's other messages.
+/// The same factor for a message among the other user messages.
 const MESSAGE_OUTLIER_RATIO: f64 = 3.0;
-/// Share of the newest results that one of them must have to be the one.
+/// Share of the newest results that a single one must have to be the cause.
 const SINGLE_RESULT_SHARE: f64 = 0.7;
 /// Share of the prompt that images must take.
 const IMAGE_SHARE: f64 = 0.4;
-/// Share of the room for messages that a run's results must take to be a loop, and how many of them there must be.
+/// Share of the room for messages that the results of a run must take to be a loop, and their minimum number.
 const LOOP_THRESHOLD: (f64, usize) = (0.4, 3);
-/// Share of the limit that precedes all messages.
+/// Share of the limit that the tokens before the messages must take.
 const FIXED_SHARE: f64 = 0.6;
-/// Share of the limit that the model before had taken.
+/// Share of the limit that the previous model must have been sent.
 const PREVIOUS_MODEL_SHARE: f64 = 0.5;
 
-/// What made the call too large.
+/// The reason why the call was too large.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mechanism {
-    /// Its class.
     pub class: FindingClass,
-    /// Tokens of the part by the provider's count.
+    /// Tokens of the part in the provider's count.
     pub tokens: f64,
-    /// How many messages, results, images or runs it is.
+    /// Number of messages, results, images or runs in the part.
     pub count: usize,
-    /// Where it is seen; the first one to go to.
+    /// The entries that show it; a screen jumps to the first.
     pub entries: Vec<EntryIx>,
 }
 
@@ -77,7 +77,7 @@ fn detect_byte_limit(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     })
 }
 
-/// The call went to a model that takes less than the one before had been sent.
+/// The call went to a model that takes less than the previous model was sent.
 fn detect_model_switch(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let (before, tokens) =
         failure.last_counted.or_else(|| case.calls.last().map(|call| (call.entry, call.prompt_tokens)))?;
@@ -127,7 +127,7 @@ fn messages_with_images(failure: &Failure) -> Vec<EntryIx> {
     messages.filter(|message| message.size.images > 0).map(|message| message.entry).collect()
 }
 
-/// What the person wrote last.
+/// The newest user message.
 fn detect_user_message(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let messages = &failure.session.context.messages;
     let at = failure.run_opening()?;
@@ -142,7 +142,7 @@ fn detect_user_message(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     })
 }
 
-/// The newest turn's results: one of them, or all together. Results no larger than their siblings are a loop.
+/// The results of the newest turn, one or all of them. Results no larger than their siblings are a loop.
 fn detect_results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let newest = failure.newest_results();
     let messages = &failure.session.context.messages;
@@ -173,7 +173,7 @@ fn detect_results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     })
 }
 
-/// Tokens of the results of each turn in a range of messages.
+/// Sums the tokens of results per turn in a range of messages.
 fn turn_result_tokens(failure: &Failure, range: std::ops::Range<usize>) -> Vec<f64> {
     let mut turns = vec![0.0];
     for at in range {
@@ -185,7 +185,7 @@ fn turn_result_tokens(failure: &Failure, range: std::ops::Range<usize>) -> Vec<f
     turns
 }
 
-/// One run's results outgrew what was left, or a run was refused or compacted and filled up again.
+/// The results of one run exceeded the remaining room, or a run was refused or compacted and filled up again.
 fn detect_tool_loop(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let messages = &failure.session.context.messages;
     let results: Vec<usize> = (run_start_position(failure)..messages.len())
@@ -204,12 +204,12 @@ fn detect_tool_loop(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     })
 }
 
-/// The first message behind the one that opened the run; all of a context that a compaction cut within the run.
+/// Returns the position after the message that opened the run; 0 if a compaction removed that message.
 fn run_start_position(failure: &Failure) -> usize {
     failure.run_opening().map_or(0, |at| at + 1)
 }
 
-/// Refusals since the last message of the person before the failing call, that one included.
+/// Counts the refusals since the last user message before the failing call, including the failing call.
 pub(super) fn refusals_in_run(case: &Case<'_>, failure: &Failure) -> usize {
     let from = run_start_entry(case);
     let in_run = |overflow: &&Overflow| overflow.entry >= from && overflow.entry <= failure.overflow.entry;
@@ -227,7 +227,7 @@ fn run_start_entry(case: &Case<'_>) -> EntryIx {
     case.user_messages().last().copied().unwrap_or(EntryIx(0))
 }
 
-/// Nothing stands out.
+/// The fallback: no part stands out.
 fn gradual_growth(_: &Case<'_>, failure: &Failure) -> Mechanism {
     let messages = &failure.session.context.messages;
     let newest = messages.last().map(|message| message.entry);

@@ -1,16 +1,15 @@
-//! The failing prompt, part by part, and what of each is new since the last accepted call.
+//! The failing prompt part by part, with the tokens of each that are new since the last accepted call.
 
 use crate::report::explain::failure::Failure;
 use crate::store::entry::{MessageSize, Role};
 
-/// A part of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptPartKind {
     /// System prompt, tools and workspace files.
     Fixed,
     /// The summary of a compaction.
     Summary,
-    /// What the person wrote last.
+    /// The last user message.
     NewestMessage,
     /// Results of the newest turn.
     NewestResults,
@@ -18,12 +17,12 @@ pub enum PromptPartKind {
     RunResults,
     /// Results of earlier runs.
     OlderResults,
-    /// Everything else: earlier messages, answers and thinking.
+    /// Everything else: earlier messages, answers and reasoning.
     Rest,
 }
 
 impl PromptPartKind {
-    /// The word in JSON and on screen.
+    /// The name in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed parts",
@@ -37,20 +36,17 @@ impl PromptPartKind {
     }
 }
 
-/// One part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PromptPart {
-    /// Which.
     pub kind: PromptPartKind,
-    /// Messages in it.
     pub count: usize,
-    /// Tokens by the provider's count.
+    /// Tokens in the provider's count.
     pub tokens: f64,
-    /// Of them, tokens that came since the last accepted call.
+    /// The tokens among them that are new since the last accepted call.
     pub new_tokens: f64,
 }
 
-/// All parts that hold something, the newest first.
+/// Returns all parts that are not empty, the newest first.
 pub(in crate::report::explain) fn prompt_parts(failure: &Failure) -> Vec<PromptPart> {
     let opening = failure.run_opening();
     let newest = failure.newest_results().first().copied().unwrap_or(usize::MAX);

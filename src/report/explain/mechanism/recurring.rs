@@ -1,5 +1,5 @@
-//! The same job run in one session again and again: every run pays for all runs before it. Only texts that are really the
-//! same count; an equal length proves nothing.
+//! Detects a job that repeats in one session, so that every run pays for all runs before it. Only equal texts count,
+//! after dates, times and ids are removed; equal length proves nothing.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use crate::report::explain::mechanism::Mechanism;
 use crate::store::body;
 use crate::transcript::envelope::unwrap_message;
 
-/// Runs below which nothing recurs.
+/// Fewer runs do not count as recurring.
 const MIN_RUNS: usize = 5;
-/// Share of the person's messages that must be the same.
+/// Share of the user messages that must be equal.
 const MIN_SAME_SHARE: f64 = 0.6;
-/// Letters below which messages are the same by chance.
+/// Messages shorter than this, in bytes, are equal by chance.
 const MIN_LETTERS: usize = 16;
-/// Names that dates are written with.
+/// Names in dates.
 const DAYS_AND_MONTHS: [&str; 19] = [
     "monday",
     "tuesday",
@@ -40,7 +40,7 @@ const DAYS_AND_MONTHS: [&str; 19] = [
     "november",
     "december",
 ];
-/// Messages that are compared, the newest first.
+/// Number of messages to compare, the newest first.
 const MAX_MESSAGES: usize = 400;
 
 pub(super) fn detect_recurring(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
@@ -71,7 +71,7 @@ fn message_text(case: &Case<'_>, ix: EntryIx) -> Option<String> {
     Some(texts.map(crate::js::JsString::to_string_lossy).collect::<Vec<_>>().join(" "))
 }
 
-/// The person's own words in lower case, without what stamps every run anew: dates, times and ids.
+/// Returns the user's own words in lower case, without the parts that differ in every run: dates, times and ids.
 fn normalise(text: &str) -> String {
     let opened = unwrap_message(text);
     let words: Vec<String> = opened.text.split_whitespace().map(str::to_lowercase).collect();
@@ -86,14 +86,14 @@ fn normalise(text: &str) -> String {
     opened.marks.iter().map(String::as_str).chain(kept).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a word is a name that dates are written with.
+/// Whether a word is a name in dates.
 fn is_date_word(word: &str) -> bool {
     let word = word.trim_matches(|char: char| !char.is_alphabetic());
     let named = DAYS_AND_MONTHS.iter().any(|name| word == *name || word == &name[..3]);
     named || ["am", "pm", "utc", "gmt"].contains(&word)
 }
 
-/// Whether a word is a time, a date or an id: digits with signs between them, a year, or a long word with digits.
+/// Whether a word is a time, a date or an id: digits with punctuation, a year, or a long word with digits.
 fn is_stamp(word: &str) -> bool {
     let digits = word.chars().filter(char::is_ascii_digit).count();
     let signs = word.trim_matches(|char: char| !char.is_alphanumeric()).contains([':', '-', '/']);
