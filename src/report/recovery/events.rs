@@ -27,22 +27,16 @@ pub enum RecoveryEvent {
         entry: EntryIx,
     },
     /// A compaction was written.
-    Compacted {
-        entry: EntryIx,
-    },
+    Compacted { entry: EntryIx },
     /// The user wrote, or the prompt was sent again.
-    Prompted {
-        entry: EntryIx,
-    },
+    Prompted { entry: EntryIx },
     /// The branch was rewritten from an earlier entry, with tool results cut.
     Rewritten {
         /// The first copied result.
         entry: EntryIx,
     },
     /// The model answered.
-    Answered {
-        entry: EntryIx,
-    },
+    Answered { entry: EntryIx },
 }
 
 impl RecoveryEvent {
