@@ -70,11 +70,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Runs the policies that the settings enable.
-    pub fn new(input: &PlanInput<'_>) -> Result<Self, PlanError> {
-        run::run(input)
-    }
-
     pub fn fates(&self) -> &[MessageFate] {
         &self.fates
     }

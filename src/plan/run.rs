@@ -89,6 +89,13 @@ impl PolicyOutcome {
     }
 }
 
+impl Plan {
+    /// Runs the policies that the settings enable.
+    pub fn new(input: &PlanInput<'_>) -> Result<Self, PlanError> {
+        run(input)
+    }
+}
+
 pub(super) fn run(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let tokens_before = Arc::clone(input.context.messages.tokens());
     let mut run = PlanRun {

@@ -1,7 +1,7 @@
 //! The detectors of OpenClaw 2026.3.2: the strict one resets a chat, the wide one starts its recovery, the others
 //! separate rate limits and failed compactions from overflows (compaction 8.2–8.6).
 
-use crate::policy::overflow::contains_in_order;
+use crate::policy::overflow::word_order::contains_in_order;
 
 /// Lower-case texts, any of which means an overflow (compaction 8.3).
 const STRICT_TEXTS: [&str; 10] = [

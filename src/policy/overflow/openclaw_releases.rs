@@ -2,7 +2,8 @@
 //! 2026.3.2 exactly; this module derives the other releases from it.
 
 use crate::policy::overflow::release::Release;
-use crate::policy::overflow::{contains_in_order, gateway, pi_releases};
+use crate::policy::overflow::word_order::contains_in_order;
+use crate::policy::overflow::{gateway, pi_releases};
 
 /// Lower-case texts that all occur in an overflow, and the first release that looks for them.
 const TEXT_COMBINATIONS: &[(Release, &[&str])] = &[

@@ -1,7 +1,7 @@
 //! The detector of pi 0.55, which starts the overflow compaction inside a run (compaction 8.1).
 
 use crate::js::{self, JsException, Value};
-use crate::policy::overflow::contains_in_order;
+use crate::policy::overflow::word_order::contains_in_order;
 
 /// Lower-case texts of an overflow (compaction 8.1: 1–3, 6, 9–12, 14, 15).
 const OVERFLOW_TEXTS: [&str; 10] = [

@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 
 use crate::ids::EntryIx;
+use crate::session::overflow::call::{Overflow, OverflowKind};
 use crate::session::overflow::model_windows::WindowCache;
-use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;

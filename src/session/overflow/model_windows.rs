@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::gateway::window::{WindowInfo, WindowSource, runtime_window};
-use crate::session::overflow::OverflowScope;
+use crate::session::overflow::call::OverflowScope;
 use crate::store::intern::ValueIx;
 
 /// The windows of one model, in tokens.

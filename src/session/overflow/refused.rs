@@ -7,7 +7,7 @@ use crate::policy::overflow::{
     Judgement, Runtime, StopDetails, Verdict, gateway, is_recognised, is_recognised_in_run, judge,
 };
 use crate::session::message::facts::time_ms;
-use crate::session::overflow::{Overflow, OverflowKind, OverflowScope};
+use crate::session::overflow::call::{Overflow, OverflowKind, OverflowScope};
 use crate::store::body;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 use crate::store::index::Index;

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::session::overflow::call::{Overflow, OverflowKind};
 use crate::session::overflow::model_windows::WindowCache;
-use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{Entry, EntryKind, StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;

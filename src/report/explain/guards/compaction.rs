@@ -4,7 +4,7 @@ use crate::report::explain::case::Case;
 use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::format::{format_count, format_exact};
-use crate::report::explain::guards::{GuardKind, GuardReport, GuardState};
+use crate::report::explain::guards::guard_report::{GuardKind, GuardReport, GuardState};
 use crate::store::entry::EntryKind;
 
 pub(super) fn threshold_guard(case: &Case<'_>, failure: &Failure) -> GuardReport {

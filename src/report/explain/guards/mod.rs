@@ -3,9 +3,9 @@
 
 mod compaction;
 mod gates;
+mod guard_report;
 
 use crate::gateway::ruleset::Guard as ContextGuard;
-use crate::ids::EntryIx;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
 use crate::report::explain::case::Case;
@@ -13,102 +13,7 @@ use crate::report::explain::failure::Failure;
 use crate::report::explain::format::{format_count, format_estimate};
 
 pub(super) use gates::{GateResult, try_gates};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GuardKind {
-    /// The limit of turns.
-    History,
-    /// Pruning of old tool results.
-    Pruning,
-    /// The check for large results before every call.
-    Context,
-    /// Compaction above its trigger.
-    Compaction,
-    /// Compaction after the refusal.
-    Recovery,
-}
-
-impl GuardKind {
-    /// The name on screen and in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::History => "history limit",
-            Self::Pruning => "pruning",
-            Self::Context => "context guard",
-            Self::Compaction => "compaction",
-            Self::Recovery => "recovery",
-        }
-    }
-}
-
-/// The outcome of a guard at the failing call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GuardState {
-    /// It acted, but freed too little.
-    Acted,
-    /// Its threshold was not reached.
-    NotDue,
-    /// A gate, a setting or an unrecognised error kept it from acting.
-    Blocked,
-    /// It ran and found nothing to free.
-    FreedNothing,
-    /// It was due, but no compaction followed.
-    Failed,
-    /// It is not configured.
-    NotSet,
-}
-
-impl GuardState {
-    /// The words on screen and in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Acted => "acted",
-            Self::NotDue => "not due",
-            Self::Blocked => "blocked",
-            Self::FreedNothing => "freed nothing",
-            Self::Failed => "failed",
-            Self::NotSet => "not set",
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct GuardReport {
-    pub kind: GuardKind,
-    pub state: GuardState,
-    /// The reason, in a few words.
-    pub why: String,
-    /// Tokens below its threshold.
-    pub missing_tokens: Option<u64>,
-    /// Keys of the gates that make every call fit when opened alone.
-    pub opening_keys: Vec<&'static str>,
-    /// The rule that kept it from acting.
-    pub rule: &'static str,
-    /// The entry that shows it.
-    pub entry: Option<EntryIx>,
-}
-
-impl GuardReport {
-    fn new(kind: GuardKind, state: GuardState, why: impl Into<String>) -> Self {
-        Self {
-            kind,
-            state,
-            why: why.into(),
-            missing_tokens: None,
-            opening_keys: Vec::new(),
-            rule: "",
-            entry: None,
-        }
-    }
-
-    fn with_missing_tokens(self, tokens: f64) -> Self {
-        Self { missing_tokens: Some(tokens.max(0.0) as u64), ..self }
-    }
-
-    fn with_entry(self, entry: impl Into<Option<EntryIx>>) -> Self {
-        Self { entry: entry.into(), ..self }
-    }
-}
+pub use guard_report::{GuardKind, GuardReport, GuardState};
 
 /// Reports every guard of the release, in its state at the failing call.
 pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateResult]) -> Vec<GuardReport> {

@@ -5,10 +5,12 @@
 //! by a few tokens.
 
 mod cap;
+mod cause;
 mod parts;
 mod recurring;
 
 pub(super) use cap::largest_fitting_limit;
+pub use cause::Mechanism;
 pub(super) use parts::prompt_parts;
 pub use parts::{PromptPart, PromptPartKind};
 
@@ -35,18 +37,6 @@ const LOOP_THRESHOLD: (f64, usize) = (0.4, 3);
 const FIXED_SHARE: f64 = 0.6;
 /// Share of the limit that the previous model must have been sent.
 const PREVIOUS_MODEL_SHARE: f64 = 0.5;
-
-/// The reason why the call was too large.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Mechanism {
-    pub class: FindingClass,
-    /// Tokens of the part in the provider's count.
-    pub tokens: f64,
-    /// Number of messages, results, images or runs in the part.
-    pub count: usize,
-    /// The entries that show it; a screen jumps to the first.
-    pub entries: Vec<EntryIx>,
-}
 
 /// Finds the mechanism of a failure.
 pub(super) fn find_mechanism(case: &Case<'_>, failure: &Failure) -> Mechanism {

@@ -8,7 +8,7 @@ use crate::js::Value;
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
-use crate::report::explain::mechanism::Mechanism;
+use crate::report::explain::mechanism::cause::Mechanism;
 use crate::store::body;
 use crate::transcript::envelope::unwrap_message;
 
