@@ -132,7 +132,9 @@ mod tests {
     fn an_ambiguous_name_is_a_usage_error_and_keeps_its_candidates() {
         let found =
             FindError::Ambiguous { text: "a".into(), count: 2, candidates: vec!["ab".into(), "ac".into()] };
-        let Failure::Reported { exit, candidates, .. } = Failure::from(found) else { panic!("told") };
+        let Failure::Reported { exit, candidates, .. } = Failure::from(found) else {
+            panic!("another failure")
+        };
         assert_eq!((exit, candidates.len()), (Exit::Usage, 2));
     }
 }

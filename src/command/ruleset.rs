@@ -69,7 +69,7 @@ mod tests {
     use crate::config::NamedChoice;
     use crate::gateway::ruleset::Ruleset;
 
-    fn told(result: Result<Option<RulesetChoice>, Failure>) -> String {
+    fn error_text(result: Result<Option<RulesetChoice>, Failure>) -> String {
         match result {
             Ok(Some(chosen)) => format!("{} {}", chosen.id.id(), chosen.provenance_text()),
             Ok(None) => String::new(),
@@ -87,15 +87,15 @@ mod tests {
         };
         let none = StoreArgs::default();
         assert_eq!(
-            told(requested_ruleset_from(&flag("2026.9.6"), &own("2026.2.19"))),
+            error_text(requested_ruleset_from(&flag("2026.9.6"), &own("2026.2.19"))),
             "2026.9.2 command line"
         );
         assert_eq!(
-            told(requested_ruleset_from(&none, &own("2026.2.19"))),
+            error_text(requested_ruleset_from(&none, &own("2026.2.19"))),
             "2026.2.19 /h/config.toml: ruleset"
         );
-        assert_eq!(told(requested_ruleset_from(&none, &Config::default())), "");
-        let slip = told(requested_ruleset_from(&none, &own("newest")));
+        assert_eq!(error_text(requested_ruleset_from(&none, &Config::default())), "");
+        let slip = error_text(requested_ruleset_from(&none, &own("newest")));
         assert!(slip.starts_with("2 /h/config.toml: ruleset: \"newest\" is no version"), "{slip}");
     }
 

@@ -192,6 +192,11 @@ impl<'a> MessageList<'a> {
         }
     }
 
+    /// Gives a message the change it had before; its place stays the same.
+    pub fn restore_change(&mut self, at: usize, change: Option<MessageChange>) {
+        self.messages[at].change = change;
+    }
+
     /// Applies an edit and predicts the sizes and features after it. Does nothing to a message without features.
     pub fn apply_edit(&mut self, at: usize, edit: &Edit) {
         self.apply_predicted(at, edit, Edit::predict);
@@ -204,12 +209,12 @@ impl<'a> MessageList<'a> {
         edit: &Edit,
         predict: impl FnOnce(&Edit, &MessageSize, &ContentFeatures) -> (MessageSize, ContentFeatures),
     ) {
-        let Some(texture) = self.features_at(at) else { return };
+        let Some(features) = self.features_at(at) else { return };
         let before = self.edits(at);
         let make = || {
-            let (size, texture) = predict(edit, &self.size(at), texture);
+            let (size, features) = predict(edit, &self.size(at), features);
             let edits = before.iter().chain([edit]).cloned().collect();
-            FullChange { size, edits, features: Some(texture) }
+            FullChange { size, edits, features: Some(features) }
         };
         let cache = self.features.and_then(FeatureLookup::edit_cache);
         let change = match (cache, self.messages[at].position()) {

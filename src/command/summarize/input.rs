@@ -1,4 +1,4 @@
-//! What a summary is made from: the session, and the compaction prepared for it.
+//! The input of a summary: the session, and the compaction prepared for it.
 
 use crate::cli::{StoreArgs, SummarizeArgs};
 use crate::command::environment::{Invocation, Workspace, at_leaf, require_context};

@@ -87,7 +87,7 @@ impl ResultEditor for ListEditor<'_, '_> {
     }
 
     fn revert(&mut self, at: usize) {
-        self.list.messages_mut()[at].change = self.previous.take();
+        self.list.restore_change(at, self.previous.take());
     }
 }
 
