@@ -56,13 +56,13 @@ fn releases() -> Vec<(PathBuf, Ruleset)> {
 }
 
 /// The fields of an answer that the expected one has too.
-fn told(answer: &Value, expected: &Value) -> Value {
+fn reported(answer: &Value, expected: &Value) -> Value {
     match (answer, expected) {
         (Value::Object(answer), Value::Object(expected)) => {
             let mut object = Object::default();
             for (key, value) in answer.iter() {
                 if let Some(other) = expected.get(&key.to_string_lossy()) {
-                    object.insert(key.clone(), told(value, other));
+                    object.insert(key.clone(), reported(value, other));
                 }
             }
             Value::Object(object)
@@ -106,7 +106,7 @@ fn answered(folder: &Path, case: &Value, pi: PiRelease) -> Value {
 fn failure(folder: &Path, path: &Path, pi: PiRelease) -> Option<String> {
     let case = read_json(path);
     let expected = read_json(&folder.join("expected").join(path.file_name().unwrap()));
-    let answer = told(&answered(folder, &case, pi), &expected);
+    let answer = reported(&answered(folder, &case, pi), &expected);
     (canonical(&answer) != canonical(&expected))
         .then(|| format!("{}\n   got  {}\n   want {}", path.display(), shown(&answer), shown(&expected)))
 }

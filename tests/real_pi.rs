@@ -165,7 +165,7 @@ fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compac
 }
 
 /// Runs the program on a transcript; its exit code, and what it printed as JSON or as an error.
-fn told(words: &[&str], session: &Session) -> (i32, js::Value) {
+fn reported(words: &[&str], session: &Session) -> (i32, js::Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clawscope"));
     command
         .env_clear()
@@ -188,17 +188,18 @@ fn the_real_pi_reads_a_compaction_committed_by_hand_as_simulate_reported_it() {
     let plan = ["--policy", "compact", "--set", "compaction.keepRecentTokens=150", "--with", "extractive"];
     let (mut compacted, mut simulated, mut headed) = (Vec::new(), Vec::new(), 0);
     for (seed, session) in sessions() {
-        let (code, answer) = told(&[&["simulate"], &plan[..], &["--messages"]].concat(), &session);
+        let (code, answer) = reported(&[&["simulate"], &plan[..], &["--messages"]].concat(), &session);
         if code != 0 || answer.get("summary").is_none() {
             continue;
         }
         let before = session.bytes();
-        let (code, _) = told(&[&["commit"], &plan[..], &["--allow-orphan"]].concat(), &session);
+        let (code, _) = reported(&[&["commit"], &plan[..], &["--allow-orphan"]].concat(), &session);
         assert_eq!(session.bytes(), before, "seed {seed}: a dry run");
         if code != 0 {
             continue;
         }
-        let (code, done) = told(&[&["commit"], &plan[..], &["--allow-orphan", "--apply"]].concat(), &session);
+        let (code, done) =
+            reported(&[&["commit"], &plan[..], &["--allow-orphan", "--apply"]].concat(), &session);
         assert!(code == 0 && session.bytes().starts_with(&before), "seed {seed}: {done:?}");
         let messages = answer.get("messages").and_then(js::Value::as_array).expect("messages");
         let text = |value: &js::Value, key: &str| {

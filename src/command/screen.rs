@@ -116,7 +116,7 @@ mod tests {
     use crate::config::KeymapFile;
     use clap::Parser as _;
 
-    fn told<T>(result: Result<T, Failure>) -> (u8, String) {
+    fn reported<T>(result: Result<T, Failure>) -> (u8, String) {
         match result {
             Err(Failure::Reported { exit, message, .. }) => (exit.code(), message),
             _ => panic!("a failure is told"),
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_theme_that_is_not_there_is_a_slip_reported_with_where_it_was_named() {
         let theme = NamedChoice { name: "solar".into(), origin: "/h/config.toml: theme".into() };
-        let (code, message) = told(screen_options(&Config { theme: Some(theme), ..Config::default() }));
+        let (code, message) = reported(screen_options(&Config { theme: Some(theme), ..Config::default() }));
         assert_eq!(code, 2);
         assert_eq!(
             message,
@@ -183,7 +183,7 @@ mod tests {
     fn a_slip_in_the_keymap_names_file_and_key() {
         let keymap =
             KeymapFile { path: "/h/keymap.toml".into(), text: "[global]\n\"x\" = \"qiut\"\n".into() };
-        let (code, message) = told(screen_options(&Config { keymap: Some(keymap), ..Config::default() }));
+        let (code, message) = reported(screen_options(&Config { keymap: Some(keymap), ..Config::default() }));
         assert_eq!(code, 2);
         assert!(message.starts_with("/h/keymap.toml: [global] \"x\" = \"qiut\":"), "{message}");
     }

@@ -190,7 +190,7 @@ mod tests {
         Ok((index, context))
     }
 
-    fn told(lines: &[&str]) -> Vec<(u32, Role, u64)> {
+    fn reported(lines: &[&str]) -> Vec<(u32, Role, u64)> {
         let (_, context) = context(lines).expect("builds");
         let reported = |message: &ContextMessage| {
             (message.entry.0, message.size.role, message.size.pi_chars.whole_chars())
@@ -207,8 +207,8 @@ mod tests {
         let short = r#""type":"context_edit","targetId":"e1","replacement":{"content":"x"}"#;
         let shorter = r#""type":"context_edit","targetId":"e1","replacement":{"content":""}"#;
         let gone = r#""type":"context_edit","targetId":"e0","replacement":null"#;
-        assert_eq!(told(&[USER, RESULT, short]), [(0, Role::User, 8), (1, Role::ToolResult, 1)]);
-        assert_eq!(told(&[USER, RESULT, shorter, short, gone]), [(1, Role::ToolResult, 1)]);
+        assert_eq!(reported(&[USER, RESULT, short]), [(0, Role::User, 8), (1, Role::ToolResult, 1)]);
+        assert_eq!(reported(&[USER, RESULT, shorter, short, gone]), [(1, Role::ToolResult, 1)]);
     }
 
     #[test]
@@ -216,17 +216,17 @@ mod tests {
         let compaction = r#""type":"compaction","summary":"so far","firstKeptEntryId":"e0","systemMessage":{"role":"system","content":"now"}"#;
         let expected =
             [(3, Role::System, 3), (3, Role::CompactionSummary, 6), (1, Role::User, 8), (4, Role::System, 6)];
-        assert_eq!(told(&[SYSTEM, USER, USER, compaction, SYSTEM])[..2], expected[..2]);
-        assert_eq!(told(&[SYSTEM, USER, RESULT, compaction, SYSTEM])[2], expected[2]);
-        assert_eq!(told(&[SYSTEM, USER, RESULT, compaction, SYSTEM])[4], expected[3]);
+        assert_eq!(reported(&[SYSTEM, USER, USER, compaction, SYSTEM])[..2], expected[..2]);
+        assert_eq!(reported(&[SYSTEM, USER, RESULT, compaction, SYSTEM])[2], expected[2]);
+        assert_eq!(reported(&[SYSTEM, USER, RESULT, compaction, SYSTEM])[4], expected[3]);
     }
 
     #[test]
     fn a_compaction_that_names_itself_keeps_nothing_and_may_be_left_out_too() {
         let compaction = r#""type":"compaction","summary":"s","firstKeptEntryId":"e1""#;
         let gone = r#""type":"context_edit","targetId":"e1","replacement":null"#;
-        assert_eq!(told(&[USER, compaction]), [(1, Role::CompactionSummary, 1)]);
-        assert_eq!(told(&[USER, compaction, gone, USER]), [(3, Role::User, 8)]);
+        assert_eq!(reported(&[USER, compaction]), [(1, Role::CompactionSummary, 1)]);
+        assert_eq!(reported(&[USER, compaction, gone, USER]), [(3, Role::User, 8)]);
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn a_message_without_content_has_an_empty_one() {
         let bare = r#""type":"message","message":{"role":"assistant"}"#;
-        assert_eq!(told(&[bare]), [(0, Role::Assistant, 0)]);
+        assert_eq!(reported(&[bare]), [(0, Role::Assistant, 0)]);
         let (_, context) = context(&[bare]).expect("builds");
         assert_eq!(context.messages[0].size.pi_chars.value(), Ok(0.0));
     }

@@ -215,7 +215,7 @@ mod tests {
     }
 
     /// Returns mode, hour, minutes (0 for none) and the keys that they come from.
-    fn told(config: &str, key: &str, channel: Option<&str>) -> (&'static str, f64, f64, Vec<String>) {
+    fn reported(config: &str, key: &str, channel: Option<&str>) -> (&'static str, f64, f64, Vec<String>) {
         let policy = policy(config, key, channel);
         let from = |from: &Provenance| match from {
             Provenance::File { key, .. } => key.clone(),
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn the_gateways_default_is_four_oclock() {
         let all = || vec!["default".to_owned(), "default".to_owned()];
-        assert_eq!(told("{}", MAIN, None), ("daily", 4.0, 0.0, all()));
+        assert_eq!(reported("{}", MAIN, None), ("daily", 4.0, 0.0, all()));
     }
 
     #[test]
@@ -245,14 +245,14 @@ mod tests {
             resetByType: { group: { mode: 'idle', idleMinutes: 30.9 }, dm: { atHour: 99 }, thread: {} },
             resetByChannel: { slack: { mode: 'idle' } } } }";
         let of = |key: &str, channel| {
-            let (mode, hour, minutes, _) = told(config, key, channel);
+            let (mode, hour, minutes, _) = reported(config, key, channel);
             (mode, hour, minutes)
         };
         assert_eq!(of(MAIN, None), ("daily", 23.0, 5.0));
         assert_eq!(of("agent:main:telegram:group:1", Some("telegram")), ("idle", 6.0, 30.0));
         assert_eq!(of("agent:main:telegram:group:1:topic:2", None), ("daily", 6.0, 5.0));
         assert_eq!(of("agent:main:slack:channel:c", Some(" Slack ")), ("idle", 4.0, 60.0));
-        let keys = told(config, "agent:main:telegram:group:1", None).3;
+        let keys = reported(config, "agent:main:telegram:group:1", None).3;
         assert_eq!(
             keys,
             [
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_old_key_chooses_the_mode_only_where_nothing_else_is_said() {
-        let of = |config: &str| told(config, MAIN, None);
+        let of = |config: &str| reported(config, MAIN, None);
         assert_eq!(of("{ session: { idleMinutes: 0 } }").2, 1.0);
         assert_eq!(of("{ session: { idleMinutes: 90 } }").0, "idle");
         assert_eq!(of("{ session: { idleMinutes: 90, resetByType: {} } }").0, "daily");

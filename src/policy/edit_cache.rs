@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::policy::edit::Edit;
 use crate::policy::planned_message::FullChange;
 
-/// Changes kept per message. Limits may move from call to call, and an old limit never returns.
+/// Changes kept per message. Limits may move from call to call, and an old one seldom returns.
 const MAX_CHANGES: usize = 4;
 
 /// Changes of messages, by position in a context.

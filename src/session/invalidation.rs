@@ -128,7 +128,7 @@ mod tests {
     }
 
     /// Returns the ids of the sessions to refresh, and whether to rescan the store.
-    fn told(places: &PathIndex, store: &Store, path: &Path) -> (Vec<String>, bool) {
+    fn reported(places: &PathIndex, store: &Store, path: &Path) -> (Vec<String>, bool) {
         let touched = places.invalidated_by(store, [&path.to_path_buf()], 0);
         (touched.sessions.iter().map(|(session, _)| session.id.clone()).collect(), touched.rescan)
     }
@@ -149,10 +149,10 @@ mod tests {
         let touched = places.invalidated_by(&store, [&path], 0);
         assert_eq!((touched.sessions[0].1.bytes, touched.rescan), (19, false));
         let lock = write(dir.path(), "a.jsonl.lock", "");
-        assert_eq!(told(&places, &store, &lock), (vec!["a".to_owned()], false));
+        assert_eq!(reported(&places, &store, &lock), (vec!["a".to_owned()], false));
         let journal = path.with_file_name("a.jsonl.clawscope-journal");
-        assert_eq!(told(&places, &store, &journal), (vec!["a".to_owned()], false));
-        assert_eq!(told(&places, &store, &path.with_file_name("sessions.json.lock")), (vec![], false));
+        assert_eq!(reported(&places, &store, &journal), (vec!["a".to_owned()], false));
+        assert_eq!(reported(&places, &store, &path.with_file_name("sessions.json.lock")), (vec![], false));
     }
 
     #[test]
@@ -169,14 +169,14 @@ mod tests {
         let orphan = write(dir.path(), "c.jsonl", "");
         let archive = write(dir.path(), "a.jsonl.reset.2026-02-21T05-16-55.686Z", "");
         for path in [&rows, &orphan, &archive, &dir.path().join("openclaw.json"), &dir.path().to_path_buf()] {
-            assert_eq!(told(&places, &known, path), (vec![], true), "{}", path.display());
+            assert_eq!(reported(&places, &known, path), (vec![], true), "{}", path.display());
         }
         let unwritten = path.with_file_name("b.jsonl");
-        assert_eq!(told(&places, &known, &unwritten), (vec![], false));
+        assert_eq!(reported(&places, &known, &unwritten), (vec![], false));
         write(dir.path(), "b.jsonl", "");
-        assert_eq!(told(&places, &known, &unwritten), (vec![], true));
+        assert_eq!(reported(&places, &known, &unwritten), (vec![], true));
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(told(&places, &known, &path), (vec![], true));
+        assert_eq!(reported(&places, &known, &path), (vec![], true));
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         let log = dir.path().join("log.jsonl");
         std::fs::File::create(&log).unwrap();
         let store = store(dir.path());
-        assert_eq!(told(&PathIndex::new(&store, []), &store, &log), (vec![], true));
-        assert_eq!(told(&PathIndex::new(&store, [log.clone()]), &store, &log), (vec![], false));
+        assert_eq!(reported(&PathIndex::new(&store, []), &store, &log), (vec![], true));
+        assert_eq!(reported(&PathIndex::new(&store, [log.clone()]), &store, &log), (vec![], false));
     }
 }

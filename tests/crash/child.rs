@@ -49,10 +49,10 @@ pub(crate) fn command(case: Case, deed: Deed, at: usize, path: &Path) -> Command
 /// Runs a child that is killed at a point.
 pub(crate) fn killed(case: Case, deed: Deed, at: usize, path: &Path) {
     let output = command(case, deed, at, path).output().unwrap();
-    assert_eq!(output.status.signal(), Some(9), "{case:?} {deed:?} {at}: {}", told(&output));
+    assert_eq!(output.status.signal(), Some(9), "{case:?} {deed:?} {at}: {}", reported(&output));
 }
 
-pub(crate) fn told(output: &Output) -> String {
+pub(crate) fn reported(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr))
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use clawscope::commit::{Clock as _, CommitError, SystemClock, find_interrupted, lock_path, write_to_disk};
 
 use crate::cases::Case;
-use crate::child::{Deed, command, told};
+use crate::child::{Deed, command, reported};
 use crate::disk::{Fault, Faulty};
 use crate::kills::{Left, Story, settled};
 
@@ -76,11 +76,11 @@ fn a_file_that_may_not_grow_any_more_is_left_as_it_was() {
         }
         if output.status.code().is_some_and(|code| code != 0 && code < 128) {
             assert!(
-                told(&output).contains("bytes were taken") || told(&output).contains("too large"),
+                reported(&output).contains("bytes were taken") || reported(&output).contains("too large"),
                 "{}",
-                told(&output)
+                reported(&output)
             );
-            assert_eq!(story.state(&path), Some("old"), "{blocks}: {}", told(&output));
+            assert_eq!(story.state(&path), Some("old"), "{blocks}: {}", reported(&output));
             assert!(!lock_path(&path).unwrap().exists());
         }
         settled(&story, &path, blocks);

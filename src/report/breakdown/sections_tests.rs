@@ -7,7 +7,7 @@ use crate::report::breakdown::heavy_blocks;
 use crate::session::testing::{call, entry_ix, loaded_session, message, result, transcript, user};
 use crate::store::prompt_report::SystemPromptReport;
 
-fn told(session: &LoadedSession) -> Vec<Section> {
+fn reported(session: &LoadedSession) -> Vec<Section> {
     let contents = WindowContents::new(session, None);
     let blocks = heavy_blocks(session, &contents.heaviest_entries(), &mut || true);
     sections(session, &contents, &blocks)
@@ -41,7 +41,7 @@ fn images_are_distinguished_by_what_they_count() {
             r#"{{"role":"toolResult","toolCallId":"c","toolName":"shot","content":[{image},{image}],"isError":true}}"#
         )),
     ]);
-    let sections = told(&loaded_session(&text, 1_000.0));
+    let sections = reported(&loaded_session(&text, 1_000.0));
     let images = section(&sections, SectionKind::Images);
     assert_eq!(images.figure, Figure::Estimated(2_400));
     assert_eq!(
@@ -54,7 +54,7 @@ fn images_are_distinguished_by_what_they_count() {
     assert_eq!(heaviest.explanation.replace('\u{a0}', " "), "e2: heaviest block of 2 image, 4 800 chars");
     assert_eq!(heaviest.entry, Some(entry_ix(2)));
     assert!(
-        told(&loaded_session(&transcript(&[user("hi")]), 1_000.0))
+        reported(&loaded_session(&transcript(&[user("hi")]), 1_000.0))
             .iter()
             .all(|it| it.kind != SectionKind::Images)
     );
@@ -68,7 +68,7 @@ fn people_extensions_and_shells_speak_in_one_part() {
         message(r#"{"role":"bashExecution","command":"ls","output":"12"}"#),
         message(r#"{"role":"toolResult","content":[{"type":"text","text":"1234"}]}"#),
     ]);
-    let sections = told(&loaded_session(&text, 1_000.0));
+    let sections = reported(&loaded_session(&text, 1_000.0));
     let you = lines(section(&sections, SectionKind::Part(BudgetPart::User)));
     let expected = [("messages", 2), ("of extensions", 1), ("shell commands", 1)];
     assert_eq!(you, expected.map(|(label, tokens)| (label.to_owned(), "1".to_owned(), Some(tokens))));
@@ -82,7 +82,7 @@ fn a_tool_that_nothing_calls_is_reported_with_its_schema() {
     let report = r#"{"source":"run","systemPrompt":{"chars":400},"tools":{"listChars":40,"schemaChars":300,
         "entries":[{"name":"exec","schemaChars":100,"propertiesCount":1},{"name":"cron","schemaChars":160,"summaryChars":41}]},
         "skills":{"promptChars":80,"entries":[{"name":"tmux","blockChars":60}]}}"#;
-    let sections = told(&with_report(&text, report));
+    let sections = reported(&with_report(&text, report));
     let tools = section(&sections, SectionKind::Part(BudgetPart::Tools));
     assert_eq!(tools.note, "2 tools, 1 not called in this window");
     let expected = [
@@ -102,7 +102,7 @@ fn a_tool_that_nothing_calls_is_reported_with_its_schema() {
 
 #[test]
 fn without_a_report_nothing_before_the_messages_is_made_up() {
-    let sections = told(&loaded_session(&transcript(&[user("hi")]), 1_000.0));
+    let sections = reported(&loaded_session(&transcript(&[user("hi")]), 1_000.0));
     let kinds: Vec<SectionKind> = sections.iter().map(|section| section.kind).collect();
     let (system, you) = (SectionKind::Part(BudgetPart::System), SectionKind::Part(BudgetPart::User));
     assert_eq!(kinds, [system, you, SectionKind::Remainder, SectionKind::Heaviest, SectionKind::History]);

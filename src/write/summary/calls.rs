@@ -60,7 +60,7 @@ mod tests {
     use crate::js::Value;
     use crate::session::testing::{loaded_session, message, transcript, user};
 
-    fn told(turns: usize, keep_recent_tokens: f64) -> Result<SummaryCalls, String> {
+    fn reported(turns: usize, keep_recent_tokens: f64) -> Result<SummaryCalls, String> {
         let answer =
             format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(4_000));
         let entries: Vec<String> = (0..turns).flat_map(|_| [user("go"), message(&answer)]).collect();
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn one_call_summarises_what_precedes_the_cut() {
         // An answer has 1,000 tokens and its question one: the last turn is kept.
-        let reported = told(6, 1_001.0).expect("calls");
+        let reported = reported(6, 1_001.0).expect("calls");
         assert_eq!((reported.calls, reported.output_tokens), (1, 500));
         assert!(reported.input_tokens > 4_000 && reported.largest_input == reported.input_tokens);
         let cost = (reported.input_tokens as f64 * 6.25 + 500.0 * 25.0) / 1e6;
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn a_turn_that_the_cut_splits_takes_a_call_of_its_own() {
-        let reported = told(6, 1_500.0).expect("calls");
+        let reported = reported(6, 1_500.0).expect("calls");
         assert_eq!((reported.calls, reported.output_tokens), (2, 1_000));
         assert!(reported.largest_input < reported.input_tokens);
     }
 
     #[test]
     fn a_session_with_nothing_to_cut_says_why_there_is_no_call() {
-        assert!(told(0, 1_001.0).expect_err("nothing").starts_with("Nothing to compact"));
+        assert!(reported(0, 1_001.0).expect_err("nothing").starts_with("Nothing to compact"));
     }
 }
