@@ -19,7 +19,7 @@
 //! * **Store**: [`store`], the only reader of session files and databases: discovery, session records, the size-first
 //!   index, growth, bodies on demand, and the built-in demo store. [`store::migration`] compares files with their import.
 //! * **Transcript**: [`transcript`], entries to a tree with branches; [`context`], a branch to what the model is sent.
-//! * **Rules**: [`policy`], sizes to fates; [`plan`], fates to one change that can be shown, applied and committed;
+//! * **Rules**: [`policy`], sizes to fates, each policy behind [`policy::trimming::TrimmingPolicy`]; [`plan`], fates to one change that can be shown, applied and committed;
 //!   [`replay`], every model call of a session under other settings.
 //! * **Writing**: [`commit`], the only writer of session files; [`summarize`], who writes a compaction summary.
 //! * **Answers**: [`mod@format`], numbers and durations as text; [`session`], one opened session and the list it is in;

@@ -4,22 +4,18 @@ use std::sync::Arc;
 
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::context::{Context, ContextMessage};
-use crate::gateway::ruleset::Preflight;
-use crate::js::JsException;
 use crate::plan::Plan;
 use crate::plan::effect::PolicyEffect;
-use crate::policy::clear_tool_uses::{ClearTotals, clear_list};
-use crate::policy::compact::{CompactionInput, Preparation, compact_list};
+use crate::policy::clear_tool_uses::ClearTotals;
+use crate::policy::compact::{CompactionInput, Preparation};
 use crate::policy::features::ContentFeatures;
-use crate::policy::guard::{GuardOutcome, guard_list};
-use crate::policy::history_range::limit_history_under;
-use crate::policy::images::remove_seen_images;
+use crate::policy::guard::GuardOutcome;
 use crate::policy::message_list::{MessageChange, MessageList, MessageOrigin, PlannedMessage};
-use crate::policy::preflight::{self, PreflightResult, Pressure, check, sum_pressure};
+use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::projections::ProjectionSnapshot;
-use crate::policy::prune::{Gate, PruneOutcome, RoundInput, prune_list, prune_round_list};
-use crate::policy::repair::{pair_list, repair_list};
-use crate::policy::truncate::{reduce_list, reducible_chars, truncate_list};
+use crate::policy::prune::{Gate, PruneOutcome};
+use crate::policy::repair::pair_list;
+use crate::policy::trimming::{PolicyDetails, PolicyError, PolicyInput, PolicyOutcome, Windows};
 use crate::policy::{MessageFate, Policy, PolicySettings, Reason};
 use crate::store::entry::CharCount;
 use crate::store::index::Index;
@@ -74,21 +70,6 @@ struct PlanRun<'a> {
     cleared: Option<ClearTotals>,
 }
 
-struct PolicyOutcome {
-    /// The fate of each input message.
-    fates: Vec<MessageFate>,
-    /// The policy replaced content.
-    changed: bool,
-    /// Positions of the replaced messages, if the policy did nothing else; `None` if any message may differ.
-    replaced: Option<Vec<usize>>,
-}
-
-impl PolicyOutcome {
-    fn new(fates: Vec<MessageFate>, changed: bool) -> Self {
-        Self { fates, changed, replaced: None }
-    }
-}
-
 impl Plan {
     /// Runs the policies that the settings enable.
     pub fn new(input: &PlanInput<'_>) -> Result<Self, PlanError> {
@@ -121,14 +102,16 @@ pub(super) fn run(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     Ok(run.finish())
 }
 
-impl PlanRun<'_> {
+impl<'a> PlanRun<'a> {
     fn apply(&mut self, policy: Policy) -> Result<(), PlanError> {
-        if policy.needs_features(self.input.settings.ruleset.rules()) && self.input.features.is_none() {
-            return Err(PlanError::NeedsTexts(policy));
-        }
         let positions = self.positions();
-        let done = self.run_policy(policy)?;
-        self.record_effect(policy, done, positions.as_deref());
+        let input = self.policy_input();
+        let mut outcome = policy.run(&mut self.list, &input).map_err(|error| match error {
+            PolicyError::Throws => PlanError::Throws(policy),
+            PolicyError::NeedsTexts => PlanError::NeedsTexts(policy),
+        })?;
+        outcome.details.take().into_iter().for_each(|details| self.record_details(details));
+        self.record_effect(policy, outcome, positions.as_deref());
         Ok(())
     }
 
@@ -163,11 +146,8 @@ impl PlanRun<'_> {
         let positions = self.positions();
         let repaired = pair_list(&mut self.list);
         if repaired.changed {
-            self.record_effect(
-                Policy::Repair,
-                PolicyOutcome::new(repaired.fates, true),
-                positions.as_deref(),
-            );
+            let outcome = PolicyOutcome { changed: true, ..PolicyOutcome::new(repaired.fates) };
+            self.record_effect(Policy::Repair, outcome, positions.as_deref());
         }
     }
 
@@ -177,105 +157,38 @@ impl PlanRun<'_> {
             .then(|| self.list.messages().iter().map(PlannedMessage::position).collect())
     }
 
-    /// Runs one policy.
-    fn run_policy(&mut self, policy: Policy) -> Result<PolicyOutcome, PlanError> {
-        let PlanInput { settings, index, window, gate, .. } = *self.input;
-        let throws = |JsException| PlanError::Throws(policy);
-        let rules = settings.ruleset.rules();
-        let fates = match policy {
-            Policy::Compact => {
-                let compacting = self.input.branch.ok_or(PlanError::NeedsTexts(policy))?;
-                let keep = settings.compaction.keep_recent_tokens;
-                let compacted =
-                    compact_list(&mut self.list, rules, &compacting, keep, settings.summary_tokens)
-                        .map_err(throws)?;
-                self.compaction = compacted.preparation;
-                compacted.fates
-            }
-            Policy::History => limit_history_under(rules, &mut self.list, settings.history_limit),
-            Policy::Images => remove_seen_images(&mut self.list, rules),
-            Policy::Reduce => {
-                reduce_list(&mut self.list, rules, window, &settings.truncate, &settings.reduce)
-            }
-            Policy::Check => {
-                self.checked = self.check();
-                self.list.sizes().map(|size| MessageFate::kept(&size, Reason::Untouched)).collect()
-            }
-            Policy::Prune => {
-                let exact = rules.needs_text_features() && self.input.features.is_some();
-                let (list, words, prune) = (&mut self.list, &index.values, &settings.prune);
-                let PlanInput { remembered, drops_thinking, .. } = *self.input;
-                let outcome = if exact {
-                    let input =
-                        RoundInput { words, settings: prune, window, gate, remembered, drops_thinking };
-                    prune_round_list(list, rules, input).map_err(throws)?
-                } else {
-                    prune_list(list, rules, words, prune, window, gate).map_err(throws)?
-                };
-                return Ok(self.record_pruning(outcome));
-            }
-            Policy::Truncate => truncate_list(&mut self.list, rules, window, &settings.truncate),
-            Policy::Repair => {
-                let repaired = repair_list(&mut self.list);
-                return Ok(PolicyOutcome::new(repaired.fates, repaired.changed));
-            }
-            Policy::Guard => {
-                let window = self.input.guard_window;
-                let (fates, guarded) =
-                    guard_list(&mut self.list, rules, window, &settings.guard).map_err(throws)?;
-                self.guarded = guarded;
-                fates
-            }
-            Policy::Clear => {
-                let (fates, cleared) = clear_list(&mut self.list, &settings.clear).map_err(throws)?;
-                self.cleared = Some(cleared);
-                fates
-            }
-        };
-        let changed = fates.iter().any(|fate| fate.fate.is_change())
-            || self.compaction.is_some() && policy == Policy::Compact;
-        Ok(PolicyOutcome::new(fates, changed))
+    fn policy_input(&self) -> PolicyInput<'a> {
+        let input = self.input;
+        PolicyInput {
+            settings: input.settings,
+            windows: Windows { session: input.window, model: input.guard_window },
+            gate: input.gate,
+            words: &input.index.values,
+            has_features: input.features.is_some(),
+            branch: input.branch,
+            remembered: input.remembered,
+            drops_thinking: input.drops_thinking,
+            system_tokens: input.system_tokens,
+            list_tokens: self.tokens.iter().sum(),
+        }
     }
 
-    /// Checks the current messages with system prompt and next prompt (releases R60–R62).
-    fn check(&self) -> Option<PreflightResult> {
-        let PlanInput { settings, window, system_tokens, .. } = *self.input;
-        let rules = settings.ruleset.rules();
-        let prompt = settings.check.prompt_tokens;
-        let (counted, sum) = match rules.preflight {
-            Preflight::Pressure(_) => {
-                let pressure = |at| {
-                    self.list.features_at(at).map_or_else(Pressure::default, |features| features.pressure)
-                };
-                let (counted, messages) = sum_pressure((0..self.list.len()).map(pressure));
-                (counted, messages + system_tokens + prompt)
-            }
-            _ => (0.0, self.tokens.iter().sum::<u64>() as f64 + prompt),
-        };
-        let reducible_chars = reducible_chars(&self.list, rules, window, &settings.truncate);
-        let reserve = settings.compaction.reserve_tokens;
-        check(
-            rules,
-            &preflight::PreflightInput {
-                window,
-                reserve,
-                counted_tokens: counted,
-                estimated_tokens: sum,
-                reducible_chars,
-            },
-        )
+    fn record_details(&mut self, details: PolicyDetails) {
+        match details {
+            PolicyDetails::Compaction(preparation) => self.compaction = Some(preparation),
+            PolicyDetails::Pruning(outcome) => self.outcome = self.in_context(outcome),
+            PolicyDetails::Guard(guarded) => self.guarded = Some(guarded),
+            PolicyDetails::Check(checked) => self.checked = Some(checked),
+            PolicyDetails::Clearing(cleared) => self.cleared = Some(cleared),
+        }
     }
 
-    /// Records the details of pruning, with list positions mapped to the context.
-    fn record_pruning(&mut self, mut outcome: PruneOutcome) -> PolicyOutcome {
-        let fates = std::mem::take(&mut outcome.fates);
-        let replaced = std::mem::take(&mut outcome.replaced);
+    /// Maps the list positions of a pruning to the context.
+    fn in_context(&self, outcome: PruneOutcome) -> PruneOutcome {
         let count = self.input.context.messages.len();
         let position =
             |at: usize| self.list.messages()[at..].iter().find_map(PlannedMessage::position).unwrap_or(count);
-        (outcome.start, outcome.cutoff) = (position(outcome.start), position(outcome.cutoff));
-        self.outcome = outcome;
-        PolicyOutcome { fates, changed: !replaced.is_empty(), replaced: Some(replaced) }
+        PruneOutcome { start: position(outcome.start), cutoff: position(outcome.cutoff), ..outcome }
     }
 
     /// Merges fates: the last policy that changes a message decides; until then the last given reason stays.

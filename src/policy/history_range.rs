@@ -6,11 +6,46 @@
 
 use crate::context::ContextMessage;
 use crate::gateway::ruleset::{HistoryLimitRule, Rules};
+use crate::js::Object;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::history_limit::{first_kept, first_kept_role, limit_history};
 use crate::policy::message_list::MessageList;
+use crate::policy::policy_set::Phase;
 use crate::policy::reason::Reason;
+use crate::policy::settings::PolicySettings;
+use crate::policy::trimming::{PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy, Windows};
 use crate::store::entry::{MessageSize, Role};
+
+/// Keeps only the last user turns (pruning 2).
+#[derive(Debug)]
+pub struct LimitHistory;
+
+impl TrimmingPolicy for LimitHistory {
+    fn word(&self) -> &'static str {
+        "history"
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Run
+    }
+
+    fn is_supported_by(&self, _: &Rules) -> bool {
+        true
+    }
+
+    fn needs_features(&self, _: &Rules) -> bool {
+        false
+    }
+
+    fn settings_json(&self, settings: &PolicySettings, _: Windows) -> Object {
+        Object::from([("historyLimit", settings.history_limit)])
+    }
+
+    fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
+        let limit = input.settings.history_limit;
+        Ok(PolicyOutcome::new(limit_history_under(input.rules(), list, limit)))
+    }
+}
 
 /// Messages that a turn limit keeps: a prelude, and those from a position on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

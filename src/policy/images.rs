@@ -7,8 +7,36 @@ use crate::policy::edit::{Edit, has_legacy_images, size_without_images};
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::message_list::MessageList;
+use crate::policy::policy_set::Phase;
 use crate::policy::reason::Reason;
+use crate::policy::trimming::{PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy};
 use crate::store::entry::Role;
+
+/// The policy of images that the model has seen (pruning 1.6).
+#[derive(Debug)]
+pub struct RemoveSeenImages;
+
+impl TrimmingPolicy for RemoveSeenImages {
+    fn word(&self) -> &'static str {
+        "images"
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Run
+    }
+
+    fn is_supported_by(&self, rules: &Rules) -> bool {
+        rules.legacy_images != LegacyImages::Stay
+    }
+
+    fn needs_features(&self, rules: &Rules) -> bool {
+        matches!(rules.legacy_images, LegacyImages::BeforeLastTurns { .. })
+    }
+
+    fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
+        Ok(PolicyOutcome::new(remove_seen_images(list, input.rules())))
+    }
+}
 
 /// Replaces the images that a version counts as seen, and returns the fate of every message.
 pub fn remove_seen_images(list: &mut MessageList, rules: &Rules) -> Vec<MessageFate> {

@@ -23,10 +23,12 @@ pub mod preflight;
 pub mod prune;
 pub mod reason;
 pub mod recovery;
+mod registry;
 pub mod repair;
 pub mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod trimming;
 pub mod truncate;
 
 pub use fate::{Fate, MessageFate};

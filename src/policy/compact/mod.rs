@@ -14,6 +14,7 @@ pub mod history_share;
 mod join;
 pub mod layout;
 mod pi_0_63;
+mod policy;
 pub mod predicted_calls;
 pub mod prepare;
 pub mod previous_compaction;
@@ -38,6 +39,7 @@ pub use branch::{
 pub use conversation::{conversation_text, conversation_text_for};
 pub use cut_point::{CutPoint, find_cut_point};
 pub use files::{FileLists, FileOps};
+pub use policy::Compact;
 pub use predicted_calls::{
     ASSUMED_SUMMARY_TOKENS, PredictedCall, PredictedCalls, assumed_summary_tokens, predict_calls,
     predict_calls_within,
@@ -46,7 +48,7 @@ pub use prepare::{CompactionTexts, Preparation, prepare};
 pub use previous_compaction::PreviousCompaction;
 pub use request::{Identifiers, SummaryForm, SummaryPurpose, SummaryRequest};
 pub use stages::{Aborted, AnswerFailure, SummaryModel, max_summary_tokens};
-pub use step::{CompactionResult, assumed_summary, compact_list};
+pub use step::{CompactionResult, assumed_summary};
 pub use summarise::{summarise, summarise_within};
 pub use summary_spec::{CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec};
 pub use v2026_9::{CompactionInput, prepare_under, stored_summary, weighted_tokens};

@@ -29,7 +29,7 @@ pub struct CompactionResult {
 
 /// Replaces the summarised messages by a summary of `summary_tokens`. The list must be an unchanged context of the
 /// branch. Errors where preparing throws; the list is then unchanged.
-pub fn compact_list(
+pub(super) fn compact_list(
     list: &mut MessageList,
     rules: &Rules,
     compacting: &CompactionInput<'_>,

@@ -8,6 +8,7 @@ mod estimate;
 mod halved;
 mod limits;
 mod message;
+mod policy;
 mod step;
 mod text;
 
@@ -16,6 +17,7 @@ pub use halved::{halved_message, trimmed_message};
 pub use limits::stop_text;
 pub use limits::{GuardLimits, UNKNOWN_WINDOW};
 pub use message::{compacted_message, cut_message, guard_messages};
+pub use policy::HoldResults;
 pub use step::{GuardOutcome, guard_list};
 pub use text::{COMPACTED, cut_metrics};
 

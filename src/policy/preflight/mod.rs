@@ -1,8 +1,10 @@
 //! The check before a prompt is sent, in OpenClaw since 2026.4.8: it compares an estimate with the window minus the
 //! reserve and chooses compaction, truncation or both when the prompt does not fit (releases R60–R62).
 
+mod policy;
 mod pressure;
 
+pub use policy::CheckPrompt;
 pub use pressure::{Pressure, ProviderCount, sum_pressure};
 
 use crate::gateway::compaction::max_reserve_under;

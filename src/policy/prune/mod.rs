@@ -2,6 +2,7 @@
 //! provider's cache is cold and the context is a large share of the window (pruning 3–5).
 
 pub mod gate;
+mod policy;
 pub mod projections;
 pub mod round;
 mod size;
@@ -14,6 +15,7 @@ mod vectors;
 mod weight;
 
 pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under, touches, touches_under};
+pub use policy::Prune;
 pub use soft_trim::{SoftTrimmer, cleared_message, soft_trimmed_message, trimmable_chars};
 pub(in crate::policy) use soft_trim::{joined_metrics, trimmed_metrics};
 pub use stages::{HardClearer, PruneInput, PruneOutcome, cutoff_among, keeps_images, prune};

@@ -6,11 +6,13 @@
 
 mod inputs;
 mod pairing;
+mod policy;
 mod redact;
 mod shape;
 mod step;
 
 pub use inputs::{AllowedTools, RepairedInputs, needs_input_repair, repair_inputs, repaired_message};
 pub use pairing::{Pairing, PlacedMessage, apply_pairing, pair, rename_result};
+pub use policy::Repair;
 pub use shape::{MissingResult, PairedCall, PairingShape, is_call, shape_of};
 pub use step::{RepairResult, pair_list, repair_list};

@@ -6,6 +6,7 @@ mod aggregate;
 mod ends;
 pub(in crate::policy) mod limits;
 mod message;
+mod policy;
 mod reduce_step;
 pub(in crate::policy) mod replaced_content;
 pub mod session;
@@ -27,6 +28,7 @@ pub use message::{
     is_oversized, min_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
     truncated_message_under,
 };
+pub use policy::{Reduce, Truncate};
 pub use reduce_step::{reduce_list, reducible_chars};
 pub use step::truncate_list;
 pub use suffix::Suffix;

@@ -1,0 +1,57 @@
+//! The check before a prompt is sent, as a trimming policy that changes no message.
+
+use crate::gateway::ruleset::{Preflight, Rules};
+use crate::policy::message_list::MessageList;
+use crate::policy::policy_set::Phase;
+use crate::policy::preflight::{PreflightInput, PreflightResult, Pressure, check, sum_pressure};
+use crate::policy::trimming::{PolicyDetails, PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy};
+use crate::policy::truncate::reducible_chars;
+
+/// Compares the prompt with the window before it is sent (releases R60–R62).
+#[derive(Debug)]
+pub struct CheckPrompt;
+
+impl TrimmingPolicy for CheckPrompt {
+    fn word(&self) -> &'static str {
+        "check"
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Run
+    }
+
+    fn is_supported_by(&self, rules: &Rules) -> bool {
+        rules.preflight != Preflight::None
+    }
+
+    fn needs_features(&self, _: &Rules) -> bool {
+        true
+    }
+
+    fn is_rare(&self) -> bool {
+        true
+    }
+
+    fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
+        let details = check_list(list, input).map(PolicyDetails::Check);
+        Ok(PolicyOutcome::unchanged(list).with_details(details))
+    }
+}
+
+/// Checks the messages of a list with system prompt and next prompt.
+fn check_list(list: &MessageList<'_>, input: &PolicyInput<'_>) -> Option<PreflightResult> {
+    let (rules, settings, window) = (input.rules(), input.settings, input.windows.session);
+    let prompt = settings.check.prompt_tokens;
+    let (counted_tokens, estimated_tokens) = match rules.preflight {
+        Preflight::Pressure(_) => {
+            let pressure =
+                |at| list.features_at(at).map_or_else(Pressure::default, |features| features.pressure);
+            let (counted, messages) = sum_pressure((0..list.len()).map(pressure));
+            (counted, messages + input.system_tokens + prompt)
+        }
+        _ => (0.0, input.list_tokens as f64 + prompt),
+    };
+    let reducible_chars = reducible_chars(list, rules, window, &settings.truncate);
+    let reserve = settings.compaction.reserve_tokens;
+    check(rules, &PreflightInput { window, reserve, counted_tokens, estimated_tokens, reducible_chars })
+}
