@@ -18,9 +18,14 @@ pub const NOW_MS: i64 = 1_772_719_601_000;
 const ARCHIVE: &[u8] = include_bytes!("../../../assets/demo/store.zst");
 
 /// Returns every file of the demo state dir: path relative to the state dir, bytes.
-#[expect(clippy::expect_used, reason = "the archive is part of the program and does not depend on input")]
+///
+/// # Panics
+/// Never: a test unpacks the same bytes.
+#[expect(clippy::expect_used, reason = "the archive is part of the program and a test unpacks it")]
 pub fn files() -> Vec<(PathBuf, Vec<u8>)> {
-    unpack(ARCHIVE).expect("the embedded archive unpacks, because a test unpacks the same bytes")
+    unpack(ARCHIVE).expect(
+        "the embedded archive unpacks, as the test `the_archive_unpacks_to_files_below_the_state_dir` proves",
+    )
 }
 
 /// Writes the demo state dir into `dir`, which must exist and should be empty.
