@@ -121,7 +121,7 @@ const TAIL: [Run; 2] = [
     ),
 ];
 
-const SUMMARY: &str = include_str!("../../../../assets/demo/telegram-summary.md");
+const SUMMARY: &str = include_str!("../telegram-summary.md");
 
 /// Builds one tool call: `r`ead, `g`rep, git `l`og, `j`ournal, `b`oard, `n`inja, li`s`ting, `w`eb page, `B`rowser,
 /// `c`make, `e`dit, no`T`es.
