@@ -13,7 +13,8 @@
 //!
 //! * **Vocabulary**: [`ids`]; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
 //!   [`diagnostic`], a fault in a file with its line and what to do; [`js`], the JavaScript semantics that the gateway's
-//!   rules rely on; [`text`], the only way of transcript text to the terminal; [`redact`], which masks secrets.
+//!   rules rely on; [`mod@format`], every number, size, time and sum of money as text; [`text`], the only way of transcript
+//!   text to the terminal; [`redact`], which masks secrets.
 //! * **Settings**: [`gateway`], the gateway's settings, each value with its provenance, and [`gateway::ruleset`], the rules
 //!   of each release as data; [`config`], clawscope's own settings.
 //! * **Store**: [`store`], the only reader of session files and databases: discovery, session records, the size-first
@@ -22,9 +23,9 @@
 //! * **Rules**: [`policy`], sizes to fates, each policy behind [`policy::trimming::TrimmingPolicy`]; [`plan`], fates to one change that can be shown, applied and committed;
 //!   [`replay`], every model call of a session under other settings.
 //! * **Writing**: [`commit`], the only writer of session files; [`summarize`], who writes a compaction summary.
-//! * **Answers**: [`mod@format`], numbers and durations as text; [`session`], one opened session and the list it is in;
-//!   [`mod@write`], a commit as a person requests it; [`report`], questions about a session answered as values, among them
-//!   [`report::explain`] and [`report::sweep`]; [`export`], sessions and screens as documents without secrets.
+//! * **Answers**: [`session`], one opened session and the list it is in; [`mod@write`], a commit as a person requests it;
+//!   [`report`], questions about a session answered as values, among them [`report::explain`] and [`report::sweep`];
+//!   [`export`], sessions and screens as documents without secrets.
 //! * **Program**: [`app`], events in and effects out, without IO; [`ui`], state to cells; [`runtime`], the only terminal
 //!   and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
 //!

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use crate::app::effect::Effect;
 use crate::app::state::{App, Overlay};
+use crate::format::format_signed_percent;
 use crate::ids::Epoch;
-use crate::report::estimators::{Estimates, Estimator, description};
+use crate::report::estimators::{Estimates, Estimator};
 pub use screen::{EstimatesState, EstimatorsScreen};
 
 /// Lines above the table on a tall screen: title, headline, four notes, a blank, the estimators with their header, a
@@ -141,7 +142,7 @@ impl App {
         let name = self.displayed_session()?.index.display_id(call.entry);
         let numbers = Estimator::ALL.into_iter().filter_map(|estimator| {
             let (number, error) = (call.estimates.get(estimator)?, call.error(estimator)?);
-            Some(format!("{} ~{number} ({})", estimator.name(), description::format_signed_error(error)))
+            Some(format!("{} ~{number} ({})", estimator.name(), format_signed_percent(error)))
         });
         let numbers = numbers.collect::<Vec<_>>().join(", ");
         Some(format!("{name}: counted {}; {numbers}", call.measured))

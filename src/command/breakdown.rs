@@ -4,11 +4,11 @@ use std::io::Write as _;
 
 use super::breakdown_json::report_json;
 use super::failure::Failure;
-use super::format::{format_estimate, format_number, format_percent, with_commas};
 use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::context::budget::BudgetPart;
+use crate::format::{format_estimate, format_number, format_percent, with_commas};
 use crate::report::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };

@@ -3,7 +3,6 @@
 use super::amount::{parse_amount, resolve_amount};
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::format::{format_count, format_number};
 use super::output::{Output, Tone};
 use super::replay::format_prompt;
 use super::replay_json::rounded_value;
@@ -11,6 +10,7 @@ use super::replay_report::{ReplayReport, replay_session};
 use super::ruleset::ruleset_json;
 use super::session_output::session_json;
 use crate::cli::{CheckArgs, StoreArgs};
+use crate::format::{format_count, format_number};
 use crate::js::{Object, Value};
 use crate::replay::ModelCall;
 

@@ -4,11 +4,11 @@ use std::io::Write as _;
 
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::format::{format_count, format_estimate, format_time};
 use super::output::{Output, Tone};
 use super::session_output::{number_value, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{SessionArgs, StoreArgs};
+use crate::format::{format_count, format_estimate, format_time};
 use crate::js::{Object, Value};
 use crate::write::commit_list::{CommitRecord, CommitStatus, list_commits};
 

@@ -4,11 +4,11 @@ use std::io::Write as _;
 
 use super::environment::{Invocation, Workspace, find_entry};
 use super::failure::Failure;
-use super::format::{format_count, format_estimate};
 use super::output::{Output, Tone};
 use super::session_output::{budget_value, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{CompareArgs, StoreArgs};
+use crate::format::{format_count, format_estimate};
 use crate::ids::EntryIx;
 use crate::js::{Object, Value};
 use crate::report::compare::{

@@ -8,7 +8,6 @@ use super::database::{database_value, describe_database};
 use super::diagnostics::{AgentModel, DoctorReport, TranscriptLock};
 use super::environment::{Invocation, Workspace, diagnostic_value};
 use super::failure::Failure;
-use super::format::{format_bytes, format_count, format_number};
 use super::output::{Output, Tone};
 use super::pi_settings::PiSettingsReport;
 use super::preview::format_value;
@@ -19,6 +18,7 @@ use super::setting_value::setting_value;
 use super::table::{Align, Cell, Table};
 use crate::cli::{DoctorArgs, StoreArgs};
 use crate::diagnostic::Severity;
+use crate::format::{format_count, format_number, format_size};
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::effective::ResolvedSetting;
@@ -253,7 +253,7 @@ fn print(
     let read = format!(
         "read       {}, {}, {}, {}",
         format_count(checkup.transcripts, "transcript", "transcripts"),
-        format_bytes(checkup.bytes),
+        format_size(checkup.bytes),
         format_count(checkup.entries, "entry", "entries"),
         format_count(checkup.bad_lines, "bad line", "bad lines"),
     );

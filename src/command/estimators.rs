@@ -4,13 +4,15 @@ use std::io::Write as _;
 
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
-use super::format::{format_count, format_estimate, format_number, with_commas};
 use super::output::{Output, Tone};
 use super::session_output::{print_session_header, session_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::context::tokens::calibration::Calibration;
 use crate::context::tokens::script::Script;
+use crate::format::{
+    format_count, format_deviation, format_estimate, format_number, format_signed_percent, with_commas,
+};
 use crate::js::{Object, Value};
 use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description, read};
 use crate::session::LoadedSession;
@@ -69,9 +71,9 @@ fn estimator_table(estimates: &Estimates) -> Table {
             estimator.name().into(),
             of(estimates.next_prompt.get(estimator).map(format_estimate)),
             error_cell(last),
-            of(deviation.map(|deviation| description::format_error(deviation.mean))),
-            of(deviation.map(|deviation| description::format_signed_error(deviation.bias))),
-            of(deviation.map(|deviation| description::format_error(deviation.max))),
+            of(deviation.map(|deviation| format_deviation(deviation.mean))),
+            of(deviation.map(|deviation| format_signed_percent(deviation.bias))),
+            of(deviation.map(|deviation| format_deviation(deviation.max))),
             Cell::new(estimator.description(), Tone::Dim),
         ]);
     }
@@ -81,7 +83,7 @@ fn estimator_table(estimates: &Estimates) -> Table {
 fn error_cell(error: Option<f64>) -> Cell {
     let Some(error) = error else { return Cell::new("-", Tone::Dim) };
     let tone = if error.abs() > NOTABLE_ERROR { Tone::Warning } else { Tone::Plain };
-    Cell::new(&description::format_signed_error(error), tone)
+    Cell::new(&format_signed_percent(error), tone)
 }
 
 fn print_calls(

@@ -6,13 +6,11 @@ use std::io::Write as _;
 use super::environment::{Invocation, Workspace, require_context};
 use super::explain_json::report_json;
 use super::failure::Failure;
-use super::format::{format_estimate, format_number};
 use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ExplainArgs, StoreArgs};
-use crate::format::cost::format_amount;
-use crate::format::{format_timestamp, format_usd_difference};
+use crate::format::{format_amount, format_estimate, format_number, format_timestamp, format_usd_difference};
 use crate::ids::EntryIx;
 use crate::report::explain::{
     Advice, Explanation, Finding, FindingClass, GuardReport, GuardState, Overflow, PromptCount,

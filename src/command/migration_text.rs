@@ -3,9 +3,9 @@
 use super::database::describe_database;
 use super::environment::Workspace;
 use super::failure::Failure;
-use super::format::format_count;
 use super::migration_totals::MigrationTotals;
 use super::output::{Output, Tone};
+use crate::format::format_count;
 use crate::store::migration::{
     EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, UnmatchedFile,
     UnmatchedReason, ValueSummary,

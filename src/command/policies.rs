@@ -1,12 +1,12 @@
 //! The policies of a plan: which are on, what each does, and the result of a compaction among them.
 
 use super::failure::Failure;
-use super::format::{format_count, format_estimate, format_number};
 use super::output::{Output, Tone};
 use super::preview::{Preview, SummaryLength, format_value};
 use super::session_output::number_value;
 use super::summary::{gateway_calls_value, print_gateway_calls};
 use super::table::{Align, Cell, Table};
+use crate::format::{format_count, format_estimate, format_number};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::ruleset::Compaction;

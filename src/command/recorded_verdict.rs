@@ -1,6 +1,6 @@
 //! Whether the recorded context is the one that clawscope builds, in one sentence for people and for JSON.
 
-use super::format::{format_count, format_number};
+use crate::format::{format_count, format_number};
 use crate::report::recorded_context::{RecordedContext, RecordingComparison, RunOutcome};
 
 pub(super) fn describe_verdict(recorded: &RecordedContext) -> String {

@@ -4,13 +4,14 @@ use std::io::Write as _;
 
 use super::environment::{Invocation, Workspace, require_context};
 use super::failure::Failure;
-use super::format::{format_count, format_estimate, format_number, format_time, with_commas};
 use super::output::{Output, Tone};
 use super::ruleset::ruleset_json;
 use super::session_output::{number_value, print_session_header, session_json, window_value};
 use super::table::{Align, Cell, Table};
 use crate::cli::{SessionArgs, StoreArgs};
-use crate::format::DIGIT_SEPARATOR;
+use crate::format::{
+    DIGIT_SEPARATOR, format_count, format_estimate, format_number, format_time, with_commas,
+};
 use crate::js::{Object, Value};
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{

@@ -4,9 +4,6 @@ use std::io::Write as _;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::format::{
-    format_count, format_duration, format_estimate, format_number, format_percent, format_time, with_commas,
-};
 use super::output::{Output, Tone};
 use super::replay_json::report_json;
 use super::replay_report::{ReplayReport, SharedRules, replay_session};
@@ -14,9 +11,12 @@ use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ReplayArgs, StoreArgs};
-use crate::format::cost::{describe_cost, format_amount, format_cost};
-use crate::format::format_usd;
+use crate::format::{
+    format_amount, format_count, format_duration, format_estimate, format_number, format_percent,
+    format_time, format_usd, round_tokens, with_commas,
+};
 use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, TraceTotals};
+use crate::report::cost::{describe_cost, format_cost};
 use crate::report::timeline::Timeline;
 
 /// Newest calls printed without `--all`.
@@ -83,10 +83,6 @@ fn format_call_cost(call: &CallReplay) -> String {
 /// Formats the cost of a trace; `-` if it is unknown.
 fn format_total_cost(total: &TraceTotals) -> String {
     format_cost(&total.cost_breakdown).unwrap_or_else(|| "-".to_owned())
-}
-
-fn round_tokens(tokens: f64) -> u64 {
-    tokens.max(0.0).round() as u64
 }
 
 fn print_summary(replayed: &ReplayReport, output: &mut Output) -> Result<(), Failure> {

@@ -1,9 +1,9 @@
 //! Parts that several commands print: a session, a window, a message.
 
-use super::format::{format_estimate, format_number};
 use super::output::{Output, Tone};
 use crate::context::budget::{Budget, BudgetPart};
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::format::{format_estimate, format_number};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;

@@ -4,7 +4,6 @@ use std::io::Write as _;
 
 use super::environment::{Invocation, SessionsByKey, Workspace, diagnostic_value};
 use super::failure::Failure;
-use super::format::{format_age, format_count, format_estimate, format_number, format_percent};
 use super::output::{Output, Tone};
 use super::parallel::map_by_size;
 use super::ruleset::ruleset_json;
@@ -12,6 +11,7 @@ use super::session_output::lifecycle_value;
 use super::table::{Align, Cell, Table};
 use crate::cli::{SessionsArgs, StoreArgs, secrets};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::format::{format_age, format_count, format_estimate, format_number, format_percent};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
 use crate::js::{Object, Value};

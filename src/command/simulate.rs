@@ -5,7 +5,6 @@ use std::io::Write as _;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::format::{format_estimate, format_number, format_time};
 use super::messages;
 use super::output::{Output, Tone};
 use super::policies::{self, check_value, compaction_value, policies_value};
@@ -20,6 +19,7 @@ use super::summary::{
 };
 use super::table::{Align, Cell, Table};
 use crate::cli::{SimulateArgs, StoreArgs, secrets};
+use crate::format::{format_estimate, format_number, format_time};
 use crate::js::{Object, Value};
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Policy, PolicySet};

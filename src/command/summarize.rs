@@ -11,13 +11,12 @@ use json::{report_json, summary_cost, summary_tokens};
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::format::{format_count, format_estimate, format_number};
 use super::output::{Output, Tone};
 use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
 use super::summary::{calls_table, choose_summarizer, load_summarizer_config, parse_kind, run_cancellable};
 use crate::cli::{StoreArgs, SummarizeArgs};
-use crate::format::{format_estimated_usd, format_usd};
+use crate::format::{format_count, format_estimate, format_estimated_usd, format_number, format_usd};
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::compact::stored_summary;
 use crate::session::LoadedSession;

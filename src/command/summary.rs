@@ -5,13 +5,14 @@ use std::cell::RefCell;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::format::{format_count, format_duration, format_estimate, format_number};
 use super::output::{Output, Tone};
 use super::preview::{Preview, SummaryLength};
 use super::session_output::number_value;
 use super::table::{Align, Table};
 use crate::config::{self, SummarizerConfig};
-use crate::format::{format_estimated_usd, format_usd};
+use crate::format::{
+    format_count, format_duration, format_estimate, format_estimated_usd, format_number, format_usd,
+};
 use crate::js::{Object, Value};
 use crate::policy::Policy;
 use crate::policy::compact::{PredictedCall, PredictedCalls, predict_calls};

@@ -4,7 +4,6 @@
 use std::io::Write as _;
 
 use super::failure::Failure;
-use super::format::{format_count, format_estimate, format_number};
 use super::output::{Output, Tone};
 use super::replay::describe_estimates;
 use super::ruleset::print_ruleset;
@@ -12,8 +11,8 @@ use super::session_output::print_session_header;
 use super::sweep_report::SweepReport;
 use super::table::{Align, Cell as TableCell, Table};
 use crate::cli::MeasureArg;
-use crate::format::cost;
-use crate::format::cost::describe_cost;
+use crate::format::{format_count, format_estimate, format_number, with_commas};
+use crate::report::cost::{describe_cost, format_cost};
 use crate::report::sweep::{Axis, Cell, Sweep};
 
 /// Trade-offs printed; the JSON has all.
@@ -79,8 +78,8 @@ fn remarks(swept: &SweepReport) -> Vec<String> {
     lines
 }
 
-fn format_cost(cell: &Cell) -> String {
-    cost::format_cost(&cell.totals.cost_breakdown).unwrap_or_else(|| "-".to_owned())
+fn format_cell_cost(cell: &Cell) -> String {
+    format_cost(&cell.totals.cost_breakdown).unwrap_or_else(|| "-".to_owned())
 }
 
 /// Formats estimated tokens; below 0.5 prints as `0`.
@@ -118,7 +117,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
         row.extend([
             TableCell::new(&format_number(cell.overflows() as u64), tone),
             TableCell::new(&format_estimate(floor_tokens(cell.peak())), tone),
-            format_cost(cell).into(),
+            format_cell_cost(cell).into(),
             format_left_out(cell.cleared_tokens_per_call()).into(),
             format_number(cell.summary_count() as u64).into(),
             TableCell::new(cell_mark(sweep, *at), Tone::Dim),
@@ -180,7 +179,7 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
     let over = if fits { "" } else { "!" };
     let value = match measure {
         MeasureArg::Peak => format_estimate(floor_tokens(cell.peak())),
-        MeasureArg::Cost => format_cost(cell),
+        MeasureArg::Cost => format_cell_cost(cell),
         MeasureArg::Overflows => format_number(cell.overflows() as u64),
         MeasureArg::Cleared => format_left_out(cell.cleared_tokens_per_call()),
     };
@@ -214,7 +213,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
             format!("nothing has to change: every call fits as things are, the largest with {peak} tokens");
         output.line(Tone::Good, &words)?;
         if let Some(words) = sweep.caveat() {
-            output.line(Tone::Warning, &crate::command::format::with_commas(&words))?;
+            output.line(Tone::Warning, &with_commas(&words))?;
         }
         return Ok(());
     }
@@ -231,7 +230,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
             format_estimate(floor_tokens(now.peak())),
             format_estimate(floor_tokens(cell.peak())),
         ),
-        before_after("cost", format_cost(now), format_cost(cell)),
+        before_after("cost", format_cell_cost(now), format_cell_cost(cell)),
     ];
     for line in lines {
         output.line(Tone::Plain, &line)?;

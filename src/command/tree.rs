@@ -5,12 +5,12 @@ use std::io::Write as _;
 
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::format::format_count;
 use super::output::{Output, Tone};
 use super::session_output::{
     format_entry_tokens, message_tokens, number_value, print_session_header, session_json, tool_name,
 };
 use crate::cli::{StoreArgs, TreeArgs, secrets};
+use crate::format::format_count;
 use crate::ids::EntryIx;
 use crate::js::{Object, Value};
 use crate::redact::SecretDisplay;

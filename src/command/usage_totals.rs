@@ -1,10 +1,10 @@
 //! Total usage of a session: tokens and costs of its answers, failed calls and side calls.
 
-use super::format::{format_count, format_number};
 use super::session_output::number_value;
-use crate::format::cost::describe_cost;
+use crate::format::{format_count, format_number};
 use crate::js::{Object, Value};
 use crate::replay::Cost;
+use crate::report::cost::describe_cost;
 use crate::session::usage_totals::{SessionUsage, UsageTotals};
 
 pub(super) fn usage_value(spending: &SessionUsage) -> Value {

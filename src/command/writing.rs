@@ -3,13 +3,13 @@
 use std::io::Write as _;
 
 use super::failure::Failure;
-use super::format::{format_bytes, format_count};
 use super::output::{Output, Tone};
 use super::session_output::session_json;
 use crate::cli::{StoreArgs, WriteArgs};
 use crate::commit::{
     LockState, PreparedCommit, ReceiptKind, SystemClock, UndoTarget, WriteResult, lock_state,
 };
+use crate::format::{format_count, format_size};
 use crate::js::{Object, Value};
 use crate::session::LoadedSession;
 use crate::write::request::{CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest};
@@ -110,7 +110,7 @@ fn print_prepared(
 ) -> Result<(), Failure> {
     let verb = if job.write.apply { "writes" } else { "would write" };
     let entries = format_count(shown.entries as u64, "entry", "entries");
-    let added = format_bytes(shown.appended_bytes as u64);
+    let added = format_size(shown.appended_bytes as u64);
     let from = shown.parent.as_deref().unwrap_or("the root");
     writeln!(output)?;
     output.line(Tone::Strong, &format!("{verb} {entries} ({added}) at the end of the transcript"))?;
@@ -140,7 +140,7 @@ fn print_written(job: &WriteJob, written: &WriteResult, output: &mut Output) -> 
     let lines = format_count(written.lines as u64, "entry", "entries");
     let line = format!(
         "written: {lines}, {} at byte {}; the leaf is {}",
-        format_bytes(written.bytes),
+        format_size(written.bytes),
         written.offset,
         written.leaf
     );

@@ -9,10 +9,10 @@ use crate::commit::{Receipt, receipts};
 use crate::context::budget::Budget;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, build_context};
-use crate::format::cost::{format_amount, format_cost};
-use crate::format::group_digits_with;
+use crate::format::{format_amount, format_number};
 use crate::ids::EntryIx;
 use crate::replay::Cost;
+use crate::report::cost::format_cost;
 use crate::session::LoadedSession;
 use crate::session::usage_totals::PriceCache;
 use crate::store::entry::{MessageSize, Role, Usage};
@@ -56,7 +56,7 @@ impl ComparedBranch {
         ("leaf", |branch| format!("{}{}", branch.name, if branch.active { " (active)" } else { "" })),
         ("entries, its own", |branch| format!("{}, {}", branch.entries, branch.unique_entries)),
         ("messages sent", |branch| branch.messages.to_string()),
-        ("next prompt", |branch| format!("~{}", group_digits_with(branch.tokens(), ','))),
+        ("next prompt", |branch| format!("~{}", format_number(branch.tokens()))),
         ("next prompt costs, cold", |branch| format_usd_or_none(branch.next_cost_cold)),
         ("next prompt costs, warm", |branch| format_usd_or_none(branch.next_cost_warm)),
         ("cost of its calls", |branch| format_cost_or_none(&branch.cost)),

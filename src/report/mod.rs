@@ -6,6 +6,7 @@
 pub mod breakdown;
 pub mod compaction;
 pub mod compare;
+pub mod cost;
 pub mod estimators;
 pub mod explain;
 pub mod recorded_context;

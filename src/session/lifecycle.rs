@@ -1,8 +1,6 @@
 //! The lifetime of a session: when the gateway resets it, why, and what a reset leaves behind.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-
+use crate::format::format_local_time;
 use crate::gateway::reset::{NextReset, ResetPolicy, next_reset, reset_policy};
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{JsString, Value};
@@ -99,11 +97,4 @@ fn describe_reset_effect(ruleset: Ruleset) -> &'static str {
         }
         _ => "the transcript as an orphan, not archived",
     }
-}
-
-/// Formats a time in a zone: `2026-03-06 04:00 Europe/Berlin`.
-fn format_local_time(at_ms: f64, zone: &TimeZone) -> Option<String> {
-    let at = Timestamp::from_millisecond(at_ms as i64).ok()?.to_zoned(zone.clone());
-    let name = zone.iana_name().map_or_else(|| at.strftime("%:z").to_string(), str::to_owned);
-    Some(format!("{} {name}", at.strftime("%Y-%m-%d %H:%M")))
 }

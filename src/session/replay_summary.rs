@@ -2,6 +2,7 @@
 //!
 //! They are computed here only, so that two places that show them agree.
 
+use crate::format::round_tokens;
 use crate::ids::EntryIx;
 use crate::replay::{CallReplay, RecordedTrace, TraceTotals};
 
@@ -36,9 +37,9 @@ impl ReplaySummary {
         Self {
             overflows: (0..trace.len()).filter(over).count(),
             failing_call_overflows: failing.is_some_and(|at| over(&at)),
-            failing_call_tokens: failing.map(|at| trace[at].expected.max(0.0).round() as u64),
+            failing_call_tokens: failing.map(|at| round_tokens(trace[at].expected)),
             failing_call_measured: counted(failing),
-            peak_tokens: totals.peak.0.max(0.0).round() as u64,
+            peak_tokens: round_tokens(totals.peak.0),
             peak_measured: counted(totals.peak.1),
             cost: totals.cost.map(|cost| cost + totals.summary_cost).filter(|cost| *cost > 0.0),
             compactions: totals.compactions,

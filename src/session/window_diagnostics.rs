@@ -1,7 +1,7 @@
 //! Diagnoses windows that are too small, or that differ between parts of the gateway.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::format::format_count;
+use crate::format::format_double;
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::WindowSource;
 use crate::gateway::window_guard::{WindowGuard, guard_window};
@@ -103,8 +103,8 @@ fn status_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let (shown, used) = (session.limits.status_window, session.limits.runtime_window);
     let what = format!(
         "the status line shows a window of {}, but the runtime compacts by {}",
-        format_count(shown),
-        format_count(used)
+        format_double(shown),
+        format_double(used)
     );
     let next = match session.limits.status_window_source {
         StatusWindowSource::Long => {
@@ -130,8 +130,8 @@ fn stored_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let again = if next_stored == stored { ", and stores it again" } else { "" };
     let what = format!(
         "its row says contextTokens {}, but the next run goes by {}{again}",
-        format_count(stored),
-        format_count(used)
+        format_double(stored),
+        format_double(used)
     );
     let next =
         "The share of the window that lists show comes from the row; rules go by the window of the run.";

@@ -9,10 +9,10 @@ use crate::app::App;
 use crate::app::breakdown::{BreakdownScreen, FOOTER_ROWS};
 use crate::app::wrap::wrap_rows;
 use crate::context::budget::BudgetPart;
+use crate::format::{estimate, round_thousands, thousands, whole_percent};
 use crate::report::breakdown::{Figure, Line, Section, SectionKind};
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::number::{estimate, percent, round_thousands, thousands};
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
@@ -166,7 +166,7 @@ impl View<'_> {
             end += AFTER_WIDTH;
         }
         let tokens = after.or(figure.tokens()).filter(|_| figure != Figure::Unknown);
-        let share = tokens.and_then(|tokens| Some((tokens, percent(tokens, self.window)?)));
+        let share = tokens.and_then(|tokens| Some((tokens, whole_percent(tokens, self.window)?)));
         let words = share.map_or_else(String::new, |(tokens, share)| match share {
             0 if tokens > 0 => "<1%".to_owned(),
             share => format!("{share}%"),

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::app::diff::count_chars;
 use crate::app::message::{FACTS_COLUMNS, MessageScreen, MessageView};
 use crate::app::message_header::FateSummary;
-use crate::format::{format_count, group_digits};
+use crate::format::{format_double, group_digits};
 use crate::policy::Fate;
 use crate::session::message::MessageText;
 use crate::text;
@@ -176,8 +176,8 @@ fn column_verdict(app: &App, theme: &Theme, verdict: &FateSummary, window: u64, 
     column.fact(theme, "rule", verdict.fate.reason.rule(), text);
     if let Some(plan) = app.plan.as_ref().filter(|_| fate == Fate::SoftTrimmed) {
         let trim = &plan.settings.prune.soft_trim;
-        column.fact(theme, "head", &format!("{} chars", format_count(trim.head_chars)), text);
-        column.fact(theme, "tail", &format!("{} chars", format_count(trim.tail_chars)), text);
+        column.fact(theme, "head", &format!("{} chars", format_double(trim.head_chars)), text);
+        column.fact(theme, "tail", &format!("{} chars", format_double(trim.tail_chars)), text);
     }
     if fate.is_change() {
         let (before, after) = verdict.tokens;

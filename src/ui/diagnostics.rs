@@ -7,10 +7,10 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::scroll::Scroll;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::format::pluralised;
 use crate::session::Mark;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::number::pluralised;
 use crate::ui::widgets::{clear, on_title, put, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 

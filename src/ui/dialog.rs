@@ -17,10 +17,11 @@ use crate::app::keymap::KeyContext;
 use crate::app::state::{WriteDialog, WriteStage};
 use crate::app::summary_dialog::{DIALOG_COLUMNS, SummaryStage, dialog_line_columns};
 use crate::commit::UndoTarget;
-use crate::format::describe_cache_cost;
+use crate::format::{estimate, format_bytes, pluralised, round_thousands, whole_percent};
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
+use crate::report::cost::describe_cache_cost;
 use crate::session::LoadedSession;
 use crate::store::sqlite::database_of;
 use crate::text;
@@ -28,7 +29,6 @@ use crate::ui::frame_box::{self, Frame};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{estimate, format_bytes, percent, pluralised, round_thousands};
 use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
 
 const WIDTH: u16 = DIALOG_COLUMNS;
@@ -308,7 +308,7 @@ impl<'a> Builder<'a> {
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         let plan_style = self.theme.bold(Role::Plan);
         let mut prompt = vec![text(estimate(now)), arrow(), Span::styled(estimate(after), plan_style)];
-        if let (Some(before), Some(share)) = (percent(now, window), percent(after, window)) {
+        if let (Some(before), Some(share)) = (whole_percent(now, window), whole_percent(after, window)) {
             prompt.push(self.muted(format!("    {before}%")));
             prompt.push(arrow());
             prompt.push(Span::styled(format!("{share}%"), plan_style));

@@ -7,12 +7,12 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::action::Action;
 use crate::app::transcript::TranscriptPane;
+use crate::format::{format_bytes, pluralised};
 use crate::session::title::shown_name;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::status::{draw_offers, first_key};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{format_bytes, pluralised};
 use crate::ui::widgets::{ThinBar, put, put_right, title};
 
 /// Delay in ms before the progress of a read shows.

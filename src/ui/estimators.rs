@@ -8,11 +8,11 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::estimators::{EstimatesState, EstimatorsScreen, header_rows};
 use crate::app::scroll::Scroll;
+use crate::format::{format_bytes, format_deviation, format_signed_percent, grouped, pluralised};
 use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description};
 use crate::session::LoadedSession;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::number::{format_bytes, grouped, pluralised};
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
@@ -141,13 +141,10 @@ fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row
     let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
     let cells = [
         (now, theme.style(Role::Bright)),
-        (last.map(description::format_signed_error), error_style(theme, last)),
-        (
-            deviation.map(|it| description::format_error(it.mean)),
-            error_style(theme, deviation.map(|it| it.mean)),
-        ),
-        (deviation.map(|it| description::format_signed_error(it.bias)), theme.style(Role::Text)),
-        (deviation.map(|it| description::format_error(it.max)), theme.style(Role::Text)),
+        (last.map(format_signed_percent), error_style(theme, last)),
+        (deviation.map(|it| format_deviation(it.mean)), error_style(theme, deviation.map(|it| it.mean))),
+        (deviation.map(|it| format_signed_percent(it.bias)), theme.style(Role::Text)),
+        (deviation.map(|it| format_deviation(it.max)), theme.style(Role::Text)),
     ];
     for (column, (text, style)) in COLUMN_ENDS.into_iter().zip(cells) {
         let none = (glyphs::UNKNOWN.to_owned(), theme.style(Role::Muted));
@@ -235,7 +232,7 @@ impl Panel<'_> {
         );
         for (at, estimator) in (1..).zip(Estimator::ALL) {
             let error = call.error(estimator);
-            let text = error.map_or_else(|| glyphs::UNKNOWN.to_owned(), description::format_signed_error);
+            let text = error.map_or_else(|| glyphs::UNKNOWN.to_owned(), format_signed_percent);
             let column = x + COUNT_COLUMN_END + column_width(row.width) * at;
             put_text_right(buf, row.y, x, column.min(end), &text, quiet(error_style(theme, error)));
         }

@@ -11,13 +11,13 @@ use crate::app::layout::{Pane, WidthClass};
 use crate::app::state::{Overlay, UpdateMode};
 use crate::app::target::Target;
 use crate::diagnostic::Severity;
+use crate::format::{grouped, pluralised, round_thousands, time_of_day};
 use crate::gateway::ruleset::Ruleset;
 use crate::session::title::shown_name;
 use crate::session::{LoadedSession, Mark};
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::number::{grouped, pluralised, round_thousands, time_of_day};
 use crate::ui::widgets::{apply_style, put_facts, put_facts_right, spans_width};
 
 type Fact<'a> = Vec<Span<'a>>;

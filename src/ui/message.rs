@@ -9,13 +9,13 @@ use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message_header::HeaderLine;
+use crate::format::estimate;
 use crate::session::message::MessageText;
 use crate::text;
 use crate::ui::detail;
 use crate::ui::message_body::BodyPainter;
 use crate::ui::message_spans::{fact_style, position_span, share_text, title_spans};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::estimate;
 use crate::ui::widgets::{
     content_left, on_title, put, put_facts, put_facts_right, put_right, put_spans, scrollbar, spans_width,
     title,

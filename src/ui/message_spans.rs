@@ -4,10 +4,10 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::message::MessageScreen;
+use crate::format::{estimate, thousands, whole_percent};
 use crate::session::message::MessageText;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{estimate, percent, thousands};
 
 /// Returns the current match and the number of matches, otherwise the page and the number of pages.
 pub(super) fn position_span<'a>(app: &App, theme: &Theme, screen: &MessageScreen) -> Span<'a> {
@@ -60,7 +60,7 @@ pub(super) fn side_facts<'a>(theme: &Theme, chars: &str, tokens: u64) -> Vec<Spa
 /// Formats the tokens saved, and their share of the window.
 pub(super) fn saving_text(before: u64, after: u64, window: u64) -> String {
     let saved = before.saturating_sub(after);
-    let share = percent(saved, window).filter(|share| *share > 0);
+    let share = whole_percent(saved, window).filter(|share| *share > 0);
     let share = share.map(|share| format!("  {share}%")).unwrap_or_default();
     if after > before {
         format!("costs ~{}", thousands(after - before))

@@ -8,12 +8,12 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::policies::{PoliciesLine, PoliciesScreen};
+use crate::format::{estimate, grouped, round_thousands};
 use crate::plan::{Plan, PolicyEffect};
 use crate::policy::policy_set::Phase;
 use crate::policy::{Fate, Policy};
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::tuning::words_of;
-use crate::ui::widgets::number::{estimate, grouped, round_thousands};
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_facts, put_right, put_spans, row_at, title};
 use crate::ui::{frame_box, glyphs};
 

@@ -8,11 +8,11 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::recovery::{FOOTER_ROWS, HEADER_ROWS, RecoveryScreen};
+use crate::format::{estimate, pluralised, round_thousands, thousands, time_of_day};
 use crate::policy::recovery::ErrorSource;
 use crate::report::recovery::{RecoveryRow, RecoveryView, RowKind, RowMark, borrowed_rules};
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::number::{estimate, pluralised, round_thousands, thousands, time_of_day};
 use crate::ui::widgets::{
     clear, note, on_title, put, put_facts, put_right, put_spans, row_at, scrollbar, title,
 };

@@ -9,13 +9,13 @@ use crate::app::App;
 use crate::app::layout::{Pane, WidthClass};
 use crate::app::sessions::SessionRow;
 use crate::app::state::InputPurpose;
+use crate::format::pluralised;
 use crate::gateway::compaction::RESERVE_FLOOR;
 use crate::session::title::{shown_name, split_envelope};
 use crate::session::{Mark, SessionItem};
 use crate::ui::glyphs;
 use crate::ui::status::draw_input;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::pluralised;
 use crate::ui::widgets::{
     ThinBar, apply_style, on_title, put, put_right, put_spans, row_at, scrollbar, title,
 };

@@ -1,7 +1,7 @@
 //! The texts of the explain screen that need wrapping: headline, advice, and the text of each row beside its columns.
 
 use crate::app::explain::ExplainRow;
-use crate::format::group_digits_with;
+use crate::format::format_number;
 use crate::js::{JsString, parse};
 use crate::report::explain::{Advice, Explanation, FindingClass, GuardReport, Mechanism, PromptPartKind};
 use crate::text;
@@ -113,7 +113,7 @@ pub fn mechanism_part(mechanism: &Mechanism) -> Option<PromptPartKind> {
 
 /// The cause of the large call in a few words.
 fn mechanism_text(mechanism: &Mechanism) -> String {
-    let count = group_digits_with(mechanism.count as u64, ',');
+    let count = format_number(mechanism.count as u64);
     match mechanism.class {
         FindingClass::SingleResult | FindingClass::ParallelResults | FindingClass::UserMessage => {
             "without it the call fits".to_owned()

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use crate::command::failure::Failure;
-use crate::command::format::{format_number, format_percent, format_time};
 use crate::command::output::{Output, Tone};
 use crate::command::session_output::{format_entry_tokens, message_tokens, number_value, tool_name};
 use crate::context::budget::running_totals;
+use crate::format::{format_number, format_percent, format_time};
 use crate::ids::EntryIx;
 use crate::js::{Object, Value};
 use crate::redact::SecretDisplay;

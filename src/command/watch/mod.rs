@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use self::follower::Follower;
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::format::format_count;
 use super::output::Output;
 use crate::cli::{StoreArgs, WatchArgs, secrets};
 use crate::commit::{Clock as _, SystemClock};
+use crate::format::format_count;
 use crate::js::{Object, Value};
 use crate::runtime::backoff::Backoff;
 use crate::runtime::watch::{

@@ -5,6 +5,7 @@ use super::rules::{
     ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice, Preflight, Pressure,
     PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit, Rewrite, Rules, Truncation, WindowRule,
 };
+use crate::format::format_number;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topic {
@@ -72,7 +73,7 @@ const ROWS: [TopicRow; 33] = [
     ("Compaction", "length of a summary", |rules| {
         rules
             .summary_chars
-            .map_or_else(|| "no limit".to_owned(), |chars| format!("{} chars at most", grouped(chars)))
+            .map_or_else(|| "no limit".to_owned(), |chars| format!("{} chars at most", format_number(chars)))
     }),
     ("Compaction", "time limit", |rules| {
         rules.compaction_seconds.map_or_else(|| "none known".to_owned(), |seconds| format!("{seconds} s"))
@@ -99,13 +100,6 @@ impl Rules {
     pub fn topics(&self) -> Vec<Topic> {
         ROWS.iter().map(|(group, name, rule)| Topic { group, name, rule: rule(self) }).collect()
     }
-}
-
-/// Formats a whole number in groups of three digits: `16,000`.
-fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
-    groups.collect::<Vec<_>>().join(",")
 }
 
 fn yes_no(on: bool) -> String {
@@ -163,7 +157,7 @@ fn result_limit(limit: ResultLimit) -> String {
     match limit {
         ResultLimit::None => "no limit".to_owned(),
         ResultLimit::Share { most, .. } => {
-            format!("30% of the window, {} chars at most{configured}", grouped(most))
+            format!("30% of the window, {} chars at most{configured}", format_number(most))
         }
         ResultLimit::Stepped { .. } => {
             format!("30% of the window, 16,000 / 32,000 / 64,000 chars by its size{configured}")
@@ -369,8 +363,8 @@ fn small_window(rules: &Rules) -> String {
     };
     format!(
         "refused below {}, warned below {}{shares}",
-        grouped(guard.block_below),
-        grouped(guard.warn_below)
+        format_number(guard.block_below),
+        format_number(guard.warn_below)
     )
 }
 

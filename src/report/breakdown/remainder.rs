@@ -4,7 +4,7 @@
 use crate::context::breakdown::PromptParts;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::format::{format_count, format_span};
+use crate::format::{format_double, format_span};
 use crate::ids::EntryIx;
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
@@ -124,7 +124,7 @@ impl Remainder {
         let described = if self.tool_description_tokens > 0 {
             format!(
                 " Descriptions of tools, ~{} tokens, are sent and in no estimate.",
-                format_count(self.tool_description_tokens as f64)
+                format_double(self.tool_description_tokens as f64)
             )
         } else {
             String::new()

@@ -1,24 +1,9 @@
 //! The estimators' results in sentences. The screen and the command share them.
 
 use crate::context::tokens::script::Script;
-use crate::format::group_digits;
+use crate::format::{format_deviation, group_digits};
 use crate::report::estimators::{Estimates, Estimator};
 use crate::session::LoadedSession;
-
-/// Formats a relative error in percent with its sign: one decimal below ten, and `+0%` for almost nothing.
-pub fn format_signed_error(error: f64) -> String {
-    let percent = error * 100.0;
-    match percent.abs() {
-        0.0..0.05 => "+0%".to_owned(),
-        0.05..9.95 => format!("{percent:+.1}%"),
-        _ => format!("{percent:+.0}%"),
-    }
-}
-
-/// Formats the size of an error in percent, without a sign.
-pub fn format_error(error: f64) -> String {
-    format_signed_error(error.abs()).split_off(1)
-}
 
 /// Returns chars/4 at the last reliable call: the estimate, the count, and the factor by which it is too low, for the
 /// whole prompt and, if a fit separates the tokens before the messages, for the messages alone.
@@ -109,24 +94,13 @@ pub fn describe_factors(estimates: &Estimates) -> String {
 /// Describes the confidence of the fit; `None` without a fit.
 pub fn describe_confidence(estimates: &Estimates) -> Option<String> {
     let fit = estimates.calibration.as_ref().ok()?;
-    let off =
-        format!("off by {}, at most {}", format_error(fit.deviation.mean), format_error(fit.deviation.max));
+    let off = format!(
+        "off by {}, at most {}",
+        format_deviation(fit.deviation.mean),
+        format_deviation(fit.deviation.max)
+    );
     let ahead = fit
         .holdout_error
-        .map(|ahead| format!("; fitted to the first half, off by {} in the second", format_error(ahead)));
+        .map(|ahead| format!("; fitted to the first half, off by {} in the second", format_deviation(ahead)));
     Some(format!("fit: {off}, over {} growths{}", fit.growths, ahead.unwrap_or_default()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_have_a_sign_and_sizes_have_none() {
-        assert_eq!(
-            [-0.684, 0.0004, 0.0312, 1.5, -0.0995].map(format_signed_error),
-            ["-68%", "+0%", "+3.1%", "+150%", "-10%"]
-        );
-        assert_eq!([-0.684, 0.0, 0.0312].map(format_error), ["68%", "0%", "3.1%"]);
-    }
 }

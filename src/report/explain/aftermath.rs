@@ -1,12 +1,11 @@
 //! Effects of the session's compactions and of the refusal. These findings have their own section and head the answer
 //! only if nothing overflowed.
 
-use crate::format::format_span;
+use crate::format::{format_number, format_span, quantity_with_commas};
 use crate::ids::EntryIx;
 use crate::report::explain::case::{Case, OtherError};
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
-use crate::report::explain::format::{format_count, format_exact};
 use crate::session::Mark;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
@@ -68,8 +67,10 @@ fn detect_summary_refused(case: &Case<'_>) -> Option<Finding> {
     let refused: Vec<EntryIx> = refused.collect();
     let last = *refused.last()?;
     let leaf = case.session.tree.parent(last);
-    let line =
-        format!("{} refused: the summary's own call is too large", format_count(refused.len(), "compaction"));
+    let line = format!(
+        "{} refused: the summary's own call is too large",
+        quantity_with_commas(refused.len(), "compaction")
+    );
     Some(
         Finding::new(FindingClass::CompactionRefused, Confidence::Sure, line)
             .with_rule("compaction 8.6")
@@ -85,7 +86,7 @@ fn detect_summary_refused(case: &Case<'_>) -> Option<Finding> {
 fn detect_late_summary(case: &Case<'_>) -> Option<Finding> {
     let late: Vec<&OtherError> = case.errors.iter().filter(|error| is_timeout(&error.text)).collect();
     let last = late.last()?;
-    let line = format!("{} timed out", format_count(late.len(), "compaction"));
+    let line = format!("{} timed out", quantity_with_commas(late.len(), "compaction"));
     let since = case.compactions.iter().all(|it| it.entry < last.entry);
     let words: String = last.text.chars().take(MAX_QUOTE_CHARS).collect();
     Some(
@@ -121,8 +122,8 @@ fn detect_hollow_summary(case: &Case<'_>) -> Option<Finding> {
     let newest = number + 1 == case.compactions.len();
     let freed = format!(
         "{} became {}; the old branch still has them",
-        format_count(last.messages.0, "message"),
-        format_count(last.messages.1, "message")
+        quantity_with_commas(last.messages.0, "message"),
+        quantity_with_commas(last.messages.1, "message")
     );
     Some(
         Finding::new(
@@ -149,8 +150,8 @@ fn detect_no_op(case: &Case<'_>) -> Option<Finding> {
     let newest = number + 1 == case.compactions.len();
     let estimated = format!(
         "~{} tokens before, ~{} after",
-        format_exact(last.estimated.0),
-        format_exact(last.estimated.1)
+        format_number(last.estimated.0),
+        format_number(last.estimated.1)
     );
     Some(
         Finding::new(
@@ -241,7 +242,7 @@ fn detect_moved(case: &Case<'_>) -> Option<Finding> {
     let leaf: Option<EntryIx> = failure.session.context.leaf;
     let intact = format!(
         "this branch of {} is intact and can be forked here",
-        format_count(entries, "entry").replace("entrys", "entries")
+        quantity_with_commas(entries, "entry").replace("entrys", "entries")
     );
     Some(
         Finding::new(

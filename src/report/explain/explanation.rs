@@ -1,5 +1,6 @@
 //! The explanation of a session, and the order in which its parts are computed.
 
+use crate::format::quantity_with_commas;
 use crate::report::explain::advice::{self, Advice, SearchResult};
 use crate::report::explain::call_history::{self, CallHistory};
 use crate::report::explain::case::Case;
@@ -8,7 +9,7 @@ use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::Finding;
 use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
-use crate::report::explain::{aftermath, format, mismeasured, verdict};
+use crate::report::explain::{aftermath, mismeasured, verdict};
 use crate::session::LoadedSession;
 use crate::session::overflow::Overflow;
 use crate::session::replay_summary::ReplaySummary;
@@ -61,7 +62,7 @@ impl Explanation {
     /// Returns whether a change helps, and the headline of the advice.
     pub fn advice_headline(&self) -> (bool, String) {
         let helps = self.advice.iter().any(|advice| advice.fits_all);
-        let tried = format::format_count(self.tried_count, "change");
+        let tried = quantity_with_commas(self.tried_count, "change");
         let head = match (helps, self.no_setting_helps()) {
             (true, _) => format!("What would have fixed it ({tried} tried)"),
             (false, true) => format!("No setting would have helped: {tried} tried"),

@@ -1,6 +1,7 @@
 //! Wrong measurements: the window, the usage, the estimator, the stored counter. Each is a cause only if its correction
 //! makes every call of a replay fit; otherwise it is a note.
 
+use crate::format::{format_number, format_short_estimate, format_tokens, quantity_with_commas};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowSource;
 use crate::js::Value;
@@ -9,7 +10,6 @@ use crate::replay::Settings;
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
-use crate::report::explain::format::{format_count, format_estimate, format_exact, format_tokens};
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::overflow::OverflowKind;
 use crate::session::session_settings::CONTEXT_WINDOW;
@@ -68,21 +68,21 @@ fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Fi
     let named = failure.overflow.limit.is_some();
     let reply = failure.overflow.reply_reserve.filter(|reply| *reply > 0);
     let how = match (named, reply) {
-        (true, Some(reply)) => format!("{} of them are reserved for the reply", format_exact(reply)),
+        (true, Some(reply)) => format!("{} of them are reserved for the reply", format_number(reply)),
         (true, None) => "the refusal names the limit".to_owned(),
         (false, _) => {
             let accepted = failure.last_counted.map_or(served, |(_, tokens)| tokens);
             format!(
                 "accepted {}, refused {}",
-                format_exact(accepted.max(served)),
+                format_number(accepted.max(served)),
                 format_tokens(failure.prompt_tokens, failure.is_measured)
             )
         }
     };
     let line = format!(
         "the provider takes {} while the gateway believes {}",
-        format_exact(served),
-        format_exact(believed as u64)
+        format_number(served),
+        format_number(believed as u64)
     );
     Some(
         Finding::new(
@@ -126,11 +126,14 @@ fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRu
         Some(call) => {
             format!(
                 "{} {what}; the last count is {}",
-                format_count(blind.len(), "call"),
-                format_exact(call.prompt_tokens)
+                quantity_with_commas(blind.len(), "call"),
+                format_number(call.prompt_tokens)
             )
         }
-        None => format!("{} {what}, so compaction had nothing to compare", format_count(blind.len(), "call")),
+        None => format!(
+            "{} {what}, so compaction had nothing to compare",
+            quantity_with_commas(blind.len(), "call")
+        ),
     };
     let stored = case.session.limits.stored_totals.total_tokens;
     let mut finding = Finding::new(FindingClass::CounterStaleLow, Confidence::Sure, line)
@@ -141,12 +144,12 @@ fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRu
         .with_number("uncounted", blind.len() as f64)
         .with_prevents_overflow(flips);
     finding.evidence.extend(last.map(|call| {
-        Evidence::new(format!("the last counted call: {}", format_exact(call.prompt_tokens)))
+        Evidence::new(format!("the last counted call: {}", format_number(call.prompt_tokens)))
             .with_entries([call.entry])
             .with_rule("compaction 1.11")
     }));
     finding.evidence.extend(stored.map(|stored| {
-        Evidence::new(format!("the stored counter still says {}", format_exact(stored as u64)))
+        Evidence::new(format!("the stored counter still says {}", format_number(stored as u64)))
             .with_rule("compaction 9.4")
     }));
     Some(finding)
@@ -165,15 +168,15 @@ fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
     }
     let line = format!(
         "the gateway's own check refused about {} of {}",
-        format_estimate(likely),
-        format_exact(limit)
+        format_short_estimate(likely),
+        format_number(limit)
     );
     let at = case.calls.iter().find(|call| call.prompt_tokens == peak).map(|call| call.entry);
     Some(
         Finding::new(FindingClass::EstimatorError, Confidence::Likely, line)
             .with_rule("compaction 8.8")
             .with_evidence(
-                Evidence::new(format!("the largest prompt the provider counted: {}", format_exact(peak)))
+                Evidence::new(format!("the largest prompt the provider counted: {}", format_number(peak)))
                     .with_entries(at),
             )
             .with_number("likely", likely as f64)
@@ -216,8 +219,8 @@ fn estimator_finding(case: &Case<'_>, ratio: f64) -> Finding {
     let line = format!("the gateway counts this text {ratio:.1}x too small");
     let kept = format!(
         "keepRecentTokens {} keeps about {}",
-        format_exact(keep as u64),
-        format_exact((keep * ratio) as u64)
+        format_number(keep as u64),
+        format_number((keep * ratio) as u64)
     );
     Finding::new(FindingClass::EstimatorError, Confidence::Likely, line)
         .with_rule("compaction 1.1")
@@ -230,7 +233,7 @@ impl Finding {
         let text = format!(
             "the provider counted {}, chars / 4 says ~{}",
             format_tokens(failure.prompt_tokens, failure.is_measured),
-            format_exact(failure.gateway_estimate())
+            format_number(failure.gateway_estimate())
         );
         self.with_evidence(Evidence::new(text).with_entries([failure.overflow.entry]))
     }
@@ -266,7 +269,7 @@ fn detect_wrong_counter(case: &Case<'_>) -> Option<Finding> {
     };
     let line = format!(
         "the stored counter says {}, {how} than the session's {}",
-        format_exact(stored as u64),
+        format_number(stored as u64),
         format_tokens(live, counted)
     );
     let mut finding = Finding::new(class, Confidence::Sure, line)
@@ -278,7 +281,7 @@ fn detect_wrong_counter(case: &Case<'_>) -> Option<Finding> {
         .extend(counters_adding_up(case, stored).map(|sum| Evidence::new(sum).with_rule("compaction 9.11")));
     let last = case.calls.last();
     finding.evidence.extend(last.map(|call| {
-        Evidence::new(format!("the last call was counted at {}", format_exact(call.prompt_tokens)))
+        Evidence::new(format!("the last call was counted at {}", format_number(call.prompt_tokens)))
             .with_entries([call.entry])
     }));
     Some(finding)
@@ -292,6 +295,6 @@ fn counters_adding_up(case: &Case<'_>, total: f64) -> Option<String> {
     let all = input + read + write == total;
     let shown = parts.iter().take(if all { 3 } else { 2 }).filter(|(_, tokens)| *tokens > 0.0);
     let words: Vec<String> =
-        shown.map(|(name, tokens)| format!("{name} {}", format_exact(*tokens as u64))).collect();
+        shown.map(|(name, tokens)| format!("{name} {}", format_number(*tokens as u64))).collect();
     (all || input + read == total).then(|| format!("it is the sum {}", words.join(" + ")))
 }

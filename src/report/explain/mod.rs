@@ -16,7 +16,6 @@ mod engine;
 mod explanation;
 mod failure;
 pub mod finding;
-mod format;
 mod guards;
 mod mechanism;
 mod mismeasured;

@@ -1,13 +1,13 @@
 //! The outlook of a session that did not overflow: whether the next turns fit or meet a working compaction first.
 
+use crate::format::{
+    format_number, format_share, format_short, format_short_estimate, format_tokens, quantity_with_commas,
+};
 use crate::ids::EntryIx;
 use crate::report::explain::aftermath::has_freed_nothing;
 use crate::report::explain::case::Case;
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
-use crate::report::explain::format::{
-    format_count, format_estimate, format_exact, format_percent, format_short, format_tokens,
-};
 use crate::store::entry::Role;
 
 /// Turns after a compaction before which the session should not reach its trigger again.
@@ -40,13 +40,13 @@ pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Finding> {
     }
     let line = format!(
         "fixed parts of {} are above the trigger {}: the reserve must go down",
-        format_estimate(fixed as u64),
-        format_exact(trigger.max(0.0) as u64)
+        format_short_estimate(fixed as u64),
+        format_number(trigger.max(0.0) as u64)
     );
     let reserve = format!(
         "reserve {} of a window of {}",
-        format_exact(settings.reserve_tokens.max(0.0) as u64),
-        format_exact(window as u64)
+        format_number(settings.reserve_tokens.max(0.0) as u64),
+        format_number(window as u64)
     );
     Some(
         Finding::new(FindingClass::ImpossibleBudget, Confidence::Likely, line)
@@ -70,13 +70,13 @@ fn detect_treadmill(case: &Case<'_>) -> Option<Finding> {
     }
     let line = format!(
         "the last {} were each refilled to the trigger within {MIN_TURNS_TO_REFILL} turns",
-        format_count(last.len(), "compaction")
+        quantity_with_commas(last.len(), "compaction")
     );
     let rounds = last.iter().take(3).map(|compaction| {
         let text = format!(
             "compaction left {}, refilled to {}",
-            compaction.counted.1.map_or_else(|| format_estimate(compaction.estimated.1), format_exact),
-            compaction.refilled_to.map_or_else(|| "-".to_owned(), format_exact)
+            compaction.counted.1.map_or_else(|| format_short_estimate(compaction.estimated.1), format_number),
+            compaction.refilled_to.map_or_else(|| "-".to_owned(), format_number)
         );
         Evidence::new(text).with_entries([compaction.entry]).with_rule("compaction 2.7")
     });
@@ -85,10 +85,9 @@ fn detect_treadmill(case: &Case<'_>) -> Option<Finding> {
         .with_number("compactions", last.len() as f64);
     finding.evidence.extend(rounds);
     let results = last.iter().map(|it| it.refill_result_share).fold(0.0, f64::max);
-    finding.evidence.push(Evidence::new(format!(
-        "up to {} of the refill are tool results",
-        format_percent(results, 1.0)
-    )));
+    finding
+        .evidence
+        .push(Evidence::new(format!("up to {} of the refill are tool results", format_share(results, 1.0))));
     Some(finding)
 }
 
@@ -117,11 +116,14 @@ fn detect_at_risk(case: &Case<'_>) -> Option<Finding> {
     }
     let line = format!(
         "the next turn takes {} of {}, and no compaction comes before it",
-        format_estimate(next as u64),
-        format_exact(window as u64)
+        format_short_estimate(next as u64),
+        format_number(window as u64)
     );
-    let size =
-        format!("{} now, a typical turn adds {}", format_tokens(prompt, counted), format_estimate(turn));
+    let size = format!(
+        "{} now, a typical turn adds {}",
+        format_tokens(prompt, counted),
+        format_short_estimate(turn)
+    );
     Some(
         Finding::new(FindingClass::AtRisk, Confidence::Likely, line)
             .with_rule("compaction 2.7")
@@ -153,8 +155,8 @@ fn detect_fixed_overhead(case: &Case<'_>) -> Option<Finding> {
     }
     let line = format!(
         "fixed parts take {} of the trigger {}",
-        format_estimate(fixed),
-        format_exact(trigger as u64)
+        format_short_estimate(fixed),
+        format_number(trigger as u64)
     );
     Some(
         Finding::new(FindingClass::FixedOverhead, Confidence::Likely, line)
@@ -181,12 +183,12 @@ fn healthy_finding(case: &Case<'_>) -> Finding {
         format!("Fits: {} to spare", format_short(spare))
     };
     let source = if counted { "counted by the provider" } else { "estimated" };
-    let size = format!("{} of {}, {source}", format_tokens(prompt, counted), format_exact(window));
+    let size = format!("{} of {}, {source}", format_tokens(prompt, counted), format_number(window));
     Finding::new(FindingClass::Healthy, Confidence::Sure, line)
         .with_rule("compaction 2.7")
         .with_evidence(Evidence::new(size).with_entries(case.calls.last().map(|call| call.entry)))
         .with_evidence(
-            Evidence::new(format!("compaction above {}", format_exact(trigger.max(0.0) as u64)))
+            Evidence::new(format!("compaction above {}", format_number(trigger.max(0.0) as u64)))
                 .with_rule("compaction 2.7"),
         )
         .with_number("prompt", prompt as f64)

@@ -2,12 +2,12 @@
 //! guard's defect whose correction does, else the mechanism. Without an overflow: the outlook, or a finding about
 //! compactions.
 
+use crate::format::{
+    format_number, format_short, format_short_estimate, format_tokens, quantity_with_commas,
+};
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
-use crate::report::explain::format::{
-    format_count, format_estimate, format_exact, format_short, format_tokens,
-};
 use crate::report::explain::guards::{GuardKind, GuardReport, GuardState};
 use crate::report::explain::mechanism::{Mechanism, largest_fitting_limit};
 use crate::report::explain::outlook;
@@ -118,15 +118,16 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
         _ if failure.is_measured => Confidence::Sure,
         _ => Confidence::Likely,
     };
-    let seen = Evidence::new(format!("{} by the provider's count", format_estimate(mechanism.tokens as u64)));
+    let seen =
+        Evidence::new(format!("{} by the provider's count", format_short_estimate(mechanism.tokens as u64)));
     let results =
         [FindingClass::SingleResult, FindingClass::ParallelResults, FindingClass::ToolLoopTreadmill];
     let cap = largest_fitting_limit(failure).filter(|_| results.contains(&mechanism.class));
     let capped = cap.map(|(chars, cut)| {
-        let results = format_count(cut, "result");
+        let results = quantity_with_commas(cut, "result");
         Evidence::new(format!(
             "with each result cut to {} chars it fits; that cuts {results}",
-            format_exact(chars)
+            format_number(chars)
         ))
         .with_rule("pruning 6.1")
     });
@@ -145,9 +146,9 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
 
 /// Describes the mechanism in a few words.
 fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> String {
-    let tokens = format_estimate(mechanism.tokens as u64);
-    let limit = format_exact(failure.limit);
-    let counted = |noun: &str| format_count(mechanism.count, noun);
+    let tokens = format_short_estimate(mechanism.tokens as u64);
+    let limit = format_number(failure.limit);
+    let counted = |noun: &str| quantity_with_commas(mechanism.count, noun);
     match mechanism.class {
         FindingClass::BytesLimit if mechanism.count > 0 => {
             format!("refused for its bytes, not its tokens: {}", counted("image"))
@@ -173,7 +174,7 @@ fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -
             format!("one run's {} fill {tokens} of {limit}", counted("tool result"))
         }
         FindingClass::RecurringSessionGrowth => {
-            format!("the same job ran {} times in one session", format_exact(mechanism.count as u64))
+            format!("the same job ran {} times in one session", format_number(mechanism.count as u64))
         }
         _ => {
             let requested = format_tokens(failure.prompt_tokens, failure.is_measured);
@@ -182,7 +183,7 @@ fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -
             if unseen as f64 >= MIN_UNSEEN_SHARE * failure.prompt_tokens as f64 {
                 format!(
                     "{} of {requested} tokens are in no message of the transcript",
-                    format_estimate(unseen)
+                    format_short_estimate(unseen)
                 )
             } else {
                 format!("the session grew to {requested} message by message")
@@ -232,14 +233,14 @@ fn size_evidence(failure: &Failure) -> Evidence {
     let Overflow { entry, .. } = failure.overflow;
     let accepted = failure
         .last_counted
-        .map(|(_, tokens)| format!("; accepted before: {}", format_exact(tokens)))
+        .map(|(_, tokens)| format!("; accepted before: {}", format_number(tokens)))
         .unwrap_or_default();
     let text = format!(
         "{} of {} by {}{accepted}; the gateway estimated ~{}",
         format_tokens(failure.prompt_tokens, failure.is_measured),
-        format_exact(failure.limit),
+        format_number(failure.limit),
         failure.overflow.limit_source(),
-        format_exact(failure.gateway_estimate()),
+        format_number(failure.gateway_estimate()),
     );
     Evidence::new(text).with_entries([entry]).with_rule("compaction 8.8")
 }

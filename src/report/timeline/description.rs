@@ -2,10 +2,10 @@
 //! to the next, pauses and cost.
 
 use super::{Gap, Timeline, TraceKind};
-use crate::format::cost::{describe_cost, format_amount, format_cost};
-use crate::format::{format_span, format_timestamp, group_digits};
+use crate::format::{format_amount, format_span, format_timestamp, group_digits, quantity, round_tokens};
 use crate::policy::Policy;
 use crate::replay::{CallReplay, CompactionEvent, ModelCall};
+use crate::report::cost::{describe_cost, format_cost};
 
 /// A prompt smaller than the previous one by this share of the window is a turning point.
 const MIN_FALL: f64 = 0.05;
@@ -215,11 +215,7 @@ fn format_prompt_tokens(call: &CallReplay) -> String {
 
 fn format_tokens(tokens: f64, estimated: bool) -> String {
     let sign = if estimated { "~" } else { "" };
-    format!("{sign}{} tokens", group_digits(tokens.max(0.0).round() as u64))
-}
-
-fn quantity(number: usize, noun: &str) -> String {
-    format!("{} {noun}{}", group_digits(number as u64), if number == 1 { "" } else { "s" })
+    format!("{sign}{} tokens", group_digits(round_tokens(tokens)))
 }
 
 fn format_period(first: &ModelCall, last: &ModelCall) -> String {

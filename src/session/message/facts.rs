@@ -1,7 +1,7 @@
 //! The facts at the head of a message: its kind, outcome and size.
 
 use crate::context::tokens::chars4::estimate_message;
-use crate::format::{format_count, format_duration, format_timestamp, group_digits};
+use crate::format::{format_double, format_measured_duration, format_timestamp};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::replay::cost::file_cost;
@@ -67,7 +67,7 @@ fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
         facts.push(("exit", value_text(exit)));
     }
     let ms = find(&["durationMs", "tookMs", "elapsedMs"]).and_then(Value::as_f64);
-    facts.extend(ms.filter(|ms| *ms >= 0.0).map(|ms| ("took", format_duration(ms))));
+    facts.extend(ms.filter(|ms| *ms >= 0.0).map(|ms| ("took", format_measured_duration(ms))));
     facts.extend(find(&["status"]).filter(|it| it.as_str().is_some()).map(|it| ("status", value_text(it))));
     let flags = [
         ("isError", "error", "yes"),
@@ -89,7 +89,7 @@ fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
 fn push_kind_facts(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
     let mut take = |name: &'static str, key: &str| {
         if let Some(value) = value.get(key).filter(|value| !value.is_null()) {
-            facts.push((name, value.as_f64().map_or_else(|| value_text(value), format_count)));
+            facts.push((name, value.as_f64().map_or_else(|| value_text(value), format_double)));
         }
     };
     match kind {
@@ -134,7 +134,7 @@ fn push_sizes(entry: &Entry, facts: &mut Vec<Fact>) {
     } else {
         f64::from(size.text_chars) + f64::from(size.thinking_chars) + f64::from(size.tool_call_chars)
     };
-    facts.push(("chars", format_count(chars)));
+    facts.push(("chars", format_double(chars)));
     if size.images > 0 {
         facts.push(("images", size.images.to_string()));
     }
@@ -142,7 +142,7 @@ fn push_sizes(entry: &Entry, facts: &mut Vec<Fact>) {
     facts.push((
         "tokens",
         tokens
-            .map_or_else(|| "— cannot be counted".into(), |tokens| format!("~{} est", format_count(tokens))),
+            .map_or_else(|| "— cannot be counted".into(), |tokens| format!("~{} est", format_double(tokens))),
     ));
 }
 
@@ -162,30 +162,26 @@ fn push_model(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
 
 /// Adds the usage of a failed or aborted call: it was billed, but does not measure the prompt.
 fn push_billed(usage: &Usage, facts: &mut Vec<Fact>) {
-    let prompt = format_tokens(usage.prompt_tokens());
-    facts.push(("billed", format!("{prompt} in, {} out", format_tokens(usage.output))));
+    let prompt = format_rounded(usage.prompt_tokens());
+    facts.push(("billed", format!("{prompt} in, {} out", format_rounded(usage.output))));
     if usage.cost.is_finite() {
         facts.push(("cost", format!("${:.4}", usage.cost)));
     }
 }
 
 fn push_measured(usage: &Usage, facts: &mut Vec<Fact>) {
-    facts.push(("prompt", format!("{} measured", format_tokens(usage.prompt_tokens()))));
+    facts.push(("prompt", format!("{} measured", format_rounded(usage.prompt_tokens()))));
     facts.push((
         "cached",
-        format!("{} read, {} written", format_tokens(usage.cache_read), format_tokens(usage.cache_write)),
+        format!("{} read, {} written", format_rounded(usage.cache_read), format_rounded(usage.cache_write)),
     ));
-    facts.push(("reply", format_tokens(usage.output)));
+    facts.push(("reply", format_rounded(usage.output)));
     if let Some(usd) = file_cost(usage) {
         let words = if usd > 0.0 { format!("${usd:.4}") } else { "$0 in the file".to_owned() };
         facts.push(("cost", words));
     }
 }
 
-fn format_tokens(number: f64) -> String {
-    if number.is_finite() && number >= 0.0 {
-        group_digits(number.round() as u64)
-    } else {
-        js::number_text(number)
-    }
+fn format_rounded(tokens: f64) -> String {
+    format_double(tokens.round())
 }

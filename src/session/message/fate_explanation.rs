@@ -3,7 +3,7 @@
 //! A person must be able to check each decision by hand, so a sentence shows both sides of a comparison: "Its 3,200
 //! chars are not over `softTrim.maxChars` 4,000."
 
-use crate::format::{format_count, format_ratios, format_span, quantity};
+use crate::format::{format_double, format_ratios, format_span, quantity};
 use crate::plan::Plan;
 use crate::policy::prune::{Gate, trimmable_chars};
 use crate::policy::{MessageFate, Reason};
@@ -106,7 +106,7 @@ impl FateExplainer<'_> {
             Reason::Image => {
                 format!(
                     "It holds {}: results with images are never pruned.",
-                    quantity(self.size.images.into(), "image")
+                    quantity(f64::from(self.size.images), "image")
                 )
             }
             Reason::ToolDenied => "contextPruning.tools leaves this tool out.".into(),
@@ -129,7 +129,7 @@ impl FateExplainer<'_> {
                 "Kept by the compaction before; the new one neither keeps nor summarises it.".into()
             }
             Reason::KeptRecent => {
-                let keep = format_count(self.plan.settings.compaction.keep_recent_tokens);
+                let keep = format_double(self.plan.settings.compaction.keep_recent_tokens);
                 format!("Among the newest messages, of which about {keep} tokens are kept.")
             }
             _ => "No step looks at it.".into(),
@@ -144,21 +144,21 @@ impl FateExplainer<'_> {
             return vec![format!(
                 "Its {} are over {}, but {} cover them all.",
                 quantity(self.size.joined_chars, "char"),
-                format_count(settings.soft_trim.max_chars),
+                format_double(settings.soft_trim.max_chars),
                 self.describe_head_and_tail()
             )];
         }
         let short = format!(
             "Its {} are not over softTrim.maxChars {}.",
             quantity(self.size.joined_chars, "char"),
-            format_count(settings.soft_trim.max_chars)
+            format_double(settings.soft_trim.max_chars)
         );
         let not_cleared = match reason {
             Reason::HardClearOff => "Clearing is switched off: hardClear.enabled is false.".into(),
             Reason::TooFewPrunableChars => format!(
                 "Prunable results hold {}, under minPrunableToolChars {}: none is cleared.",
                 quantity(outcome.prunable_chars, "char"),
-                format_count(settings.min_prunable_tool_chars)
+                format_double(settings.min_prunable_tool_chars)
             ),
             Reason::ClearedEnough => {
                 let (after, hard) = format_ratios(outcome.ratio_after, settings.hard_clear_ratio);
@@ -208,7 +208,7 @@ impl FateExplainer<'_> {
         match keep {
             0.0 => "the end".into(),
             1.0 => "the last assistant".into(),
-            _ => format!("the last {} assistants", format_count(keep)),
+            _ => format!("the last {} assistants", format_double(keep)),
         }
     }
 
@@ -217,7 +217,7 @@ impl FateExplainer<'_> {
         if trim.head_chars == trim.tail_chars {
             return format!("the first and last {}", quantity(trim.head_chars, "char"));
         }
-        format!("the first {} and last {}", format_count(trim.head_chars), quantity(trim.tail_chars, "char"))
+        format!("the first {} and last {}", format_double(trim.head_chars), quantity(trim.tail_chars, "char"))
     }
 }
 

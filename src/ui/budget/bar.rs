@@ -8,11 +8,11 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 
 use crate::context::budget::{Budget, BudgetPart};
+use crate::format::thousands;
 use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::number::thousands;
 use crate::ui::widgets::put;
 
 #[derive(Clone, Copy)]

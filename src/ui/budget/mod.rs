@@ -14,6 +14,7 @@ use crate::app::keymap::KeyContext;
 use crate::app::layout::{Layout, WidthClass};
 use crate::app::target::Target;
 use crate::context::budget::{Budget, BudgetPart};
+use crate::format::{estimate, thousands, whole_percent};
 use crate::policy::memory_flush::FlushState;
 use crate::session::budget_marks::{Threshold, ThresholdMark, threshold_marks};
 use crate::session::{CountSource, LoadedSession};
@@ -21,7 +22,6 @@ use crate::ui::changed_style;
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{estimate, percent, thousands};
 use crate::ui::widgets::{apply_style, put, put_right, put_spans, spans_width};
 use bar::Bar;
 
@@ -174,7 +174,7 @@ impl<'a> BudgetView<'a> {
 
     fn share(&self, tokens: u64, style: Style, y: u16, buf: &mut Buffer) {
         let start = self.columns.0;
-        let share = percent(tokens, self.window).filter(|_| self.replayed);
+        let share = whole_percent(tokens, self.window).filter(|_| self.replayed);
         let words = share.map_or_else(String::new, |share| format!("{share}%"));
         put_right(buf, y, start - 7, start - 2, &[Span::styled(words, style)]);
     }

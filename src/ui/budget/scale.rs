@@ -7,9 +7,9 @@ use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
+use crate::format::{round_thousands, thousands};
 use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{round_thousands, thousands};
 use crate::ui::widgets::{put, put_spans, spans_width};
 
 pub(super) struct Scale<'a, F> {

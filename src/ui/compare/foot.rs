@@ -4,11 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
 use super::{View, dash, estimated, exact, label};
-use crate::format::cost::format_cost;
+use crate::format::grouped;
 use crate::gateway::setting_value::input_text;
+use crate::report::cost::format_cost;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::grouped;
 use crate::ui::widgets::{on_title, put, put_facts};
 
 type Fact = Vec<Span<'static>>;

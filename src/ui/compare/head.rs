@@ -5,9 +5,9 @@ use ratatui::text::Span;
 
 use super::{View, estimated};
 use crate::app::compare::MapMetric;
+use crate::format::{grouped, pluralised};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{grouped, pluralised};
 use crate::ui::widgets::{put_facts, put_facts_right};
 
 /// Delay in ms before progress shows.

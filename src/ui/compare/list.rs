@@ -6,7 +6,7 @@ use ratatui::text::Span;
 
 use super::{View, dash, estimated, exact, label, short_name};
 use crate::app::compare::CompareFocus;
-use crate::format::cost::format_cost;
+use crate::report::cost::format_cost;
 use crate::report::sweep::{Axis, Cell};
 use crate::text;
 use crate::ui::frame_box;

@@ -14,10 +14,10 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::compare::layout::{CompareLayout, MapGrid};
 use crate::app::compare::{CompareScreen, MapMetric};
-use crate::format::cost::format_cost;
+use crate::format::{estimate, grouped, round_thousands, round_tokens, thousands};
+use crate::report::cost::format_cost;
 use crate::report::sweep::{Axis, AxisPoint, Cell, Sweep};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{estimate, grouped, round_thousands, thousands};
 use crate::ui::widgets::{clear, note, title};
 
 struct View<'a> {
@@ -76,10 +76,6 @@ impl View<'_> {
     fn selected(&self) -> Option<&Cell> {
         self.screen.cell(self.screen.selected()?)
     }
-}
-
-fn round_tokens(tokens: f64) -> u64 {
-    tokens.max(0.0).round() as u64
 }
 
 /// Shortens a setting's key to its last part.

@@ -6,10 +6,9 @@ use super::{Builder, DialogLine};
 use crate::app::action::Action;
 use crate::app::state::WriteDialog;
 use crate::app::summary_dialog::{SummaryStage, summary_lines};
-use crate::format::{format_estimated_usd, format_usd};
+use crate::format::{estimate, format_estimated_usd, format_usd, pluralised};
 use crate::summarize::{SummarizerKind, SummaryProgress};
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{estimate, pluralised};
 use crate::write::summary::job::SummaryResult;
 use crate::write::summary::writer::{SummaryEstimate, SummaryWriter};
 

@@ -7,11 +7,10 @@ use ratatui::text::Span;
 use super::View;
 use crate::app::explain::page::{BARS_MIN_WIDTH, PlacedBlock, PlacedRow, WIDE, content_columns};
 use crate::app::explain::{ExplainRow, advice_letter};
-use crate::format::format_usd_difference;
+use crate::format::{estimate, format_usd_difference, round_thousands};
 use crate::report::explain::{Advice, ReplaySummary};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{estimate, round_thousands};
 use crate::ui::widgets::{ThinBar, put, put_right, put_spans};
 
 const BAR_WIDTH: u16 = 12;

@@ -6,14 +6,14 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use super::{View, exact, tokens};
+use super::{View, tokens};
 use crate::app::explain::page::{LEGEND_COLUMNS, MAX_CALL_LINES, PlacedBlock, content_columns, legend_rows};
 use crate::context::budget::{Budget, BudgetPart};
+use crate::format::{estimate, format_number, time_of_day};
 use crate::report::explain::Failure;
 use crate::ui::budget::plain_bar;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{estimate, time_of_day};
 use crate::ui::widgets::{on_title, put, put_right, put_spans};
 
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
@@ -46,7 +46,7 @@ pub(super) fn draw_fill(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut
     plain_bar(view.theme, budget, window.max(budget.total()).max(1), bar, buf);
     let size = [
         Span::styled(estimate(budget.total()), view.theme.bold(Role::Bright)),
-        view.muted(format!(" in the next call, window {}", exact(window))),
+        view.muted(format!(" in the next call, window {}", format_number(window))),
     ];
     put_spans(buf, (x, y), end, &size);
     let below = Rect { y: y + 2, height: placed.area.height.saturating_sub(3), ..placed.area };
@@ -67,13 +67,13 @@ fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: 
     let fits = if failure.is_byte_limit() {
         " sent, refused for its bytes".to_owned()
     } else {
-        format!(" sent, {} served", exact(failure.limit))
+        format!(" sent, {} served", format_number(failure.limit))
     };
     let sent =
         Span::styled(tokens(failure.prompt_tokens, failure.is_measured), view.theme.bold(Role::Bright));
     let used = put_spans(buf, (x, y), end, &[sent, Span::styled(fits, view.theme.style(Role::Text))]);
     if failure.excess_tokens() > 0 {
-        let over = exact(failure.excess_tokens());
+        let over = format_number(failure.excess_tokens());
         let roomy = usize::from(end.saturating_sub(used)) > over.len() + 6;
         let over = format!("+{over}{}", if roomy { " over" } else { "" });
         put_right(buf, y, used + 1, end, &[Span::styled(over, view.theme.bold(Role::Danger))]);

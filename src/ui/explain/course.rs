@@ -4,13 +4,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::{View, exact};
+use super::View;
 use crate::app::explain::page::{PlacedBlock, content_columns};
+use crate::format::{format_number, minute, thousands, time_of_day};
 use crate::report::explain::{CallHistory, CallPoint};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{minute, thousands, time_of_day};
 use crate::ui::widgets::{on_title, put, put_right};
 
 /// Columns of the labels on the right.
@@ -35,8 +35,8 @@ pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut 
     let chart = Chart::new(view.theme, course, plot);
     let shown = chart.calls.len();
     let words = match course.total {
-        total if total > shown => format!("{shown} of {} calls", exact(total as u64)),
-        total => format!("{} calls", exact(total as u64)),
+        total if total > shown => format!("{shown} of {} calls", format_number(total as u64)),
+        total => format!("{} calls", format_number(total as u64)),
     };
     on_title(buf, area.y, after, end, &[view.muted(words)]);
     chart.lines(buf);
@@ -176,7 +176,11 @@ impl<'a> Chart<'a> {
         let mut levels = self.levels();
         levels.sort_by_key(|level| std::cmp::Reverse(level.tokens));
         for level in &levels {
-            label(self.row(level.tokens), &format!("{} {}", level.name, exact(level.tokens)), level.role);
+            label(
+                self.row(level.tokens),
+                &format!("{} {}", level.name, format_number(level.tokens)),
+                level.role,
+            );
         }
         if let Some((_, tokens)) = self.course.largest_accepted {
             label(self.row(tokens), &format!("largest accepted {}", thousands(tokens)), Role::Text);

@@ -5,9 +5,9 @@ use ratatui::buffer::Buffer;
 use super::View;
 use crate::app::explain::ExplainRow;
 use crate::app::explain::page::{OTHER_CALL_COLUMNS, PlacedBlock, content_columns};
+use crate::format::time_of_day;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::time_of_day;
 use crate::ui::widgets::put;
 
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buffer) {

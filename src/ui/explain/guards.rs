@@ -7,10 +7,10 @@ use ratatui::text::Span;
 use super::View;
 use crate::app::explain::ExplainRow;
 use crate::app::explain::page::{GUARD_COLUMNS, PlacedBlock, PlacedRow, content_columns};
+use crate::format::thousands;
 use crate::report::explain::{GuardReport, GuardState};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::thousands;
 use crate::ui::widgets::{on_title, put};
 
 /// The states in the order of the legend.

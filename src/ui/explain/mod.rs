@@ -20,13 +20,12 @@ use crate::app::explain::ExplainScreen;
 use crate::app::explain::page::{
     ENTRY_COLUMNS, ExplainBlock, ExplainPage, PlacedBlock, PlacedRow, WIDE, content_columns,
 };
-use crate::format::group_digits_with;
+use crate::format::{estimate, format_number};
 use crate::ids::EntryIx;
 use crate::report::explain::Explanation;
 use crate::session::LoadedSession;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::number::estimate;
 use crate::ui::widgets::{clear, content_left, note, put, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
@@ -176,11 +175,7 @@ impl View<'_> {
     }
 }
 
-fn exact(number: u64) -> String {
-    group_digits_with(number, ',')
-}
-
 /// Formats counted tokens as `203,412` and estimated ones as `~203.4k`.
 fn tokens(number: u64, counted: bool) -> String {
-    if counted { exact(number) } else { estimate(number) }
+    if counted { format_number(number) } else { estimate(number) }
 }

@@ -3,13 +3,13 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, exact};
+use super::View;
 use crate::app::explain::page::{PlacedBlock, content_columns};
 use crate::app::explain::wording::mechanism_part;
+use crate::format::{estimate, format_number, thousands};
 use crate::report::explain::PromptPart;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{estimate, thousands};
 use crate::ui::widgets::{put, put_right};
 
 /// Draws the parts, with the mechanism below the part that it concerns.
@@ -40,7 +40,7 @@ fn part(view: &View<'_>, part: &PromptPart, own: bool, (placed, y): (&PlacedBloc
     let style = if own { theme.bold(Role::Bright) } else { theme.style(Role::Text) };
     put(buf, (x, y), end, part.kind.as_str(), style);
     if part.count > 0 {
-        put_right(buf, y, x, end - 20, &[view.muted(exact(part.count as u64))]);
+        put_right(buf, y, x, end - 20, &[view.muted(format_number(part.count as u64))]);
     }
     put_right(buf, y, x, end - 9, &[Span::styled(estimate(part.tokens as u64), style)]);
     if part.new_tokens >= 1.0 {

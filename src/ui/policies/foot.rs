@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::compaction_marker::CompactionMarker;
 use crate::app::state::Overlay;
-use crate::format::format_estimated_usd;
+use crate::format::{estimate, format_estimated_usd, grouped, minute, pluralised, round_thousands};
 use crate::plan::Plan;
 use crate::policy::{Fate, Policy};
 use crate::report::compaction::{CompactionView, Split};
@@ -16,7 +16,6 @@ use crate::session::LoadedSession;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::tuning::{gate_words, words_of};
-use crate::ui::widgets::number::{estimate, grouped, minute, pluralised, round_thousands};
 use crate::ui::widgets::{put, put_facts};
 
 /// A label and groups of words; a group that does not fit is omitted.

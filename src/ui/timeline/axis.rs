@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
 use super::View;
+use crate::format::{minute, time_of_day};
 use crate::text;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{minute, time_of_day};
 use crate::ui::widgets::{put, put_right};
 
 /// Columns from the start of one time to the start of the next.

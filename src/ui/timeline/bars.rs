@@ -3,14 +3,13 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{View, round_tokens};
+use super::View;
 use crate::app::timeline::BarMetric;
-use crate::format::format_usd;
+use crate::format::{format_usd, round_tokens, thousands};
 use crate::replay::CallReplay;
 use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role};
-use crate::ui::widgets::number::thousands;
 use crate::ui::widgets::{apply_style, put, title};
 
 impl View<'_> {

@@ -3,17 +3,16 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, round_tokens};
+use super::View;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
-use crate::format::cost::format_amount;
+use crate::format::{elapsed, estimate, format_amount, pluralised, round_tokens, thousands, time_of_day};
 use crate::policy::Fate;
 use crate::replay::{CallReplay, PromptSizeSource};
 use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{elapsed, estimate, pluralised, thousands, time_of_day};
 use crate::ui::widgets::{on_title, put_right, put_spans, row_at, spans_width, title};
 
 /// Blanks between two columns.

@@ -3,14 +3,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
+use super::View;
 use super::dots::Dots;
-use super::{View, round_tokens};
 use crate::context::tokens_before::TokensBefore;
+use crate::format::{round_thousands, round_tokens};
 use crate::report::timeline::TraceKind;
 use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role};
-use crate::ui::widgets::number::round_thousands;
 use crate::ui::widgets::{apply_style, put, put_spans};
 
 /// Thresholds in the order in which they claim a row of the labels.
@@ -157,7 +157,7 @@ impl View<'_> {
 
     /// Formats the tokens before and after a compaction.
     pub(super) fn compaction_text(before: TokensBefore, after: (f64, bool)) -> String {
-        use crate::ui::widgets::number::{estimate, thousands};
+        use crate::format::{estimate, thousands};
         let words = |tokens: f64, estimated| {
             if estimated { estimate(round_tokens(tokens)) } else { thousands(round_tokens(tokens)) }
         };

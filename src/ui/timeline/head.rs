@@ -3,13 +3,13 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, round_tokens};
-use crate::format::cost::format_cost;
+use super::View;
+use crate::format::{estimate, minute, pluralised, round_tokens, thousands, time_of_day};
 use crate::policy::Policy;
+use crate::report::cost::format_cost;
 use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::{estimate, minute, pluralised, thousands, time_of_day};
 use crate::ui::widgets::{on_title, put_facts, title};
 
 type Fact = Vec<Span<'static>>;

@@ -82,7 +82,3 @@ impl View<'_> {
         self.places.chart.x + self.grid.column_of(self.screen.cursor) as u16
     }
 }
-
-fn round_tokens(tokens: f64) -> u64 {
-    tokens.max(0.0).round() as u64
-}

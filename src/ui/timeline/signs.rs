@@ -4,13 +4,13 @@ use ratatui::buffer::Buffer;
 
 use super::View;
 use super::chart::{Scale, is_background};
+use crate::format::elapsed;
 use crate::policy::Fate;
 use crate::replay::CallReplay;
 use crate::report::timeline::{Gap, TraceKind};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
-use crate::ui::widgets::number::elapsed;
 use crate::ui::widgets::put;
 
 /// Top rows in which the length of a pause may appear.

@@ -6,10 +6,10 @@ use ratatui::text::Span;
 
 use super::columns::Columns;
 use crate::app::compaction_marker::CompactionMarker;
+use crate::format::estimate;
 use crate::policy::Fate;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::estimate;
 use crate::ui::widgets::{put, put_spans, spans_width};
 
 /// Columns of the hairline before the words.

@@ -13,12 +13,12 @@ use crate::app::App;
 use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
 use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
 use crate::context::tokens_before::recorded_tokens_before;
+use crate::format::{minute, pluralised, thousands};
 use crate::policy::Fate;
 use crate::session::message::excerpt::Excerpt;
 use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::text;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{minute, pluralised, thousands};
 use crate::ui::widgets::{ThinBar, apply_style, put, put_spans, spans_width};
 use crate::ui::{changed_style, glyphs};
 

@@ -8,14 +8,13 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::target::{ReplayOutcome, Target};
-use crate::format::{format_gateway_usd, format_usd};
+use crate::format::{elapsed, estimate, format_gateway_usd, format_usd, grouped, thousands};
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, Policy};
 use crate::session::setting_change::SettingChange;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{elapsed, estimate, grouped, thousands};
 use crate::ui::widgets::{put, put_facts_right, spans_width};
 
 /// Words that are shown together or not at all.

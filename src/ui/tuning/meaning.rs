@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::app::App;
+use crate::format::{elapsed, estimate, grouped, minute, pluralised, round_thousands};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{duration_text, input_text};
@@ -12,7 +13,6 @@ use crate::policy::Policy;
 use crate::policy::settings::{PolicySetting, SettingOwner};
 use crate::session::LoadedSession;
 use crate::store::entry::Role;
-use crate::ui::widgets::number::{elapsed, estimate, grouped, minute, pluralised, round_thousands};
 
 pub(super) fn value_text(app: &App, at: usize) -> String {
     app.tuning.values.get(at).map(|value| column_text(app.tuning.unit(at), value)).unwrap_or_default()

@@ -13,10 +13,10 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::layout::{Layout, Pane, WidthClass};
+use crate::format::{estimate, pluralised};
 use crate::policy::Policy;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{estimate, pluralised};
 use crate::ui::widgets::{on_title, put, put_facts, put_right, put_spans, title};
 
 pub(super) use facts::gate_words;

@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
+use crate::format::{estimate, pluralised};
 use crate::policy::{Fate, Policy};
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::{estimate, pluralised};
 use crate::ui::widgets::{put, put_facts};
 
 /// Returns the description of a policy and its rule.

@@ -8,10 +8,10 @@ use ratatui::text::Span;
 use super::meaning::{column_text, meaning, origin, value_text};
 use crate::app::App;
 use crate::app::layout::{Layout, Pane, WidthClass};
+use crate::format::estimate;
 use crate::gateway::prune_setting::Control;
 use crate::js::Value;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::number::estimate;
 use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
 use crate::ui::{changed_style, glyphs};
 

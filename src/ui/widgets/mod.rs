@@ -1,6 +1,5 @@
 //! Widgets that all screens share: text in cells, title lines, thin bars, scrollbars, numbers.
 
-pub mod number;
 mod page;
 mod pane;
 mod thin_bar;

@@ -6,10 +6,9 @@ mod search;
 
 use std::path::PathBuf;
 
-use crate::format::{format_usd, format_usd_difference};
+use crate::format::{format_short_estimate, format_usd, format_usd_difference, quantity_with_commas};
 use crate::gateway::patch::{WrittenSetting, patches};
 use crate::js::Value;
-use crate::report::explain::format::{format_count, format_estimate};
 use crate::session::replay_summary::ReplaySummary;
 
 pub(super) use search::{SearchResult, search_advice};
@@ -91,8 +90,8 @@ impl Advice {
             (Some(cost), None) => format!(", {}", format_usd(cost)),
             (None, _) => String::new(),
         };
-        let over = format_count(self.overflows(), "overflow");
-        format!("Over the whole session: {over}, peak {}{cost}", format_estimate(self.peak()))
+        let over = quantity_with_commas(self.overflows(), "overflow");
+        format!("Over the whole session: {over}, peak {}{cost}", format_short_estimate(self.peak()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
+use crate::format::quantity_with_commas;
 use crate::policy::Policy;
 use crate::report::explain::advice::candidates::{Candidate, SearchSpace, describe_change};
 use crate::report::explain::advice::{Advice, render_patch};
@@ -9,7 +10,6 @@ use crate::report::explain::case::Case;
 use crate::report::explain::engine;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Finding, FindingClass};
-use crate::report::explain::format::format_count;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
@@ -181,11 +181,13 @@ fn build_advice(rehearsal: &ReplayRunner, failure: &Failure, turn: u64, trial: &
         (true, _) => "the call still does not fit".to_owned(),
         (false, 0) if !has_room => "fits, with less room than a typical turn takes".to_owned(),
         (false, 0) if whole.compactions > 0 => {
-            format!("every call fits, with {}", format_count(whole.compactions, "compaction"))
+            format!("every call fits, with {}", quantity_with_commas(whole.compactions, "compaction"))
         }
         (false, 0) => "every call fits".to_owned(),
         (false, 1) => "the call fits, but 1 other call does not".to_owned(),
-        (false, others) => format!("the call fits, but {} do not", format_count(others, "other call")),
+        (false, others) => {
+            format!("the call fits, but {} do not", quantity_with_commas(others, "other call"))
+        }
     };
     let (patch, commands) = render_patch(&changes);
     Advice {

@@ -1,9 +1,9 @@
 //! Compaction as a guard: above its trigger before the call, and after the refusal.
 
+use crate::format::{format_number, quantity_with_commas};
 use crate::report::explain::case::Case;
 use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
-use crate::report::explain::format::{format_count, format_exact};
 use crate::report::explain::guards::guard_report::{GuardKind, GuardReport, GuardState};
 use crate::store::entry::EntryKind;
 
@@ -18,13 +18,13 @@ pub(super) fn threshold_guard(case: &Case<'_>, failure: &Failure) -> GuardReport
     let Some(check) = last_check(failure, &case.calls) else {
         return new(
             GuardState::NotDue,
-            format!("no count yet to compare with {}", format_exact(trigger as u64)),
+            format!("no count yet to compare with {}", format_number(trigger as u64)),
         );
     };
     let compared = format!(
         "compared {} with its trigger {}",
-        format_exact(check.tokens as u64),
-        format_exact(trigger as u64)
+        format_number(check.tokens as u64),
+        format_number(trigger as u64)
     );
     if check.tokens <= trigger {
         return new(GuardState::NotDue, format!("{compared}{within}"))
@@ -54,8 +54,9 @@ pub(super) fn recovery_guard(case: &Case<'_>, failure: &Failure) -> GuardReport 
             format!("{name} did not recognise this as an overflow, so it did not compact"),
         ),
         (_, 0) => new(GuardState::Failed, "no compaction followed the refusal".to_owned()),
-        (_, done) => {
-            new(GuardState::Acted, format!("{} followed the refusal", format_count(done, "compaction")))
-        }
+        (_, done) => new(
+            GuardState::Acted,
+            format!("{} followed the refusal", quantity_with_commas(done, "compaction")),
+        ),
     }
 }

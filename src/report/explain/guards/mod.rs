@@ -5,12 +5,12 @@ mod compaction;
 mod gates;
 mod guard_report;
 
+use crate::format::{format_short_estimate, quantity_with_commas};
 use crate::gateway::ruleset::Guard as ContextGuard;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
-use crate::report::explain::format::{format_count, format_estimate};
 
 pub(super) use gates::{GateResult, try_gates};
 pub use guard_report::{GuardKind, GuardReport, GuardState};
@@ -32,7 +32,7 @@ fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
     }
     match sent.map(|sent| sent.history_trim).filter(|history| history.cleared > 0) {
         Some(history) => {
-            let why = format!("left out {}", format_count(history.cleared as usize, "message"));
+            let why = format!("left out {}", quantity_with_commas(history.cleared as usize, "message"));
             GuardReport::new(GuardKind::History, GuardState::Acted, why)
         }
         None => GuardReport::new(
@@ -59,7 +59,7 @@ fn pruning_guard(
         opened.iter().filter(|opened| opened.fits_all).map(|opened| opened.key).collect();
     let guard = match gate {
         Gate::Open { .. } if freed > 0.0 => {
-            new(GuardState::Acted, format!("freed {}", format_estimate(freed as u64)))
+            new(GuardState::Acted, format!("freed {}", format_short_estimate(freed as u64)))
         }
         Gate::Open { .. } => match flipping.first() {
             Some(key) => new(
@@ -88,13 +88,13 @@ fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardRe
         return Some(GuardReport::new(
             GuardKind::Context,
             GuardState::Acted,
-            format!("freed {}", format_estimate(freed as u64)),
+            format!("freed {}", format_short_estimate(freed as u64)),
         ));
     }
     let share = failure.session.configured_settings.guard.budget_share;
     let budget = share * failure.believed_window.gateway.model_tokens;
     let estimate = failure.gateway_estimate().saturating_sub(failure.session.fixed_tokens()) as f64;
-    let why = format!("acts above {} of messages by its estimate", format_estimate(budget as u64));
+    let why = format!("acts above {} of messages by its estimate", format_short_estimate(budget as u64));
     Some(if estimate <= budget {
         GuardReport::new(GuardKind::Context, GuardState::NotDue, why).with_missing_tokens(budget - estimate)
     } else {

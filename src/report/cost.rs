@@ -1,6 +1,7 @@
-//! Formats a cost in words: recorded amounts bare, list prices with `~` and the reason beside them.
+//! Describes costs in words: recorded amounts bare, list prices with `~` and the reason beside them.
 
-use crate::format::{format_estimated_usd, format_usd};
+use crate::format::{format_amount, format_estimated_usd, format_gateway_usd, format_usd, group_digits};
+use crate::plan::cache_cost::CacheCost;
 use crate::replay::Cost;
 
 /// Returns the cost of calls in words: `$30.33 recorded`, `~$14.70 at list prices (the file records $0)`. `None` if no
@@ -36,11 +37,6 @@ pub fn format_cost(cost: &Cost) -> Option<String> {
     Some(if total <= 0.0 { "free".to_owned() } else { format_amount(total, cost.is_estimated()) })
 }
 
-/// Formats US dollars, with `~` for an amount from a price list.
-pub fn format_amount(usd: f64, estimated: bool) -> String {
-    if estimated { format_estimated_usd(usd) } else { format_usd(usd) }
-}
-
 /// Counts calls without a recorded cost: `12 calls and 2 summaries`.
 fn describe_unpriced(cost: &Cost) -> String {
     let part = |count: usize, one: &str, many: &str| {
@@ -51,6 +47,25 @@ fn describe_unpriced(cost: &Cost) -> String {
         part(cost.unrecorded_summaries, "summary", "summaries"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
+
+/// Describes a plan's cost at the provider's cache: first for the next call, then for the later ones.
+pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
+    let why = match (cost.is_warm, cost.next_call > 0.0) {
+        (true, true) => "once: the cache is written again",
+        (true, false) => "on the next call, the rewritten cache included",
+        (false, _) => "on the next call: the cache is cold and less is written",
+    };
+    let later = format!("{} per call after that", format_gateway_usd(-cost.later_calls));
+    let later = match cost.calls_to_break_even() {
+        Some(calls) => format!("{later}: paid back after {}", format_calls(calls)),
+        None => later,
+    };
+    (format!("{} {why}", format_gateway_usd(cost.next_call)), later)
+}
+
+fn format_calls(calls: u64) -> String {
+    if calls == 1 { "one".to_owned() } else { group_digits(calls) }
 }
 
 #[cfg(test)]
@@ -83,5 +98,13 @@ mod tests {
         assert_eq!(short(Some(0.0), Some(14.7), 9).as_deref(), Some("~$14.70"));
         assert_eq!(short(Some(0.0), Some(0.0), 9).as_deref(), Some("free"));
         assert_eq!(short(Some(0.0), None, 9), None);
+    }
+
+    #[test]
+    fn the_price_of_a_plan_says_when_it_is_paid_back() {
+        let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
+        let (next, later) = describe_cache_cost(&cost);
+        assert_eq!(next, "+$0.41 once: the cache is written again");
+        assert_eq!(later, "\u{2212}$0.14 per call after that: paid back after 3");
     }
 }

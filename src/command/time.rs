@@ -1,0 +1,35 @@
+//! Parses `--now`.
+
+/// Parses `now`, ISO text (local time without a zone) or milliseconds since 1970.
+pub(super) fn parse_time(text: &str, now_ms: f64) -> Result<f64, String> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("now") {
+        return Ok(now_ms);
+    }
+    if let Ok(ms) = text.parse::<i64>() {
+        return Ok(ms as f64);
+    }
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        return Ok(time.as_millisecond() as f64);
+    }
+    let local =
+        text.parse::<jiff::civil::DateTime>().and_then(|time| time.to_zoned(jiff::tz::TimeZone::system()));
+    local.map(|time| time.timestamp().as_millisecond() as f64).map_err(|_| {
+        format!(
+            "--now {text:?}: expected `now`, a time such as 2026-03-05T14:06:41Z, or milliseconds since 1970"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_text_or_number() {
+        assert_eq!(parse_time("2026-03-05T14:06:41Z", 0.0), Ok(1_772_719_601_000.0));
+        assert_eq!(parse_time("1772719601000", 0.0), Ok(1_772_719_601_000.0));
+        assert_eq!(parse_time("now", 5.0), Ok(5.0));
+        assert!(parse_time("tomorrow", 0.0).unwrap_err().contains("expected"));
+    }
+}
