@@ -80,7 +80,7 @@ fn commits_are_listed_and_any_that_is_in_force_is_taken_back() {
     assert_eq!(listed["commits"][0]["steps"][0]["policy"], "prune");
     assert_eq!(listed["commits"][0]["inForce"], true);
     let (_, out, _) = store.run(&["commits", "main"]);
-    assert!(out.contains(first) && out.contains("2 in force") && out.contains("prune"), "{out}");
+    assert!(out.contains(first) && out.contains("2 active") && out.contains("prune"), "{out}");
     // The first one, and with it the second, which was copied from it.
     let dry = store.json(&["undo", "main", "--commit", &first[..6]]);
     assert_eq!(dry["applied"], false);
@@ -246,7 +246,7 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
             .app
             .toast
             .as_ref()
-            .is_some_and(|toast| toast.text.contains("was interrupted") && !toast.is_error)
+            .is_some_and(|toast| toast.text.contains("was broken off") && !toast.is_error)
     );
     let path = driver.path();
     let before = broken_off(&path);
@@ -267,7 +267,7 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
     driver.press("u");
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
     assert!(
-        matches!(&dialog.stage, WriteStage::Refused(why) if why.contains("broken off")),
+        matches!(&dialog.stage, WriteStage::Refused(why) if why.contains("interrupted")),
         "{:?}",
         dialog.stage
     );

@@ -389,7 +389,7 @@ fn describe_raised_reserve(checkup: &DoctorReport) -> Option<String> {
     let set = row.config.as_ref().and_then(Value::as_f64).filter(|tokens| *tokens >= 0.0);
     let own = set.unwrap_or(CompactionSettings::default().reserve_tokens);
     (checkup.compaction.reserve_tokens == floor && own < floor).then(|| {
-        let what = if set.is_some() { "The configured reserve" } else { "The runtime's reserve" };
+        let what = if set.is_some() { "the configured reserve" } else { "the runtime's reserve" };
         let what = format!("{what} {}", format_number(own as u64));
         format!(
             "            reserveTokensFloor {} ({}) overrides {what}",
