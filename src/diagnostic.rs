@@ -81,8 +81,16 @@ impl fmt::Display for Diagnostic {
         if let Some(entry) = &self.subject {
             write!(f, " ({entry})")?;
         }
-        let mut next = self.advice.chars();
-        let first = next.next().into_iter().flat_map(char::to_uppercase);
-        write!(f, ": {}. {}{}", self.message, first.collect::<String>(), next.as_str())
+        write!(f, ": {}. {}", self.message, capitalized(&self.advice))
+    }
+}
+
+/// Starts a sentence with a capital, unless its first word is the name of a program.
+fn capitalized(sentence: &str) -> String {
+    let is_name = ["clawscope ", "pi "].iter().any(|name| sentence.starts_with(name));
+    let mut rest = sentence.chars();
+    match rest.next().filter(|_| !is_name) {
+        Some(first) => first.to_uppercase().chain(rest).collect(),
+        None => sentence.to_owned(),
     }
 }

@@ -437,7 +437,7 @@ fn a_session_that_is_not_written_yet_says_so() {
     driver.go_to("telegram:direct:9020");
     assert!(driver.app.transcript.is_none());
     let (_, error) = driver.app.open_error.as_ref().expect("a reason");
-    assert!(error.contains("no such file yet"), "{error}");
+    assert!(error.contains("does not exist yet"), "{error}");
 }
 
 #[test]

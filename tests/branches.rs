@@ -80,7 +80,7 @@ fn commits_are_listed_and_any_that_is_in_force_is_taken_back() {
     assert_eq!(listed["commits"][0]["steps"][0]["policy"], "prune");
     assert_eq!(listed["commits"][0]["inForce"], true);
     let (_, out, _) = store.run(&["commits", "main"]);
-    assert!(out.contains(first) && out.contains("2 in force") && out.contains("prune"), "{out}");
+    assert!(out.contains(first) && out.contains("2 active") && out.contains("prune"), "{out}");
     // The first one, and with it the second, which was copied from it.
     let dry = store.json(&["undo", "main", "--commit", &first[..6]]);
     assert_eq!(dry["applied"], false);
@@ -91,7 +91,7 @@ fn commits_are_listed_and_any_that_is_in_force_is_taken_back() {
         ids(&store.json(&["commits", "main"])).into_iter().map(|(_, state)| state).collect();
     assert_eq!(states, ["undone", "on another branch", "in force"]);
     let (code, _, error) = store.run(&["undo", "main", "--commit", second]);
-    assert!(code == 4 && error.contains("does not come from"), "{code} {error}");
+    assert!(code == 4 && error.contains("does not descend from"), "{code} {error}");
     let (code, _, error) = store.run(&["undo", "main", "--commit", "zzz"]);
     assert!(code == 2 && error.contains("clawscope commits"), "{code} {error}");
 }
@@ -121,7 +121,7 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
     let (_, out, _) = store.run(&["compare", "main"]);
     assert!(out.contains("they part after") && out.contains("with other content"), "{out}");
     let (code, _, error) = store.run(&["compare", "main", "nothing"]);
-    assert!(code == 2 && error.contains("no such entry"), "{error}");
+    assert!(code == 2 && error.contains("no entry has this id"), "{error}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_commit_that_was_broken_off_is_known_by_every_command_and_settled_by_none_th
     assert!(torn.len() > before.len() && torn.starts_with(&before));
     for words in [&["context", "main"][..], &["tree", "main"], &["commits", "main"], &["explain", "main"]] {
         let (_, out, _) = store.run(words);
-        assert!(out.contains("was broken off after") && out.contains("doctor --repair"), "{words:?}: {out}");
+        assert!(out.contains("was interrupted after") && out.contains("doctor --repair"), "{words:?}: {out}");
     }
     assert_eq!(store.json(&["tree", "main"])["session"]["unfinished"], true);
     let (_, out, _) = store.run(&["sessions"]);
@@ -140,7 +140,7 @@ fn a_commit_that_was_broken_off_is_known_by_every_command_and_settled_by_none_th
     let (code, _, error) = store.run(&["commit", "main", "--apply"]);
     assert!(code == 4 && error.contains("doctor --repair"), "{code} {error}");
     let (code, out, _) = store.run(&["doctor"]);
-    assert!(code == 3 && out.contains("was broken off after"), "{code} {out}");
+    assert!(code == 3 && out.contains("was interrupted after"), "{code} {out}");
     assert_eq!(std::fs::read(store.transcript()).unwrap(), torn, "reading changed something");
 }
 
@@ -172,7 +172,7 @@ fn a_repair_waits_for_nobody_and_says_who_holds_the_lock() {
     assert_eq!(answer.status.code(), Some(4));
     let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
     assert_eq!(answer["repairs"][0]["outcome"], "failed");
-    assert!(answer["repairs"][0]["what"].as_str().unwrap().contains("is locked by"));
+    assert!(answer["repairs"][0]["what"].as_str().unwrap().contains("locked by"));
     assert_eq!(std::fs::read(store.transcript()).unwrap(), torn);
 }
 
@@ -257,7 +257,7 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
         "{:?}",
         driver.app.toast
     );
-    assert!(driver.app.findings().any(|finding| finding.message.contains("was broken off after")));
+    assert!(driver.app.findings().any(|finding| finding.message.contains("was interrupted after")));
     driver.app.toast = None;
     driver.press("p c");
     assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
@@ -267,7 +267,7 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
     driver.press("u");
     let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
     assert!(
-        matches!(&dialog.stage, WriteStage::Refused(why) if why.contains("broken off")),
+        matches!(&dialog.stage, WriteStage::Refused(why) if why.contains("interrupted")),
         "{:?}",
         dialog.stage
     );

@@ -166,7 +166,7 @@ fn a_program_that_fails_leaves_the_file_as_it_was() {
     let WriteStage::SummaryFailed(why) = &dialog(&driver).stage else {
         panic!("{:?}", dialog(&driver).stage)
     };
-    assert!(why.contains("cannot be started"), "{why}");
+    assert!(why.contains("cannot start"), "{why}");
     driver.press("y n");
     assert!(driver.app.overlay.is_none() && driver.app.summary.is_none() && bytes(&driver) == before);
 }

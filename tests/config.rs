@@ -34,8 +34,8 @@ const MODE: &str = "agents.defaults.contextPruning.mode";
 const TTL: &str = "agents.defaults.contextPruning.ttl";
 const SOFT: &str = "agents.defaults.contextPruning.softTrimRatio";
 const COMPACTS: &str = "agents.defaults.compaction.mode";
-const FILLED: &str = "compaction default: a configuration without a compaction mode";
-const BY_KEY: &str = "smart default: ANTHROPIC_API_KEY is set in this environment";
+const FILLED: &str = "compaction default: the configuration sets no compaction mode";
+const BY_KEY: &str = "smart default: the environment sets ANTHROPIC_API_KEY";
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -71,7 +71,7 @@ const CASES: &[Case] = &[
     Case { name: "an include that is not there", files: &[("s/openclaw.json", "{\n agents: { $include: 'gone.json' } }")], error: "s/openclaw.json:2:12: ", ..C },
     Case { name: "an include from outside", files: &[("s/openclaw.json", "{ $include: '../x.json' }"), ("x.json", "{}")], error: "s/openclaw.json:1:3: ", ..C },
     Case { name: "an include that is a number", files: &[("s/openclaw.json", "{ $include: 5 }")], error: "s/openclaw.json:1:3: ", ..C },
-    Case { name: "keys beside an included list", files: &[("s/openclaw.json", "{ session: { $include: 'l.json', scope: 'global' } }"), ("s/l.json", "[]")], error: "s/openclaw.json:1:14: keys stand beside", ..C },
+    Case { name: "keys beside an included list", files: &[("s/openclaw.json", "{ session: { $include: 'l.json', scope: 'global' } }"), ("s/l.json", "[]")], error: "s/openclaw.json:1:14: $include has keys beside it", ..C },
     Case { name: "a broken included file", files: &[("s/openclaw.json", "{ $include: 'a.json' }"), ("s/a.json", "{ x: 1,\n y: @ }")], error: "s/a.json:2:5: ", ..C },
     // Variables.
     Case { name: "a variable of the environment", files: &[("s/openclaw.json", "{ session: { store: '${DIR}/{agentId}.json' } }")], vars: &[("DIR", "/data")],
@@ -86,11 +86,11 @@ const CASES: &[Case] = &[
         has: &[("session.store", "\"${A} ${a}\"", "s/openclaw.json:1")], ..C },
     Case { name: "a variable in an included file", files: &[("s/openclaw.json", "{ $include: 'a.json' }"), ("s/a.json", "{ session: {\n store: '${A}' } }")], vars: &[("A", "x")],
         has: &[("session.store", "\"x\"", "s/a.json:2")], ..C },
-    Case { name: "a variable without a value", files: &[("s/openclaw.json", "{ session: {\n   store: '${NOPE}/x' } }")], error: "s/openclaw.json:2:4: ${NOPE} has no value", ..C },
-    Case { name: "a blank variable", files: &[("s/openclaw.json", "{ session: { store: '${BLANK}' } }")], vars: &[("BLANK", "  ")], error: "s/openclaw.json:1:14: ${BLANK} has no value", ..C },
-    Case { name: "a variable without a value in an included file", files: &[("s/openclaw.json", "{ $include: 'a.json' }"), ("s/a.json", "{\n session: { store: '${NOPE}' } }")], error: "s/a.json:2:13: ${NOPE} has no value", ..C },
+    Case { name: "a variable without a value", files: &[("s/openclaw.json", "{ session: {\n   store: '${NOPE}/x' } }")], error: "s/openclaw.json:2:4: the environment has no value for ${NOPE}", ..C },
+    Case { name: "a blank variable", files: &[("s/openclaw.json", "{ session: { store: '${BLANK}' } }")], vars: &[("BLANK", "  ")], error: "s/openclaw.json:1:14: the environment has no value for ${BLANK}", ..C },
+    Case { name: "a variable without a value in an included file", files: &[("s/openclaw.json", "{ $include: 'a.json' }"), ("s/a.json", "{\n session: { store: '${NOPE}' } }")], error: "s/a.json:2:13: the environment has no value for ${NOPE}", ..C },
     Case { name: "a secret's variable is neither needed nor taken in", files: &[("s/openclaw.json", "{ gateway: { auth: { token: '${TOKEN}' } }, session: { scope: 'global' } }")],
-        has: &[("gateway.auth.token", "\"${TOKEN}\"", "s/openclaw.json:1"), ("session.scope", "\"global\"", "s/openclaw.json:1")], finds: &["${TOKEN} has no value"], ..C },
+        has: &[("gateway.auth.token", "\"${TOKEN}\"", "s/openclaw.json:1"), ("session.scope", "\"global\"", "s/openclaw.json:1")], finds: &["the environment has no value for ${TOKEN}"], ..C },
     // Old names and places.
     Case { name: "an old name of the file", files: &[("s/clawdbot.json", "{ session: { scope: 'global' } }")],
         has: &[("session.scope", "\"global\"", "s/clawdbot.json:1")], ..C },
@@ -101,14 +101,14 @@ const CASES: &[Case] = &[
     Case { name: "a variable names the file", files: &[("s/openclaw.json", "{}"), ("cwd/own.json", "{ session: { scope: 'global' } }")], vars: &[("OPENCLAW_CONFIG_PATH", "own.json")],
         has: &[("session.scope", "\"global\"", "cwd/own.json:1")], ..C },
     Case { name: "an old variable names a file that is not there", files: &[("s/openclaw.json", "{ session: { scope: 'global' } }")], vars: &[("CLAWDBOT_CONFIG_PATH", "gone.json")],
-        has: &[("session.scope", "\"per-sender\"", "default")], finds: &["there is no such configuration"], ..C },
+        has: &[("session.scope", "\"per-sender\"", "default")], finds: &["the configuration file does not exist"], ..C },
     Case { name: "the old key of idle resets", files: &[("s/openclaw.json", "{ session: { idleMinutes: 90 } }")],
         has: &[("session.idleMinutes", "90", "s/openclaw.json:1"), ("session.reset.mode", "\"daily\"", "default")], ..C },
     // What the gateway fills in.
     Case { name: "an API key in the environment switches pruning on", files: &[("s/openclaw.json", "{}")], vars: &[("ANTHROPIC_API_KEY", "k")],
         has: &[(MODE, "\"cache-ttl\"", BY_KEY), (TTL, "\"1h\"", BY_KEY), ("agents.defaults.heartbeat.every", "\"30m\"", BY_KEY)], ..C },
     Case { name: "a token in .env does, too", files: &[("s/openclaw.json", "{}"), ("s/.env", "ANTHROPIC_OAUTH_TOKEN=t")],
-        has: &[(MODE, "\"cache-ttl\"", "smart default: ANTHROPIC_OAUTH_TOKEN is set in this environment"), ("agents.defaults.heartbeat.every", "\"1h\"", "smart default: ANTHROPIC_OAUTH_TOKEN is set in this environment")], ..C },
+        has: &[(MODE, "\"cache-ttl\"", "smart default: the environment sets ANTHROPIC_OAUTH_TOKEN"), ("agents.defaults.heartbeat.every", "\"1h\"", "smart default: the environment sets ANTHROPIC_OAUTH_TOKEN")], ..C },
     Case { name: "a profile by its order", files: &[("s/openclaw.json", "{ auth: { profiles: { a: { provider: 'anthropic', mode: 'oauth' } }, order: { anthropic: ['a'] } } }")],
         has: &[(MODE, "\"cache-ttl\"", "smart default: auth.order.anthropic names a")], ..C },
     Case { name: "profiles that agree", files: &[("s/openclaw.json", "{ auth: { profiles: { a: { provider: 'anthropic', mode: 'api_key' }, b: { provider: 'openai', mode: 'api_key' } } } }")],
@@ -121,7 +121,7 @@ const CASES: &[Case] = &[
     Case { name: "a compaction mode that is set stays", files: &[("s/openclaw.json", "{ agents: { defaults: { compaction: { mode: 'default' } } } }")],
         has: &[(COMPACTS, "\"default\"", "s/openclaw.json:1")], ..C },
     Case { name: "a listed model without a window gets one", files: &[("s/openclaw.json", "{ models: { providers: { p: { models: [{ id: 'm' }, { id: 'n', contextWindow: 5000, maxTokens: 9000 }] } } } }")],
-        has: &[("models.providers.p.models.0.contextWindow", "200000", "model default: a listed model without a window"), ("models.providers.p.models.0.maxTokens", "8192", "model default: a listed model without a length of answers"), ("models.providers.p.models.1.maxTokens", "5000", "model default: an answer is no longer than the window")], ..C },
+        has: &[("models.providers.p.models.0.contextWindow", "200000", "model default: the listed model has no window"), ("models.providers.p.models.0.maxTokens", "8192", "model default: the listed model has no maxTokens"), ("models.providers.p.models.1.maxTokens", "5000", "model default: an answer cannot exceed the window")], ..C },
     // Channels and agents.
     Case { name: "limits of channels and of people", files: &[("s/openclaw.json", "{ channels: { telegram: { historyLimit: 20,\n dms: { '8812.5': { historyLimit: 3 } } },\n slack: { dmHistoryLimit: 9 } } }")],
         has: &[("channels.telegram.historyLimit", "20", "s/openclaw.json:1"), ("channels.telegram.dms.8812.5.historyLimit", "3", "s/openclaw.json:2"), ("channels.slack.dmHistoryLimit", "9", "s/openclaw.json:3")], ..C },
@@ -132,7 +132,7 @@ const CASES: &[Case] = &[
     Case { name: "an object that never ends", files: &[("s/openclaw.json", "{ a: [1,\n")], error: "s/openclaw.json:", ..C },
     Case { name: "an empty file", files: &[("s/openclaw.json", "")], error: "s/openclaw.json:", ..C },
     Case { name: "a list at the top", files: &[("s/openclaw.json", "[]")], error: "s/openclaw.json: expected an object at the top", ..C },
-    Case { name: "a folder in the place of the file", files: &[("s/openclaw.json/x", "")], error: "s/openclaw.json: is not a regular file", ..C },
+    Case { name: "a folder in the place of the file", files: &[("s/openclaw.json/x", "")], error: "s/openclaw.json: not a regular file", ..C },
     Case { name: "a mode that is none", files: &[("s/openclaw.json", "{ agents: { defaults: {\n  contextPruning: {\n    mode: 'sometimes' } } } }")], error: "s/openclaw.json:3:5: agents.defaults.contextPruning.mode: expected", ..C },
     Case { name: "a number out of bounds in an included file", files: &[("s/openclaw.json", "{ $include: 'a.json' }"), ("s/a.json", "{ agents: { defaults: { contextPruning: {\n softTrimRatio: 2 } } } }")], error: "s/a.json:2:2: agents.defaults.contextPruning.softTrimRatio: expected a number from 0 to 1", ..C },
     Case { name: "a key that does not exist", files: &[("s/openclaw.json", "{ agents: { defaults: { compaction: {\n\treserve: 1 } } } }")], error: "s/openclaw.json:2:2: agents.defaults.compaction.reserve: unknown key", ..C },

@@ -347,7 +347,7 @@ fn what_cannot_be_requested_is_reported() {
         (&["--format", "html", "--shape-only", "--no-redact"], 2, "cannot be used with"),
         (&["--format", "docx"], 2, "docx"),
         (&["--format", "html", "--force"], 2, "--out"),
-        (&["--format", "html", "--leaf", "nope"], 2, "no such entry"),
+        (&["--format", "html", "--leaf", "nope"], 2, "no entry has this id"),
     ] {
         let (found, _, error) = store.run(&[&["export", "main"], words].concat());
         assert!(found == code && error.contains(expected), "{words:?}: {found} {error}");

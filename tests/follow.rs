@@ -219,10 +219,10 @@ fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() 
 #[test]
 fn folders_that_are_looked_at_are_reported_once_and_are_in_the_header() {
     let mut driver = Driver::demo(130, 36);
-    driver.event(Event::PollingChanged(Some("/x: looked at every second, as nfs.".into())));
+    driver.event(Event::PollingChanged(Some("/x: checked every second, because nfs.".into())));
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nfs")));
     driver.app.toast = None;
-    driver.event(Event::PollingChanged(Some("/x and /y: looked at every second, as nfs.".into())));
+    driver.event(Event::PollingChanged(Some("/x and /y: checked every second, because nfs.".into())));
     assert!(driver.app.toast.is_none() && driver.app.polling_reason.is_some());
     driver.event(Event::PollingChanged(None));
     assert_eq!(driver.app.polling_reason, None);

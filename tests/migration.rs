@@ -121,8 +121,8 @@ fn a_store_of_schema_19_says_its_version_and_lists_every_kind_of_keeping() {
     };
     assert_eq!([count("earlier"), count("archived"), count("imported"), count("not-imported")], [2, 1, 8, 1]);
     let what: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
-    let aside = "history on disk that is not in the database: no row knows session 55555555-5555-4555-8555-555555555555";
-    assert_eq!(what, ["has the older schema version 19", aside]);
+    let aside = "the file contains history that is not in the database: no row knows session 55555555-5555-4555-8555-555555555555";
+    assert_eq!(what, ["the database has the older schema version 19", aside]);
     let (code, out, _) = run(&["doctor", state.path().to_str().unwrap()]);
     assert!(code == 0 && out.contains("schema 19, written by 2026.8.1, read only"), "{out}");
 }
@@ -142,12 +142,12 @@ fn a_database_of_schema_1_holds_no_sessions_and_the_files_beside_it_are_read() {
         let [note] = store.diagnostics.as_slice() else { panic!("{:?}", store.diagnostics) };
         let words = note.to_string();
         assert!(words.starts_with("note: ") && words.contains("holds no sessions"), "{words}");
-        assert!(words.contains("2026.6.11 to 2026.7.35") && words.contains("read from the files"), "{words}");
+        assert!(words.contains("2026.6.11 to 2026.7.35") && words.contains("from the files"), "{words}");
     }
     let session = opened(&listed(state.path()), "agent:main:main");
     assert_eq!(session.index.entries.len(), 15);
     let (code, out, _) = run(&["doctor", "--migration", state.path().to_str().unwrap()]);
-    assert!(code == 0 && out.contains("There is no migration to check here."), "{out}");
+    assert!(code == 0 && out.contains("No migration to check."), "{out}");
     let alone = tempfile::tempdir().unwrap();
     fs::copy(&database, alone.path().join("copy.sqlite")).unwrap();
     assert_eq!(listed(&alone.path().join("copy.sqlite")).diagnostics.len(), 1);
@@ -242,7 +242,7 @@ fn a_file_that_grew_after_the_import_is_distinguished_from_a_loss() {
     let (code, answer) = checked(state.path());
     assert_eq!((code, faults(&answer)), (1, one("added", "f0000003", 4)));
     let (_, out, _) = run(&["doctor", "--migration", state.path().to_str().unwrap()]);
-    assert!(out.contains("--session-sqlite import` takes in what was added"), "{out}");
+    assert!(out.contains("--session-sqlite import` imports the added entries"), "{out}");
 }
 
 #[test]
@@ -259,16 +259,16 @@ fn without_a_database_without_files_and_without_either_it_says_so() {
     let state = state_2026_8_1();
     fs::remove_dir_all(main_of(state.path()).join("session-sqlite-import-archive")).unwrap();
     let (code, out, _) = run(&["doctor", "--migration", state.path().to_str().unwrap()]);
-    assert!(code == 0 && out.contains("no session is both in a file and in a database"), "{out}");
+    assert!(code == 0 && out.contains("no session is in both a file and a database"), "{out}");
     assert!(out.contains("no file    10 sessions in the database"), "{out}");
 
     let (code, out, _) = run(&["doctor", "--migration", "--demo"]);
-    assert!(code == 0 && out.contains("There is no migration to check here."), "{out}");
+    assert!(code == 0 && out.contains("No migration to check."), "{out}");
 
     let state = state_2026_8_1();
     put(&database_of(state.path()), b"no database, but long enough to be looked at as one".repeat(90));
     let (code, out, error) = run(&["doctor", "--migration", state.path().to_str().unwrap()]);
-    assert!(code == 3 && error.contains("not everything was compared"), "{out} {error}");
+    assert!(code == 3 && error.contains("the comparison is incomplete"), "{out} {error}");
 }
 
 #[test]

@@ -351,7 +351,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     program.keys("u");
     program.until_shown("lock free");
     program.keys("y");
-    program.until_shown("Back on the branch before");
+    program.until_shown("Back on the previous branch");
     assert!(bytes() > written);
     program.keys("q");
     let ended = program.ended();

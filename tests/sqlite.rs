@@ -147,7 +147,7 @@ fn one_database_named_alone_is_a_store_too() {
     assert_eq!((store.ruleset.id, store.sessions.len()), (Ruleset::V2026_9_2, 9));
     // Its cold archives are not beside it.
     let cold: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
-    assert_eq!(cold, ["the cold archive of its transcript is not there: cold, unavailable"; 2]);
+    assert_eq!(cold, ["cold, unavailable: the archive of its transcript does not exist"; 2]);
     assert_eq!(opened(&store, "agent:main:main").index.entries.len(), 19);
 }
 
@@ -304,7 +304,7 @@ fn a_database_that_cannot_be_read_is_reported_and_never_passes_for_none() {
         }
         let store = listed(state.path());
         let reported: Vec<String> = store.diagnostics.iter().map(ToString::to_string).collect();
-        assert!(reported.iter().any(|it| it.contains("cannot be read as a database")), "{reported:?}");
+        assert!(reported.iter().any(|it| it.contains("cannot read it as a database")), "{reported:?}");
         assert!(store.databases.len() == 1 && store.databases[0].schema.is_none());
         assert_eq!(store.ruleset.id, Ruleset::V2026_9_2);
     }
@@ -409,7 +409,7 @@ fn a_database_in_a_folder_that_may_not_be_written_is_read_as_it_is() {
     let answer: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(answer["sessions"].as_array().unwrap().len(), 9);
     let reported = answer["findings"][0]["what"].as_str().unwrap();
-    assert!(reported.starts_with("was opened as a file that nobody writes"), "{reported}");
+    assert!(reported.starts_with("opened as an unchanging file"), "{reported}");
     let names: Vec<_> = fs::read_dir(&agent).unwrap().map(|item| item.unwrap().file_name()).collect();
     assert_eq!(names, ["openclaw-agent.sqlite"]);
     // With something in the log that way would show an old state: nothing is shown then, and why is said.
@@ -424,7 +424,7 @@ fn a_database_in_a_folder_that_may_not_be_written_is_read_as_it_is() {
         "{held:?}"
     );
     let reported = answer["findings"][0]["what"].as_str().unwrap();
-    assert!(reported.starts_with("cannot be read as a database"), "{reported}");
+    assert!(reported.starts_with("cannot read it as a database"), "{reported}");
     permit(&agent, 0o755);
 }
 
@@ -479,7 +479,7 @@ fn what_an_import_moved_aside_is_listed_and_reported_from_history_that_is_not_in
     );
     assert_eq!(named("not-imported"), ["agent:main:lost.jsonl.imported"]);
     let [finding] = store.diagnostics.as_slice() else { panic!("{:?}", store.diagnostics) };
-    assert!(finding.message.contains("no row knows session lost"), "{finding}");
+    assert!(finding.message.contains("no row has session lost"), "{finding}");
     let session = opened(&store, "agent:main:11111111-1111-4111-8111-111111111111.jsonl.imported");
     assert!(session.index.entries.len() > 3);
 }

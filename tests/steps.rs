@@ -329,9 +329,7 @@ fn the_patch_puts_every_key_where_its_reader_looks() {
     let patch = driver.copied.last().expect("copied");
     assert_eq!(
         patch,
-        "// guard.budgetShare 0.6: built into the gateway, no key sets it\n\
-         {\n  \"agents\": {\n    \"defaults\": {\n      \"compaction\": {\n        \"reserveTokens\": 34000\n      }\n    }\n  },\n  \
-         \"channels\": {\n    \"telegram\": {\n      \"dms\": {\n        \"8812\": {\n          \"historyLimit\": 20\n        }\n      }\n    }\n  }\n}"
+        "// guard.budgetShare 0.6: built into the gateway; no key sets it\n{\n  \"agents\": {\n    \"defaults\": {\n      \"compaction\": {\n        \"reserveTokens\": 34000\n      }\n    }\n  },\n  \"channels\": {\n    \"telegram\": {\n      \"dms\": {\n        \"8812\": {\n          \"historyLimit\": 20\n        }\n      }\n    }\n  }\n}"
     );
 }
 

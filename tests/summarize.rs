@@ -90,7 +90,7 @@ fn the_calls_are_reported_without_making_one() {
     let (code, out, err) =
         run(&mut command(&store, settings.path(), &["summarize", "agent:main:main", "--calls"]));
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("history") && out.contains("assumed: every call succeeds"), "{out}");
+    assert!(out.contains("history") && out.contains("assumes that every call succeeds"), "{out}");
     let words = ["summarize", "agent:main:main", "--calls", "--json"];
     let answer: Value =
         serde_json::from_slice(&command(&store, settings.path(), &words).output().unwrap().stdout).unwrap();
@@ -120,8 +120,8 @@ fn where_there_is_nothing_to_summarise_it_is_reported_why() {
 fn settings_that_make_no_summarizer_are_reported_before_anything_is_requested() {
     let store = store();
     for (table, with, words) in [
-        ("", "command", "no program is named"),
-        ("", "http", "no model is named"),
+        ("", "command", "no program is configured"),
+        ("", "http", "no model is configured"),
         ("model = \"m\"\nkey-env = \"NOT_SET\"", "http", "NOT_SET holds no key"),
         ("model = \"m\"\nkey-env = \"KEY\"\nurl = \"http://example.com\"", "http", "Use https"),
         ("kind = \"http\"\nkey = \"x\"", "http", "key-env"),
@@ -282,7 +282,7 @@ fn a_preview_shows_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
     assert_eq!(bytes(&store), before);
     let (code, out, err) = store.run(&words("simulate", &["--with", "extractive"]));
     assert!(
-        code == 0 && out.contains("the gateway would take ") && out.contains("summary by extractive"),
+        code == 0 && out.contains("the gateway would make ") && out.contains("summary by extractive"),
         "{out}{err}"
     );
 }
@@ -381,7 +381,7 @@ fn a_summary_that_fails_or_is_not_wanted_writes_nothing() {
     assert!(err.contains("Nothing was written") && bytes(&store) == before, "{err}");
     let empty = settings("kind = \"command\"");
     let (code, _, err) = run(&mut command(&store, empty.path(), &words("commit", &["--apply"])));
-    assert!(code == 2 && err.contains("no program is named"), "{code} {err}");
+    assert!(code == 2 && err.contains("no program is configured"), "{code} {err}");
     // A commit without a compaction has nothing to do with it.
     let prune = ["commit", "agent:main:main", "--set", "contextPruning.softTrimRatio=0.1"];
     let (code, _, err) = run(&mut command(&store, empty.path(), &prune));

@@ -120,7 +120,8 @@ fn print(
     if let Some(other) = other {
         let word = other.as_str();
         let words = format!(
-            "with --apply {word} writes the summary, as config.toml says; a dry run asks it only with --with {word}"
+            "--apply uses {word} for the summary, as configured in config.toml; a dry run uses it only with \
+             --with {word}"
         );
         output.line(Tone::Warning, &words)?;
     }
@@ -136,13 +137,13 @@ fn describe_no_changes(preview: &Preview) -> String {
         Some(reason) if pruned && !preview.gate_ignored => {
             let pi = preview.inspection.ruleset.id.is_pi();
             let who =
-                if pi { "pi prunes nothing by itself" } else { "the gateway would not prune at this moment" };
+                if pi { "pi itself prunes nothing" } else { "the gateway would not prune at this moment" };
             // `Gate::Off` closes the gate even without `--gates`; the other causes close it only with `--gates` or
             // `--now`.
             let next = if preview.gate == Gate::Off {
-                "--set contextPruning.mode=cache-ttl, or another of its keys, makes the plan all the same."
+                "Use --set contextPruning.mode=cache-ttl (or another of its keys) to plan anyway."
             } else {
-                "Without --gates and --now the plan is made all the same."
+                "Without --gates and --now clawscope plans anyway."
             };
             format!(
                 "{path}: {who} ({}, {}), so there is nothing to write. {next}",
@@ -151,8 +152,8 @@ fn describe_no_changes(preview: &Preview) -> String {
             )
         }
         _ => format!(
-            "{path}: the plan changes nothing, so there is nothing to write. `clawscope simulate` tells why for every \
-             message; --set moves a threshold."
+            "{path}: the plan changes nothing, so there is nothing to write. `clawscope simulate` explains \
+             every message; --set changes a threshold."
         ),
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn run(
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;
     if commits.is_empty() {
-        return Ok(output.line(Tone::Dim, "nothing was committed to this session")?);
+        return Ok(output.line(Tone::Dim, "this session has no commits")?);
     }
     table(&commits).print(output, "")?;
     writeln!(output)?;
@@ -38,7 +38,7 @@ pub(super) fn run(
     let all = format_count(commits.len() as u64, "commit or undo", "commits and undos");
     output.line(
         Tone::Plain,
-        &format!("{all}, {in_force} in force · undo --commit ID takes one of those back"),
+        &format!("{all}, {in_force} active · `clawscope undo --commit ID` undoes one of them"),
     )?;
     Ok(())
 }
@@ -92,7 +92,7 @@ fn commit_value(committed: &CommitRecord) -> Value {
         ("kind", Value::from(receipt.kind.as_str())),
         ("time", number_value(receipt.time)),
         ("inForce", Value::from(committed.status == CommitStatus::InForce)),
-        ("state", Value::from(committed.status.as_str())),
+        ("state", Value::from(committed.status.json_name())),
         ("fromLeaf", Value::from(receipt.from_leaf.as_str())),
         ("undoes", Value::from(receipt.undoes.clone())),
         ("tool", Value::from(receipt.tool.clone())),

@@ -57,14 +57,14 @@ pub(super) fn run(
         print(&workspace, &checkup, repairs.as_deref(), output)?;
     }
     if repairs.iter().flatten().any(Repair::has_failed) {
-        return Err(Failure::refused("a commit that was broken off could not be settled; it says why"));
+        return Err(Failure::refused("cannot repair an interrupted commit; see the reason above"));
     }
     let errors = checkup.diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count();
     if errors == 0 {
         return Ok(());
     }
     let errors = format_count(errors as u64, "finding is an error", "findings are errors");
-    Err(Failure::unreadable(format!("{}: {errors}; each says what to do", workspace.listed.name)))
+    Err(Failure::unreadable(format!("{}: {errors}; each explains what to do", workspace.listed.name)))
 }
 
 fn report_json(workspace: &Workspace, checkup: &DoctorReport, repairs: Option<&[Repair]>) -> Object {
@@ -234,7 +234,7 @@ fn print(
         (_, Some(error)) => format!("{error}"),
         (Some(path), None) => path.display().to_string(),
         (None, None) if store.ruleset.id.is_pi() => "none: a folder of pi's own sessions".to_owned(),
-        (None, None) => "none: the gateway runs on its defaults".to_owned(),
+        (None, None) => "none: the gateway uses its defaults".to_owned(),
     };
     let tone = if store.config.error.is_some() { Tone::Bad } else { Tone::Plain };
     output.line(tone, &format!("config     {config}"))?;
@@ -247,7 +247,7 @@ fn print(
         output.line(Tone::Plain, &format!("{head}{}", describe_database(holding)))?;
     }
     if workspace.listed.items.iter().any(|item| item.has(Mark::Imported) || item.has(Mark::NotImported)) {
-        let words = "           `clawscope doctor --migration` checks what the move into it kept";
+        let words = "           `clawscope doctor --migration` compares it with the old files";
         output.line(Tone::Dim, words)?;
     }
     let read = format!(
@@ -295,8 +295,11 @@ fn print_rules(workspace: &Workspace, checkup: &DoctorReport, output: &mut Outpu
     }
     for (ruleset, count) in checkup.ruleset_counts.iter().filter(|(own, _)| *own != chosen.id) {
         let read = format_count(*count, "transcript", "transcripts");
-        let line =
-            format!("{head}{} for {read} of {}, by what is in them", ruleset.id(), checkup.transcripts);
+        let line = format!(
+            "{head}{} for {read} of {}, detected from their contents",
+            ruleset.id(),
+            checkup.transcripts
+        );
         output.line(Tone::Plain, &line)?;
     }
     Ok(())
@@ -386,10 +389,10 @@ fn describe_raised_reserve(checkup: &DoctorReport) -> Option<String> {
     let set = row.config.as_ref().and_then(Value::as_f64).filter(|tokens| *tokens >= 0.0);
     let own = set.unwrap_or(CompactionSettings::default().reserve_tokens);
     (checkup.compaction.reserve_tokens == floor && own < floor).then(|| {
-        let what = if set.is_some() { "The configured reserve" } else { "The runtime's own reserve" };
+        let what = if set.is_some() { "the configured reserve" } else { "the runtime's reserve" };
         let what = format!("{what} {}", format_number(own as u64));
         format!(
-            "            {what} is raised to its floor: reserveTokensFloor {} ({})",
+            "            reserveTokensFloor {} ({}) overrides {what}",
             format_number(floor as u64),
             checkup.flush.floor_tokens.provenance
         )
@@ -436,7 +439,7 @@ fn print_lifecycles(
 ) -> Result<(), Failure> {
     let Some((_, first)) = checkup.lifecycles.first() else { return Ok(()) };
     let mut table =
-        Table::new(&[("session", Align::Left), ("reset", Align::Left), ("begins anew", Align::Flexible)]);
+        Table::new(&[("session", Align::Left), ("reset", Align::Left), ("resets", Align::Flexible)]);
     for (key, lifecycle) in &checkup.lifecycles {
         let policy = &lifecycle.policy;
         let idle = policy.idle_minutes.as_ref().map(|(minutes, _)| format!("idle {minutes}m"));
@@ -450,7 +453,10 @@ fn print_lifecycles(
         ]);
     }
     table.print(output, "")?;
-    output.line(Tone::Dim, &format!("it leaves {}; hours are those of this machine", first.reset_effect))?;
+    output.line(
+        Tone::Dim,
+        &format!("a reset leaves {}; hours are in this machine's time zone", first.reset_effect),
+    )?;
     Ok(writeln!(output)?)
 }
 
@@ -475,11 +481,11 @@ fn print_diagnostics(checkup: &DoctorReport, output: &mut Output) -> Result<(), 
     output.line(Tone::Plain, &counts.join(" · "))?;
     if checkup.diagnostics.is_empty() {
         return match checkup.damage_counts() {
-            (0, 0) => Ok(output.line(Tone::Good, "nothing is wrong")?),
+            (0, 0) => Ok(output.line(Tone::Good, "no problems found")?),
             (sessions, lines) => {
                 let sessions = format_count(sessions, "session is damaged", "sessions are damaged");
                 let lines = format_count(lines, "line", "lines");
-                let words = format!("nothing else is wrong, but {sessions}: {lines} could not be read");
+                let words = format!("{sessions}: clawscope could not read {lines}; no other problems found");
                 Ok(output.line(Tone::Warning, &words)?)
             }
         };

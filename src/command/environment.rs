@@ -76,7 +76,7 @@ impl Workspace {
         let env = profile_environment(args, invocation)?;
         let named = *place != StoreRequest::Default;
         let place = StoreLocation::new(place, env.clone())
-            .map_err(|error| Failure::unreadable(format!("the demo store cannot be written: {error}")))?;
+            .map_err(|error| Failure::unreadable(format!("cannot write the demo store: {error}")))?;
         let now_ms = place.demo_now_ms().unwrap_or(invocation.now_ms);
         let requested = requested_ruleset(args, &invocation.env)?;
         let mut listed = list_sessions_with(&place, requested.as_ref(), now_ms);
@@ -162,7 +162,7 @@ fn open_failure(error: &OpenError) -> Failure {
 pub(super) fn resolve_place(path: Option<&Path>, args: &StoreArgs) -> Result<StoreRequest, Failure> {
     match path.or(args.store.as_deref()) {
         Some(_) if args.demo => {
-            Err(Failure::usage("--demo and a path: expected one of them. Leave one out."))
+            Err(Failure::usage("--demo and a path cannot be combined. Remove one of them."))
         }
         _ if args.demo => Ok(StoreRequest::Demo),
         Some(path) => Ok(StoreRequest::Path(path.to_path_buf())),
@@ -188,7 +188,7 @@ fn apply_config(
     now_ms: i64,
 ) -> Result<(), Failure> {
     if !file.is_file() {
-        return Err(Failure::usage(format!("--config {}: is no file. Check the path.", file.display())));
+        return Err(Failure::usage(format!("--config {}: not a file. Check the path.", file.display())));
     }
     let mut store = Store::clone(&listed.store);
     store.config = Arc::new(GatewayConfig::load(Some(file), env, &store.state_dir));
@@ -220,9 +220,7 @@ fn retain_agent(listed: &mut SessionListing, agent: &str) -> Result<(), Failure>
         known.sort_unstable();
         known.dedup();
         let known = known.join(", ");
-        return Err(Failure::usage(format!(
-            "--agent {agent}: there is no such agent; expected one of {known}"
-        )));
+        return Err(Failure::usage(format!("--agent {agent}: unknown agent; expected one of {known}")));
     }
     let mut store = Store::clone(&listed.store);
     store.agents.retain(|own| own.id == wanted);
@@ -272,12 +270,12 @@ pub fn find_entry(session: &LoadedSession, what: &str, text: &str) -> Result<Ent
     match names.as_slice() {
         [(one, _)] => Ok(*one),
         [] => Err(Failure::usage(format!(
-            "{what} {text:?}: the transcript has no such entry. `clawscope tree` shows the ids."
+            "{what} {text:?}: no entry has this id. `clawscope tree` shows the ids."
         ))),
         several => {
             let shown: Vec<&str> = several.iter().take(5).map(|(_, name)| name.as_str()).collect();
             Err(Failure::usage(format!(
-                "{what} {text:?}: means {} entries: {}",
+                "{what} {text:?}: matches {} entries: {}",
                 several.len(),
                 shown.join(", ")
             )))
@@ -296,8 +294,8 @@ pub fn require_context(session: LoadedSession) -> Result<LoadedSession, Failure>
         _ => String::new(),
     };
     Err(Failure::unreadable(format!(
-        "{path}{place}: the runtime cannot build a context from this transcript. `clawscope doctor` tells which lines are \
-         odd; `clawscope tree` still shows it."
+        "{path}{place}: the runtime cannot build a context from this transcript. `clawscope doctor` lists the \
+         faulty lines; `clawscope tree` still shows it."
     )))
 }
 

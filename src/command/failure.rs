@@ -89,7 +89,7 @@ impl From<io::Error> for Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::OutputClosed;
         }
-        Self::unreadable(format!("the output cannot be written: {error}"))
+        Self::unreadable(format!("cannot write the output: {error}"))
     }
 }
 
@@ -106,7 +106,7 @@ impl From<FindError> for Failure {
         match error {
             FindError::NotFound { candidates, .. } => Self::Reported {
                 exit: Exit::Unreadable,
-                message: format!("{message}. `clawscope sessions` lists them all."),
+                message: format!("{message}. `clawscope sessions` lists all sessions."),
                 candidates,
             },
             FindError::Ambiguous { candidates, .. } => {

@@ -26,7 +26,7 @@ pub(super) fn run(
     if totals.unreadable_pairs > 0
         || workspace.store().databases.iter().any(|holding| holding.schema.is_none())
     {
-        let what = "a file or a database cannot be read, so not everything was compared";
+        let what = "cannot read a file or a database, so the comparison is incomplete";
         return Err(Failure::unreadable(format!("{}: {what}; see above", workspace.listed.name)));
     }
     if totals.is_clean() { Ok(()) } else { Err(Failure::CheckFailed) }

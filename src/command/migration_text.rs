@@ -34,7 +34,7 @@ pub(super) fn print(
             Ok(found) if found.faults.is_empty() && found.unreadable_lines.is_empty() => {}
             Ok(found) => print_pair(pair, found, output)?,
             Err(error) => {
-                let words = format!("\n{}: cannot be compared: {error}", pair.file.display());
+                let words = format!("\n{}: cannot compare: {error}", pair.file.display());
                 words.split('\n').try_for_each(|line| output.line(Tone::Bad, line))?;
             }
         }
@@ -45,7 +45,7 @@ pub(super) fn print(
 fn print_compared(totals: &MigrationTotals, output: &mut Output) -> Result<(), Failure> {
     let sum = &totals.comparison;
     if totals.compared_pairs == 0 {
-        let words = "compared   nothing: no session is both in a file and in a database";
+        let words = "compared   nothing: no session is in both a file and a database";
         return Ok(output.line(Tone::Plain, words)?);
     }
     let files = format_count(totals.compared_pairs, "transcript", "transcripts");
@@ -68,7 +68,7 @@ fn describe_intact(sum: &ImportComparison) -> String {
         ));
     }
     if sum.skipped > 0 {
-        words.push(format_count(sum.skipped, "left out on purpose", "left out on purpose"));
+        words.push(format_count(sum.skipped, "skipped on purpose", "skipped on purpose"));
     }
     words.join(", ")
 }
@@ -105,7 +105,7 @@ fn print_unpaired(migration: &Migration, output: &mut Output) -> Result<(), Fail
     }
     if migration.archives > 0 {
         let archives = format_count(migration.archives, "archive", "archives");
-        let words = format!("archives   {archives} of reset or deleted sessions, which no import takes");
+        let words = format!("archives   {archives} of reset or deleted sessions, which are never imported");
         output.line(Tone::Dim, &words)?;
     }
     Ok(())
@@ -116,14 +116,14 @@ fn describe_unpaired(why: UnmatchedReason, files: u64) -> String {
     match why {
         UnmatchedReason::Lost => format!("lost       {files} whose session is not in the database"),
         UnmatchedReason::DatabaseGone => {
-            format!("lost       {files} that an import put away, but its database is not there")
+            format!("lost       {files} that an import moved aside, but its database does not exist")
         }
-        UnmatchedReason::Unreadable => format!("unread     {files} whose database cannot be read"),
+        UnmatchedReason::Unreadable => format!("unread     {files} with an unreadable database"),
         UnmatchedReason::SetAside => {
-            format!("set aside  {files} that no session named: put away, but not imported")
+            format!("set aside  {files} without a session: moved aside, but not imported")
         }
         UnmatchedReason::NoDatabase => {
-            format!("in files   {files} of agents without a database of sessions: not imported")
+            format!("in files   {files} of agents without a session database: not imported")
         }
     }
 }
@@ -138,7 +138,7 @@ fn print_pair(pair: &FilePair, found: &ImportComparison, output: &mut Output) ->
     output.line(Tone::Dim, &format!("  file      {}", pair.file.display()))?;
     output.line(Tone::Dim, &format!("  database  {}", pair.database.display()))?;
     for line in found.unreadable_lines.iter().take(MAX_FILES) {
-        let words = format!("  line {line}: the file has no JSON there, and an import stops at such a line");
+        let words = format!("  line {line}: not JSON; an import stops at such a line");
         output.line(Tone::Warning, &words)?;
     }
     for fault in found.faults.iter().take(MAX_FAULTS) {
@@ -158,9 +158,9 @@ fn describe_fault(fault: &ImportFault) -> String {
     let entry = fault.entry_id.as_deref().map(|entry| format!(" {entry}")).unwrap_or_default();
     let place = format!("line {}{entry}", fault.line);
     match &fault.kind {
-        ImportFaultKind::Lost => format!("{place}: lost, the database does not have it"),
+        ImportFaultKind::Lost => format!("{place}: lost, not in the database"),
         ImportFaultKind::IdTaken { taken_by_line: by } => {
-            format!("{place}: lost, line {by} has the same id and only that was imported")
+            format!("{place}: lost, because line {by} has the same id and only that one was imported")
         }
         ImportFaultKind::Added => format!("{place}: added to the file after the import, not in the database"),
         ImportFaultKind::Changed { differences: places, unlisted: more } => {
@@ -169,7 +169,7 @@ fn describe_fault(fault: &ImportFault) -> String {
         ImportFaultKind::Reparented { file, database } => {
             let parent = |id: &Option<String>| id.clone().unwrap_or_else(|| "no entry".to_owned());
             format!(
-                "{place}: re-parented, follows {} in the file and {} in the database",
+                "{place}: re-parented, follows {} in the file but {} in the database",
                 parent(file),
                 parent(database)
             )
@@ -179,9 +179,9 @@ fn describe_fault(fault: &ImportFault) -> String {
         }
         ImportFaultKind::Duplicated { duplicate_id: again } => {
             let again = again.as_deref().unwrap_or("an entry without an id");
-            format!("{place}: doubled, the database has it again as {again}")
+            format!("{place}: doubled, the database also has it as {again}")
         }
-        ImportFaultKind::Moved => format!("{place}: moved, it stands at another place in the database"),
+        ImportFaultKind::Moved => format!("{place}: moved to another position in the database"),
     }
 }
 
@@ -191,7 +191,7 @@ fn describe_differences(places: &[EntryDifference], more: usize) -> String {
         .map(|place| {
             let from = place
                 .first_difference
-                .map(|from| format!(", from character {} on", from + 1))
+                .map(|from| format!(", from character {}", from + 1))
                 .unwrap_or_default();
             let (file, database) = (describe_side(&place.file), describe_side(&place.database));
             let path = if place.path.is_empty() { "the line" } else { &place.path };
@@ -216,9 +216,9 @@ fn print_verdict(totals: &MigrationTotals, output: &mut Output) -> Result<(), Fa
     output.line(Tone::Plain, "")?;
     if totals.is_clean() {
         let words = match (totals.unreadable_pairs, totals.compared_pairs) {
-            (0, 0) => "There is no migration to check here.",
+            (0, 0) => "No migration to check.",
             (0, _) => "Nothing was lost, changed or doubled.",
-            _ => "Nothing is wrong with what could be compared.",
+            _ => "No differences in the sessions that could be compared.",
         };
         return Ok(output.line(if totals.unreadable_pairs > 0 { Tone::Warning } else { Tone::Good }, words)?);
     }
@@ -232,13 +232,14 @@ fn print_verdict(totals: &MigrationTotals, output: &mut Output) -> Result<(), Fa
         0 => String::new(),
         faulty => format!(" in {}", format_count(faulty, "session", "sessions")),
     };
-    output.line(Tone::Bad, &format!("Not everything was kept{sessions}: {}.", words.join(", ")))?;
-    let next = "Keep these files: they hold what the database lacks. A gateway that ran since may have changed or removed \
-                entries itself: compare before you act.";
+    output
+        .line(Tone::Bad, &format!("The import lost or changed history{sessions}: {}.", words.join(", ")))?;
+    let next = "Keep these files: they contain what the database lacks. A gateway that ran since may have \
+         changed or removed entries itself: compare before you act.";
     output.line(Tone::Plain, next)?;
     if totals.comparison.faults.iter().any(|fault| fault.kind == ImportFaultKind::Added) {
-        let next = "`openclaw doctor --session-sqlite import` takes in what was added, where a sessions.json beside the file \
-                    names its session.";
+        let next = "`openclaw doctor --session-sqlite import` imports the added entries if a sessions.json \
+             beside the file lists its session.";
         output.line(Tone::Plain, next)?;
     }
     Ok(())

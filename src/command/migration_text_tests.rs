@@ -30,15 +30,15 @@ fn every_fault_names_its_entry_its_line_and_what_differs() {
     ]
     .map(words);
     let expected = [
-        "line 4 e3: lost, the database does not have it",
-        "line 4 e3: lost, line 2 has the same id and only that was imported",
+        "line 4 e3: lost, not in the database",
+        "line 4 e3: lost, because line 2 has the same id and only that one was imported",
         "line 4 e3: added to the file after the import, not in the database",
-        "line 4 e3: changed, message.content: 6 chars in the file, 1 char in the database, from character 1 on; \
+        "line 4 e3: changed, message.content: 6 chars in the file, 1 char in the database, from character 1; \
          timestamp: \"t\" in the file, nothing in the database; and 3 more",
-        "line 4 e3: re-parented, follows e2 in the file and no entry in the database",
+        "line 4 e3: re-parented, follows e2 in the file but no entry in the database",
         "line 4 e3: doubled, the database has it twice",
-        "line 4 e3: doubled, the database has it again as zz",
-        "line 4 e3: moved, it stands at another place in the database",
+        "line 4 e3: doubled, the database also has it as zz",
+        "line 4 e3: moved to another position in the database",
     ];
     assert_eq!(reported, expected);
 }

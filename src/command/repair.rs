@@ -57,7 +57,7 @@ impl Repair {
 
 pub(super) fn print(repairs: &[Repair], output: &mut Output) -> std::io::Result<()> {
     if repairs.is_empty() {
-        return output.line(Tone::Dim, "repair     no commit was broken off");
+        return output.line(Tone::Dim, "repair     no interrupted commits");
     }
     for (tone, line) in repairs.iter().map(Repair::status_line) {
         output.line(tone, &format!("repair     {line}"))?;

@@ -96,7 +96,7 @@ mod tests {
         );
         assert_eq!(error_text(requested_ruleset_from(&none, &Config::default())), "");
         let slip = error_text(requested_ruleset_from(&none, &own("newest")));
-        assert!(slip.starts_with("2 /h/config.toml: ruleset: \"newest\" is no version"), "{slip}");
+        assert!(slip.starts_with("2 /h/config.toml: ruleset: \"newest\" is not a version"), "{slip}");
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         let chosen = RulesetChoice::from_version("2026.5.6", Provenance::Flag).unwrap();
         let json = crate::js::stringify(&ruleset_json(&chosen));
         assert!(json.starts_with(
-            r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.12","release":"2026.5.6","from":"command line","note":"2026.5.6 was not opened"#
+            r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.12","release":"2026.5.6","from":"command line","note":"2026.5.6 was not checked itself"#
         ));
         assert_eq!(RulesetChoice::default().id, Ruleset::V2026_3_2);
     }

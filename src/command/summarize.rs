@@ -81,7 +81,7 @@ fn print_summary(requested: &SummaryInput, summary: &Summary, output: &mut Outpu
         format_estimate(summary_tokens(summary))
     ))?;
     if summary.calls.iter().any(|call| call.truncated) {
-        output.note("an answer ended at its limit: the summary may lack its end")?;
+        output.note("an answer reached its token limit: the summary may lack its end")?;
     }
     output.note(&describe_gateway_calls(requested))?;
     if let Some(note) = version_note(&requested.inspection) {
@@ -95,7 +95,7 @@ fn version_note(session: &LoadedSession) -> Option<String> {
     let ruleset = session.ruleset.id;
     (ruleset == Ruleset::V2026_9_2).then(|| {
         format!(
-            "{} summarises in other stages; these are those of {}",
+            "{} summarises in different stages; these are the stages of {}",
             ruleset.display_name(),
             Ruleset::V2026_3_2.display_name()
         )
@@ -110,7 +110,7 @@ fn describe_gateway_calls(requested: &SummaryInput) -> String {
         .map(|price| format!(", {}", format_estimated_usd(calls.cost(&price))))
         .unwrap_or_default();
     format!(
-        "the gateway (mode {}) would take {} with {} tokens in and {} out{cost}",
+        "the gateway (mode {}) would make {} with {} tokens in and {} out{cost}",
         requested.compactable.job.mode.as_str(),
         format_count(calls.calls.len() as u64, "call", "calls"),
         format_estimate(calls.input_tokens()),
@@ -129,13 +129,13 @@ fn print_calls(requested: &SummaryInput, output: &mut Output) -> Result<(), Fail
     let reserve = format_number(job.reserve_tokens.max(0.0) as u64);
     output.line(
         Tone::Plain,
-        &format!("mode {} · reserve {reserve} · kept from {first_kept} on", job.mode.as_str()),
+        &format!("mode {} · reserve {reserve} · keeps entries from {first_kept}", job.mode.as_str()),
     )?;
     if let Some(dropped) = requested.gateway_calls.summary.dropped {
         let (messages, tokens) =
             (format_count(dropped.messages as u64, "message", "messages"), dropped.tokens as u64);
         let text = format!(
-            "the oldest {messages} ({} tokens) go first, with a summary of their own",
+            "the oldest {messages} ({} tokens) get a separate summary first",
             format_estimate(tokens)
         );
         output.line(Tone::Warning, &text)?;
@@ -146,5 +146,5 @@ fn print_calls(requested: &SummaryInput, output: &mut Output) -> Result<(), Fail
     output.line(Tone::Strong, &describe_gateway_calls(requested))?;
     let assumed = format_number(requested.compactable.assumed_tokens as u64);
     Ok(output
-        .line(Tone::Dim, &format!("assumed: every call succeeds, and each answer has {assumed} tokens"))?)
+        .line(Tone::Dim, &format!("assumes that every call succeeds and each answer has {assumed} tokens"))?)
 }

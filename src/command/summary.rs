@@ -120,7 +120,7 @@ pub(super) fn refuse_without_compaction(preview: &Preview, option: &str) -> Resu
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{option}: the plan has no compaction to summarise for. Add compact to --policy."
+        "{option}: the plan has no compaction, so it needs no summary. Add compact to --policy."
     )))
 }
 
@@ -149,7 +149,7 @@ pub(super) fn print_gateway_calls(preview: &Preview, output: &mut Output) -> Res
                 .price
                 .map(|price| format!(", {}", format_estimated_usd(calls.cost(&price))));
             let line = format!(
-                "  the gateway would take {} with {} tokens in and {} out{} (compaction 3.19, 5.21)",
+                "  the gateway would make {} with {} tokens in and {} out{}",
                 format_count(calls.calls.len() as u64, "call", "calls"),
                 format_estimate(calls.input_tokens()),
                 format_estimate(calls.output_tokens()),
@@ -255,7 +255,7 @@ pub(super) fn print_generated(made: &SummaryResult, output: &mut Output) -> Resu
         output.line(Tone::Dim, &format!("  … {} more", format_count(more as u64, "line", "lines")))?;
     }
     if made.is_truncated() {
-        output.line(Tone::Warning, "an answer ended at its limit: the summary may lack its end")?;
+        output.line(Tone::Warning, "an answer reached its token limit: the summary may lack its end")?;
     }
     Ok(())
 }

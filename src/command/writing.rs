@@ -43,8 +43,8 @@ pub(super) fn refuse_early(job: &WriteJob) -> Result<(), Failure> {
 fn refuse_demo(job: &WriteJob) -> Result<(), Failure> {
     if job.write.apply && job.is_demo {
         return Err(Failure::refused(
-            "the demo store is made for this command alone and goes with it. Try the commit on the screen \
-             (`clawscope --demo`), or on a copy of your own store.",
+            "the demo store exists only for this command, so a commit to it would be lost. Try it on the \
+             screen (`clawscope --demo`), or on a copy of your own store.",
         ));
     }
     Ok(())
@@ -115,10 +115,10 @@ fn print_prepared(
     writeln!(output)?;
     output.line(Tone::Strong, &format!("{verb} {entries} ({added}) at the end of the transcript"))?;
     let what = match prepared.kind {
-        ReceiptKind::Commit if prepared.is_branch() => "a new branch after",
-        ReceiptKind::Commit | ReceiptKind::Undo => "the active branch goes on after",
+        ReceiptKind::Commit if prepared.is_branch() => "new branch after",
+        ReceiptKind::Commit | ReceiptKind::Undo => "continues the active branch after",
     };
-    output.line(Tone::Plain, &format!("  as {}", shown.method))?;
+    output.line(Tone::Plain, &format!("  {}", shown.method))?;
     output.line(
         Tone::Plain,
         &format!("  {what} {from}; the leaf was {} and stays in the file", shown.old_leaf),
@@ -131,7 +131,7 @@ fn print_prepared(
         output.line(tone, &format!("  {sign} {words}"))?;
     }
     if prepared.kind == ReceiptKind::Commit {
-        output.line(Tone::Dim, &format!("  to take it back: {}", undo_command(job)))?;
+        output.line(Tone::Dim, &format!("  to undo it: {}", undo_command(job)))?;
     }
     Ok(())
 }
@@ -145,7 +145,7 @@ fn print_written(job: &WriteJob, written: &WriteResult, output: &mut Output) -> 
         written.leaf
     );
     output.line(Tone::Good, &line)?;
-    Ok(output.line(Tone::Plain, &format!("to take it back: {}", undo_command(job)))?)
+    Ok(output.line(Tone::Plain, &format!("to undo it: {}", undo_command(job)))?)
 }
 
 /// Returns the command line that reverts a write, with the store as typed. An undo is reverted by a redo, and a redo by

@@ -63,7 +63,7 @@ impl<'a> Appender<'a> {
             Ok(taken) if taken == bytes.len() => self.end += count,
             Ok(taken) => {
                 self.end += taken as u64;
-                let what = format!("only {taken} of {count} bytes were taken; the disk may be full");
+                let what = format!("only {taken} of {count} bytes were written; the disk may be full");
                 return Err(self.write_error(io::Error::new(io::ErrorKind::WriteZero, what)));
             }
             Err(source) => return Err(self.write_error(source)),

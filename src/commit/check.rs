@@ -71,7 +71,7 @@ fn take_snapshot(transcript: &TranscriptInput<'_>, file: &Path) -> Result<Option
     let known = index.end + index.pending_bytes;
     let changed = |what| Refusal::FileChanged { path: file.into(), what };
     if let Source::DatabaseRows(_) | Source::Unpacked { .. } = transcript.source {
-        let instead = "Export the branch as a transcript of its own instead.".to_owned();
+        let instead = "Export the branch as a separate transcript instead.".to_owned();
         return Err(Refusal::Database { path: file.into(), instead });
     }
     if let Source::Memory { bytes, .. } = transcript.source {

@@ -59,7 +59,8 @@ impl CommitDraft<'_> {
     pub(super) fn warn_about_edits(&mut self) {
         if !self.edits.is_empty() {
             self.warnings.push(
-                "Until the next answer pi estimates the context by its chars: an edit takes the last count's worth."
+                "Until the next answer pi estimates the context from its chars: an edit makes the last token \
+                 count obsolete."
                     .to_owned(),
             );
         }

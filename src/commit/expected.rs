@@ -147,7 +147,7 @@ pub(super) fn messages_from_file(
     old_entries: usize,
 ) -> Result<Vec<ExpectedMessage>, String> {
     let context = build_context(grown, &Tree::new(grown), &Leaf::Own)
-        .map_err(|_| "no context can be built".to_owned())?;
+        .map_err(|_| "cannot build the context".to_owned())?;
     let read = |message| bodies::read_message(source, grown, message).map_err(|error| error.to_string());
     let messages = context.messages.iter().map(|message| {
         if is_old(message, old_entries) {

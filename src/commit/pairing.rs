@@ -26,7 +26,7 @@ pub(super) fn find_unpaired(index: &Index, context: &Context) -> BTreeSet<String
             alone.extend(unpaired_result(index, call.filter(|id| called.contains(id)), call));
         }
     }
-    alone.extend(open.iter().map(|id| format!("the call {} without a result", index.ids.text(*id))));
+    alone.extend(open.iter().map(|id| format!("call {} without a result", index.ids.text(*id))));
     alone
 }
 
@@ -45,7 +45,7 @@ fn unpaired_result(index: &Index, call: Option<IdIx>, named: Option<IdIx>) -> Op
     match (call, named) {
         (Some(_), _) => None,
         (None, Some(id)) => Some(format!("a result of call {} without the call", index.ids.text(id))),
-        (None, None) => Some("a tool result that names no call".to_owned()),
+        (None, None) => Some("a tool result without a call id".to_owned()),
     }
 }
 
@@ -80,13 +80,13 @@ mod tests {
         assert_eq!(alone(&[CALL, RESULT]), [""; 0]);
         assert_eq!(
             alone(&[RESULT, CALL]),
-            ["a result of call c1 without the call", "the call c1 without a result"]
+            ["a result of call c1 without the call", "call c1 without a result"]
         );
     }
 
     #[test]
     fn a_call_of_a_failed_message_needs_no_result() {
         assert_eq!(alone(&[FAILED]), [""; 0]);
-        assert_eq!(alone(&[CALL]), ["the call c1 without a result"]);
+        assert_eq!(alone(&[CALL]), ["call c1 without a result"]);
     }
 }

@@ -14,17 +14,17 @@ pub(super) fn read_back(prepared: &PreparedCommit, bytes: &[u8]) -> Result<Recei
     let source = Source::open(&prepared.path).map_err(text)?;
     let offset = prepared.index_before.end + prepared.index_before.pending_bytes;
     if source.read_span(offset, bytes.len()).map_err(text)? != bytes {
-        return Err("the added bytes are others".to_owned());
+        return Err("the appended bytes differ".to_owned());
     }
     let before = prepared.index_before.entries.len();
     let grown = match refresh(&prepared.index_before, &source, &mut LineIds, &mut |_, _| true) {
         Ok(FileChange::Grown(grown)) if grown.end == offset + bytes.len() as u64 => grown,
-        Ok(_) => return Err("the file is not the old one with lines added".to_owned()),
+        Ok(_) => return Err("the file is not the old file with lines appended".to_owned()),
         Err(error) => return Err(error.to_string()),
     };
     if grown.entries.len() != before + prepared.lines.len() {
         return Err(format!(
-            "{} lines were added and {} are read",
+            "appended {} lines but read {}",
             prepared.lines.len(),
             grown.entries.len() - before
         ));
@@ -35,13 +35,13 @@ pub(super) fn read_back(prepared: &PreparedCommit, bytes: &[u8]) -> Result<Recei
     }
     let last = grown.last().ok_or_else(|| "the file is empty".to_owned())?;
     if grown.display_id(last) != prepared.leaf {
-        return Err("another line is the last one".to_owned());
+        return Err("the last line is not the planned leaf".to_owned());
     }
     let record = prepared.lines.iter().position(|line| line.id == prepared.record_id);
-    let record = record.ok_or_else(|| "our record was not planned".to_owned())?;
+    let record = record.ok_or_else(|| "the plan has no commit record".to_owned())?;
     let receipt = receipt::read_receipt(&grown, &source, EntryIx((before + record) as u32));
     let receipt = receipt.map_err(|error| error.to_string())?;
     receipt
         .filter(|receipt| receipt.id == prepared.record_id)
-        .ok_or_else(|| "our record is not where it was written".to_owned())
+        .ok_or_else(|| "the commit record is not where it was written".to_owned())
 }

@@ -76,11 +76,11 @@ impl InterruptedCommit {
             WrittenExtent::Partial { written, bytes } => format!("after {written} of {bytes} bytes"),
             WrittenExtent::Complete { .. } => "after its last line was written".to_owned(),
             WrittenExtent::Overtaken => {
-                "after a part of its lines, and another program wrote behind them".to_owned()
+                "after a part of its lines, and another program wrote after them".to_owned()
             }
-            WrittenExtent::Replaced => "and the file was rewritten or put away since".to_owned(),
+            WrittenExtent::Replaced => "and another program rewrote or moved the file since".to_owned(),
         };
-        format!("the {kind}{time} was broken off {found}")
+        format!("the {kind}{time} was interrupted {found}")
     }
 }
 
@@ -127,15 +127,15 @@ impl RecoveredCommit {
     /// Describes commit and outcome in two sentences.
     pub fn description(&self) -> String {
         let done = match self.outcome {
-            RecoveryOutcome::Discarded => "Nothing of it is in the file; it can be made again.",
+            RecoveryOutcome::Discarded => "The file has no part of it; commit again.",
             RecoveryOutcome::Finished => "The rest was appended, and the new branch is active.",
-            RecoveryOutcome::AlreadyComplete => "All of it is in the file; nothing had to be done.",
+            RecoveryOutcome::AlreadyComplete => "The file has all of it; nothing to repair.",
             RecoveryOutcome::RolledBack => {
-                "What was there of it was taken back; the file is as it was before."
+                "clawscope removed the written part; the file is the same as before the commit."
             }
             RecoveryOutcome::Unchanged => {
-                "The file stays as it is: nothing can be finished or taken back any more. The branch written last is \
-                 the active one; look which one you want."
+                "It can no longer be finished or undone, so the file stays unchanged. The branch written last \
+                 is active; check that it is the one you want."
             }
         };
         let found = self.interrupted.description();

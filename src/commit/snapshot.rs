@@ -61,7 +61,8 @@ impl FileSnapshot {
             if pi.has(PiChange::KeepsSystemMessages) { CACHE_WARM_WRITE_MS } else { RECENT_WRITE_MS };
         let seconds = now_ms.checked_sub(since).filter(|ms| (0..lately).contains(ms))? / 1000;
         Some(format!(
-            "The file was written to {seconds} s ago. A program that still has it open does not see the new branch: what it writes next makes its own branch active again."
+            "A program wrote to the file {seconds} s ago. If it still has the file open, it does not see the \
+             new branch, and its next entry makes its old branch active again."
         ))
     }
 

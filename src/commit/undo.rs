@@ -185,9 +185,8 @@ fn is_redo(index: &Index, record: &Receipt) -> bool {
 fn warnings(index: &Index, checked: &WritableSession, record: EntryIx, now_ms: i64) -> Vec<String> {
     let since = checked.path.iter().skip_while(|ix| **ix != record).skip(1);
     let messages = since.filter(|ix| index.entry(**ix).becomes_message()).count();
-    let left = format!(
-        "{messages} messages written since then stay on the branch that is left; they are not in the context any more."
-    );
+    let left =
+        format!("{messages} messages written since then stay on the old branch and leave the context.");
     let live =
         checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer_warning(now_ms, index.pi_release));
     (messages > 0).then_some(left).into_iter().chain(live).collect()

@@ -32,7 +32,7 @@ impl CommitDraft<'_> {
         if let Some(what) = new.difference(&old).next() {
             return Err(Refusal::Unpaired { path: path(), what: what.clone() });
         }
-        let reported = |what: String| format!("The branch holds {what}, as the old one does.");
+        let reported = |what: String| format!("The branch contains {what}, like the old one.");
         self.warnings.extend(new.into_iter().map(reported));
         Ok(read)
     }
@@ -54,7 +54,7 @@ impl CommitDraft<'_> {
         let left_out = part.len() - self.copies.entries.len();
         if left_out > 0 {
             let text =
-                format!("{left_out} usage entries are not copied, so that sums over the file stay right.");
+                format!("{left_out} usage entries are not copied, so that totals over the file stay right.");
             self.warnings.push(text);
         }
         self.warnings.extend(part.first().and_then(|first| unknown_parent(index, *first)));
@@ -67,7 +67,7 @@ fn unknown_parent(index: &Index, first: EntryIx) -> Option<String> {
     let known = index.entries.iter().any(|entry| entry.id == Some(parent));
     let parent = index.ids.text(parent);
     (!known)
-        .then(|| format!("The branch begins after {parent}, which is not in the file; so does the old one."))
+        .then(|| format!("The branch starts after {parent}, which is not in the file; so does the old one."))
 }
 
 /// Usage is counted per entry, and the runtime takes the context's fill level from the last answer (compaction 2.11).
@@ -77,6 +77,7 @@ fn copied_usage(index: &Index, part: &[EntryIx]) -> Option<String> {
     let tokens = js::number_text(usages.last()?.context_tokens);
     let count = usages.len();
     Some(format!(
-        "{count} copied answers keep their recorded usage: sums over all branches count it twice, and until the next answer the runtime goes by the last one, {tokens} tokens."
+        "{count} copied answers keep their recorded usage: totals over all branches count it twice, and until \
+         the next answer the runtime uses the last count, {tokens} tokens."
     ))
 }

@@ -166,7 +166,7 @@ mod tests {
         let home = home(&[]);
         fs::create_dir(home.path().join(".config/clawscope/keymap.toml")).unwrap();
         let error = load(&env(&home, &[])).unwrap_err().to_string();
-        assert!(error.contains("keymap.toml: cannot be read"), "{error}");
+        assert!(error.contains("keymap.toml: cannot read the file"), "{error}");
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub struct KeymapFile {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A file that exists and cannot be read.
-    #[error("{}: cannot be read: {source}. Make it readable, or move it away.", path.display())]
+    #[error("{}: cannot read the file: {source}. Make it readable, or move it away.", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
     /// Invalid TOML, an unknown key, or a value of a wrong type.
     #[error("{}: {source}", path.display())]

@@ -112,7 +112,7 @@ fn plan_section(plan: &ExportedPlan, out: &mut String) {
     for (before, message) in &plan.new_messages {
         let _ = write!(
             out,
-            "<article class=\"made\"><header><span class=\"who\">made by the plan</span>\
+            "<article class=\"made\"><header><span class=\"who\">added by the plan</span>\
              <span class=\"dim\">before message {before}</span></header>"
         );
         for each in new_message_parts(message) {

@@ -64,7 +64,7 @@ fn plan_section(plan: &ExportedPlan, out: &mut String) {
         );
     }
     for (before, message) in &plan.new_messages {
-        let _ = writeln!(out, "\nMade by the plan, before message {before}:\n");
+        let _ = writeln!(out, "\nAdded by the plan before message {before}:\n");
         for part in new_message_parts(message) {
             part_text(&part, out);
         }

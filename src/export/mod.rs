@@ -101,8 +101,8 @@ impl Exported {
         };
         Some(match self.removed_images {
             0 => secrets,
-            1 => format!("{secrets}, 1 image left out"),
-            images => format!("{secrets}, {images} images left out"),
+            1 => format!("{secrets}, 1 image omitted"),
+            images => format!("{secrets}, {images} images omitted"),
         })
     }
 }

@@ -28,9 +28,11 @@ pub enum PiError {
     #[error(transparent)]
     Body(#[from] BodyError),
     /// The plan compacts, but no summary was made.
-    #[error("the plan compacts, and no summary was made yet. Make it first, or leave compact out.")]
+    #[error(
+        "the plan compacts but has no summary yet. Make the summary first, or remove compact from the plan."
+    )]
     NoSummary,
-    #[error("the branch has no entry yet.")]
+    #[error("the branch has no entries yet.")]
     Empty,
 }
 

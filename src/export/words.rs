@@ -44,15 +44,15 @@ pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
 /// Describes the redaction.
 fn redacted(document: &Document) -> String {
     if document.shape_only {
-        return "none: every word is replaced by another of the same shape".to_owned();
+        return "none: every word is replaced by one of the same shape".to_owned();
     }
-    let Some(kinds) = &document.redacted else { return "not looked for (--no-redact)".to_owned() };
+    let Some(kinds) = &document.redacted else { return "not searched (--no-redact)".to_owned() };
     let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let words = if each.is_empty() { "none found".to_owned() } else { each.join(", ") };
     match document.removed_images {
         0 => words,
-        1 => format!("{words}; 1 image left out"),
-        images => format!("{words}; {images} images left out"),
+        1 => format!("{words}; 1 image omitted"),
+        images => format!("{words}; {images} images omitted"),
     }
 }
 

@@ -77,11 +77,11 @@ impl GatewayConfig {
         let Some(path) = path else { return config };
         // A variable or a profile may name a missing file: the gateway then runs on its defaults.
         if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
-            let next = "the gateway runs on its defaults until it is written";
+            let next = "the gateway uses its defaults until this file exists";
             config.diagnostics.push(Diagnostic::new(
                 path,
                 Severity::Note,
-                "there is no such configuration",
+                "the configuration file does not exist",
                 next,
             ));
             return config;
@@ -111,8 +111,9 @@ impl GatewayConfig {
         let mut root = include::read(path, &mut self.sources)?;
         apply_env_block(&mut env, &root);
         for missing in substitute(&mut root, &env) {
-            let what = format!("${{{}}} has no value in this environment", missing.name);
-            let next = format!("set {}, or write $${{{}}} for the text itself", missing.name, missing.name);
+            let what = format!("the environment has no value for ${{{}}}", missing.name);
+            let next =
+                format!("set {}, or write $${{{}}} to mean the literal text", missing.name, missing.name);
             let error = self.error_at(&missing.trail, what, next);
             if !missing.secret {
                 return Err(error);
@@ -124,7 +125,7 @@ impl GatewayConfig {
             self.error_at(
                 &refused.trail,
                 if key.is_empty() { refused.message.clone() } else { format!("{key}: {}", refused.message) },
-                "correct the value; the gateway runs on an empty configuration until then".to_owned(),
+                "correct the value; until then the gateway runs with an empty configuration".to_owned(),
             )
         })?;
         self.warn_about_main_key(&root);

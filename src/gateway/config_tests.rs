@@ -67,7 +67,7 @@ fn a_broken_file_is_empty_and_says_where_and_why() {
 #[test]
 fn hostile_nesting_is_an_error_not_a_crash() {
     let error = one(&"[".repeat(500_000)).error.unwrap();
-    assert_eq!(error.message, "nests deeper than 200 levels");
+    assert_eq!(error.message, "nested deeper than 200 levels");
     let deepest = format!("{}1{}", "{a:".repeat(200), "}".repeat(200));
     assert_eq!(one(&deepest).error, None);
 }
@@ -75,7 +75,7 @@ fn hostile_nesting_is_an_error_not_a_crash() {
 #[test]
 fn a_directory_is_an_error_and_a_file_that_is_named_but_not_there_only_a_note() {
     let files = Files::new(&[("openclaw.json/x", "")]);
-    assert_eq!(files.load().error.unwrap().message, "is not a regular file");
+    assert_eq!(files.load().error.unwrap().message, "not a regular file");
     let missing = Files::new(&[]).load();
     assert_eq!((missing.error, missing.path), (None, None));
     assert_eq!(missing.diagnostics[0].severity, Severity::Note);
@@ -114,9 +114,9 @@ fn includes_stay_inside_and_end() {
     assert!(error.message.contains("is outside") && error.line == Some(2), "{error}");
     for (name, text, what) in [
         ("cycle", "{ a: { $include: 'openclaw.json' } }", "includes itself"),
-        ("missing", "{ a: { $include: 'gone.json' } }", "cannot be read"),
-        ("number", "{ $include: 5 }", "neither a text nor a list"),
-        ("beside", "{ $include: 'list.json', b: 1 }", "holds no object"),
+        ("missing", "{ a: { $include: 'gone.json' } }", "cannot read the file"),
+        ("number", "{ $include: 5 }", "must be a string or a list"),
+        ("beside", "{ $include: 'list.json', b: 1 }", "not an object"),
         ("broken", "{ $include: 'broken.json' }", "parsing object"),
     ] {
         let files = Files::new(&[("openclaw.json", text), ("list.json", "[1]"), ("broken.json", "{ x ")]);
@@ -137,7 +137,7 @@ fn includes_may_go_ten_deep() {
         Files::new(&files).load()
     };
     assert_eq!(at(&chain(10), "/end"), 1);
-    assert!(chain(11).error.unwrap().message.contains("more than 10 deep"));
+    assert!(chain(11).error.unwrap().message.contains("more than 10 levels deep"));
 }
 
 #[cfg(unix)]
@@ -214,7 +214,7 @@ fn provenance_names_the_file_and_line_that_has_the_last_word() {
     };
     assert_eq!(place("softTrimRatio"), "openclaw.json:Some(5)");
     assert_eq!(place("hardClearRatio"), "agents.json:Some(3)");
-    assert_eq!(place("ttl"), "smart default: ANTHROPIC_API_KEY is set in this environment");
+    assert_eq!(place("ttl"), "smart default: the environment sets ANTHROPIC_API_KEY");
     assert_eq!(place("keepLastAssistants"), "default");
 }
 

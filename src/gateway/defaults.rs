@@ -37,7 +37,7 @@ pub(super) fn apply_defaults(root: &mut Value, env: &Environment) -> Vec<Applied
         applied.push(AppliedDefault {
             key: "agents.defaults.compaction.mode".to_owned(),
             rule: "compaction default",
-            reason: "a configuration without a compaction mode".to_owned(),
+            reason: "the configuration sets no compaction mode".to_owned(),
         });
     }
     model_defaults(root, &mut applied);
@@ -96,7 +96,7 @@ fn anthropic_auth(root: &Value, env: &Environment) -> Option<AnthropicAuth> {
     }
     [("ANTHROPIC_OAUTH_TOKEN", false), ("ANTHROPIC_API_KEY", true)].into_iter().find_map(|(name, api_key)| {
         env.get(name)?;
-        Some(AnthropicAuth { api_key, source: format!("{name} is set in this environment") })
+        Some(AnthropicAuth { api_key, source: format!("the environment sets {name}") })
     })
 }
 
@@ -124,7 +124,7 @@ fn model_defaults(root: &mut Value, applied: &mut Vec<AppliedDefault>) {
             let positive = |value: Option<&Value>| value.and_then(Value::as_f64).filter(|n| *n > 0.0);
             let window = positive(model.get("contextWindow")).unwrap_or_else(|| {
                 let key = format!("models.providers.{provider}.models.{index}.contextWindow");
-                let why = "a listed model without a window".to_owned();
+                let why = "the listed model has no window".to_owned();
                 applied.push(AppliedDefault { key, rule: "model default", reason: why });
                 model["contextWindow"] = json!(200_000);
                 200_000.0
@@ -134,8 +134,8 @@ fn model_defaults(root: &mut Value, applied: &mut Vec<AppliedDefault>) {
             if reported != Some(most) {
                 let key = format!("models.providers.{provider}.models.{index}.maxTokens");
                 let why = match reported {
-                    None => "a listed model without a length of answers",
-                    Some(_) => "an answer is no longer than the window",
+                    None => "the listed model has no maxTokens",
+                    Some(_) => "an answer cannot exceed the window",
                 };
                 applied.push(AppliedDefault { key, rule: "model default", reason: why.to_owned() });
             }
@@ -209,7 +209,7 @@ mod tests {
         let defaults = "agents.defaults.";
         let expected = ["contextPruning.mode", "contextPruning.ttl", "heartbeat.every", "compaction.mode"];
         assert_eq!(keys, expected.map(|key| format!("{defaults}{key}")));
-        assert_eq!(applied[0].reason, "ANTHROPIC_API_KEY is set in this environment");
+        assert_eq!(applied[0].reason, "the environment sets ANTHROPIC_API_KEY");
         assert_eq!(root.pointer("/agents/defaults/heartbeat/every"), Some(&json!("30m")));
     }
 

@@ -106,8 +106,8 @@ impl Reader<'_> {
                     Some(included) if own.is_empty() => Ok(included),
                     Some(included @ Value::Object(_)) => Ok(merge(included, Value::Object(own))),
                     Some(_) => Err(IncludeSite { path, text, trail, mount_depth: mount }.error(
-                        "keys stand beside an included file that holds no object",
-                        "remove the keys, or include a file that holds an object",
+                        "$include has keys beside it, but the included file is not an object",
+                        "remove the keys, or include a file that contains an object",
                     )),
                 }
             }
@@ -132,9 +132,11 @@ impl Reader<'_> {
         let mut merged = None;
         for name in names {
             let Some(name) = name.as_str() else {
-                return Err(
-                    at.error("$include is neither a text nor a list of texts", "name the files to include")
-                );
+                return Err(at.error(
+                    "$include must be a string or a list of strings",
+                    "write the paths of the files \
+                         to include",
+                ));
             };
             let path = self.check_path(name, at)?;
             let value =
@@ -169,7 +171,7 @@ impl Reader<'_> {
             return Err(at.error(format!("{name:?} includes itself"), "remove one of the $include keys"));
         }
         if self.open_files.len() > MAX_INCLUDE_DEPTH {
-            let what = format!("files include each other more than {MAX_INCLUDE_DEPTH} deep at {name:?}");
+            let what = format!("{name:?} is included more than {MAX_INCLUDE_DEPTH} levels deep");
             return Err(at.error(what, "put the settings into fewer files"));
         }
         Ok(path)
@@ -185,16 +187,16 @@ fn read_text(path: &Path, limit: u64) -> Result<String, ConfigError> {
         advice: "check the path and its permissions".to_owned(),
     };
     if is_secret_file(path) {
-        return Err(error("holds credentials and is not read".to_owned()));
+        return Err(error("clawscope does not read files with credentials".to_owned()));
     }
-    let meta = std::fs::metadata(path).map_err(|e| error(format!("cannot be read: {e}")))?;
+    let meta = std::fs::metadata(path).map_err(|e| error(format!("cannot read the file: {e}")))?;
     if !meta.is_file() {
-        return Err(error("is not a regular file".to_owned()));
+        return Err(error("not a regular file".to_owned()));
     }
     if meta.len() > limit {
-        return Err(error(format!("has {} bytes; at most {limit} are read", meta.len())));
+        return Err(error(format!("the file has {} bytes; the limit is {limit}", meta.len())));
     }
-    let bytes = std::fs::read(path).map_err(|e| error(format!("cannot be read: {e}")))?;
+    let bytes = std::fs::read(path).map_err(|e| error(format!("cannot read the file: {e}")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -204,11 +206,10 @@ fn parse(path: &Path, text: &str) -> Result<Value, ConfigError> {
         line,
         column,
         message: what,
-        advice: "correct the JSON5 at this place; the gateway runs on an empty configuration until then"
-            .to_owned(),
+        advice: "correct the JSON5 here; until then the gateway runs with an empty configuration".to_owned(),
     };
     if lines::nesting_depth(text) > lines::MAX_DEPTH {
-        return Err(error(None, None, format!("nests deeper than {} levels", lines::MAX_DEPTH)));
+        return Err(error(None, None, format!("nested deeper than {} levels", lines::MAX_DEPTH)));
     }
     json5::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| match (e.position(), e.code()) {
         (Some(at), Some(code)) => {

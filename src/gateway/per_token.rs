@@ -30,8 +30,8 @@ pub(super) fn find_per_token_prices(config: &Value) -> Vec<PerTokenPrice> {
             let trail = ["models", "providers", &provider, "models", &at.to_string(), "cost", key];
             let model = id.unwrap_or_default();
             let what = format!(
-                "the {key} price of {provider}/{model} is {usd} USD per million tokens: it looks like a price per token, \
-                 so costs are a millionth of the true ones"
+                "the {key} price of {provider}/{model} is {usd} USD per million tokens, which looks like a \
+                 price per token: costs show a million times too low"
             );
             found.push(PerTokenPrice { trail: trail.map(str::to_owned).to_vec(), message: what });
         }

@@ -144,7 +144,7 @@ impl PiSettings {
         let provenance = match (&provenance, counts(&path)) {
             (Provenance::File { .. }, None) => Provenance::Rule {
                 rule: "default",
-                why: format!("{provenance} is no whole number of tokens, which pi refuses"),
+                why: format!("{provenance} must be a whole number of tokens; pi refuses it"),
             },
             _ => provenance,
         };
@@ -267,7 +267,7 @@ mod tests {
         let (_dir, settings) = settings(r#"{"compaction":{"reserveTokens":-5}}"#, None);
         let token = settings.token_setting("reserveTokens", Some("p/m"));
         assert_eq!(token.value, 16_384.0);
-        assert!(token.provenance.to_string().contains("which pi refuses"), "{}", token.provenance);
+        assert!(token.provenance.to_string().contains("pi refuses it"), "{}", token.provenance);
         assert_eq!(token.raw_value, Some((-5).into()));
     }
 

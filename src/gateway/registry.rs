@@ -47,17 +47,18 @@ impl Registry {
         let text = if meta.is_file() && meta.len() <= MAX_BYTES {
             std::fs::read_to_string(&path).map_err(|error| error.to_string())
         } else {
-            Err("is no regular file of at most 8 MiB".to_owned())
+            Err("not a regular file, or larger than 8 MiB".to_owned())
         };
         let parsed = text.and_then(|text| Ok((js::parse(&text).map_err(|error| error.to_string())?, text)));
         match parsed {
             Ok((value, text)) => Self { models: models(&value, &text), path },
             Err(error) => {
-                let next = "models it lists are taken from the catalogue until it can be read";
+                let next = "correct the file; until then clawscope takes its models from the built-in \
+                     catalogue";
                 findings.push(Diagnostic::new(
                     &path,
                     Severity::Warning,
-                    format!("cannot be read: {error}"),
+                    format!("cannot read the file: {error}"),
                     next,
                 ));
                 none

@@ -19,14 +19,15 @@ pub(super) fn remote_diagnostic(config: &Value, place: (PathBuf, Option<u32>)) -
     let host = ssh.clone().or_else(|| text("url").as_deref().and_then(host_of).map(str::to_owned));
     let (path, line) = place;
     let mut what =
-        "gateway.mode is \"remote\": the sessions and settings in force are on the gateway's host".to_owned();
+        "gateway.mode is \"remote\": the active sessions and settings are on the gateway's host".to_owned();
     if let Some(host) = &host {
         what = format!("{what}, {host}");
     }
     let run =
         host.map_or_else(|| "the gateway's host".to_owned(), |host| format!("it: ssh -t {host} clawscope"));
     let next = format!(
-        "run clawscope on {run}; or copy that host's state dir here and name it. What is shown is what lies here"
+        "run clawscope on {run}, or copy its state dir here and pass the copy. clawscope shows only the files \
+         of this machine"
     );
     Some(Diagnostic {
         path,

@@ -28,12 +28,12 @@ pub(super) fn migrate(root: &mut Value, place: (PathBuf, Option<u32>)) -> Option
     let (severity, what) = if is_read {
         (
             Severity::Note,
-            "`agent` is the retired place of agents.defaults; the gateway moves it when it loads",
+            "`agent` is the old name of agents.defaults; the gateway moves its keys when it loads",
         )
     } else {
-        (Severity::Warning, "`agent` is ignored: this release reads agents.defaults alone")
+        (Severity::Warning, "this release ignores `agent`: it reads only agents.defaults")
     };
-    let next = "write its keys to agents.defaults and remove it".to_owned();
+    let next = "move its keys to agents.defaults".to_owned();
     Some(Diagnostic {
         path: place.0,
         line: place.1.map(u64::from),

@@ -115,7 +115,7 @@ pub fn parse_value(row: &PruneSetting, text: &str) -> Result<Value, &'static str
             Ok(Value::Array(names.map(Value::from).collect()))
         }
         Control::Fixed { why, .. } => Err(why),
-        Control::Text if text.is_empty() => Err("a text that is not blank"),
+        Control::Text if text.is_empty() => Err("text that is not blank"),
         Control::Text => Ok(Value::from(text)),
     }
 }

@@ -101,11 +101,11 @@ fn check(
     let number_fits = |low: f64, high: f64| value.as_f64().is_some_and(|n| (low..=high).contains(&n));
     let (fits, expected) = match shape {
         Any => (true, String::new()),
-        Text => (value.is_string(), "a text".to_owned()),
+        Text => (value.is_string(), "a string".to_owned()),
         Bool => (value.is_boolean(), "true or false".to_owned()),
         TextList => (
             value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
-            "a list of texts".to_owned(),
+            "a list of strings".to_owned(),
         ),
         OneOf(words) => (value.as_str().is_some_and(|text| words.contains(&text)), one_of(words)),
         Integer(least) => (
@@ -145,7 +145,7 @@ fn check_object(
             let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
             return Err(InvalidValue {
                 trail: trail.clone(),
-                message: format!("unknown key; {} are known", names.join(", ")),
+                message: format!("unknown key; expected one of {}", names.join(", ")),
             });
         };
         check(item, shape, later, trail)?;

@@ -34,7 +34,7 @@ impl WindowSource {
         match self {
             Self::ModelsConfig => "config",
             Self::Model => "model",
-            Self::Default => "default, nobody named it",
+            Self::Default => "default, not configured",
             Self::AgentContextTokens => "contextTokens",
         }
     }

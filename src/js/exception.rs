@@ -2,5 +2,5 @@
 
 /// The real program throws here, and the whole operation fails (pruning 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the real program throws here")]
+#[error("the runtime throws an exception here")]
 pub struct JsException;

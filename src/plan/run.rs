@@ -47,10 +47,10 @@ pub struct PlanInput<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The runtime throws at this policy because of a message's shape.
-    #[error("a message has a shape that the runtime fails on in the step `{}`", .0.word())]
+    #[error("the runtime fails on the shape of a message in step `{}`", .0.word())]
     Throws(Policy),
     /// The policy needs more than sizes, and the texts are not loaded.
-    #[error("the step `{}` looks at the texts, which are not read yet", .0.word())]
+    #[error("step `{}` needs the message texts, which clawscope has not read yet", .0.word())]
     NeedsTexts(Policy),
 }
 

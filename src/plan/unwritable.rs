@@ -60,17 +60,20 @@ impl UnwritableChanges {
 
     /// Describes the changes, the policies behind them, and the user's options.
     pub fn describe(&self) -> String {
-        let done = [(self.omitted, "leaves out"), (self.moved, "moves"), (self.invented, "invents")];
+        let done = [(self.omitted, "drops"), (self.moved, "moves"), (self.invented, "adds")];
         let done = done.iter().filter(|(count, _)| *count > 0);
         let done = done.map(|(count, verb)| {
             format!("{verb} {count} {}", if *count == 1 { "message" } else { "messages" })
         });
         let done = done.collect::<Vec<_>>().join(", ");
-        let mut text = format!("the plan {done}, which is done in memory and never written.");
+        let mut text = format!(
+            "the plan {done}; the runtime does that in memory only, so it cannot be \
+             written."
+        );
         for policy in self.policies() {
             let _ = write!(text, " `{}` {}", policy.word(), advice(policy));
         }
-        text.push_str(" Take it out of the plan to write the rest.");
+        text.push_str(" Remove it from the plan to write the rest.");
         text
     }
 
@@ -88,9 +91,10 @@ impl UnwritableChanges {
 fn advice(policy: Policy) -> &'static str {
     match policy {
         Policy::History => {
-            "is taken anew on every run, and its limit lives in the configuration: set it in openclaw.json instead."
+            "runs again at every call, with its limit from the configuration: set it in openclaw.json \
+             instead."
         }
-        _ => "is done by the gateway itself on every run, so nothing needs to be written for it.",
+        _ => "runs in the gateway at every call, so nothing needs to be written for it.",
     }
 }
 

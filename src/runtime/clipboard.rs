@@ -38,11 +38,11 @@ pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, 
         return Ok(format!("Copied {what}: {} chars.", group_digits(text.encode_utf16().count() as u64)));
     }
     let path = write_temp_file(text).map_err(|error| {
-        format!("{what} is too long for the terminal's clipboard, and no file could be written: {error}.")
+        format!("{what} is too long for the terminal's clipboard, and saving it to a file failed: {error}.")
     })?;
     let home = crate::gateway::env::effective_home(env);
     Ok(format!(
-        "{what} is too long for the terminal's clipboard ({} bytes): written to {}.",
+        "{what} is too long for the terminal's clipboard ({} bytes); saved to {}.",
         group_digits(text.len() as u64),
         abbreviate_home(&path, &home)
     ))
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(copy("héllo", "message", &env).unwrap(), "Copied message: 5 chars.");
         let long = "x".repeat(MAX_TERMINAL_BYTES + 1);
         let message = copy(&long, "message", &env).unwrap();
-        let path = message.rsplit_once("written to ").unwrap().1.trim_end_matches('.');
+        let path = message.rsplit_once("saved to ").unwrap().1.trim_end_matches('.');
         assert_eq!(std::fs::read_to_string(path).unwrap(), long);
         assert!(message.contains("100\u{a0}001 bytes"), "{message}");
         std::fs::remove_file(path).unwrap();

@@ -153,9 +153,9 @@ impl EventLoop {
                     let name = path.file_name().unwrap_or(path.as_os_str()).display();
                     let archive = find_archive(path, known.index.identity);
                     let archive = archive.as_deref().and_then(Path::file_name).map(|name| name.display());
-                    let fate =
-                        archive.map_or("is gone".to_owned(), |archive| format!("was put aside as {archive}"));
-                    let words = format!("{name} {fate}; what was read of it stays here.");
+                    let fate = archive
+                        .map_or("was deleted".to_owned(), |archive| format!("was archived as {archive}"));
+                    let words = format!("{name} {fate}; clawscope still shows what it read.");
                     if let Some(last) = read_remaining(&store, &known) {
                         ticket.send_event(Event::Opened(Box::new(LoadedSession { epoch, ..last })));
                     }
@@ -191,7 +191,7 @@ impl EventLoop {
         self.jobs.enqueue(JobKind::Write, move |ticket| {
             let reported = match recover_commit(&path, 0, &SystemClock, &SystemDisk) {
                 Ok(Some(settled)) => Ok(settled.description()),
-                Ok(None) => Ok("It was settled already.".to_owned()),
+                Ok(None) => Ok("It was already repaired.".to_owned()),
                 Err(error) => Err(error.to_string()),
             };
             ticket.send_event(Event::Repaired(reported));
@@ -353,7 +353,7 @@ impl EventLoop {
         if text.len() <= MAX_TERMINAL_BYTES
             && let Err(error) = self.screen.copy_to_clipboard(&text)
         {
-            self.dispatch(Event::Failure(format!("The terminal did not take the text: {error}.")));
+            self.dispatch(Event::Failure(format!("The terminal refused the text: {error}.")));
             return;
         }
         let env = self.env.clone();
@@ -377,7 +377,7 @@ impl EventLoop {
 
     fn set_mouse(&mut self, on: bool) {
         if let Err(error) = self.screen.set_mouse(on) {
-            self.dispatch(Event::Failure(format!("The terminal did not take the mouse: {error}.")));
+            self.dispatch(Event::Failure(format!("The terminal refused mouse capture: {error}.")));
         }
     }
 }

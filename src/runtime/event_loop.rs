@@ -117,7 +117,7 @@ impl EventLoop {
 
     /// Runs until the person quits. `unanswered`: the terminal may still answer a query.
     pub(super) async fn run(mut self, unanswered: bool) -> anyhow::Result<()> {
-        let mut signals = Signals::new().context("signals cannot be received")?;
+        let mut signals = Signals::new().context("cannot receive signals")?;
         let mut input = Input::start(unanswered);
         self.start();
         while !self.should_quit {
@@ -133,7 +133,7 @@ impl EventLoop {
             if let Some(text) = self.pending_page.take() {
                 input = self.show_in_pager(&text, input).await?;
                 // A ctrl-c meant for the pager was delivered to clawscope too; new receivers drop it.
-                signals = Signals::new().context("signals cannot be received")?;
+                signals = Signals::new().context("cannot receive signals")?;
             }
         }
         self.finish_writes().await
@@ -245,7 +245,7 @@ impl EventLoop {
             Some(JobMessage::Invalidated(touched, store, paths)) => {
                 self.apply_invalidation(*touched, &store, paths);
             }
-            Some(JobMessage::Done { panicked: true }) => bail!("a fault of this program ended it; see above"),
+            Some(JobMessage::Done { panicked: true }) => bail!("clawscope crashed; see the message above"),
             Some(JobMessage::Done { panicked: false }) => self.excerpt_queue.start_reader(&mut self.jobs),
             None => {}
         }
@@ -283,7 +283,7 @@ impl EventLoop {
         }
         let theme = self.themes.current(&self.app.options);
         let app = &self.app;
-        self.screen.draw(|frame| ui::draw(app, theme, frame)).context("the terminal is gone")?;
+        self.screen.draw(|frame| ui::draw(app, theme, frame)).context("the terminal is closed")?;
         self.needs_redraw = false;
         self.last_frame = Some(Instant::now());
         #[cfg(debug_assertions)]
@@ -297,7 +297,7 @@ impl EventLoop {
         while self.jobs.is_running(JobKind::Write) {
             let Some(report) = self.reports.recv().await else { break };
             if let Some(JobMessage::Done { panicked: true }) = self.jobs.accept(report) {
-                bail!("a fault of this program ended it; see above");
+                bail!("clawscope crashed; see the message above");
             }
         }
         for kind in [JobKind::Open, JobKind::Refresh, JobKind::Count, JobKind::Recount, JobKind::Search] {

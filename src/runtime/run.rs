@@ -20,19 +20,19 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 /// Runs the screen until the person quits or a signal ends it. Restores the terminal on every way out, even a panic.
 pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
     if !std::io::stdout().is_terminal() {
-        bail!("standard output is no terminal. `clawscope sessions` and the other commands print instead.");
+        bail!("standard output is not a terminal. Use `clawscope sessions` or another command to print.");
     }
     let mut themes = Themes::new(&options)?;
-    let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
+    let size = crossterm::terminal::size().context("cannot read the terminal's size")?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(JOB_THREADS)
         .build()
-        .context("no threads could be started")?;
+        .context("cannot start threads")?;
     restore_on_panic();
     let mut library = StoreLoader::from_options(place, &options);
     library.prefetch();
-    let screen = TerminalScreen::open(options.app.mouse, size).context("the terminal cannot be taken")?;
+    let screen = TerminalScreen::open(options.app.mouse, size).context("cannot set up the terminal")?;
     let unanswered = themes.detect_initial(&options);
     let result = runtime
         .block_on(async { EventLoop::new(library, options, themes, screen, size).run(unanswered).await });

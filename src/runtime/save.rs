@@ -15,17 +15,20 @@ pub(super) fn save_unique(folder: &Path, name: &str, text: &str) -> Result<PathB
         match file.and_then(|mut file| file.write_all(text.as_bytes())) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(format!("{}: cannot be written: {error}.", path.display())),
+            Err(error) => return Err(format!("{}: cannot write the file: {error}.", path.display())),
         }
     }
-    Err(format!("{}: every name up to {MAX_TRIES} is taken. Remove some.", folder.join(name).display()))
+    Err(format!(
+        "{}: every name up to {MAX_TRIES} is taken. Delete some of the files.",
+        folder.join(name).display()
+    ))
 }
 
 /// Writes a file at a path. Replaces an existing file only with `replace`, and then atomically: the complete new file
 /// is renamed over it.
 pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> {
     let failed =
-        |error: io::Error| SaveError::Failed(format!("{}: cannot be written: {error}.", path.display()));
+        |error: io::Error| SaveError::Failed(format!("{}: cannot write the file: {error}.", path.display()));
     if !replace {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         return match file.and_then(|mut file| file.write_all(text.as_bytes())) {
@@ -72,7 +75,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         let nowhere = save_as(&dir.path().join("b/c"), "x", false).unwrap_err();
-        assert!(matches!(nowhere, SaveError::Failed(words) if words.contains("cannot be written")));
+        assert!(matches!(nowhere, SaveError::Failed(words) if words.contains("cannot write the file")));
     }
 
     #[test]
@@ -85,6 +88,6 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&paths[0]).unwrap(), "a");
         assert_eq!(numbered_name("plan", 2), "plan-2");
         let error = save_unique(&dir.path().join("nowhere"), "x", "").unwrap_err();
-        assert!(error.contains("cannot be written"), "{error}");
+        assert!(error.contains("cannot write the file"), "{error}");
     }
 }

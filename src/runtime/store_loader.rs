@@ -136,7 +136,9 @@ fn find_or_open(
     }
     let new = StoreLocation::new(place, env.clone());
     let new = Arc::new(new.map_err(|error| {
-        format!("The demo store cannot be written: {error}. Check that the folder for temporary files is writable.")
+        format!(
+            "Cannot write the demo store: {error}. Check that the folder for temporary files is writable."
+        )
     })?);
     Ok(Arc::clone(slot.insert(new)))
 }
@@ -169,7 +171,7 @@ mod tests {
         let (again, same) = library.list_place(true)().unwrap();
         assert!(Arc::ptr_eq(&place, &same));
         assert_eq!(listed.store.state_dir, again.store.state_dir);
-        assert!(listed.diagnostics.iter().any(|finding| finding.message == "there is no gateway store"));
+        assert!(listed.diagnostics.iter().any(|finding| finding.message == "found no gateway store"));
         let reported = to_listing(&listed);
         assert_eq!(
             (reported.store_label.as_str(), reported.demo, reported.agent_count),

@@ -19,7 +19,7 @@ impl EventLoop {
             SignalAction::Quit => self.should_quit = true,
             SignalAction::Suspend => return self.suspend(input).await,
             SignalAction::Resume => {
-                self.screen.invalidate().context("the terminal is gone")?;
+                self.screen.invalidate().context("the terminal is closed")?;
                 self.needs_redraw = true;
             }
         }
@@ -30,7 +30,7 @@ impl EventLoop {
     pub(super) async fn suspend(&mut self, input: Input) -> anyhow::Result<Input> {
         input.stop().await;
         restore();
-        stop().context("the program cannot be stopped")?;
+        stop().context("cannot suspend the program")?;
         self.resume_terminal()
     }
 
@@ -43,14 +43,14 @@ impl EventLoop {
         if let Err(error) = shown {
             let pager = self.env.get("PAGER").unwrap_or("less").to_owned();
             self.dispatch(Event::Failure(format!(
-                "The pager {pager} cannot be run: {error}. Set PAGER to another."
+                "Cannot run the pager {pager}: {error}. Set PAGER to another program."
             )));
         }
         Ok(input)
     }
 
     fn resume_terminal(&mut self) -> anyhow::Result<Input> {
-        self.screen.enter().context("the terminal cannot be taken again")?;
+        self.screen.enter().context("cannot restore the terminal")?;
         if let Ok((width, height)) = crossterm::terminal::size()
             && (width, height) != self.app.size
         {

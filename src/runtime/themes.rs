@@ -28,7 +28,11 @@ impl Themes {
         let first = options.app.theme.min(names.len().saturating_sub(1));
         let plain = names.iter().map(|name| Theme::load(name, ColourDepth::None));
         let mut plain = plain.collect::<Result<Vec<Theme>, _>>()?;
-        anyhow::ensure!(!plain.is_empty(), "no theme is named; `dark`, `light` and `mono` are built in");
+        anyhow::ensure!(
+            !plain.is_empty(),
+            "the theme has no name; built-in themes are `dark`, `light` and \
+             `mono`"
+        );
         Ok(Self {
             depth,
             ascii: options.ascii,

@@ -47,10 +47,10 @@ pub(super) fn unfinished_commit_diagnostic(unfinished: &InterruptedCommit) -> Di
     };
     let next = match unfinished.extent {
         WrittenExtent::Partial { .. } => {
-            "`clawscope doctor --repair` finishes it, or takes it back where it cannot be finished; until then the branch \
-             that is shown holds a part of the commit. Reading changes nothing."
+            "`clawscope doctor --repair` finishes it, or undoes it if it cannot; until then the branch shown \
+             contains a part of the commit."
         }
-        _ => "`clawscope doctor --repair` looks after it, and so does the next commit to this file.",
+        _ => "`clawscope doctor --repair` or the next commit to this file cleans it up.",
     };
     Diagnostic::new(&unfinished.path, severity, unfinished.description(), next)
 }
@@ -69,7 +69,7 @@ fn first_match(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx
 }
 
 fn and_more(count: usize) -> String {
-    if count > 1 { format!(", and so for {} more", count - 1) } else { String::new() }
+    if count > 1 { format!(", also at {} more", count - 1) } else { String::new() }
 }
 
 /// Finds parents in a cycle, or an entry that is its own parent (store J10, J11).
@@ -82,8 +82,9 @@ fn parent_cycle(index: &Index, tree: &Tree) -> Option<Diagnostic> {
         [] => first_match(index, own)?,
         [first, ..] => (*first, tree.cyclic().len()),
     };
-    let what = format!("the parents of this entry lead in a circle{}", and_more(count));
-    let next = "The circle is cut where it closes; the runtime walks it for ever. Repair the file in a copy; nothing is written here.";
+    let what = format!("the parents of this entry form a cycle{}", and_more(count));
+    let next = "Repair a copy of the file: the runtime would follow the cycle forever. clawscope cuts it and \
+         never writes to the file.";
     Some(diagnostic_at(index, ix, Severity::Error, what, next))
 }
 
@@ -91,8 +92,9 @@ fn parent_cycle(index: &Index, tree: &Tree) -> Option<Diagnostic> {
 fn missing_message(session: &LoadedSession) -> Option<Diagnostic> {
     let index = &session.index;
     let (ix, _) = index.iter().rfind(|(_, entry)| entry.lacks_message && session.context_throws)?;
-    let what = "an entry of type message holds no message: the runtime fails on every context with it";
-    let next = "Nothing is sent from this leaf until the conversation goes on from an entry before it.";
+    let what = "an entry of type message has no message: the runtime fails on every context that contains it";
+    let next = "Continue the conversation from an earlier entry; until then the runtime sends nothing from \
+         this leaf.";
     Some(diagnostic_at(index, ix, Severity::Error, what.to_owned(), next))
 }
 
@@ -103,12 +105,10 @@ fn unmeasurable(session: &LoadedSession) -> Option<Diagnostic> {
     let first = odd.next()?;
     let what = format!("the context pruner fails on the shape of this message{}", and_more(1 + odd.count()));
     let (severity, next) = if session.ruleset.id.is_pi() {
-        (
-            Severity::Note,
-            "pi prunes nothing by itself and goes on; a plan that prunes cannot be made over it.",
-        )
+        (Severity::Note, "pi itself prunes nothing and continues; a plan with pruning is not possible here.")
     } else {
-        let next = "While it is in the context the gateway prunes nothing. Look at its content; a compaction past it helps.";
+        let next = "The gateway prunes nothing while this message is in the context. Check its content; a \
+             compaction that removes it helps.";
         (Severity::Warning, next)
     };
     Some(diagnostic_at(index, first.entry, severity, what, next))
@@ -123,7 +123,8 @@ fn unknown_parents(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     let (ix, count) = first_match(index, unknown)?;
     let parent = index.entry(ix).parent.map_or("", |id| index.ids.text(id));
     let what = format!("its parent {parent} is not in the file{}", and_more(count));
-    let next = "It starts a tree of its own, and a context that leads to it starts there, as in the runtime. An archive beside the file may hold what came before.";
+    let next = "A separate tree, and any context on it, starts here, as in the runtime. An archive beside the \
+         file may contain the earlier entries.";
     Some(diagnostic_at(index, ix, Severity::Warning, what, next))
 }
 
@@ -133,7 +134,8 @@ fn duplicate_ids(index: &Index, tree: &Tree) -> Option<Diagnostic> {
     let (ix, count) = first_match(index, |ix| later(ix).is_some())?;
     let line = later(ix).map_or(0, |found| index.entry(found).line);
     let what = format!("line {line} has the same id{}", and_more(count));
-    let next = "The later line counts, as in the runtime; the earlier one is on no branch. A commit to a branch through it is refused.";
+    let next = "clawscope uses the later line, as the runtime does; the earlier line is on no branch. It \
+         refuses a commit to a branch with this id.";
     Some(diagnostic_at(index, ix, Severity::Note, what, next))
 }
 
@@ -163,10 +165,10 @@ mod tests {
     fn a_circle_of_parents_is_reported_with_its_first_line() {
         let lines =
             [r#"{"type":"custom","id":"a","parentId":"b"}"#, r#"{"type":"custom","id":"b","parentId":"a"}"#];
-        let what = "the parents of this entry lead in a circle, and so for 1 more";
+        let what = "the parents of this entry form a cycle, also at 1 more";
         assert_eq!(found(&lines), one(Severity::Error, 2, "a", what));
         let own = found(&[r#"{"type":"custom","id":"a","parentId":"a"}"#]);
-        assert_eq!(own, one(Severity::Error, 2, "a", "the parents of this entry lead in a circle"));
+        assert_eq!(own, one(Severity::Error, 2, "a", "the parents of this entry form a cycle"));
     }
 
     #[test]
@@ -194,7 +196,7 @@ mod tests {
                 Severity::Error,
                 2,
                 "a",
-                "an entry of type message holds no message: the runtime fails on every context with it"
+                "an entry of type message has no message: the runtime fails on every context that contains it"
             )
         );
         let odd = found(&[

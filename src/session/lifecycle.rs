@@ -56,21 +56,23 @@ impl Lifecycle {
     pub fn description(&self) -> String {
         let when = match (&self.next_reset, &self.next_reset_local) {
             (Some(next), Some(at)) => {
-                format!("Begins anew with the first message after {at} ({}).", next.mode.as_str())
+                format!("Resets at the first message after {at} ({}).", next.mode.as_str())
             }
-            _ => "When it begins anew cannot be told: its last use is not known.".to_owned(),
+            _ => "The next reset is unknown, because the last use is unknown.".to_owned(),
         };
-        format!("{when} That leaves {}.", self.reset_effect)
+        format!("{when} The reset leaves {}.", self.reset_effect)
     }
 
     /// Describes when and why the next reset happens.
     pub fn describe_next_reset(&self, now_ms: f64) -> String {
         match (&self.next_reset, &self.next_reset_local) {
             (Some(next), Some(at)) if self.is_due(now_ms) => {
-                format!("due since {at} ({}): the next message begins anew", next.mode.as_str())
+                format!("due since {at} ({}): the next message resets the session", next.mode.as_str())
             }
-            (Some(next), Some(at)) => format!("{at} ({}), unless a message comes before", next.mode.as_str()),
-            _ => "cannot be told: its last use is not known".to_owned(),
+            (Some(next), Some(at)) => {
+                format!("{at} ({}), unless a message comes earlier", next.mode.as_str())
+            }
+            _ => "unknown, because the last use is unknown".to_owned(),
         }
     }
 }
@@ -93,8 +95,8 @@ fn is_started_by_runner(kind: SessionKind) -> bool {
 fn describe_reset_effect(ruleset: Ruleset) -> &'static str {
     match ruleset {
         Ruleset::V2026_9_2 => {
-            "a reset entry in the same session; what came before stays readable and is not sent any more"
+            "a reset entry in the same session; earlier entries stay readable but are not sent"
         }
-        _ => "the transcript as an orphan, not archived",
+        _ => "the old transcript as an orphan, not archived",
     }
 }

@@ -64,8 +64,8 @@ pub fn list_sessions_with(
     let store = survey_with(place, requested);
     let mut findings = store.diagnostics.clone();
     if let Some(path) = place.missing_store() {
-        let next = "The embedded demo store is shown; name a PATH, or set OPENCLAW_STATE_DIR, for your own.";
-        findings.insert(0, Diagnostic::new(path, Severity::Note, "there is no gateway store", next));
+        let next = "This is the built-in demo store. Pass a PATH or set OPENCLAW_STATE_DIR to see your own.";
+        findings.insert(0, Diagnostic::new(path, Severity::Note, "found no gateway store", next));
     }
     findings.extend(abandoned_commits(&store, now_ms));
     SessionListing {
@@ -268,6 +268,6 @@ mod tests {
     fn a_path_that_holds_nothing_is_refused_with_what_to_do() {
         let dir = tempfile::tempdir().unwrap();
         let refusal = listed(&dir.path().join("nowhere")).place_error().unwrap();
-        assert!(refusal.contains("nowhere: does not exist. Name a state dir"), "{refusal}");
+        assert!(refusal.contains("nowhere: does not exist. Pass a state dir"), "{refusal}");
     }
 }

@@ -47,7 +47,7 @@ fn every_session_of_the_demo_opens_or_says_why_not() {
             }
             Err(error) => {
                 assert!(item.has(Mark::Missing), "{}: {error}", item.key);
-                assert!(error.to_string().contains("no such file yet"), "{error}");
+                assert!(error.to_string().contains("does not exist yet"), "{error}");
             }
         }
     }

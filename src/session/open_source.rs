@@ -11,19 +11,19 @@ use crate::store::source::Source;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The store has no such session, or not any more.
-    #[error("{key}: the store has no such session any more. Reload the list.")]
+    #[error("{key}: this session is no longer in the store. Reload the list.")]
     Unknown {
         /// The key looked for.
         key: SessionKey,
     },
     /// Its session record names no usable transcript.
-    #[error("{key}: its row names no transcript that could be read (no usable sessionId or sessionFile).")]
+    #[error("{key}: the row has no usable sessionId or sessionFile, so there is no transcript to read.")]
     NoTranscript {
         /// The session's key.
         key: SessionKey,
     },
     /// Its transcript does not exist; normal before the first answer (store E7).
-    #[error("{}: there is no such file yet. A transcript is written with the first answer; it is shown as soon as it is there.", .path.display())]
+    #[error("{}: the transcript does not exist yet. The gateway creates it with the first answer; clawscope shows it then.", .path.display())]
     NotWritten {
         /// The expected path.
         path: PathBuf,

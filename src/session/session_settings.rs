@@ -18,7 +18,7 @@ pub const BOOTSTRAP_TOTAL_MAX_CHARS: &str = "bootstrapTotalMaxChars";
 pub const KEYS: [&str; 4] = [CONTEXT_TOKENS, CONTEXT_WINDOW, BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS];
 
 /// Shown for versions that do not read [`CONTEXT_TOKENS`].
-const WINDOW_OF_MODEL: &str = "the window is that of the model, or models.providers.*.models[].contextTokens";
+const WINDOW_OF_MODEL: &str = "the window comes from the model or models.providers.*.models[].contextTokens";
 /// The gateway's default limits, in chars, for a report that names none.
 const DEFAULT_MAX_CHARS: u64 = 20_000;
 const DEFAULT_TOTAL_MAX_CHARS: u64 = 150_000;
@@ -40,7 +40,7 @@ pub fn describe_missing(session: &LoadedSession, key: &str) -> Option<&'static s
             (!session.ruleset.id.rules().window_source.reads_context_tokens()).then_some(WINDOW_OF_MODEL)
         }
         BOOTSTRAP_MAX_CHARS | BOOTSTRAP_TOTAL_MAX_CHARS => {
-            (!session.limits.is_gateway_run).then_some("pi alone injects no workspace files")
+            (!session.limits.is_gateway_run).then_some("pi itself injects no workspace files")
         }
         _ => None,
     }

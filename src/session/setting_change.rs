@@ -136,9 +136,9 @@ pub fn parse_change(option: &str, text: &str) -> Result<SettingChange, ChangeErr
 fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
     let reported = |what: String| ChangeError(format!("--settings {}: {what}", path.display()));
     let text = std::fs::read_to_string(path)
-        .map_err(|error| reported(format!("cannot be read: {error}. Check the path.")))?;
+        .map_err(|error| reported(format!("cannot read the file: {error}. Check the path.")))?;
     let root: serde_json::Value =
-        json5::from_str(&text).map_err(|error| reported(format!("is not JSON5: {error}. Correct it.")))?;
+        json5::from_str(&text).map_err(|error| reported(format!("not JSON5: {error}. Correct the file.")))?;
     let defaults = root.pointer("/agents/defaults").unwrap_or(&root);
     let mut changes = Vec::new();
     let mut take = |key: String, value: &serde_json::Value| {
@@ -153,9 +153,7 @@ fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
         Ok::<_, ChangeError>(())
     };
     if !defaults.is_object() {
-        return Err(reported(
-            "holds no object. Expected an openclaw.json, or its contextPruning alone.".into(),
-        ));
+        return Err(reported("expected an object: an openclaw.json, or only its contextPruning.".into()));
     }
     let whole = defaults.get("contextPruning").is_some() || root.pointer("/agents/defaults").is_some();
     if let Some(tokens) = defaults.get(CONTEXT_TOKENS) {
@@ -249,14 +247,14 @@ fn validate(rule: &ValueKind, value: &Value) -> Result<Value, &'static str> {
         }
         ValueKind::Setting(Control::Fixed { why, .. }) => (false, *why),
         ValueKind::Setting(Control::Text) => {
-            (value.as_str().is_some_and(|text| !text.is_blank()), "a text that is not blank")
+            (value.as_str().is_some_and(|text| !text.is_blank()), "text that is not blank")
         }
     };
     if fits { Ok(value.clone()) } else { Err(expected) }
 }
 
 fn unknown_key_error(place: &str, key: &str) -> ChangeError {
-    ChangeError(format!("{place}: no setting is called {key:?}; expected one of {}", known_keys().join(", ")))
+    ChangeError(format!("{place}: unknown setting {key:?}; expected one of {}", known_keys().join(", ")))
 }
 
 fn invalid_value_error(place: &str, key: &str, found: &str, expected: &str) -> ChangeError {

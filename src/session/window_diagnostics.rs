@@ -84,15 +84,16 @@ fn guard_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let (what, next) = match error {
         Some(error) => (
             format!("the gateway refuses to run: {error}"),
-            "Raise contextWindow of the model, or agents.defaults.contextTokens, over that, or choose another model.",
+            "Raise contextWindow of the model or agents.defaults.contextTokens above that, or choose another \
+             model.",
         ),
         None => (
             if newest {
-                "the gateway warns of so small a window".to_owned()
+                "the gateway warns that the window is small".to_owned()
             } else {
                 format!("the gateway warns: {log}")
             },
-            "Of so small a window the reserve of a compaction leaves little or nothing: look at compaction.reserveTokensFloor.",
+            "Check compaction.reserveTokensFloor: the reserve takes most or all of a window this small.",
         ),
     };
     Some(diagnostic(session, Severity::Warning, what, next))
@@ -102,22 +103,25 @@ fn guard_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
 fn status_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let (shown, used) = (session.limits.status_window, session.limits.runtime_window);
     let what = format!(
-        "the status line shows a window of {}, but the runtime compacts by {}",
+        "the status line shows a window of {}, but the runtime compacts for a window of {}",
         format_double(shown),
         format_double(used)
     );
     let next = match session.limits.status_window_source {
         StatusWindowSource::Long => {
-            "The parameter context1m changes what is shown only: set contextWindow of the model in models.providers to what it really takes."
+            "Set contextWindow of the model in models.providers to its real limit; the parameter context1m \
+             changes only the display."
         }
         StatusWindowSource::SameId => {
-            "The status line takes contextWindow of this model id at another provider of models.providers: give the model of this provider the window that it really takes."
+            "Set contextWindow for this provider's model to its real limit; the status line shows that of the \
+             same model id at another provider."
         }
         StatusWindowSource::Known => {
-            "The status line knows the model's id from the catalogue; contextWindow of the model in models.providers, or the default for it, says less: set it to what the model really takes."
+            "Set contextWindow of the model in models.providers to its real limit; it is lower than the \
+             window in the catalogue, which the status line shows."
         }
         StatusWindowSource::Default => {
-            "The status line falls back on the default; contextWindow of the model in models.providers says less."
+            "The status line shows the default; contextWindow of the model in models.providers is lower."
         }
     };
     (shown > used && !session.model.is_empty()).then(|| diagnostic(session, Severity::Warning, what, next))
@@ -129,12 +133,11 @@ fn stored_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let next_stored = session.limits.stored_window;
     let again = if next_stored == stored { ", and stores it again" } else { "" };
     let what = format!(
-        "its row says contextTokens {}, but the next run goes by {}{again}",
+        "its row has contextTokens {}, but the next run uses {}{again}",
         format_double(stored),
         format_double(used)
     );
-    let next =
-        "The share of the window that lists show comes from the row; rules go by the window of the run.";
+    let next = "Lists show the share of the row's window; the rules use the window of the run.";
     (stored != used).then(|| diagnostic(session, Severity::Note, what, next))
 }
 
@@ -171,14 +174,14 @@ mod tests {
             message[0]
                 .1
                 .replace('\u{a0}', " ")
-                .contains("window of 1 048 576, but the runtime compacts by 200 000")
+                .contains("window of 1 048 576, but the runtime compacts for a window of 200 000")
         );
     }
 
     #[test]
     fn a_window_that_nobody_named_says_so() {
         let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
-        assert_eq!(session.describe_window_source(), "default, nobody named it");
+        assert_eq!(session.describe_window_source(), "default, not configured");
         session.window.source = WindowSource::ModelsConfig;
         assert_eq!(session.describe_window_source(), "config");
         assert_eq!(session.smallest_refused_window(), None);

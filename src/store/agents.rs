@@ -34,13 +34,8 @@ pub(super) fn find_agents(
             .collect(),
         Err(error) => {
             if error.kind() != std::io::ErrorKind::NotFound {
-                let what = format!("cannot be listed: {error}");
-                findings.push(Diagnostic::new(
-                    &dir,
-                    Severity::Error,
-                    what,
-                    "check the permissions of the directory",
-                ));
+                let what = format!("cannot list the folder: {error}");
+                findings.push(Diagnostic::new(&dir, Severity::Error, what, "check the folder's permissions"));
             }
             BTreeSet::new()
         }
@@ -76,9 +71,9 @@ pub(super) fn find_store_files(
         let found = store_path(config, env, state, &agent.id);
         if found.is_relative && files.is_empty() {
             let path = config.path.clone().unwrap_or_default();
-            let what =
-                "session.store is relative: it starts where the gateway was started, which is unknown here";
-            let next = format!("write the whole path; {} was tried", found.path.display());
+            let what = "session.store is a relative path: the gateway resolves it from its start folder, which \
+                 clawscope does not know";
+            let next = format!("write an absolute path; clawscope tried {}", found.path.display());
             findings.push(Diagnostic::new(path, Severity::Warning, what, next));
         }
         let is_rows = found.path.extension().is_none_or(|extension| extension != "sqlite");

@@ -16,7 +16,7 @@ use crate::store::source::Source;
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
     /// The file cannot be read at this position.
-    #[error("{path} line {line}: cannot be read again: {source}. Reload the session.")]
+    #[error("{path} line {line}: cannot read the line again: {source}. Reload the session.")]
     Read {
         path: String,
         /// Line number, counted from 1.
@@ -24,7 +24,7 @@ pub enum BodyError {
         source: io::Error,
     },
     /// Another line is at this position now.
-    #[error("{path} line {line}: changed since it was read. Reload the session.")]
+    #[error("{path} line {line}: the line changed after clawscope read it. Reload the session.")]
     Changed {
         path: String,
         /// Line number, counted from 1.

@@ -109,7 +109,7 @@ impl<'a> ChunkQueue<'a> {
                 return scanned;
             }
             if state.is_stopped {
-                return Err(io::Error::other("the reading broke off"));
+                return Err(io::Error::other("reading stopped early"));
             }
             state = self.scan_or_wait(state);
         }

@@ -173,11 +173,11 @@ fn store_of_nothing(path: PathBuf, config: GatewayConfig) -> Store {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let (what, next) = match classify(&name) {
         FileKind::Recording if path.is_file() => {
-            ("is the gateway's recording of its runs, no transcript", "name the transcript beside it")
+            ("this is the gateway's recording of its runs, not a transcript", "pass the transcript beside it")
         }
         _ => {
-            let what = if path.exists() { "holds no sessions" } else { "does not exist" };
-            (what, "name a state dir, a sessions dir, a sessions.json or a transcript")
+            let what = if path.exists() { "contains no sessions" } else { "does not exist" };
+            (what, "pass a state dir, a sessions folder, a sessions.json or a transcript")
         }
     };
     let finding = Diagnostic::new(&path, Severity::Error, what, next);
@@ -226,9 +226,9 @@ fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &SizeCac
                 store.databases.push(DatabaseInfo { path: path.clone(), schema: None });
             }
             Err(_) if std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0) => {
-                let what = "is empty: 0 bytes, no session is in it";
-                let next =
-                    "a gateway that starts fills it; where sessions were in it, put it back from a backup";
+                let what = "the database is empty (0 bytes): it contains no sessions";
+                let next = "the gateway fills it when it starts; if it contained sessions before, restore it from a \
+                     backup";
                 store.diagnostics.push(Diagnostic::new(path, Severity::Warning, what, next));
             }
             Err(_) => store.diagnostics.extend(no_sessions_diagnostic(path)),
@@ -241,7 +241,8 @@ fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &SizeCac
 fn no_sessions_diagnostic(path: &Path) -> Option<Diagnostic> {
     let version = sqlite::version_without_sessions(path)?;
     let what = format!(
-        "holds no sessions: its schema version {version} is of the releases 2026.6.11 to 2026.7.35, which keep them in files"
+        "contains no sessions: schema version {version} belongs to releases 2026.6.11 to 2026.7.35, which \
+         keep sessions in files"
     );
     Some(Diagnostic::new(path, Severity::Note, what, sqlite::NO_SESSIONS_HINT))
 }
@@ -273,22 +274,22 @@ fn add_database(store: &mut Store, agent: &str, database: &Database, sizes: &Siz
         store.diagnostics.push(Diagnostic::new(database.path(), severity, what, next));
     };
     if schema.is_older_than_known() {
-        let what = format!("has the older schema version {}", schema.version);
+        let what = format!("the database has the older schema version {}", schema.version);
         note(
             Severity::Note,
             what,
-            "its tables are read as those of version 23; `openclaw doctor` migrates it",
+            "clawscope reads its tables like those of version 23; `openclaw doctor` migrates it",
         );
     }
     if database.is_immutable() {
-        let what = "was opened as a file that nobody writes, as nothing may be written beside it".to_owned();
-        note(Severity::Note, what, "what a running gateway writes meanwhile shows only after a reload");
+        let what = "opened as an unchanging file, because clawscope may not write in its folder".to_owned();
+        note(Severity::Note, what, "reload to see what a running gateway writes");
     }
     store.databases.push(DatabaseInfo { path: database.path().to_path_buf(), schema: Some(schema.clone()) });
     let added = sqlite::add_sessions(database, &owner, &mut store.sessions, &mut store.diagnostics, sizes);
     if let Err(error) = added {
-        let what = format!("its sessions cannot be read: {error}");
-        let next = "reload; if it stays so, let `openclaw doctor` look at it";
+        let what = format!("cannot read its sessions: {error}");
+        let next = "reload; if the error stays, run `openclaw doctor`";
         store.diagnostics.push(Diagnostic::new(database.path(), Severity::Error, what, next));
     }
 }
@@ -489,8 +490,8 @@ fn add_records(
     for row in loaded.records {
         let located = locate(&row, &place);
         if located.is_none() {
-            let what = "the row has no usable sessionId and no usable sessionFile";
-            let next = "the session is listed without a transcript";
+            let what = "the row has neither a usable sessionId nor a usable sessionFile";
+            let next = "clawscope lists the session without a transcript";
             store
                 .diagnostics
                 .push(Diagnostic::new(file, Severity::Warning, what, next).about(row.key.clone()));
@@ -560,10 +561,10 @@ fn not_a_file_diagnostic(session: &Session) -> Option<Diagnostic> {
         .as_deref()
         .filter(|_| session.has_flag(Flag::Missing) && session.location == Location::File)?;
     let what = match path.symlink_metadata().ok()? {
-        meta if meta.is_symlink() => "is a link that leads to no regular file",
-        _ => "is not a regular file",
+        meta if meta.is_symlink() => "the link does not lead to a regular file",
+        _ => "not a regular file",
     };
-    let next = "the session is listed without a transcript; put the transcript there";
+    let next = "put the transcript there; until then clawscope lists the session without one";
     Some(Diagnostic::new(path, Severity::Warning, what, next).about(session.key.0.clone()))
 }
 

@@ -161,7 +161,7 @@ fn pi_directories_are_distinguished_from_a_gateways() {
 fn nothing_there_is_said_and_not_an_empty_list() {
     let made = Made::new(&[("empty/readme.txt", ""), ("agent.sqlite", "")]);
     for (path, what) in
-        [("gone", "does not exist"), ("empty", "holds no sessions"), ("agent.sqlite", "has schema version 0")]
+        [("gone", "does not exist"), ("empty", "contains no sessions"), ("agent.sqlite", "schema version 0")]
     {
         let store = made.survey(path);
         assert!(store.diagnostics[0].message.starts_with(what), "{path}: {}", store.diagnostics[0]);
@@ -231,7 +231,7 @@ fn a_pipe_in_the_sessions_dir_does_not_hang_the_survey() {
     let store = made.survey("s");
     assert_eq!(flags(&store, "pipe"), ["orphan", "missing"]);
     let found: Vec<_> = store.diagnostics.iter().map(|f| (f.path.clone(), f.message.as_str())).collect();
-    assert_eq!(found, [(pipe, "is not a regular file")]);
+    assert_eq!(found, [(pipe, "not a regular file")]);
 }
 
 #[cfg(unix)]
@@ -255,7 +255,8 @@ fn an_empty_database_is_reported_and_the_files_beside_it_are_listed() {
     let store = made.survey("s");
     let [finding] = store.diagnostics.as_slice() else { panic!("{:?}", store.diagnostics) };
     assert!(
-        finding.path.ends_with("openclaw-agent.sqlite") && finding.message.starts_with("is empty"),
+        finding.path.ends_with("openclaw-agent.sqlite")
+            && finding.message.starts_with("the database is empty"),
         "{finding}"
     );
     assert_eq!((store.databases.len(), store.sessions.len()), (0, 1));

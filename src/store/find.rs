@@ -12,14 +12,14 @@ const MAX_CANDIDATES: usize = 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    #[error("no session is called {text:?}; expected a key, an id or its start, or a path{}", format_candidates(", such as", .candidates))]
+    #[error("no session matches {text:?}; expected a session key, an id or its first characters, or a path{}", format_candidates(", such as", .candidates))]
     NotFound {
         /// Text as the user typed it.
         text: String,
         /// Some existing keys.
         candidates: Vec<String>,
     },
-    #[error("{text:?} means {count} sessions; give more of the id or the whole key{}", format_candidates(":", .candidates))]
+    #[error("{text:?} matches {count} sessions; type more of the id or the whole key{}", format_candidates(":", .candidates))]
     Ambiguous {
         /// Text as the user typed it.
         text: String,

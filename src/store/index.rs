@@ -186,19 +186,21 @@ impl Index {
         self.bad_lines += 1;
         if self.bad_lines <= MAX_DIAGNOSTICS {
             let (what, next) = if why.is_too_deep() {
-                let what = format!("nests deeper than {} levels, {bytes} bytes", js::MAX_DEPTH);
-                (
-                    what,
-                    "The line is left out here, but the runtime may read it: the real tree can be another.",
-                )
+                let what = format!("JSON nested deeper than {} levels ({bytes} bytes)", js::MAX_DEPTH);
+                (what, "clawscope skips the line, but the runtime may read it, so the real tree may differ.")
             } else {
-                let next = "The line is left out, as the runtime does; the tree is whole without it.";
-                (format!("not JSON, {bytes} bytes: {why}"), next)
+                let next = "clawscope skips the line, as the runtime does; the tree is complete without it.";
+                (format!("not JSON ({bytes} bytes): {why}"), next)
             };
             self.add_diagnostic(Severity::Warning, Some(line), what, next);
         } else if self.bad_lines == MAX_DIAGNOSTICS + 1 {
-            let next = "Look at the file itself: it may be no transcript.";
-            self.add_diagnostic(Severity::Warning, Some(line), "more lines could not be read".into(), next);
+            let next = "Check the file: it may not be a transcript.";
+            self.add_diagnostic(
+                Severity::Warning,
+                Some(line),
+                "clawscope could not read more lines".into(),
+                next,
+            );
         }
     }
 
@@ -209,16 +211,17 @@ impl Index {
             finding.line = line;
             finding
         };
-        let writer = "A writer is probably in the middle of a line; it is read again when it grows.";
+        let writer = "A program is probably still writing the line; clawscope reads it again when the file \
+             grows.";
         let mut findings = self.diagnostics.clone();
         if self.is_unterminated {
-            findings.push(note(Some(self.line_count), "the last line has no line end".into(), writer));
+            findings.push(note(Some(self.line_count), "the last line has no line break".into(), writer));
         } else if self.pending_bytes > 0 {
-            let what = format!("{} bytes after the last line end are not JSON yet", self.pending_bytes);
+            let what = format!("{} bytes after the last line break are not JSON yet", self.pending_bytes);
             findings.push(note(Some(self.line_count + 1), what, writer));
         }
         if self.open_status == OpenStatus::Empty {
-            findings.push(note(None, "empty".into(), "There is nothing to read yet."));
+            findings.push(note(None, "empty".into(), "Nothing to read yet."));
         }
         findings
     }
@@ -265,12 +268,12 @@ impl Index {
             return;
         }
         if scanned.is_null {
-            self.mark_throws(place.line, "the line is `null`");
+            self.mark_throws(place.line, "the line contains `null`");
             return;
         }
         let (to_v2, _) = self.migration_steps();
         if scanned.kind == Some(EntryKind::Scalar) && to_v2 && !scanned.is_array {
-            self.mark_throws(place.line, "a bare value in a version 1 file");
+            self.mark_throws(place.line, "the line is a bare value, not an object, in a version 1 file");
         }
         let ix = scanned.kind.map(|kind| self.push_entry(kind, scanned, text, place));
         if to_v2 {
@@ -296,7 +299,8 @@ impl Index {
         if self.open_status == OpenStatus::Opens || self.open_status == OpenStatus::Empty {
             self.open_status = OpenStatus::Throws { line };
         }
-        let next = "The runtime cannot open this file; remove the line in a copy. Nothing is written here.";
+        let next = "The runtime cannot open this file; remove the line in a copy. clawscope never writes to \
+             it.";
         self.add_diagnostic(Severity::Error, Some(line), what.to_owned(), next);
     }
 
@@ -310,7 +314,8 @@ impl Index {
             None if value.is_null() => {}
             None => {
                 self.open_status = OpenStatus::NoHeader;
-                let next = "A runtime refuses this file, pi before 0.80.3 would empty it on opening: copy it first. Read here without a header; never written.";
+                let next = "Copy the file before you open it: a runtime refuses it, and pi before 0.80.3 \
+                     empties it. clawscope only reads it.";
                 self.add_diagnostic(Severity::Error, Some(line), "no session header".into(), next);
             }
         }

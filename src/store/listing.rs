@@ -31,12 +31,12 @@ impl DirListing {
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
-                let what = format!("cannot be listed: {error}");
+                let what = format!("cannot list the folder: {error}");
                 listing.diagnostics.push(Diagnostic::new(
                     dir,
                     Severity::Error,
                     what,
-                    "check the permissions of the directory",
+                    "check the folder's permissions",
                 ));
             }
         }

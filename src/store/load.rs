@@ -23,10 +23,10 @@ pub type ProgressFn<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    #[error("{path}: cannot be read: {source}. Check that it exists and that you may read it.")]
+    #[error("{path}: cannot read the file: {source}. Check that it exists and that you may read it.")]
     Read { path: String, source: io::Error },
     /// The progress callback returned false.
-    #[error("{path}: reading was stopped")]
+    #[error("{path}: reading was cancelled")]
     Cancelled { path: String },
 }
 
@@ -346,7 +346,7 @@ mod tests {
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let finding = &index.diagnostics[0];
         assert_eq!((finding.line, index.bad_lines), (Some(2), 1));
-        assert!(finding.message.starts_with("nests deeper than 4096 levels"), "{finding}");
+        assert!(finding.message.starts_with("JSON nested deeper than 4096 levels"), "{finding}");
         assert!(finding.advice.contains("the runtime may read it"), "{finding}");
     }
 

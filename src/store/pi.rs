@@ -41,8 +41,9 @@ pub fn list_agent_dir_sessions(
     let mut sessions = Vec::new();
     for named in named.collect::<Vec<_>>() {
         if sessions.is_empty() {
-            let what = format!("new sessions of pi go here, as {} says", named.source);
-            let next = "Sessions of all projects lie in one such folder; those below `sessions` of the agent dir are shown too.";
+            let what = format!("pi writes its new sessions here, because of {}", named.source);
+            let next = "This folder holds the sessions of all projects; clawscope also lists those in \
+                 `sessions` of the agent dir.";
             findings.push(Diagnostic::new(&named.path, Severity::Note, what, next));
         }
         sessions.extend(list_sessions(&named.path, findings));
@@ -63,8 +64,9 @@ fn missing_cwd_diagnostics(sessions: &[Session]) -> Vec<Diagnostic> {
     let lost = sessions.iter().filter_map(|session| {
         let cwd = session.cwd.as_deref().filter(|cwd| Path::new(cwd).is_absolute())?;
         let path = session.path.as_ref().filter(|_| looked_at.insert(cwd) && !Path::new(cwd).exists())?;
-        let what = format!("its working directory {cwd} is not there any more");
-        let next = "Interactive pi asks where to go on; without a terminal it refuses the sessions of that directory.";
+        let what = format!("its working directory {cwd} no longer exists");
+        let next = "pi in a terminal prompts for another directory; without a terminal it refuses to continue \
+             these sessions.";
         Some(Diagnostic::new(path, Severity::Note, what, next).about(session.key.0.as_str()))
     });
     lost.collect()
@@ -148,13 +150,8 @@ fn list_transcripts(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<PathBuf> 
         Ok(entries) => entries,
         Err(error) => {
             if error.kind() != std::io::ErrorKind::NotFound {
-                let what = format!("cannot be listed: {error}");
-                findings.push(Diagnostic::new(
-                    dir,
-                    Severity::Error,
-                    what,
-                    "check the permissions of the directory",
-                ));
+                let what = format!("cannot list the folder: {error}");
+                findings.push(Diagnostic::new(dir, Severity::Error, what, "check the folder's permissions"));
             }
             return Vec::new();
         }
@@ -228,7 +225,7 @@ mod tests {
             Environment::new([("PI_CODING_AGENT_DIR", dir.path().to_string_lossy())], None, "/w".into());
         list_agent_dir_sessions(dir.path(), &own, &mut findings);
         assert_eq!(findings.len(), 1, "{findings:?}");
-        assert!(findings[0].message.contains("/home/u/app is not there"), "{findings:?}");
+        assert!(findings[0].message.contains("/home/u/app no longer exists"), "{findings:?}");
         assert_eq!(sessions[1].key.0, "pi:a");
         assert_eq!(sessions[1].cwd.as_deref(), Some("/home/u/app"));
         assert!(sessions[1].bytes > 0 && sessions[1].modified_ms.is_some());
@@ -250,7 +247,7 @@ mod tests {
         let mut findings = Vec::new();
         let sessions = list_agent_dir_sessions(&dir.path().join("agent"), &env, &mut findings);
         assert_eq!(sessions.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), ["a_b", "usual"]);
-        assert!(findings[0].message.ends_with("as PI_CODING_AGENT_SESSION_DIR says"), "{findings:?}");
+        assert!(findings[0].message.ends_with("because of PI_CODING_AGENT_SESSION_DIR"), "{findings:?}");
     }
 
     #[test]

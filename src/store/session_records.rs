@@ -28,9 +28,9 @@ pub fn load_records(path: &Path) -> SessionRecords {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return SessionRecords::default(),
         Ok(_) if is_secret_file(path) => {
-            return unreadable_file(path, None, "leads to a file with credentials");
+            return unreadable_file(path, None, "the link leads to a file with credentials");
         }
-        Ok(meta) if !meta.is_file() => return unreadable_file(path, None, "is not a regular file"),
+        Ok(meta) if !meta.is_file() => return unreadable_file(path, None, "not a regular file"),
         _ => {}
     }
     if let Ok(Some(rows)) = File::open(path).and_then(read_records) {
@@ -38,14 +38,14 @@ pub fn load_records(path: &Path) -> SessionRecords {
     }
     match std::fs::read(path) {
         Ok(bytes) => parse_records(path, &String::from_utf8_lossy(&bytes)),
-        Err(error) => unreadable_file(path, None, &format!("cannot be read: {error}")),
+        Err(error) => unreadable_file(path, None, &format!("cannot read the file: {error}")),
     }
 }
 
 /// Parses the text of a `sessions.json`; `path` is for the diagnostics.
 pub(super) fn parse_records(path: &Path, text: &str) -> SessionRecords {
     if text.trim().is_empty() {
-        return unreadable_file(path, None, "is empty");
+        return unreadable_file(path, None, "the file is empty");
     }
     let object = match js::parse(text) {
         Ok(Value::Object(object)) => object,
@@ -53,7 +53,7 @@ pub(super) fn parse_records(path: &Path, text: &str) -> SessionRecords {
             return unreadable_file(
                 path,
                 None,
-                &format!("expected an object of rows, found {}", other.kind_name()),
+                &format!("expected an object with one row for each session, found {}", other.kind_name()),
             );
         }
         Err(error) => {
@@ -75,7 +75,7 @@ pub(super) fn parse_records(path: &Path, text: &str) -> SessionRecords {
         }
     }
     if unreported > 0 {
-        let what = format!("{unreported} more rows are no objects");
+        let what = format!("{unreported} more rows are not objects");
         out.diagnostics.push(Diagnostic::new(
             path,
             Severity::Warning,
@@ -87,9 +87,9 @@ pub(super) fn parse_records(path: &Path, text: &str) -> SessionRecords {
 }
 
 fn bad_record(path: &Path, text: &str, key: &str, value: &Value) -> Diagnostic {
-    let what = format!("expected an object as the row, found {}", value.kind_name());
+    let what = format!("the row must be an object; found {}", value.kind_name());
     let finding =
-        Diagnostic::new(path, Severity::Warning, what, "the row is left out; the gateway ignores it too")
+        Diagnostic::new(path, Severity::Warning, what, "clawscope skips the row; the gateway ignores it too")
             .about(key);
     match key_line(text, &[key]) {
         Some(line) => finding.at_line(u64::from(line)),
@@ -98,8 +98,10 @@ fn bad_record(path: &Path, text: &str, key: &str, value: &Value) -> Diagnostic {
 }
 
 fn unreadable_file(path: &Path, line: Option<u64>, what: &str) -> SessionRecords {
-    let next = "sessions are listed from their transcripts instead; restore the file before the gateway writes it again";
-    let finding = Diagnostic::new(path, Severity::Error, format!("unreadable store: {what}"), next);
+    let next = "restore the file before the gateway overwrites it; until then clawscope lists sessions from \
+         their transcripts";
+    let finding =
+        Diagnostic::new(path, Severity::Error, format!("cannot use this session store: {what}"), next);
     SessionRecords {
         records: Vec::new(),
         diagnostics: vec![line.map_or(finding.clone(), |line| finding.at_line(line))],
@@ -210,7 +212,7 @@ mod tests {
             assert!(rows.records.is_empty());
             let finding = &rows.diagnostics[0];
             assert_eq!((finding.severity, finding.line), (Severity::Error, line), "{finding}");
-            assert!(finding.message.starts_with("unreadable store: "), "{finding}");
+            assert!(finding.message.starts_with("cannot use this session store: "), "{finding}");
         }
     }
 

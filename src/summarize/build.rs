@@ -12,15 +12,17 @@ use crate::summarize::{Summarizer, SummarizerKind};
 pub enum SummarizerError {
     /// `command` names no program.
     #[error(
-        "summarizer command: no program is named. Set command = [\"PROGRAM\", \"ARGUMENT\"] under [summarizer] in config.toml."
+        "summarizer command: no program is configured. Set command = [\"PROGRAM\", \"ARGUMENT\"] under \
+         [summarizer] in config.toml."
     )]
     NoProgram,
     /// `http` names no model.
-    #[error("summarizer http: no model is named. Set model = \"ID\" under [summarizer] in config.toml.")]
+    #[error("summarizer http: no model is configured. Set model = \"ID\" under [summarizer] in config.toml.")]
     NoModel,
     /// The variable for the key is unset or empty.
     #[error(
-        "summarizer http: {variable} holds no key. Set it, or change key-env under [summarizer] in config.toml."
+        "summarizer http: the environment variable {variable} contains no key. Set it, or change key-env \
+         under [summarizer] in config.toml."
     )]
     NoKey { variable: String },
     /// The address is invalid or insecure.

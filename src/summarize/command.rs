@@ -46,7 +46,8 @@ impl CommandSummarizer {
         Child::spawn(command, input.into_bytes()).map_err(|error| {
             let name = &self.program;
             CallError::Permanent(format!(
-                "{name}: cannot be started: {error}. Check `command` under [summarizer]."
+                "{name}: cannot start the program: {error}. Check `command` under [summarizer] in \
+                 config.toml."
             ))
         })
     }
@@ -57,7 +58,7 @@ impl CommandSummarizer {
         loop {
             if child.output_state() == OutputState::TooLarge {
                 return Err(CallError::Refused(format!(
-                    "{}: wrote more than {MAX_OUTPUT_BYTES} bytes",
+                    "{}: the output exceeds {MAX_OUTPUT_BYTES} bytes",
                     self.program
                 )));
             }
@@ -65,13 +66,13 @@ impl CommandSummarizer {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) => {}
                 Err(error) => {
-                    return Err(CallError::transient(format!("{}: is lost: {error}", self.program)));
+                    return Err(CallError::transient(format!("{}: lost the program: {error}", self.program)));
                 }
             }
             if begun.elapsed() >= self.timeout {
                 let seconds = self.timeout.as_secs_f64();
                 let why = format!(
-                    "{}: no end after {seconds} s; it was stopped{}",
+                    "{}: did not finish within {seconds} s and was stopped{}",
                     self.program,
                     child.stderr_tail()
                 );
@@ -98,15 +99,15 @@ impl CommandSummarizer {
         while speaks(child) && begun.elapsed() < OUTPUT_GRACE && !cancel.wait(POLL_INTERVAL) {}
         let name = &self.program;
         if !status.success() {
-            return Err(CallError::transient(format!("{name}: ended with {status}{}", child.stderr_tail())));
+            return Err(CallError::transient(format!("{name}: failed with {status}{}", child.stderr_tail())));
         }
         if child.output_state() == OutputState::TooLarge {
-            return Err(CallError::Refused(format!("{name}: wrote more than {MAX_OUTPUT_BYTES} bytes")));
+            return Err(CallError::Refused(format!("{name}: the output exceeds {MAX_OUTPUT_BYTES} bytes")));
         }
         let text = String::from_utf8(child.take_output())
-            .map_err(|_| CallError::Refused(format!("{name}: wrote what is no UTF-8")))?;
+            .map_err(|_| CallError::Refused(format!("{name}: the output is not UTF-8")))?;
         match text.trim() {
-            "" => Err(CallError::transient(format!("{name}: wrote nothing{}", child.stderr_tail()))),
+            "" => Err(CallError::transient(format!("{name}: the output is empty{}", child.stderr_tail()))),
             text => Ok(text.to_owned()),
         }
     }

@@ -129,13 +129,16 @@ impl HttpSummarizer {
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallError::Permanent(match &self.key {
                 Some(key) => format!("{reported}. Check the key in {}.", key.variable()),
-                None => format!("{reported}. Name the variable with the key: key-env under [summarizer]."),
+                None => format!(
+                    "{reported}. Set key-env under [summarizer] to the environment variable with \
+                     the key."
+                ),
             }),
             StatusCode::NOT_FOUND | StatusCode::PAYMENT_REQUIRED => {
                 CallError::Permanent(format!("{reported}. Check url and model under [summarizer]."))
             }
             _ if status.is_redirection() => CallError::Permanent(format!(
-                "{reported}. It points elsewhere; set url under [summarizer] to that."
+                "{reported}. The server redirects; set url under [summarizer] to the new address."
             )),
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT => {
                 CallError::Transient { what: reported, retry_after_ms }

@@ -84,8 +84,6 @@ impl CallError {
 
 /// Malformed messages give no prompt (compaction 3.16).
 fn prompt(request: &SummaryRequest<'_>) -> Result<String, CallError> {
-    let odd = |_| {
-        CallError::Refused("a message has a shape that cannot be told as text (compaction 3.16)".to_owned())
-    };
+    let odd = |_| CallError::Refused("the runtime cannot convert the shape of a message to text".to_owned());
     Ok(request.prompt().map_err(odd)?.to_string_lossy())
 }

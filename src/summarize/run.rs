@@ -72,7 +72,7 @@ pub struct Summary {
 /// A reason that there is no summary. No file was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
-    #[error("cancelled; nothing was changed")]
+    #[error("cancelled; nothing changed")]
     Cancelled,
     /// The gateway itself would cancel the compaction and keep the history.
     #[error("{} ({})", .0.description(), .0.rule())]
@@ -215,7 +215,10 @@ impl SummaryRun<'_> {
             CallError::Transient { what, retry_after_ms: Some(requested) }
                 if requested > MAX_RETRY_AFTER_MS =>
             {
-                let why = format!("{what}; it asks to wait {} s. Try again then.", requested.div_ceil(1000));
+                let why = format!(
+                    "{what}; the server requests a wait of {} s. Try again later.",
+                    requested.div_ceil(1000)
+                );
                 Err(self.abort(SummaryError::Failed { why, gateway_stores: None }))
             }
             CallError::Transient { what, .. } if attempts >= MAX_CALL_ATTEMPTS => {

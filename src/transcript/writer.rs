@@ -23,7 +23,7 @@ pub fn pi_mark(index: &Index) -> Option<PiMark> {
     });
     let newest = marks.max_by_key(|(since, line, _)| (*since, std::cmp::Reverse(*line)));
     if let Some((since, line, what)) = newest {
-        let why = format!("line {line} is {what}, which pi writes since {}", format_minor(since));
+        let why = format!("line {line} is {what}, which pi has written since {}", format_minor(since));
         // The file may come from an even newer release.
         return Some(PiMark { since, ruleset: Ruleset::Pi1_5, reason: why });
     }
@@ -33,10 +33,16 @@ pub fn pi_mark(index: &Index) -> Option<PiMark> {
 
 /// Returns the mark of a version 7 id. A pi that keeps system messages writes one before the first answer.
 fn uuid_7_mark(has_answer: bool) -> PiMark {
-    let id = format!("its id is a UUID of version 7, as pi gives since {}", format_minor(UUID_7_SINCE));
+    let id = format!("its id is a version 7 UUID, which pi has used since {}", format_minor(UUID_7_SINCE));
     let (ruleset, why) = if has_answer {
         let before = format_minor(SYSTEM_MESSAGES_SINCE);
-        (Ruleset::Pi0_84_4, format!("{id}, and it has answers without a system message, as before {before}"))
+        (
+            Ruleset::Pi0_84_4,
+            format!(
+                "{id}, and it has answers without a system message, so pi before {before} \
+             wrote it"
+            ),
+        )
     } else {
         (Ruleset::Pi1_5, id)
     };
@@ -59,7 +65,7 @@ fn entry_mark(
         }
         (EntryKind::ContextEdit, _) => Some((EDITS_SINCE, "a context_edit")),
         (EntryKind::Compaction, _) if entry.id.is_some() && entry.reference == entry.id => {
-            Some((EDITS_SINCE, "a compaction that keeps nothing"))
+            Some((EDITS_SINCE, "a compaction that keeps no entries"))
         }
         (EntryKind::Usage, _) => Some((SYSTEM_MESSAGES_SINCE, "a usage entry")),
         (EntryKind::Compaction, Some(ProjectionData::Checkpoint(_))) => {
@@ -122,7 +128,7 @@ mod tests {
     #[test]
     fn the_newest_mark_counts() {
         let why = mark("s", &[SYSTEM, USER, EDIT]).unwrap().reason;
-        assert_eq!(why, "line 4 is a context_edit, which pi writes since 0.87");
+        assert_eq!(why, "line 4 is a context_edit, which pi has written since 0.87");
     }
 
     #[test]

@@ -50,30 +50,34 @@ fn describe_unchanged(session: &LoadedSession) -> String {
     let last = index.last().map(|ix: EntryIx| index.entry(ix).time_ms).filter(|time| time.is_finite());
     let iso = last.map(|ms| js::iso_text(ms as i64));
     let clock = iso.as_deref().and_then(|iso| iso.get(11..19));
-    clock.map_or_else(|| "unchanged since it was read".into(), |clock| format!("unchanged since {clock} UTC"))
+    clock.map_or_else(
+        || "unchanged since clawscope read it".into(),
+        |clock| format!("unchanged since {clock} UTC"),
+    )
 }
 
 fn lock_check(path: &Path, now_ms: i64) -> (CheckStatus, String) {
     match lock_state(path, now_ms) {
-        Ok(LockState::Free) => (CheckStatus::Passed, "lock free, taken on yes".to_owned()),
+        Ok(LockState::Free) => (CheckStatus::Passed, "lock available".to_owned()),
         Ok(LockState::Stale { reasons }) => {
             let words: Vec<&str> = reasons.iter().map(|reason| reason.as_str()).collect();
-            (CheckStatus::Warning, format!("a lock was left behind ({}); it is taken over", words.join(", ")))
+            (CheckStatus::Warning, format!("stale lock ({}); writing takes it over", words.join(", ")))
         }
         Ok(LockState::Held { pid, .. }) => {
             let who = pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
-            (CheckStatus::Warning, format!("locked by {who}: a run is going on, writing will be refused"))
+            (CheckStatus::Warning, format!("locked by {who} for a run; writing will be refused"))
         }
-        Err(error) => (CheckStatus::Warning, format!("the lock cannot be read: {error}")),
+        Err(error) => (CheckStatus::Warning, format!("cannot read the lock: {error}")),
     }
 }
 
 /// Describes how a program that has the session open handles the branch (store P10, R7).
 fn describe_live_writer(session: &LoadedSession) -> String {
     if session.item.kind == SessionKind::Pi.as_str() || session.ruleset.id.is_pi() {
-        "pi takes no lock: close it first, else it goes on with the branch it has, and what it writes next is last".to_owned()
+        "pi takes no lock: close it first, or it continues the old branch and makes it active again"
+            .to_owned()
     } else {
-        "a gateway that runs sees the branch on its next call".to_owned()
+        "a running gateway uses the branch from its next call".to_owned()
     }
 }
 
@@ -86,7 +90,7 @@ fn rewrite_check(session: &LoadedSession, plan: &Plan) -> Option<(CheckStatus, S
         Ok(loss) => loss.map(|loss| (CheckStatus::Passed, loss.description())),
         Err(error) => Some((
             CheckStatus::Warning,
-            format!("what the gateway's rewrite would lose is not known: {error}"),
+            format!("cannot predict what the gateway's rewrite would lose: {error}"),
         )),
     }
 }
@@ -98,8 +102,8 @@ fn describe_lost_tail(plan: &Plan) -> Option<String> {
     let messages = if lost == 1 { "message" } else { "messages" };
     (lost > 0).then(|| {
         format!(
-            "{lost} {messages} that the last summary left in place are in no summary and leave the context, as when \
-             the gateway compacts"
+            "{lost} {messages} that the last compaction kept would leave the context without a summary, as \
+             when the gateway compacts"
         )
     })
 }

@@ -18,9 +18,18 @@ pub enum CommitStatus {
 }
 
 impl CommitStatus {
-    pub fn as_str(self) -> &'static str {
+    /// The word in JSON.
+    pub fn json_name(self) -> &'static str {
         match self {
             Self::InForce => "in force",
+            other => other.as_str(),
+        }
+    }
+
+    /// The words in lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InForce => "active",
             Self::Undone => "undone",
             Self::OtherBranch => "on another branch",
         }

@@ -90,11 +90,11 @@ fn config_value(row: &PolicySetting, value: &Value) -> Value {
 /// Explains, as a comment, why a value cannot be set in the file.
 fn location_comment(row: &PolicySetting, value: &Value, reader: &SettingOwner) -> String {
     let why = match reader {
-        SettingOwner::BuiltIn => "built into the gateway, no key sets it",
-        SettingOwner::Server => "derived by the gateway, which asks it of the provider's server",
+        SettingOwner::BuiltIn => "built into the gateway; no key sets it",
+        SettingOwner::Server => "computed by the gateway for the provider's server",
         SettingOwner::Client => "set by the client that sends the request, not by the gateway",
         SettingOwner::Gateway(_) | SettingOwner::Runtime { .. } | SettingOwner::Preview => {
-            "an assumption of this preview, nothing to set"
+            "an assumption of this preview; no key sets it"
         }
     };
     // A person may type any text, and a line break would end the comment.

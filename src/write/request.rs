@@ -67,7 +67,7 @@ pub enum WriteError {
     #[error(transparent)]
     Body(#[from] BodyError),
     /// A changed message has another size than planned: the text is not the one that was measured.
-    #[error("{}: entry {entry} would have {found} chars and the plan says {planned}. Reload the session; if it happens again, please report it.", .path.display())]
+    #[error("{}: entry {entry} would have {found} chars; the plan expects {planned}. Reload the session; if it happens again, please report it.", .path.display())]
     SizeMismatch {
         path: PathBuf,
         entry: String,
@@ -84,7 +84,7 @@ pub enum WriteError {
         reason: UnwritableChanges,
     },
     /// The plan compacts, but has no summary.
-    #[error("{}: the plan compacts, and no summary was made yet. Make one first; nothing is written without it.", .path.display())]
+    #[error("{}: the plan compacts but has no summary yet. Make the summary first.", .path.display())]
     NoSummary {
         /// The transcript that would be written to.
         path: PathBuf,
@@ -166,15 +166,16 @@ fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
     let instead = match &request.action {
         WriteAction::Commit { plan, .. } => {
             let compacts = call("sessions.compact", &[("key", key)]);
-            let compacts = plan.compaction.map(|_| format!(" A running gateway compacts it by {compacts}."));
+            let compacts =
+                plan.compaction.map(|_| format!(" A running gateway compacts it with {compacts}."));
             format!(
-                "Set the same in openclaw.json: the changed settings can be copied as a patch. Or export the planned branch as a \
-                 transcript of its own, in the format `pi`.{}",
+                "Set the same in openclaw.json (copy the changed settings as a patch), or export the planned \
+                 branch as a separate transcript in the format `pi`.{}",
                 compacts.unwrap_or_default()
             )
         }
         WriteAction::Undo(_) => format!(
-            "A running gateway goes to another branch by {}; `clawscope tree --json` lists them.",
+            "A running gateway switches branches with {}; `clawscope tree --json` lists them.",
             call("sessions.branches.switch", &[("sessionKey", key), ("leafEntryId", "…")])
         ),
     };
@@ -210,14 +211,17 @@ fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
     let program = ruleset.display_name();
     match (prepared.kind, prepared.edit_count()) {
         (ReceiptKind::Undo, _) => {
-            "one entry behind the branch before, which being last makes it the active one".into()
+            "appends one entry to the previous branch, which makes that branch active again".into()
         }
         (ReceiptKind::Commit, 0) if prepared.is_branch() => {
-            format!("a branch of copies: {program} reads no edits")
+            format!("copies entries to a new branch ({program} ignores context edits)")
         }
-        (ReceiptKind::Commit, 0) => "a compaction, as the runtime's own".into(),
+        (ReceiptKind::Commit, 0) => "appends a compaction, as the runtime does".into(),
         (ReceiptKind::Commit, _) => {
-            format!("one context_edit a message, the way of {program}: nothing is copied, every id stays")
+            format!(
+                "appends one context_edit for each message, as {program} does; copies nothing, keeps \
+                 every id"
+            )
         }
     }
 }
@@ -249,11 +253,11 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutco
                 },
                 group_digits(written.bytes)
             ),
-            next_step: "u takes it back.".to_owned(),
+            next_step: "u undoes it.".to_owned(),
         },
         ReceiptKind::Undo => WriteOutcome {
-            message: format!("Back on the branch before ({entries} appended)."),
-            next_step: "The branch left stays in the file.".to_owned(),
+            message: format!("Back on the previous branch ({entries} appended)."),
+            next_step: "The old branch stays in the file.".to_owned(),
         },
     })
 }

@@ -44,7 +44,7 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
     let words: Vec<&str> = shown.checks.iter().map(|(_, words)| words.as_str()).collect();
     assert_eq!(shown.checks[0].0, CheckStatus::Passed);
     assert!(words[0].starts_with("unchanged since 1") && words[0].ends_with(" UTC"), "{words:?}");
-    assert!(words.contains(&"lock free, taken on yes") && words.contains(&"sizes match the plan"));
+    assert!(words.contains(&"lock available") && words.contains(&"sizes match the plan"));
     assert_eq!(before.source.len().unwrap(), shown.bytes, "a preview writes nothing");
     let written = write(&request, &SystemClock).unwrap();
     assert!(written.message.contains(&format!("{} entries", shown.entries)), "{}", written.message);

@@ -89,8 +89,8 @@ impl RewriteLoss {
         let counts = [
             (
                 self.unreached_messages,
-                "message behind an entry it fails on",
-                "messages behind an entry it fails on",
+                "message after an entry on which it fails",
+                "messages after an entry on which it fails",
             ),
             (self.branch_summaries, "branch summary", "branch summaries"),
             (self.labels, "label", "labels"),
@@ -144,8 +144,8 @@ impl DanglingCompaction {
         let Self { compaction, first_kept, messages, tokens } = self;
         let what = if *messages == 1 { "message" } else { "messages" };
         format!(
-            "{messages} {what} (~{} tokens) that the compaction {compaction} keeps from {first_kept}, an entry that \
-             would not be on the new branch",
+            "{messages} {what} (~{} tokens) that compaction {compaction} keeps from {first_kept}, because \
+             that entry would not be on the new branch",
             group_digits(*tokens)
         )
     }
@@ -240,7 +240,7 @@ mod tests {
         let loss = loss.expect("it writes all the same");
         assert_eq!((loss.results, loss.unreached_messages), (0, 2));
         assert!(
-            loss.description().contains("2 messages behind an entry it fails on"),
+            loss.description().contains("2 messages after an entry on which it fails"),
             "{}",
             loss.description()
         );

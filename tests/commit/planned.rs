@@ -74,7 +74,7 @@ const LAST: &str = r#"{"type":"message","id":"a3","parentId":"u2","timestamp":"2
 #[test]
 fn a_compaction_without_a_summary_changes_no_file() {
     let words = refused(&[Policy::Compact], None, |_| {});
-    assert!(words.contains("no summary was made yet"), "{words}");
+    assert!(words.contains("has no summary yet"), "{words}");
     let empty = CompactionSummary { text: "".into(), ..summary() };
     let words = refused(&[Policy::Compact], Some(&empty), |_| {});
     assert!(words.contains("the summary is empty"), "{words}");
@@ -83,7 +83,7 @@ fn a_compaction_without_a_summary_changes_no_file() {
 #[test]
 fn messages_left_out_by_the_history_limit_are_never_written() {
     let words = refused(&[Policy::History], None, |_| {});
-    assert!(words.contains("leaves out 4 messages") && words.contains("`history`"), "{words}");
+    assert!(words.contains("drops 4 messages") && words.contains("`history`"), "{words}");
     assert!(words.contains("openclaw.json") && !words.contains("repair"), "{words}");
     // Nor is a summary that the limit would take away again (compaction 4.10).
     let made = summary();
@@ -100,7 +100,7 @@ fn moved_and_invented_results_are_never_written() {
         let missing = MissingResult { id: "c9".into(), name: "read".into() };
         plan.messages.last_mut().unwrap().origin = MessageOrigin::Missing(std::sync::Arc::new(missing));
     });
-    assert!(words.contains("leaves out 1 message, invents 1 message"), "{words}");
+    assert!(words.contains("drops 1 message, invents 1 message"), "{words}");
 }
 
 /// A session with a result of 9000 chars before a compaction that keeps it, and a label on the last answer.
@@ -140,7 +140,7 @@ fn what_the_last_summary_left_in_place_and_this_one_loses_is_reported() {
     let loaded = inspected(&session.path);
     let plan = planned(&loaded, &[Policy::Compact], 1.0);
     let checks = checks(&loaded, &plan, Some(&summary()));
-    let lost = checks.iter().find(|(_, words)| words.contains("that the last summary left in place"));
+    let lost = checks.iter().find(|(_, words)| words.contains("that the last compaction kept"));
     assert!(
         lost.is_some_and(|(check, words)| *check == CheckStatus::Warning && words.starts_with("5 messages"))
     );

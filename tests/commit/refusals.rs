@@ -241,6 +241,6 @@ fn what_does_not_read_back_as_planned_is_taken_back() {
         matches!(&error, CommitError::NotVerified { what, restored: true, .. } if what.contains("message 1")),
         "{error:?}"
     );
-    assert!(error.to_string().ends_with("The file is as it was before."), "{error}");
+    assert!(error.to_string().ends_with("The file is the same as before."), "{error}");
     assert_eq!(session.bytes(), before);
 }

@@ -76,7 +76,7 @@ fn a_file_that_may_not_grow_any_more_is_left_as_it_was() {
         }
         if output.status.code().is_some_and(|code| code != 0 && code < 128) {
             assert!(
-                reported(&output).contains("bytes were taken") || reported(&output).contains("too large"),
+                reported(&output).contains("bytes were written") || reported(&output).contains("too large"),
                 "{}",
                 reported(&output)
             );

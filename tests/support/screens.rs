@@ -158,7 +158,7 @@ pub(crate) fn choosing(width: u16, height: u16) -> Driver {
 pub(crate) fn finding(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     let path = "/home/pi/.openclaw/agents/main/sessions/9f2c41d7.jsonl";
-    let next = "The line is left out, as the runtime does; the tree is whole without it.";
+    let next = "clawscope skips the line, as the runtime does; the tree is complete without it.";
     let listing = driver.app.listing.as_mut().expect("a list");
     listing.findings = vec![
         Diagnostic::new(path, Severity::Warning, "not JSON, 312 bytes", next).at_line(2_041),
@@ -210,7 +210,7 @@ pub(crate) fn empty_store(width: u16, height: u16) -> Driver {
 pub(crate) fn no_store(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.app = App::new(Options::default(), (width, height));
-    let error = "~/.openclaw: cannot be read: permission denied. Check that you may read it.";
+    let error = "~/.openclaw: cannot read the folder: permission denied. Check that you may read it.";
     driver.event(Event::ListFailed(error.into()));
     driver
 }
@@ -231,8 +231,7 @@ pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     let key = SessionKey("agent:main:cron:nightly".into());
     driver.app.transcript = None;
-    let error =
-        "9f2c41d7.jsonl: cannot be read: permission denied. Check that it exists and that you may read it.";
+    let error = "9f2c41d7.jsonl: cannot read the file: permission denied. Check that it exists and that you may read it.";
     driver.app.open_error = Some((key, error.into()));
     driver
 }

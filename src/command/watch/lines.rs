@@ -49,11 +49,9 @@ pub(super) fn report_change(
         return Ok(());
     }
     let what = match became {
-        TranscriptChange::Rewritten => {
-            "was rewritten; entries that were told before are not told again".to_owned()
-        }
-        TranscriptChange::Archived(name) => format!("was put aside as {name}"),
-        TranscriptChange::Gone => "is gone".to_owned(),
+        TranscriptChange::Rewritten => "was rewritten; entries already shown are not repeated".to_owned(),
+        TranscriptChange::Archived(name) => format!("was archived as {name}"),
+        TranscriptChange::Gone => "was deleted".to_owned(),
     };
     Ok(output.note(&format!("{}: the transcript of {} {what}", path.display(), session.key))?)
 }

@@ -39,8 +39,8 @@ pub(super) fn run(
     };
     if workspace.listed.is_demo {
         return Err(Failure::unreadable(match workspace.missing_path() {
-            Some(path) => format!("{}: there is no gateway store to follow. Name a PATH.", path.display()),
-            None => "the demo store never changes. Name a PATH to follow.".to_owned(),
+            Some(path) => format!("{}: found no gateway store to follow. Pass a PATH.", path.display()),
+            None => "the demo store never changes. Pass a PATH to follow.".to_owned(),
         }));
     }
     let only = args

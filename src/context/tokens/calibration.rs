@@ -57,7 +57,7 @@ pub struct Calibration {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too few calls: {growths} of the {MIN_GROWTHS} growths it takes")]
+#[error("too few calls: {growths} of the {MIN_GROWTHS} increases that calibration needs")]
 pub struct TooFewCalls {
     /// Usable growths.
     pub growths: usize,

@@ -86,14 +86,14 @@ impl RulesetChoice {
             Era::Database { path, written_by } => {
                 let (config_says, name) = (Self::from_config(config), file_name(path));
                 let own = written_by.as_deref().and_then(|text| {
-                    let why = format!("{name} was last written by {text}{}", older_config_note(config));
+                    let why = format!("{text} last wrote {name}{}", older_config_note(config));
                     Self::from_version(text, store_provenance(why)).ok()
                 });
                 // Either may be older: the configuration, or the database beside it.
                 let newest = own.into_iter().chain(config_says).filter(Self::has_databases);
                 let unknown = || {
                     let why = format!(
-                        "{name} holds sessions, as releases from {FIRST_DATABASE} on do{}",
+                        "{name} contains sessions, as in releases since {FIRST_DATABASE}{}",
                         older_config_note(config)
                     );
                     Self::new(Ruleset::NEWEST, store_provenance(why))
@@ -146,7 +146,10 @@ impl RulesetChoice {
         let unknown = last_touched_version(config).filter(|text| text.parse::<Version>().is_err());
         let note = unknown.map(|text| {
             let (place, span) = (config.provenance(&LAST_TOUCHED_VERSION), self.id.release_span());
-            format!("{place}: last written by {text:?}, which is no known release; the rules of {span} are assumed. --ruleset names others.")
+            format!(
+                "{place}: {text:?} is not a known release; clawscope assumes the rules of {span}. Use \
+                 --ruleset to choose another."
+            )
         });
         Self { note: note.or(self.note), ..self }
     }
@@ -155,7 +158,7 @@ impl RulesetChoice {
     pub fn provenance_text(&self) -> String {
         match &self.provenance {
             Provenance::File { key, .. } => format!("{}, {key}", self.provenance),
-            Provenance::Default => "default: the reference".to_owned(),
+            Provenance::Default => "clawscope's default".to_owned(),
             Provenance::Rule { why, .. } => why.clone(),
             Provenance::Tuned => "chosen on the screen".to_owned(),
             Provenance::Flag | Provenance::Fixed(_) => self.provenance.to_string(),
@@ -179,7 +182,7 @@ fn file_name(path: &Path) -> Cow<'_, str> {
 /// Names the release that wrote `openclaw.json`; empty if it names no known one.
 fn older_config_note(config: &GatewayConfig) -> String {
     let known = last_touched_version(config).filter(|text| text.parse::<Version>().is_ok());
-    known.map(|text| format!("; openclaw.json was last written by {text}")).unwrap_or_default()
+    known.map(|text| format!("; {text} last wrote openclaw.json")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -215,7 +218,12 @@ mod tests {
     fn a_version_that_was_not_opened_says_which_rules_are_used() {
         let chosen = detected("{ meta: { lastTouchedVersion: '2026.5.6' } }", &Era::Files);
         assert_eq!(chosen.id, Ruleset::V2026_5_2);
-        assert!(chosen.note.unwrap().starts_with("2026.5.6 was not opened; the rules of 2026.5.2–5.12"));
+        assert!(
+            chosen
+                .note
+                .unwrap()
+                .starts_with("2026.5.6 was not checked itself; clawscope uses the rules of 2026.5.2–5.12")
+        );
     }
 
     #[test]
@@ -223,7 +231,7 @@ mod tests {
         for text in ["{}", "{ meta: { lastTouchedVersion: 5 } }", "{"] {
             let chosen = detected(text, &Era::Files);
             assert_eq!(chosen, RulesetChoice::default(), "{text}");
-            assert_eq!(chosen.provenance_text(), "default: the reference");
+            assert_eq!(chosen.provenance_text(), "clawscope's default");
         }
     }
 
@@ -232,13 +240,13 @@ mod tests {
         let chosen = detected("{ meta: { lastTouchedVersion: '0.1.5-fix.1' } }", &Era::Files);
         assert_eq!(chosen.id, Ruleset::default());
         let note = chosen.note.unwrap();
-        assert!(
-            note.contains("openclaw.json:1: last written by \"0.1.5-fix.1\", which is no known release"),
-            "{note}"
-        );
+        assert!(note.contains("openclaw.json:1: \"0.1.5-fix.1\" is not a known release"), "{note}");
         let hostile = detected("{ meta: { lastTouchedVersion: '\\u001b[31mdev' } }", &database());
         assert!(
-            hostile.note.unwrap().contains("dev\", which is no known release; the rules of 2026.9.2–9.6")
+            hostile
+                .note
+                .unwrap()
+                .contains("dev\" is not a known release; clawscope assumes the rules of 2026.9.2–9.6")
         );
     }
 
@@ -248,11 +256,11 @@ mod tests {
         assert_eq!(old.id, Ruleset::NEWEST);
         assert_eq!(
             old.provenance_text(),
-            "openclaw-agent.sqlite holds sessions, as releases from 2026.8.1 (betas from 2026.7.2) on do; openclaw.json was last written by 2026.3.2"
+            "openclaw-agent.sqlite contains sessions, as in releases since 2026.8.1 (betas from 2026.7.2); 2026.3.2 last wrote openclaw.json"
         );
         for text in ["{}", "{ meta: { lastTouchedVersion: 'dev' } }"] {
             let words = detected(text, &database()).provenance_text();
-            assert!(words.ends_with("2026.8.1 (betas from 2026.7.2) on do"), "{words}");
+            assert!(words.ends_with("since 2026.8.1 (betas from 2026.7.2)"), "{words}");
         }
         let new = detected("{ meta: { lastTouchedVersion: '2026.9.6' } }", &database());
         assert!(new.provenance_text().ends_with("openclaw.json:1, meta.lastTouchedVersion"));
@@ -266,7 +274,7 @@ mod tests {
         assert_eq!(chosen("2026.9.6", "2026.8.1"), Ruleset::V2026_9_2);
         assert_eq!(chosen("2026.8.1", "2026.9.4"), Ruleset::V2026_9_2);
         let words = detected("{}", &written(Some("2026.8.1"))).provenance_text();
-        assert_eq!(words, "openclaw-agent.sqlite was last written by 2026.8.1");
+        assert_eq!(words, "2026.8.1 last wrote openclaw-agent.sqlite");
         // A text that no release writes there decides nothing.
         for odd in ["dev", "pi-0.60", "2026.3.2", ""] {
             assert_eq!(detected("{}", &written(Some(odd))).id, Ruleset::NEWEST, "{odd}");

@@ -102,11 +102,11 @@ pub fn unread_reason(ruleset: Ruleset, path: &str) -> Option<String> {
     let key = KEYS.iter().find(|key| key.path == path).filter(|key| !key.is_read(ruleset))?;
     match (key.removed, key.since) {
         (Some((release, instead)), _) if ruleset_of(release) <= ruleset => Some(if instead == "nothing" {
-            format!("gone since {release}")
+            format!("removed in {release}")
         } else {
-            format!("gone since {release}, {instead}")
+            format!("removed in {release}, {instead}")
         }),
-        (_, Some(release)) => Some(format!("comes with {release}")),
+        (_, Some(release)) => Some(format!("added in {release}")),
         _ => None,
     }
 }
@@ -138,10 +138,10 @@ mod tests {
         let why = |path: &str, id: &str| unread_reason(ruleset_of(id), path);
         assert_eq!(
             why("contextPruning.softTrimRatio", "2026.9.6").as_deref(),
-            Some("gone since 2026.8.1, built in: 0.3")
+            Some("removed in 2026.8.1, built in: 0.3")
         );
-        assert_eq!(why("compaction.maxHistoryShare", "2026.8.2").as_deref(), Some("gone since 2026.8.1"));
-        assert_eq!(why("compaction.reserveTokens", "2026.1.30").as_deref(), Some("comes with 2026.2.21"));
+        assert_eq!(why("compaction.maxHistoryShare", "2026.8.2").as_deref(), Some("removed in 2026.8.1"));
+        assert_eq!(why("compaction.reserveTokens", "2026.1.30").as_deref(), Some("added in 2026.2.21"));
         assert_eq!(why("contextPruning.ttl", "2026.9.6"), None);
     }
 

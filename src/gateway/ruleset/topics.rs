@@ -29,14 +29,14 @@ const ROWS: [TopicRow; 33] = [
     }),
     ("Pruning", "contextPruning keys", |rules| {
         match rules.prune_keys {
-            PruneKeys::All => "all nine",
+            PruneKeys::All => "all nine keys",
             PruneKeys::Few => "mode, ttl, tools, hardClear; the ratios and sizes are built in",
         }
         .to_owned()
     }),
-    ("Pruning", "size of a message", |rules| weight(rules.prune_size.weight).to_owned()),
-    ("Pruning", "size of thinking", |rules| {
-        if rules.prune_size.signatures { "with signatures and redacted thinking" } else { "its text" }
+    ("Pruning", "message size", |rules| weight(rules.prune_size.weight).to_owned()),
+    ("Pruning", "thinking size", |rules| {
+        if rules.prune_size.signatures { "with signatures and redacted thinking" } else { "text only" }
             .to_owned()
     }),
     ("Pruning", "malformed blocks", |rules| odd_blocks(rules).to_owned()),
@@ -44,12 +44,12 @@ const ROWS: [TopicRow; 33] = [
         if rules.image_results == ImageResults::Skipped {
             "never pruned"
         } else {
-            "pruned; a line of text replaces each image"
+            "pruned; a text line replaces each image"
         }
         .to_owned()
     }),
     ("Tool results", "one result", |rules| result_limit(rules.result_limit)),
-    ("Tool results", "how a text is cut", |rules| truncation(rules.truncation)),
+    ("Tool results", "text truncation", |rules| truncation(rules.truncation)),
     ("Tool results", "all results together", |rules| aggregate(rules.aggregate).to_owned()),
     ("Tool results", "rewriting a session", |rules| rewrite(rules.rewrite).to_owned()),
     ("Each call", "images already seen", |rules| images(rules.legacy_images)),
@@ -66,24 +66,24 @@ const ROWS: [TopicRow; 33] = [
     ("Compaction", "unknown window", |rules| {
         if rules.unknown_window_compacts { "compacts before every call" } else { "never compacts" }.to_owned()
     }),
-    ("Compaction", "what it summarises", |rules| compaction(rules.compaction).to_owned()),
+    ("Compaction", "summarised part", |rules| compaction(rules.compaction).to_owned()),
     ("Compaction", "safeguard mode", |rules| {
         if rules.safeguard { "works" } else { "has no effect" }.to_owned()
     }),
-    ("Compaction", "length of a summary", |rules| {
+    ("Compaction", "summary length", |rules| {
         rules
             .summary_chars
-            .map_or_else(|| "no limit".to_owned(), |chars| format!("{} chars at most", format_number(chars)))
+            .map_or_else(|| "no limit".to_owned(), |chars| format!("at most {} chars", format_number(chars)))
     }),
     ("Compaction", "time limit", |rules| {
         rules.compaction_seconds.map_or_else(|| "none known".to_owned(), |seconds| format!("{seconds} s"))
     }),
     ("Compaction", "memory flush", |rules| memory_flush(rules.memory_flush).to_owned()),
-    ("Window", "which window counts", |rules| window(rules.window_source)),
+    ("Window", "window source", |rules| window(rules.window_source)),
     ("Window", "too small", |rules| small_window(rules)),
     ("Overflow", "recovery", |rules| recovery(rules)),
     ("Overflow", "if compaction fails", |rules| {
-        if rules.recovery.resets_session { "a chat starts a new session" } else { "the session stays" }
+        if rules.recovery.resets_session { "a chat starts a new session" } else { "the session continues" }
             .to_owned()
     }),
     ("Store", "sessions", |rules| {
@@ -109,10 +109,10 @@ fn yes_no(on: bool) -> String {
 fn pruner(pruner: Pruner) -> &'static str {
     match pruner {
         Pruner::None => "none",
-        Pruner::FailsToLoad => "never runs: the pruner is configured but does not reach the session",
-        Pruner::EachFiring => "decided anew each time it runs; calls in between send everything",
+        Pruner::FailsToLoad => "never runs: the configured pruner does not load",
+        Pruner::EachFiring => "decides again at each run; calls in between send everything",
         Pruner::Projections { stored: false } => "a pruned result stays pruned until the gateway restarts",
-        Pruner::Projections { stored: true } => "a pruned result stays pruned, also after a restart",
+        Pruner::Projections { stored: true } => "a pruned result stays pruned, even after a restart",
     }
 }
 
@@ -120,9 +120,9 @@ fn eligible(eligible: Eligibility) -> &'static str {
     match eligible {
         Eligibility::Anthropic => "anthropic, openrouter anthropic/…",
         Eligibility::Caching => "anthropic, moonshot, zai, some of openrouter and kilocode",
-        Eligibility::Plugins => "what the provider's plug-in says; other providers are not pruned",
+        Eligibility::Plugins => "the provider's plug-in decides; other providers are not pruned",
         Eligibility::PluginsOrApi | Eligibility::NewestPlugins => {
-            "what the provider's plug-in says; others by provider and api"
+            "the provider's plug-in decides; without one, provider and api"
         }
     }
 }
@@ -147,7 +147,7 @@ fn weight(weight: PruneWeight) -> &'static str {
 fn odd_blocks(rules: &Rules) -> &'static str {
     match (rules.prune_size.accepts_malformed_answers, rules.prune_size.accepts_malformed_texts) {
         (false, _) => "stop pruning",
-        (true, false) => "ignored in answers; in tool results they stop pruning",
+        (true, false) => "ignored in answers; stop pruning in tool results",
         (true, true) => "ignored; a text block without text counts as its JSON",
     }
 }
@@ -157,45 +157,49 @@ fn result_limit(limit: ResultLimit) -> String {
     match limit {
         ResultLimit::None => "no limit".to_owned(),
         ResultLimit::Share { most, .. } => {
-            format!("30% of the window, {} chars at most{configured}", format_number(most))
+            format!("30% of the window, at most {} chars{configured}", format_number(most))
         }
         ResultLimit::Stepped { .. } => {
-            format!("30% of the window, 16,000 / 32,000 / 64,000 chars by its size{configured}")
+            format!("30% of the window, at most 16,000 / 32,000 / 64,000 chars by window size{configured}")
         }
     }
 }
 
 fn truncation(truncation: Truncation) -> String {
     match truncation {
-        Truncation::None => "it is not".to_owned(),
+        Truncation::None => "none".to_owned(),
         Truncation::Head { floor_has_suffix } => {
             let least = if floor_has_suffix { "2,217" } else { "2,000" };
-            format!("the head stays; each block keeps {least} chars at least")
+            format!("keeps the head; at least {least} chars of each block")
         }
         Truncation::Ends(ends) => {
             let notice = match ends.notice {
-                Notice::Partial => "a long notice",
-                Notice::Count => "a notice with the count",
-                Notice::CountAndAdvice => "a notice with the count and advice",
+                Notice::Partial => "long notice",
+                Notice::Count => "notice with the count",
+                Notice::CountAndAdvice => "notice with count and advice",
             };
             let bound = if ends.bounded { "never above the limit" } else { "may exceed the limit" };
             let pairs = if ends.whole_pairs { ", emoji stay whole" } else { "" };
-            format!("head, and tail if it looks important; {notice}; {bound}{pairs}")
+            format!("keeps the head, and the tail if it looks important; {notice}; {bound}{pairs}")
         }
-        Truncation::HeadAndTail => "head, and tail if it looks important; by weighted length".to_owned(),
+        Truncation::HeadAndTail => {
+            "keeps the head, and the tail if it looks important; by weighted length".to_owned()
+        }
     }
 }
 
 fn aggregate(aggregate: Aggregate) -> &'static str {
     match aggregate {
         Aggregate::None => "no limit",
-        Aggregate::Newest { .. } => "after an overflow: the limit of one result, newest cut first",
-        Aggregate::Oldest => "every prompt: 4 times the limit of one, oldest cut first",
+        Aggregate::Newest { .. } => "after an overflow: the limit of one result; cuts the newest first",
+        Aggregate::Oldest => "every prompt: 4 times the limit of one result; cuts the oldest first",
         Aggregate::Emptied => {
-            "every prompt: 4 times the limit of one, oldest cut first, then emptied; sent results keep their bytes"
+            "every prompt: 4 times the limit of one result; cuts, then empties the oldest first; sent results \
+             keep their bytes"
         }
         Aggregate::Elided | Aggregate::Weighted => {
-            "every prompt: 4 times the limit of one or half the window; oldest cut, then replaced by a note; sent results keep their bytes"
+            "every prompt: 4 times the limit of one result or half the window; cuts the oldest, then replaces \
+             them by a note; sent results keep their bytes"
         }
     }
 }
@@ -204,7 +208,7 @@ fn rewrite(rewrite: Rewrite) -> &'static str {
     match rewrite {
         Rewrite::None => "never",
         Rewrite::Lossy => "loses labels and branch summaries; a compaction keeps an old id",
-        Rewrite::Remapping => "ids, labels and branch summaries follow",
+        Rewrite::Remapping => "keeps ids, labels and branch summaries",
     }
 }
 
@@ -217,7 +221,7 @@ fn images(images: LegacyImages) -> String {
         }
         LegacyImages::BeforeLastTurns { turns: KeptTurns { count, open }, references } => {
             let media = if references { ", with media references" } else { "" };
-            let which = if open { "answered turns" } else { "turns before the present one" };
+            let which = if open { "answered turns" } else { "turns before the current one" };
             format!("removed before the last {count} {which}{media}")
         }
     }
@@ -228,20 +232,25 @@ fn guard(rules: &Rules) -> String {
     match rules.guard {
         Guard::None => "none".to_owned(),
         Guard::Placeholders { stops: false } => {
-            format!("half the window per result, oldest replaced above 75% in all{details}")
+            format!("half the window per result; above 75% in total, replaces the oldest{details}")
         }
         Guard::Placeholders { stops: true } => {
             format!(
-                "half the window per result, oldest replaced above 75% in all, the call ends above 90%{details}"
+                "half the window per result; above 75% in total, replaces the oldest; above 90%, stops the \
+                 call{details}"
             )
         }
         Guard::NewestFirst => {
             format!(
-                "half the window per result, newest shortened above 75% in all, the call ends above 90%{details}"
+                "half the window per result; above 75% in total, shortens the newest; above 90%, stops the \
+                 call{details}"
             )
         }
-        Guard::SingleThenStop => format!("half the window per result, the call ends above 90%{details}"),
-        Guard::Single => "half the window per result, images that fit stay".to_owned(),
+        Guard::SingleThenStop => format!(
+            "half the window per result; above 90% in total, stops the \
+             call{details}"
+        ),
+        Guard::Single => "half the window per result; keeps the images that fit".to_owned(),
     }
 }
 
@@ -269,7 +278,7 @@ fn preflight(preflight: Preflight) -> &'static str {
         Preflight::None => "none",
         Preflight::Estimate { leaves_room: false } => "estimate + 20% against the window minus the reserve",
         Preflight::Estimate { leaves_room: true } => {
-            "estimate + 20% against the window minus the reserve, which leaves room for a prompt"
+            "estimate + 20% against the window minus the reserve; the reserve leaves room for a prompt"
         }
         Preflight::Pressure(Pressure { results_by_units: false, .. }) => {
             "token pressure + 20%: tool results weigh double, system prompt counted"
@@ -304,7 +313,7 @@ fn reserve(reserve: Reserve) -> &'static str {
         Reserve::Floor => "16,384, at least reserveTokensFloor (20,000)",
         Reserve::Configured => "reserveTokens (16,384), at least reserveTokensFloor (20,000)",
         Reserve::CappedFloor => {
-            "reserveTokens (16,384), at least reserveTokensFloor (20,000), which leaves room for a prompt"
+            "reserveTokens (16,384), at least reserveTokensFloor (20,000); leaves room for a prompt"
         }
         Reserve::Capped => {
             "reserveTokens, at least reserveTokensFloor; leaves room for a prompt (8,000 or half the window)"
@@ -316,39 +325,40 @@ fn reserve(reserve: Reserve) -> &'static str {
 
 fn compaction(compaction: Compaction) -> &'static str {
     match compaction {
-        Compaction::AfterPrevious => "what follows the previous compaction; what that kept is lost",
+        Compaction::AfterPrevious => "entries after the previous compaction; loses the entries that one kept",
         Compaction::FromFirstKept | Compaction::EntriesFromKept => {
             "from the first entry the previous compaction kept"
         }
-        Compaction::Projected => "the projected messages, with what the previous compaction kept",
+        Compaction::Projected => "the projected messages, including those the previous compaction kept",
     }
 }
 
 fn memory_flush(flush: MemoryFlush) -> &'static str {
     match flush {
         MemoryFlush::None => "none",
-        MemoryFlush::StoredTotal { fresh: false } => "by the stored total",
-        MemoryFlush::StoredTotal { fresh: true } => "by the stored total, if it is fresh",
-        MemoryFlush::TotalsAndSize => "by the stored total, the transcript and its size in bytes",
-        MemoryFlush::Plugin => "by the memory plug-in; the reserve is at most a quarter of the window",
+        MemoryFlush::StoredTotal { fresh: false } => "uses the stored total",
+        MemoryFlush::StoredTotal { fresh: true } => "uses the stored total, if it is fresh",
+        MemoryFlush::TotalsAndSize => "uses the stored total, the transcript and its size in bytes",
+        MemoryFlush::Plugin => "the memory plug-in decides; the reserve is at most a quarter of the window",
     }
 }
 
 fn window(rule: WindowRule) -> String {
     match rule {
         WindowRule::First => {
-            "the model's own, else the configured one, else agents.defaults.contextTokens".to_owned()
+            "the model's window, else the configured one, else agents.defaults.contextTokens".to_owned()
         }
         WindowRule::OfModel { lower } => {
             let which = if lower { "the lower of contextTokens and" } else { "contextTokens or" };
-            format!("{which} contextWindow of the configured model, else the model's own")
+            format!("{which} contextWindow of the configured model, else the model's window")
         }
         WindowRule::Lowest { names, model_tokens, prefixed } => {
             let of = if model_tokens { "contextTokens or contextWindow" } else { "contextWindow" };
             let names = if names == NameMatching::Exact { "" } else { "; provider names in any case" };
             let prefixed = if prefixed { ", ids with or without the provider" } else { "" };
             format!(
-                "{of} of the configured model, else the model's own; agents.defaults.contextTokens lowers it{names}{prefixed}"
+                "{of} of the configured model, else the model's window; agents.defaults.contextTokens lowers \
+                 it{names}{prefixed}"
             )
         }
     }

@@ -27,7 +27,8 @@ enum VersionParts {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no version; expected a release of the gateway such as 2026.4.15 (known: {oldest} to {newest}), or {pi}",
+    "{0:?} is not a version; expected a gateway release such as 2026.4.15 (known: {oldest} to {newest}), or \
+     {pi}",
     oldest = RANGES[0].id,
     newest = NEWEST.map(|part| part.to_string()).join("."),
     pi = PI.map(Ruleset::id).join(" to ")
@@ -109,12 +110,12 @@ impl Version {
     fn pi_note(&self, minor: [u32; 2]) -> Option<String> {
         let [first, last] = KNOWN_PI;
         let why = match minor {
-            minor if minor < first => "the oldest that are known",
-            minor if minor > last => "the nearest that are not newer",
+            minor if minor < first => "the oldest known release",
+            minor if minor > last => "the newest known release before it",
             _ => return None,
         };
         let (text, id) = (&self.text, self.ruleset().id());
-        Some(format!("{text} has no rules of its own here; those of {id} are used, {why}"))
+        Some(format!("clawscope has no rules for {text}; it uses those of {id}, {why}"))
     }
 
     fn gateway_note(&self, parts: [u32; 3]) -> Option<String> {
@@ -124,12 +125,16 @@ impl Version {
         let is_open = parts.contains(&u32::MAX);
         if parts > NEWEST {
             let same_month = is_open && parts[..2] == NEWEST[..2];
-            return (!same_month)
-                .then(|| format!("{text} is newer than every release that is known; {those} are used, the nearest that are not newer"));
+            return (!same_month).then(|| {
+                format!(
+                    "{text} is newer than every known release; clawscope uses {those}, the \
+                     newest it knows"
+                )
+            });
         }
         if parts < RANGES[0].first {
             return Some(format!(
-                "{text} is older than every release that is known; {those} are used, the oldest"
+                "{text} is older than every known release; clawscope uses {those}, the oldest it knows"
             ));
         }
         if is_open {
@@ -138,10 +143,11 @@ impl Version {
         match range.release_status(&self.number(parts)) {
             ReleaseStatus::Verified => None,
             ReleaseStatus::Published => Some(format!(
-                "{text} was not opened; {those} are used, which were the same before and after it"
+                "{text} was not checked itself; clawscope uses {those}, the same in the releases before and \
+                 after it"
             )),
             ReleaseStatus::Unpublished => Some(format!(
-                "no release {text} was published; {those} are used, the nearest that are not newer"
+                "no release {text} was published; clawscope uses {those}, the nearest older release"
             )),
         }
     }
@@ -232,17 +238,17 @@ mod tests {
         let note = |text: &str| text.parse::<Version>().unwrap().note().unwrap();
         assert_eq!(
             note("2026.4.20"),
-            "2026.4.20 was not opened; the rules of 2026.4.15–4.24 are used, which were the same before and after it"
+            "2026.4.20 was not checked itself; clawscope uses the rules of 2026.4.15–4.24, the same in the releases before and after it"
         );
         assert_eq!(
             note("2026.3.12"),
-            "no release 2026.3.12 was published; the rules of 2026.3.11–3.13 are used, the nearest that are not newer"
+            "no release 2026.3.12 was published; clawscope uses the rules of 2026.3.11–3.13, the nearest older release"
         );
         assert_eq!(
             note("2026.12.1"),
-            "2026.12.1 is newer than every release that is known; the rules of 2026.9.2–9.6 are used, the nearest that are not newer"
+            "2026.12.1 is newer than every known release; clawscope uses the rules of 2026.9.2–9.6, the newest it knows"
         );
-        assert!(note("2026.1.1").ends_with("the rules of 2026.1.24 are used, the oldest"));
+        assert!(note("2026.1.1").ends_with("clawscope uses the rules of 2026.1.24, the oldest it knows"));
     }
 
     #[test]

@@ -85,7 +85,7 @@ struct AssumedModel {
 
 impl SummaryModel for AssumedModel {
     fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure> {
-        let threw = |_| AnswerFailure::Failed("a message has an odd shape".to_owned());
+        let threw = |_| AnswerFailure::Failed("the runtime cannot read the shape of a message".to_owned());
         let tokens = self.summary_tokens.min(request.max_tokens).max(0.0).floor() as u64;
         self.calls.push(PredictedCall {
             purpose: request.purpose,

@@ -170,7 +170,7 @@ impl Stage<'_> {
         messages: &[Value],
         answers: &mut dyn SummaryModel,
     ) -> Result<JsString, AnswerFailure> {
-        let threw = |_| AnswerFailure::Failed("a message has an odd shape".to_owned());
+        let threw = |_| AnswerFailure::Failed("the runtime cannot read the shape of a message".to_owned());
         let tokens = estimate_each(messages).map_err(threw)?;
         let focus = compose_focus(self.identifiers, self.instructions);
         let mut summary: Option<JsString> = None;

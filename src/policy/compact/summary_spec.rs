@@ -85,9 +85,9 @@ impl CancelReason {
     pub const fn description(self) -> &'static str {
         match self {
             Self::NoRealMessage => {
-                "nothing would be summarised: no message of a user, an assistant or a tool stands before the kept part"
+                "nothing to summarise: no user, assistant or tool message comes before the kept part"
             }
-            Self::Malformed => "a message has a shape that the runtime cannot estimate",
+            Self::Malformed => "the runtime cannot estimate the shape of a message",
         }
     }
 

@@ -60,10 +60,10 @@ impl Route {
     /// A description for the screen.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Fits => "it is sent as it is",
-            Self::Compact => "the session is compacted first",
-            Self::Truncate => "tool results are cut first",
-            Self::CompactThenTruncate => "the session is compacted and tool results are cut first",
+            Self::Fits => "the gateway sends the prompt unchanged",
+            Self::Compact => "the gateway compacts the session first",
+            Self::Truncate => "the gateway cuts tool results first",
+            Self::CompactThenTruncate => "the gateway compacts the session and cuts tool results first",
         }
     }
 }

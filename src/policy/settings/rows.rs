@@ -238,18 +238,18 @@ fn unsupported_reason(ruleset: Ruleset, policy: Policy, key: &str) -> Option<&'s
     match (policy, key) {
         (Policy::Guard, _) if rules.guard == Guard::None => Some("this runtime has no guard"),
         (Policy::Guard, "budgetShare") if matches!(rules.guard, Guard::SingleThenStop | Guard::Single) => {
-            Some("no budget for all since 2026.4.8")
+            Some("no total budget since 2026.4.8")
         }
-        (Policy::Truncate, _) if !Policy::Truncate.is_supported_by(rules) => Some("comes with 2026.2.12"),
+        (Policy::Truncate, _) if !Policy::Truncate.is_supported_by(rules) => Some("added in 2026.2.12"),
         (Policy::Truncate, "maxChars") if rules.result_limit.is_configured() => {
             Some("contextLimits.toolResultMaxChars")
         }
         (Policy::Reduce, _) if rules.aggregate == Aggregate::Weighted => {
             Some("part of truncation since 2026.8.1")
         }
-        (Policy::Reduce, "keepSent") if rules.aggregate == Aggregate::Elided => Some("went with 2026.7.1"),
-        (Policy::Reduce, "keepSent") if rules.aggregate != Aggregate::Emptied => Some("comes with 2026.6.11"),
-        (Policy::Reduce | Policy::Check, _) if !policy.is_supported_by(rules) => Some("comes with 2026.4.8"),
+        (Policy::Reduce, "keepSent") if rules.aggregate == Aggregate::Elided => Some("removed in 2026.7.1"),
+        (Policy::Reduce, "keepSent") if rules.aggregate != Aggregate::Emptied => Some("added in 2026.6.11"),
+        (Policy::Reduce | Policy::Check, _) if !policy.is_supported_by(rules) => Some("added in 2026.4.8"),
         _ => None,
     }
 }
@@ -299,8 +299,7 @@ fn result_chars_setting(source: &SettingSources<'_>) -> PolicySetting {
     let usable = configured_result_chars(source.config, rules, source.session_key);
     let provenance = if usable.is_some() { source.config.provenance(&path) } else { Provenance::Default };
     let control = slider(200_000.0, 1000.0, Unit::Chars);
-    let why =
-        if source.ruleset >= Ruleset::V2026_8_1 { "gone since 2026.8.1" } else { "comes with 2026.4.15" };
+    let why = if source.ruleset >= Ruleset::V2026_8_1 { "removed in 2026.8.1" } else { "added in 2026.4.15" };
     let row = PruneSetting {
         key,
         control: if configured { control } else { Control::Fixed { unit: control.unit(), why } },
@@ -321,7 +320,7 @@ fn mid_turn_setting(source: &SettingSources<'_>) -> PolicySetting {
     let read = source.ruleset.rules().mid_turn_check;
     let config = source.config.value(&path).cloned();
     let value = Value::Bool(config.as_ref().and_then(Value::as_bool).unwrap_or(false) && read);
-    let why = "comes with 2026.5.2";
+    let why = "added in 2026.5.2";
     let row = PruneSetting {
         key: "midTurnPrecheck.enabled",
         control: if read { Control::Switch } else { Control::Fixed { unit: None, why } },

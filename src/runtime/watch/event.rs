@@ -34,7 +34,7 @@ pub enum PollReason {
 impl fmt::Display for PollReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Remote(kind) => write!(f, "{kind} does not tell of changes made elsewhere"),
+            Self::Remote(kind) => write!(f, "{kind} does not report changes by other machines"),
             Self::Refused(said) => write!(f, "the system cannot watch it: {said}"),
             Self::Requested => write!(f, "{POLL_VARIABLE} is set"),
         }

@@ -69,7 +69,7 @@ fn watch_natively(path: &Path, ways: WatchMode, native: &mut NativeWatcher) -> R
 pub(super) fn describe_error(error: &notify::Error) -> String {
     match &error.kind {
         notify::ErrorKind::MaxFilesWatch => {
-            "its limit of watches is reached (fs.inotify.max_user_watches, max_user_instances)".to_owned()
+            "the limit of watches is reached (fs.inotify.max_user_watches, max_user_instances)".to_owned()
         }
         notify::ErrorKind::Io(error) => error.to_string(),
         _ => error.to_string(),

@@ -83,10 +83,10 @@ pub fn describe_polled(polled: &[PolledFolder]) -> Option<String> {
     let others = polled.iter().filter(|other| other.reason == first.reason).count() - 1;
     let folders = match others {
         0 => first.folder.display().to_string(),
-        1 => format!("{} and 1 folder more", first.folder.display()),
-        _ => format!("{} and {others} folders more", first.folder.display()),
+        1 => format!("{} and 1 more folder", first.folder.display()),
+        _ => format!("{} and {others} more folders", first.folder.display()),
     };
-    Some(format!("{folders}: looked at every second, as {}.", first.reason))
+    Some(format!("{folders}: checked every second, because {}.", first.reason))
 }
 
 /// Returns the folders that a watch would have to poll now.

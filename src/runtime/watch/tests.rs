@@ -206,7 +206,7 @@ fn folders_that_are_looked_at_are_reported_with_the_reason_and_their_changes_too
     assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), WatchEvent::Polled(polled.clone()));
     assert_eq!(
         describe_polled(&polled).unwrap(),
-        format!("{}: looked at every second, as CLAWSCOPE_POLL is set.", real.display())
+        format!("{}: checked every second, because CLAWSCOPE_POLL is set.", real.display())
     );
     let file = real.join("a.jsonl");
     std::fs::File::create(&file).unwrap();
@@ -228,6 +228,6 @@ fn a_watcher_that_refuses_is_looked_past_and_its_words_are_kept() {
     );
     assert_eq!(
         super::folder::describe_error(&notify::Error::new(notify::ErrorKind::MaxFilesWatch)),
-        "its limit of watches is reached (fs.inotify.max_user_watches, max_user_instances)"
+        "the limit of watches is reached (fs.inotify.max_user_watches, max_user_instances)"
     );
 }

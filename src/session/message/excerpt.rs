@@ -116,7 +116,7 @@ fn read_edited(session: &LoadedSession, ix: EntryIx) -> Result<Excerpt, BodyErro
     let own = read_texts(&session.source, index, ix)?;
     let Some(edit) = session.context.edits.get(&ix) else { return Ok(own) };
     let Some(Replacement::Content(new)) = index.replacement(*edit) else {
-        let text = format!("left out by {} · {}", index.display_id(*edit), own.text);
+        let text = format!("dropped by {} · {}", index.display_id(*edit), own.text);
         return Ok(Excerpt { text, ..own });
     };
     let is_user = index.entry(ix).role() == Some(Role::User);
@@ -176,7 +176,7 @@ fn usage_excerpt(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
 fn edit_excerpt(entry: &Value) -> Excerpt {
     let target = entry.get("targetId").map(super::parts::value_text).unwrap_or_default();
     let text = match entry.get("replacement") {
-        Some(Value::Null) => format!("leaves out {target}"),
+        Some(Value::Null) => format!("drops {target}"),
         Some(replacement) => {
             let new = content_excerpt(replacement.get("content")).text;
             format!("{target} becomes: {new}")

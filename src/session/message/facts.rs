@@ -29,7 +29,7 @@ pub(super) fn entry_facts(
     facts.push(("entry", index.display_id(ix)));
     if entry.role() == Some(Role::ToolResult) {
         let answered = call.map(|call| format!("→ {}", index.display_id(call)));
-        facts.push(("call", answered.unwrap_or_else(|| "— none with its id".into())));
+        facts.push(("call", answered.unwrap_or_else(|| "— no call with its id".into())));
     }
     push_sizes(entry, &mut facts);
     match index.unanchored_usage.get(&ix) {
@@ -48,7 +48,7 @@ fn kind_fact(entry: &Entry, value: &Value, message: &Value) -> Fact {
             ("role", message.get("role").map_or_else(|| "none".into(), value_text))
         }
         (EntryKind::Message, Some(role)) => ("role", role.as_str().into()),
-        (EntryKind::Message, None) => ("role", "none: the entry has no message".into()),
+        (EntryKind::Message, None) => ("role", "none (the entry has no message)".into()),
         (EntryKind::Unknown, _) => ("type", value.get("type").map_or_else(|| "unknown".into(), value_text)),
         (kind, _) => ("type", kind.as_str().into()),
     }
@@ -141,8 +141,7 @@ fn push_sizes(entry: &Entry, facts: &mut Vec<Fact>) {
     let tokens = estimate_message(&size).ok().filter(|tokens| tokens.is_finite());
     facts.push((
         "tokens",
-        tokens
-            .map_or_else(|| "— cannot be counted".into(), |tokens| format!("~{} est", format_double(tokens))),
+        tokens.map_or_else(|| "— unknown".into(), |tokens| format!("~{} est", format_double(tokens))),
     ));
 }
 
@@ -177,7 +176,7 @@ fn push_measured(usage: &Usage, facts: &mut Vec<Fact>) {
     ));
     facts.push(("reply", format_rounded(usage.output)));
     if let Some(usd) = file_cost(usage) {
-        let words = if usd > 0.0 { format!("${usd:.4}") } else { "$0 in the file".to_owned() };
+        let words = if usd > 0.0 { format!("${usd:.4}") } else { "$0 recorded".to_owned() };
         facts.push(("cost", words));
     }
 }

@@ -26,13 +26,13 @@ pub fn explain_fate(fate: &MessageFate, plan: &Plan, size: &MessageSize) -> Vec<
         Reason::SoftTrim => facts.explain_soft_trim(),
         Reason::HardClear => facts.explain_hard_clear(),
         Reason::RememberedTrim => {
-            vec!["The gateway trimmed it at a call before, and sends it so ever since.".to_owned()]
+            vec!["The gateway trimmed it at an earlier call and sends it trimmed since.".to_owned()]
         }
         Reason::RememberedClear => {
-            vec!["The gateway cleared it at a call before, and sends the placeholder ever since.".to_owned()]
+            vec!["The gateway cleared it at an earlier call and sends the placeholder since.".to_owned()]
         }
         Reason::RememberedCut => {
-            vec!["The gateway cut it for a call before, and sends it so ever since.".to_owned()]
+            vec!["The gateway cut it for an earlier call and sends it cut since.".to_owned()]
         }
         shield => vec![facts.explain_protected(shield)],
     });
@@ -51,12 +51,12 @@ impl FateExplainer<'_> {
     fn explain_gate(&self, reason: Reason) -> String {
         match reason {
             Reason::PruningOff => "Pruning is off: contextPruning.mode is not cache-ttl.".into(),
-            Reason::NoPruner => "This version never prunes, whatever is configured.".into(),
-            Reason::ProviderNotEligible => {
-                "The gateway does not prune for this provider and model: they are not eligible.".into()
+            Reason::NoPruner => "This version never prunes, with any configuration.".into(),
+            Reason::ProviderNotEligible => "The gateway does not prune for this provider and model.".into(),
+            Reason::NeverTouched => {
+                "No run has recorded a cache touch yet, so pruning does not start.".into()
             }
-            Reason::NeverTouched => "No run recorded a cache touch yet, so pruning never starts.".into(),
-            Reason::NoTtl => "ttl is 0: that switches pruning off.".into(),
+            Reason::NoTtl => "Pruning is off: contextPruning.ttl is 0.".into(),
             _ => self.explain_warm_cache(),
         }
     }
@@ -65,16 +65,16 @@ impl FateExplainer<'_> {
         match self.plan.gate {
             Gate::Warm { idle_ms, ttl_ms } if idle_ms < 0.0 => {
                 format!(
-                    "Cache warm: touched {} in the future, ttl {}.",
+                    "Cache warm: last touched {} in the future, ttl {}.",
                     format_span(-idle_ms),
                     format_span(ttl_ms)
                 )
             }
             Gate::Warm { idle_ms, ttl_ms } => {
-                format!("Cache warm: {} of {} have passed.", format_span(idle_ms), format_span(ttl_ms))
+                format!("Cache warm: {} of {} passed.", format_span(idle_ms), format_span(ttl_ms))
             }
             _ => {
-                format!("Cache warm: less than {} have passed.", format_span(self.plan.settings.prune.ttl_ms))
+                format!("Cache warm: less than {} passed.", format_span(self.plan.settings.prune.ttl_ms))
             }
         }
     }
@@ -83,7 +83,7 @@ impl FateExplainer<'_> {
     fn explain_no_pruning(&self, reason: Reason) -> Vec<String> {
         let outcome = &self.plan.pruning;
         vec![match reason {
-            Reason::NoWindow => "No usable window is known, so nothing is pruned.".into(),
+            Reason::NoWindow => "The context window is unknown, so nothing is pruned.".into(),
             Reason::TooFewAssistants => format!(
                 "Fewer than {}, so nothing is pruned yet.",
                 quantity(self.plan.settings.prune.keep_last_assistants, "assistant message")
@@ -105,34 +105,34 @@ impl FateExplainer<'_> {
             }
             Reason::Image => {
                 format!(
-                    "It holds {}: results with images are never pruned.",
+                    "It contains {}: results with images are never pruned.",
                     quantity(f64::from(self.size.images), "image")
                 )
             }
-            Reason::ToolDenied => "contextPruning.tools leaves this tool out.".into(),
+            Reason::ToolDenied => "contextPruning.tools excludes this tool.".into(),
             Reason::NotAToolResult => "Only tool results are ever pruned.".into(),
             Reason::BeyondHistoryLimit => {
                 let turns = quantity(self.plan.settings.history_limit, "user turn");
-                format!("Only the last {turns} and what follows them are sent.")
+                format!("The gateway sends only the last {turns}.")
             }
-            Reason::SeenImages => "The model has answered since: its images are not sent again.".into(),
+            Reason::SeenImages => "The model has answered since, so its images are not sent again.".into(),
             Reason::SeenMedia => {
-                "The model has answered three turns since: its media are not sent again.".into()
+                "The model has answered three turns since, so its media are not sent again.".into()
             }
-            Reason::SummarisedHistory => "The summary stands for it.".into(),
-            Reason::Replayed => "The compaction carries what it says of prompt and tools.".into(),
+            Reason::SummarisedHistory => "The summary replaces it.".into(),
+            Reason::Replayed => "The compaction keeps its changes to prompt and tools.".into(),
             Reason::SummarisedTurn => {
-                "The beginning of a turn that the cut splits: it has a summary of its own.".into()
+                "The cut splits this turn; its beginning gets a separate summary.".into()
             }
-            Reason::PreviousSummary => "The summary before goes into the new one.".into(),
+            Reason::PreviousSummary => "The new summary includes the previous one.".into(),
             Reason::LostTail => {
-                "Kept by the compaction before; the new one neither keeps nor summarises it.".into()
+                "The previous compaction kept it; the new one neither keeps nor summarises it.".into()
             }
             Reason::KeptRecent => {
                 let keep = format_double(self.plan.settings.compaction.keep_recent_tokens);
-                format!("Among the newest messages, of which about {keep} tokens are kept.")
+                format!("Kept: among the newest messages, about {keep} tokens.")
             }
-            _ => "No step looks at it.".into(),
+            _ => "No step changes it.".into(),
         }
     }
 
@@ -142,21 +142,21 @@ impl FateExplainer<'_> {
         let outcome = &self.plan.pruning;
         if reason == Reason::HeadAndTailCover {
             return vec![format!(
-                "Its {} are over {}, but {} cover them all.",
+                "It has {}, more than {}, but {} cover them all.",
                 quantity(self.size.joined_chars, "char"),
                 format_double(settings.soft_trim.max_chars),
                 self.describe_head_and_tail()
             )];
         }
         let short = format!(
-            "Its {} are not over softTrim.maxChars {}.",
+            "It has {}, within softTrim.maxChars {}.",
             quantity(self.size.joined_chars, "char"),
             format_double(settings.soft_trim.max_chars)
         );
         let not_cleared = match reason {
-            Reason::HardClearOff => "Clearing is switched off: hardClear.enabled is false.".into(),
+            Reason::HardClearOff => "Clearing is off: hardClear.enabled is false.".into(),
             Reason::TooFewPrunableChars => format!(
-                "Prunable results hold {}, under minPrunableToolChars {}: none is cleared.",
+                "Nothing to clear: prunable results have {}, below minPrunableToolChars {}.",
                 quantity(outcome.prunable_chars, "char"),
                 format_double(settings.min_prunable_tool_chars)
             ),
@@ -177,15 +177,15 @@ impl FateExplainer<'_> {
         if trimmable_chars(&settings.soft_trim, &self.size.tool_result_size()) <= settings.soft_trim.max_chars
         {
             let sentence =
-                format!("Before {}. A line of text stands for each image.", self.describe_last_assistants());
+                format!("Before {}. A text line replaces each image.", self.describe_last_assistants());
             return vec![sentence, reached];
         }
         vec![
             format!(
-                "Over {}, before {}. {} stay.",
+                "Over {}, before {}. Keeps {}.",
                 quantity(settings.soft_trim.max_chars, "char"),
                 self.describe_last_assistants(),
-                capitalize(&self.describe_head_and_tail())
+                self.describe_head_and_tail()
             ),
             reached,
         ]
@@ -195,7 +195,7 @@ impl FateExplainer<'_> {
         let settings = &self.plan.settings.prune;
         vec![
             format!(
-                "Among the oldest results, before {}. A placeholder of {} stays.",
+                "Among the oldest results, before {}. A placeholder of {} replaces it.",
                 self.describe_last_assistants(),
                 quantity(settings.hard_clear.placeholder.len() as f64, "char")
             ),
@@ -228,14 +228,9 @@ fn describe_below(name: &str, ratio: f64, limit: f64) -> String {
 
 /// Reaching the ratio is enough; it need not be exceeded (pruning 5.5, 5.8).
 fn describe_reached(name: &str, ratio: f64, limit: f64) -> String {
-    let relation = if ratio == limit { "is exactly" } else { "is over" };
+    let relation = if ratio == limit { "is exactly" } else { "is above" };
     let (ratio, limit) = format_ratios(ratio, limit);
     format!("Ratio {ratio} {relation} {name} {limit}.")
-}
-
-fn capitalize(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -54,31 +54,31 @@ fn settings() -> PruneSettings {
 fn shields_name_what_they_protect_by() {
     check(&settings(), 0, &["Before the first user message: protected by position.", "pruning 5.3"]);
     check(&settings(), 1, &["Only tool results are ever pruned.", "pruning 5.12"]);
-    check(&settings(), 4, &["It holds 1 image: results with images are never pruned.", "pruning 5.6"]);
+    check(&settings(), 4, &["It contains 1 image: results with images are never pruned.", "pruning 5.6"]);
     let mut newest = settings();
     newest.soft_trim.images =
         crate::gateway::ruleset::ImageResults::Replaced { odd_texts: true, whole_pairs: true };
     let session = session(10_000.0);
     let lines = says(&session, &prune_plan(&session, &newest), 4);
-    assert!(lines[0].ends_with("A line of text stands for each image."), "{lines:?}");
+    assert!(lines[0].ends_with("A text line replaces each image."), "{lines:?}");
     check(&settings(), 9, &["Within the last 3 assistants: protected by position.", "pruning 5.2"]);
     let deny = js::parse(r#"{"deny":["browser"]}"#).unwrap();
     let denied = PruneSettings { tools: deny, ..settings() };
-    check(&denied, 5, &["contextPruning.tools leaves this tool out.", "pruning 3.5"]);
+    check(&denied, 5, &["contextPruning.tools excludes this tool.", "pruning 3.5"]);
 }
 
 #[test]
 fn a_trimmed_result_names_limit_position_and_ratio() {
     let lines = [
-        "Over 4 000 chars, before the last 3 assistants. The first and last 1 500 chars stay.",
-        "Ratio 0.45 is over softTrimRatio 0.30.",
+        "Over 4 000 chars, before the last 3 assistants. Keeps the first and last 1 500 chars.",
+        "Ratio 0.45 is above softTrimRatio 0.30.",
         "pruning 5.7",
     ];
     check(&settings(), 2, &lines);
     let mut uneven = settings();
     uneven.soft_trim.head_chars = 1_000.0;
     uneven.keep_last_assistants = 1.0;
-    let first = "Over 4 000 chars, before the last assistant. The first 1 000 and last 1 500 chars stay.";
+    let first = "Over 4 000 chars, before the last assistant. Keeps the first 1 000 and last 1 500 chars.";
     check(&uneven, 2, &[first, lines[1], lines[2]]);
 }
 
@@ -86,8 +86,8 @@ fn a_trimmed_result_names_limit_position_and_ratio() {
 fn a_cleared_result_names_the_ratio_after_trimming() {
     let hard = PruneSettings { hard_clear_ratio: 0.3, ..settings() };
     let lines = [
-        "Among the oldest results, before the last 3 assistants. A placeholder of 33 chars stays.",
-        "Ratio 0.36 is over hardClearRatio 0.30.",
+        "Among the oldest results, before the last 3 assistants. A placeholder of 33 chars replaces it.",
+        "Ratio 0.36 is above hardClearRatio 0.30.",
         "pruning 5.10",
     ];
     check(&hard, 2, &lines);
@@ -95,18 +95,18 @@ fn a_cleared_result_names_the_ratio_after_trimming() {
 
 #[test]
 fn what_spared_a_candidate_is_reported_with_its_numbers() {
-    let short = "Its 5 chars are not over softTrim.maxChars 4 000.";
+    let short = "It has 5 chars, within softTrim.maxChars 4 000.";
     check(&settings(), 3, &[short, "Ratio 0.36 is below hardClearRatio 0.50.", "pruning 5.7"]);
     let mut off = PruneSettings { hard_clear_ratio: 0.3, ..settings() };
     off.hard_clear.enabled = false;
-    check(&off, 3, &[short, "Clearing is switched off: hardClear.enabled is false.", "pruning 5.8"]);
+    check(&off, 3, &[short, "Clearing is off: hardClear.enabled is false.", "pruning 5.8"]);
     let few = PruneSettings { hard_clear_ratio: 0.3, ..PruneSettings::default() };
     check(
         &few,
         3,
         &[
             short,
-            "Prunable results hold 6 177 chars, under minPrunableToolChars 50 000: none is cleared.",
+            "Nothing to clear: prunable results have 6 177 chars, below minPrunableToolChars 50 000.",
             "pruning 5.9",
         ],
     );
@@ -116,7 +116,8 @@ fn what_spared_a_candidate_is_reported_with_its_numbers() {
     let mut covered = settings();
     covered.soft_trim.head_chars = 3_000.0;
     covered.soft_trim.tail_chars = 2_000.0;
-    let sentence = "Its 5 000 chars are over 4 000, but the first 3 000 and last 2 000 chars cover them all.";
+    let sentence =
+        "It has 5 000 chars, more than 4 000, but the first 3 000 and last 2 000 chars cover them all.";
     check(&covered, 2, &[sentence, "pruning 5.7"]);
 }
 
@@ -127,7 +128,7 @@ fn what_stops_the_whole_policy_is_reported_at_every_result() {
     assert_eq!(lines, ["Ratio 0.02 is below softTrimRatio 0.30.", "pruning 5.5"]);
     let nowhere = session(f64::NAN);
     let lines = says(&nowhere, &prune_plan(&nowhere, &settings()), 2);
-    assert_eq!(lines, ["No usable window is known, so nothing is pruned.", "pruning 5.1"]);
+    assert_eq!(lines, ["The context window is unknown, so nothing is pruned.", "pruning 5.1"]);
     let keep = PruneSettings { keep_last_assistants: 9.0, ..settings() };
     check(&keep, 2, &["Fewer than 9 assistant messages, so nothing is pruned yet.", "pruning 5.2"]);
 }
@@ -137,22 +138,22 @@ fn a_shut_gate_is_reported_with_its_times() {
     let session = session(10_000.0);
     let gates = [
         (Gate::Off, "Pruning is off: contextPruning.mode is not cache-ttl.", "pruning 3.3"),
+        (Gate::NotEligible, "The gateway does not prune for this provider and model.", "pruning 3.6"),
+        (Gate::NoPruner, "This version never prunes, with any configuration.", "pruning 8"),
         (
-            Gate::NotEligible,
-            "The gateway does not prune for this provider and model: they are not eligible.",
-            "pruning 3.6",
+            Gate::NeverTouched,
+            "No run has recorded a cache touch yet, so pruning does not start.",
+            "pruning 4.2",
         ),
-        (Gate::NoPruner, "This version never prunes, whatever is configured.", "pruning 8"),
-        (Gate::NeverTouched, "No run recorded a cache touch yet, so pruning never starts.", "pruning 4.2"),
-        (Gate::NoTtl, "ttl is 0: that switches pruning off.", "pruning 4.2"),
+        (Gate::NoTtl, "Pruning is off: contextPruning.ttl is 0.", "pruning 4.2"),
         (
             Gate::Warm { idle_ms: 720_000.0, ttl_ms: 3_600_000.0 },
-            "Cache warm: 12m of 1h have passed.",
+            "Cache warm: 12m of 1h passed.",
             "pruning 4.2",
         ),
         (
             Gate::Warm { idle_ms: -60_000.0, ttl_ms: 300_000.0 },
-            "Cache warm: touched 1m in the future, ttl 5m.",
+            "Cache warm: last touched 1m in the future, ttl 5m.",
             "pruning 4.2",
         ),
     ];

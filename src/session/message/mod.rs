@@ -114,7 +114,7 @@ fn edit_fact(session: &LoadedSession, entry: EntryIx) -> Option<(&'static str, S
     let edit = *session.context.edits.get(&entry)?;
     let what = match index.replacement(edit)? {
         Replacement::Content(_) => "content replaced by",
-        Replacement::Omitted | Replacement::Missing => "left out by",
+        Replacement::Omitted | Replacement::Missing => "dropped by",
     };
     Some(("edited", format!("{what} {}", index.display_id(edit))))
 }

@@ -52,10 +52,10 @@ impl FateExplainer<'_> {
         }
         let stays = match self.fate.after.value() {
             Ok(after) if Ok(after) != self.fate.before.value() => {
-                format!("{} stay, a note among them.", quantity(after, "char"))
+                format!("Keeps {}, including a note.", quantity(after, "char"))
             }
             _ => format!(
-                "Every block keeps {} and the note, so nothing goes.",
+                "Every block keeps {} and the note, so nothing is cut.",
                 quantity(settings.min_keep_chars, "char")
             ),
         };
@@ -65,14 +65,17 @@ impl FateExplainer<'_> {
     /// Compares with the budget of all results (pruning 8.3).
     fn explain_aggregate(&self, budget: f64) -> Vec<String> {
         let stays = match self.fate.fate {
-            Fate::Cleared => "A note that it was left out stays, as far as there is room.".to_owned(),
+            Fate::Cleared => "A note replaces it, if it fits.".to_owned(),
             _ => {
-                format!("{} stay, a note among them.", quantity(self.fate.after.whole_chars() as f64, "char"))
+                format!("Keeps {}, including a note.", quantity(self.fate.after.whole_chars() as f64, "char"))
             }
         };
         let budget = quantity(budget, "char");
         vec![
-            format!("All results together are over {budget}; the oldest that were answered give way."),
+            format!(
+                "All results together exceed {budget}; the gateway shortens the oldest answered ones \
+                 first."
+            ),
             stays,
         ]
     }
@@ -82,29 +85,33 @@ impl FateExplainer<'_> {
         let Some(numbers) = self.plan.guarded else { return Vec::new() };
         let (single, budget) =
             (quantity(numbers.limits.single, "char"), quantity(numbers.limits.budget, "char"));
-        let total = format!("All messages count {}", quantity(numbers.total, "char"));
+        let total = format!("All messages together have {}", quantity(numbers.total, "char"));
         let relation = if numbers.total > numbers.limits.budget { "over" } else { "within" };
         let whole = format!("{total}, {relation} the guard's budget of {budget}.");
         match reason {
             Reason::GuardFitted => vec![
-                format!("It counts for more than the {single} that the guard lets one result have."),
-                "A text counts double, heavy scripts more. What fits of texts and images stays, its details go.".into(),
+                format!("It counts as more than the {single} that the guard allows for one result."),
+                "Text counts double, heavy scripts more. Keeps the texts and images that fit, drops its \
+                 details."
+                    .into(),
             ],
             Reason::WithinGuard if numbers.limits.budget.is_infinite() => {
-                vec![format!("It counts for no more than {single}.")]
+                vec![format!("It counts as at most {single}.")]
             }
             Reason::GuardCut => vec![
-                format!("It counts for more than the {single} that the guard lets one result have."),
-                "A result counts double, with its details. One text stays.".into(),
+                format!("It counts as more than the {single} that the guard allows for one result."),
+                "A result counts double, with its details. Keeps one text.".into(),
             ],
-            Reason::GuardCompacted => vec![whole, "The oldest results give way, a short text stays.".into()],
+            Reason::GuardCompacted => {
+                vec![whole, "The guard replaces the oldest results by a short text.".into()]
+            }
             Reason::TooSmallToCompact => {
-                vec![whole, "The text that would stand for it is no shorter.".into()]
+                vec![whole, "The text that would replace it is not shorter.".into()]
             }
             _ if numbers.total > numbers.limits.budget => {
-                vec![whole, "Older results gave way first: that was enough.".into()]
+                vec![whole, "Replacing older results was enough.".into()]
             }
-            _ => vec![format!("It counts for no more than {single}."), whole],
+            _ => vec![format!("It counts as at most {single}."), whole],
         }
     }
 
@@ -114,8 +121,8 @@ impl FateExplainer<'_> {
         let Some(numbers) = self.plan.cleared else { return Vec::new() };
         let trigger = format_double(settings.trigger);
         let whole = match settings.cleared_by {
-            ClearedBy::Client => "All messages count",
-            ClearedBy::Server { .. } => "The prompt counts",
+            ClearedBy::Client => "All messages have",
+            ClearedBy::Server { .. } => "The prompt has",
         };
         let total = |relation| {
             format!(
@@ -126,21 +133,21 @@ impl FateExplainer<'_> {
         match reason {
             Reason::BelowTrigger => vec![total("not over")],
             Reason::KeptUse if settings.keep < 0.0 => {
-                vec![format!("Only the first {} may be cleared.", quantity(-settings.keep, "result"))]
+                vec![format!("Kept: only the first {} may be cleared.", quantity(-settings.keep, "result"))]
             }
-            Reason::KeptUse if settings.keep == 1.0 => vec!["The last result is kept.".into()],
+            Reason::KeptUse if settings.keep == 1.0 => vec!["Kept: the last result.".into()],
             Reason::KeptUse => {
-                vec![format!("Among the last {}, which are kept.", quantity(settings.keep, "result"))]
+                vec![format!("Kept: among the last {}.", quantity(settings.keep, "result"))]
             }
             Reason::TooLittleToClear => vec![
                 total("over"),
                 format!(
-                    "Less than {} could be cleared, so nothing is.",
+                    "Clearing would free less than {}, so nothing is cleared.",
                     quantity(settings.clear_at_least, "token")
                 ),
             ],
             Reason::ClearedAtLeast => vec![format!(
-                "Clearing older results reclaimed ~{}, which is at least {}.",
+                "Clearing older results freed ~{}, at least the required {}.",
                 quantity(numbers.tokens_before.saturating_sub(numbers.tokens_after) as f64, "token"),
                 format_double(settings.clear_at_least)
             )],
@@ -149,13 +156,11 @@ impl FateExplainer<'_> {
                 match settings.cleared_by {
                     ClearedBy::Client => {
                         format!(
-                            "A placeholder of {} stays.",
+                            "A placeholder of {} replaces it.",
                             quantity(settings.placeholder.len() as f64, "char")
                         )
                     }
-                    ClearedBy::Server { .. } => {
-                        "The provider's server clears it, by a count of its own.".into()
-                    }
+                    ClearedBy::Server { .. } => "The provider's server clears it by its own count.".into(),
                 },
             ],
         }
@@ -164,20 +169,20 @@ impl FateExplainer<'_> {
     /// Repair has no thresholds, so its sentences have no numbers.
     fn explain_repair(&self, reason: Reason) -> Option<String> {
         let sentence = match reason {
-            Reason::OrphanResult => "No call before it has its id: a provider would refuse it.",
-            Reason::DuplicateResult => "Its call has a result already.",
+            Reason::OrphanResult => "No earlier call has its id, so a provider would refuse it.",
+            Reason::DuplicateResult => "Its call already has a result.",
             Reason::RenamedResult => "Its tool name was blank or not trimmed.",
-            Reason::Moved => "It moves up to its call: a provider wants it there.",
+            Reason::Moved => "It moves up to its call, where a provider expects it.",
             Reason::CallRemoved if self.fate.fate == Fate::Dropped => {
-                "None of its calls is usable, and it holds nothing else."
+                "It has no usable call and no other content."
             }
-            Reason::CallRemoved => "A call without arguments, id or plain name goes.",
-            Reason::CallTidied => "A call is sent with its name trimmed or its attachments redacted.",
-            Reason::DetailsStripped => "Its text stays; its details go, which no model is sent.",
-            Reason::InputsCleared => "The arguments of its calls go with their results.",
-            Reason::NoGuard => "This runtime has no guard: every result is sent as it is.",
+            Reason::CallRemoved => "A call without arguments, id or plain name is dropped.",
+            Reason::CallTidied => "A call's name is trimmed or its attachments are redacted.",
+            Reason::DetailsStripped => "Keeps its text; drops its details, which no model receives.",
+            Reason::InputsCleared => "The arguments of its calls are cleared with their results.",
+            Reason::NoGuard => "This runtime has no guard: it sends every result unchanged.",
             Reason::ExcludedTool => "Its tool is excluded from clearing.",
-            Reason::UncalledResult => "The answer before it holds no call with its id: it is never cleared.",
+            Reason::UncalledResult => "Never cleared: the answer before it has no call with its id.",
             _ => return None,
         };
         Some(sentence.into())

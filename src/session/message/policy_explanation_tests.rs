@@ -45,7 +45,7 @@ fn a_truncated_result_names_its_limit_and_what_stays() {
     let default = PolicySettings::default;
     let lines = [
         "Its 20 000 chars are over the 12 000 that one result may have.",
-        "12 000 chars stay, a note among them.",
+        "Keeps 12 000 chars, including a note.",
         "pruning 6.4",
     ];
     check(Policy::Truncate, default(), 2, &lines);
@@ -57,28 +57,28 @@ fn a_truncated_result_names_its_limit_and_what_stays() {
 fn the_guard_names_limit_and_budget() {
     let default = PolicySettings::default;
     let lines = [
-        "It counts for more than the 10 000 chars that the guard lets one result have.",
-        "A result counts double, with its details. One text stays.",
+        "It counts as more than the 10 000 chars that the guard allows for one result.",
+        "A result counts double, with its details. Keeps one text.",
         "pruning 6.33",
     ];
     check(Policy::Guard, default(), 2, &lines);
     let within = [
-        "It counts for no more than 10 000 chars.",
-        "All messages count 20 040 chars, within the guard's budget of 30 000 chars.",
+        "It counts as at most 10 000 chars.",
+        "All messages together have 20 040 chars, within the guard's budget of 30 000 chars.",
         "pruning 6.35",
     ];
     check(Policy::Guard, default(), 5, &within);
     let small = PolicySettings { guard: GuardSettings { budget_share: 0.1, single_share: 0.5 }, ..default() };
-    let total = "All messages count 20 040 chars, over the guard's budget of 4 000 chars.";
-    let gone = [total, "The oldest results give way, a short text stays.", "pruning 6.35"];
+    let total = "All messages together have 20 040 chars, over the guard's budget of 4 000 chars.";
+    let gone = [total, "The guard replaces the oldest results by a short text.", "pruning 6.35"];
     check(Policy::Guard, small.clone(), 2, &gone);
-    let spared = [total, "Older results gave way first: that was enough.", "pruning 6.35"];
+    let spared = [total, "Replacing older results was enough.", "pruning 6.35"];
     check(Policy::Guard, small, 3, &spared);
 }
 
 #[test]
 fn repair_says_what_was_wrong() {
-    let orphan = ["No call before it has its id: a provider would refuse it.", "compaction 6.2"];
+    let orphan = ["No earlier call has its id, so a provider would refuse it.", "compaction 6.2"];
     check(Policy::Repair, PolicySettings::default(), 3, &orphan);
 }
 
@@ -90,11 +90,11 @@ fn clearing_names_trigger_and_what_is_kept() {
     };
     let tokens = says(Policy::Clear, clear(100.0, 1.0), 2);
     assert!(
-        tokens[0].starts_with("All messages count ~5 ") && tokens[0].ends_with("over the trigger of 100.")
+        tokens[0].starts_with("All messages have ~5 ") && tokens[0].ends_with("over the trigger of 100.")
     );
-    assert_eq!(tokens[1..], ["A placeholder of 9 chars stays.", "pruning 7.2"]);
-    check(Policy::Clear, clear(100.0, 1.0), 5, &["The last result is kept.", "pruning 7.2"]);
-    let orphan = ["The answer before it holds no call with its id: it is never cleared.", "pruning 7.2"];
+    assert_eq!(tokens[1..], ["A placeholder of 9 chars replaces it.", "pruning 7.2"]);
+    check(Policy::Clear, clear(100.0, 1.0), 5, &["Kept: the last result.", "pruning 7.2"]);
+    let orphan = ["Never cleared: the answer before it has no call with its id.", "pruning 7.2"];
     check(Policy::Clear, clear(100.0, 1.0), 3, &orphan);
     assert!(says(Policy::Clear, clear(1e6, 1.0), 2)[0].ends_with("not over the trigger of 1 000 000."));
 }

@@ -84,7 +84,7 @@ fn a_result_is_titled_by_its_call_and_shows_how_it_went() {
 #[test]
 fn a_result_without_its_call_says_so() {
     let read = read_one(&[user("go"), result("gone", "exec", "x", "")], 1);
-    assert_eq!((read.title.1.as_str(), read.fact("call")), ("", Some("— none with its id")));
+    assert_eq!((read.title.1.as_str(), read.fact("call")), ("", Some("— no call with its id")));
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Re
     };
     if packed.len() as u64 != cold.bytes {
         return Err(corrupt_error(format!(
-            "cold, unavailable: its archive {} has {} bytes and should have {}",
+            "cold, unavailable: its archive {} has {} bytes, expected {}",
             cold.name,
             packed.len(),
             cold.bytes
@@ -76,7 +76,7 @@ pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Re
     }
     if sha256(&packed) != cold.sha256 {
         return Err(corrupt_error(format!(
-            "cold, unavailable: its archive {} is not the one that was written",
+            "cold, unavailable: its archive {} differs from the one that the gateway wrote",
             cold.name
         )));
     }
@@ -88,7 +88,7 @@ fn read_archive_file(database: &Path, name: &str) -> io::Result<Vec<u8>> {
     let plain = Path::new(name).file_name().is_some_and(|own| own == name);
     let path = artifact_dir(database).join("cold").join(name);
     if !plain {
-        return Err(corrupt_error(format!("cold, unavailable: {name:?} is no name of an archive")));
+        return Err(corrupt_error(format!("cold, unavailable: {name:?} is not an archive name")));
     }
     std::fs::read(&path).map_err(|error| {
         io::Error::new(error.kind(), format!("cold, unavailable: {}: {error}", path.display()))
@@ -104,14 +104,15 @@ fn unpack_event_lines(packed: &[u8], session: &str, cold: &ColdArchive) -> io::R
     for line in io::BufReader::new(records).lines() {
         let line = line?;
         let record = js::parse(&line)
-            .map_err(|why| corrupt_error(format!("a record of its archive is no JSON: {why}")))?;
+            .map_err(|why| corrupt_error(format!("a record of its archive is not JSON: {why}")))?;
         let is = |kind: &str| record.get("kind").is_some_and(|own| own.str_is(kind));
         if is("header") {
             check_header(&record, session)?;
         } else if is("event") {
             let text = record.get("row").and_then(|row| row.get("event_json")).and_then(Value::as_str);
-            let text =
-                text.ok_or_else(|| corrupt_error("an event of its archive has no text"))?.to_string_lossy();
+            let text = text
+                .ok_or_else(|| corrupt_error("an event of its archive contains no text"))?
+                .to_string_lossy();
             events += 1;
             bytes += text.len() as u64;
             out.write_all(text.replace('\n', " ").as_bytes())?;
@@ -122,7 +123,7 @@ fn unpack_event_lines(packed: &[u8], session: &str, cold: &ColdArchive) -> io::R
     let fits = bytes <= cold.raw_bytes && cold.raw_bytes <= bytes + events;
     if events != cold.events || !fits {
         return Err(corrupt_error(format!(
-            "cold, unavailable: its archive holds {events} events of {bytes} bytes and should hold {} of {}",
+            "cold, unavailable: its archive contains {events} events ({bytes} bytes), expected {} ({} bytes)",
             cold.events, cold.raw_bytes
         )));
     }
@@ -136,9 +137,9 @@ fn check_header(record: &Value, session: &str) -> io::Result<()> {
     match (is_version_1, is_session) {
         (true, true) => Ok(()),
         (false, _) => {
-            Err(corrupt_error("cold, unavailable: its archive is of a version that is not known here"))
+            Err(corrupt_error("cold, unavailable: clawscope does not know the version of its archive"))
         }
-        (_, false) => Err(corrupt_error("cold, unavailable: its archive is of another session")),
+        (_, false) => Err(corrupt_error("cold, unavailable: its archive belongs to another session")),
     }
 }
 
@@ -158,9 +159,9 @@ pub(in crate::store) fn unpack_archive(
     };
     let found = database.with_transaction(read).map_err(io::Error::other)?;
     let (encoding, blob, hash) =
-        found.ok_or_else(|| corrupt_error("the archive is not in the database any more"))?;
+        found.ok_or_else(|| corrupt_error("the archive is no longer in the database"))?;
     if sha256(&blob) != hash {
-        return Err(corrupt_error("the archive is not the one that was written"));
+        return Err(corrupt_error("the archive differs from the one that the gateway wrote"));
     }
     let lines = match encoding.as_str() {
         "zstd" => unpack_stream(blob.as_slice(), limit_for_bytes(&blob))?,
@@ -171,7 +172,7 @@ pub(in crate::store) fn unpack_archive(
         }
         other => {
             return Err(corrupt_error(format!(
-                "the archive is packed as {other:?}, which is not known here"
+                "the archive uses the compression {other:?}, which clawscope does not know"
             )));
         }
     };

@@ -15,7 +15,7 @@ use super::unpack;
 use crate::store::index::FileIdentity;
 
 /// Line for an event that cannot be unpacked and has no recorded length.
-const UNREADABLE_NOTE: &str = "(an event that cannot be unpacked)";
+const UNREADABLE_NOTE: &str = "(cannot unpack this event)";
 
 /// Computed byte offset of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +179,9 @@ impl Events {
         let end = self.spans.get(next).map_or(self.len, |span| span.offset);
         match read {
             Ok(true) if bytes.len() as u64 == end - wanted[0].offset => Ok(bytes),
-            Ok(_) => Err(io::Error::other("its history was rewritten or moved while it was read")),
+            Ok(_) => {
+                Err(io::Error::other("the gateway rewrote or moved the session while clawscope read it"))
+            }
             Err(error) => Err(io::Error::other(error)),
         }
     }
@@ -244,8 +246,7 @@ fn push_text(row: &Row<'_>, bytes: &mut Vec<u8>) -> rusqlite::Result<()> {
         match unpacked {
             Ok(text) => bytes.extend(text.into_bytes()),
             Err(error) => {
-                bytes
-                    .extend(padded(&format!("(an event that cannot be unpacked: {error})"), length as usize));
+                bytes.extend(padded(&format!("(cannot unpack this event: {error})"), length as usize));
             }
         }
     } else {

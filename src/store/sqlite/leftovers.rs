@@ -40,15 +40,15 @@ pub(in crate::store) fn mark_leftovers(
             Ok(None) => session.add_flag(Flag::Imported),
             Ok(Some(what)) => {
                 session.add_flag(Flag::NotImported);
-                let what = format!("history on disk that is not in the database: {what}");
-                let next =
-                    "it is listed here as it is; `openclaw doctor --session-sqlite import` takes it in";
+                let what = format!("the file contains history that is not in the database: {what}");
+                let next = "`openclaw doctor --session-sqlite import` imports it; until then clawscope lists the \
+                     file itself";
                 findings
                     .push(Diagnostic::new(path, Severity::Warning, what, next).about(session.key.0.clone()));
             }
             Err(error) => {
-                let what = format!("cannot be compared with the database: {error}");
-                let next = "it is listed here beside what the database holds";
+                let what = format!("cannot compare the file with the database: {error}");
+                let next = "clawscope lists it in addition to the sessions of the database";
                 findings
                     .push(Diagnostic::new(path, Severity::Warning, what, next).about(session.key.0.clone()));
             }
@@ -60,7 +60,7 @@ pub(in crate::store) fn mark_leftovers(
 /// the entries before it are there too.
 fn find_missing(database: &Database, path: &Path) -> io::Result<Option<String>> {
     let Some(header) = read_header(path) else {
-        return Ok(Some("a file without a session header".to_owned()));
+        return Ok(Some("the file has no session header".to_owned()));
     };
     let place_of = |session: &str| {
         database.with_transaction(|at| transcript_state(at, database, session)).map_err(io::Error::other)
@@ -75,7 +75,7 @@ fn find_missing(database: &Database, path: &Path) -> io::Result<Option<String>> 
     }
     let last = last_entry_id(path)?;
     let holds = match (place, &last) {
-        (TranscriptState::Nowhere, _) => return Ok(Some(format!("no row knows session {session}"))),
+        (TranscriptState::Nowhere, _) => return Ok(Some(format!("no row has session {session}"))),
         // A version 1 file has no ids to compare, and a deleted transcript was in the database.
         (TranscriptState::Deleted, _) | (_, None) => true,
         (TranscriptState::Hot, Some(id)) => {
@@ -92,7 +92,7 @@ fn find_missing(database: &Database, path: &Path) -> io::Result<Option<String>> 
         },
     };
     let last = last.unwrap_or_default();
-    Ok((!holds).then(|| format!("session {session} is there, but not its entry {last}")))
+    Ok((!holds).then(|| format!("session {session} lacks entry {last}")))
 }
 
 /// Returns the session id in a file name, without the parts that an import added.

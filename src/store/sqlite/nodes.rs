@@ -133,12 +133,12 @@ impl SessionCollector<'_> {
             session.add_flag(Flag::Running);
         }
         if window.is_none() {
-            let what = format!("the row's current session {} has no window", node.session_id);
+            let what = format!("the row's current session {} has no row in session_windows", node.session_id);
             self.add_diagnostic(
                 &node.key,
                 Severity::Warning,
                 what,
-                "run `openclaw doctor`; its transcript is read all the same",
+                "run `openclaw doctor`; clawscope reads the transcript anyway",
             );
         }
         let modified = times[2].or(node.updated_at);
@@ -155,12 +155,12 @@ impl SessionCollector<'_> {
             Ok(value) => format!("expected an object, found {}", value.kind_name()),
             Err(error) => error.to_string(),
         };
-        let what = format!("its entry_json cannot be read: {why}");
+        let what = format!("cannot read entry_json: {why}");
         self.add_diagnostic(
             &node.key,
             Severity::Warning,
             what,
-            "the session is listed from the columns beside it",
+            "clawscope lists the session from the other columns of the row",
         );
         let mut object = Object::from([("sessionId", Value::from(node.session_id.as_str()))]);
         for (name, value) in
@@ -182,13 +182,12 @@ impl SessionCollector<'_> {
             else {
                 continue;
             };
-            let what =
-                format!("its {name} is {message:?} in the record and {column:?} in the column beside it");
+            let what = format!("{name} differs: {message:?} in entry_json, {column:?} in the column");
             self.add_diagnostic(
                 &node.key,
                 Severity::Note,
                 what,
-                "the record counts, except for which transcript is current",
+                "clawscope uses entry_json, but finds the current transcript by the column",
             );
         }
     }
@@ -253,8 +252,9 @@ impl SessionCollector<'_> {
                 let file = cold_file(database, name);
                 if !file.is_file() {
                     session.add_flag(Flag::Missing);
-                    let what = "the cold archive of its transcript is not there: cold, unavailable";
-                    let next = "put it back from a backup; the session is listed without its entries";
+                    let what = "cold, unavailable: the archive of its transcript does not exist";
+                    let next = "restore it from a backup; until then clawscope lists the session without its \
+                         entries";
                     self.diagnostics.push(
                         Diagnostic::new(file, Severity::Warning, what, next).about(session.key.0.clone()),
                     );

@@ -24,7 +24,7 @@ const NEWEST_VERSION: i64 = 23;
 const FIRST_VERSION_WITH_SESSIONS: i64 = 4;
 /// Advice for a database before that version.
 pub(in crate::store) const NO_SESSIONS_HINT: &str =
-    "nothing is missing: rows and transcripts are read from the files in the folder `sessions`";
+    "nothing is missing: clawscope reads rows and transcripts from the files in the folder `sessions`";
 
 /// Tables and columns that reading needs in every version (sqlite C).
 const REQUIRED_COLUMNS: [(&str, &[&str]); 4] = [
@@ -37,10 +37,10 @@ const REQUIRED_COLUMNS: [(&str, &[&str]); 4] = [
 /// Reason why a database is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("cannot be read as a database: {0}")]
+    #[error("cannot read it as a database: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// Unknown schema version (sqlite B2, B4).
-    #[error("has schema version {}, and versions {OLDEST_VERSION} to {NEWEST_VERSION} are known", format_versions(*.user, *.meta))]
+    #[error("schema version {} is not supported; clawscope knows versions {OLDEST_VERSION} to {NEWEST_VERSION}", format_versions(*.user, *.meta))]
     Version {
         /// `PRAGMA user_version`.
         user: i64,
@@ -48,18 +48,18 @@ pub enum OpenError {
         meta: Option<i64>,
     },
     /// Not an agent's database.
-    #[error("is a database with the role {role:?}, not an agent's")]
+    #[error("this database has the role {role:?}; expected an agent's database")]
     Role { role: String },
     /// Missing table or column.
-    #[error("has no column {column} in {table}")]
+    #[error("table {table} has no column {column}")]
     Column { table: &'static str, column: &'static str },
 }
 
 fn format_versions(user: i64, meta: Option<i64>) -> String {
     match meta {
         Some(meta) if meta == user => user.to_string(),
-        Some(meta) => format!("{user} by its header and {meta} by its own row"),
-        None => format!("{user} by its header and none by its own row"),
+        Some(meta) => format!("{user} in the header and {meta} in schema_meta"),
+        None => format!("{user} in the header and none in schema_meta"),
     }
 }
 
@@ -67,18 +67,17 @@ impl OpenError {
     /// Returns advice for the user.
     pub fn next_step(&self) -> &'static str {
         match self {
-            Self::Sqlite(_) => "check that you may read it; a copy must be made with its -wal file",
+            Self::Sqlite(_) => "check that you may read it; if it is a copy, copy its -wal file too",
             Self::Version { user, .. } if *user > NEWEST_VERSION => {
-                "it is of a newer gateway: use a newer version of this program; nothing of it is shown"
+                "a newer gateway wrote it: update clawscope to see its sessions"
             }
             Self::Version { user, .. } if *user < FIRST_VERSION_WITH_SESSIONS => NO_SESSIONS_HINT,
-            Self::Version { .. } => "run `openclaw doctor` to migrate it; nothing of it is shown until then",
-            Self::Role { .. } => {
-                "name agents/<id>/agent/openclaw-agent.sqlite, or the state dir it lies in; nothing of this one is shown"
+            Self::Version { .. } => {
+                "run `openclaw doctor` to migrate it; until then clawscope cannot show \
+                 its sessions"
             }
-            Self::Column { .. } => {
-                "its tables are not the known ones: use a newer version of this program; nothing of it is shown"
-            }
+            Self::Role { .. } => "pass agents/<id>/agent/openclaw-agent.sqlite or its state dir instead",
+            Self::Column { .. } => "clawscope does not know its tables: update clawscope to see its sessions",
         }
     }
 }

@@ -139,7 +139,7 @@ fn a_rewritten_history_is_read_anew_and_an_earlier_look_says_so() {
     let unread = Events::read(first.events().unwrap().database(), "s1", None).unwrap();
     assert_eq!(unread.identity(), own.location.open(path, None).unwrap().identity().unwrap());
     assert_ne!(unread.identity(), index.identity);
-    assert!(untouched.read_span(0, 4).unwrap_err().to_string().contains("rewritten"));
+    assert!(untouched.read_span(0, 4).unwrap_err().to_string().contains("rewrote"));
     let next = own.location.open(path, Some(&first)).unwrap();
     let Ok(FileChange::Replaced(new)) = refresh(&index, &next, &mut LineIds, &mut |_, _| true) else {
         panic!("replaced")
@@ -191,7 +191,7 @@ fn cold_transcripts_are_read_from_their_archive_and_never_shown_as_empty() {
     assert_eq!(session(&store, "gone").flags, [Flag::Missing, Flag::Cold]);
     assert!(read(session(&store, "gone")).unwrap_err().to_string().starts_with("cold, unavailable"));
     let error = read(session(&store, "other")).unwrap_err().to_string();
-    assert!(error.contains("not the one that was written"), "{error}");
+    assert!(error.contains("differs from the one"), "{error}");
 }
 
 #[test]
@@ -238,10 +238,10 @@ fn other_versions_roles_and_tables_are_named_and_not_interpreted() {
     );
     assert!(beta.contains("schema version 9"), "{beta}");
     let torn = broken("PRAGMA user_version = 22");
-    assert!(torn.contains("22 by its header and 23 by its own row"), "{torn}");
+    assert!(torn.contains("22 in the header and 23 in schema_meta"), "{torn}");
     assert!(broken("UPDATE schema_meta SET role = 'global'").contains("role \"global\""));
     let column = broken("ALTER TABLE session_nodes RENAME COLUMN entry_json TO entry");
-    assert!(column.contains("no column entry_json in session_nodes"), "{column}");
+    assert!(column.contains("session_nodes has no column entry_json"), "{column}");
 }
 
 #[test]
@@ -260,7 +260,10 @@ fn every_older_version_is_read_without_packed_events_and_cold_archives_and_label
         ));
         let store = listed(made.state());
         assert_eq!(ids(&read(session(&store, "s1")).unwrap()), ["a"], "{version}");
-        assert_eq!(store.diagnostics[0].message, format!("has the older schema version {version}"));
+        assert_eq!(
+            store.diagnostics[0].message,
+            format!("the database has the older schema version {version}")
+        );
     }
     made.execute_batch("PRAGMA user_version = 21; UPDATE schema_meta SET schema_version = 21");
     made.execute_batch("ALTER TABLE transcript_events ADD COLUMN event_zstd BLOB; UPDATE transcript_events SET event_zstd = x'00'");
@@ -278,9 +281,9 @@ fn rows_that_are_odd_are_listed_with_what_is_odd() {
     made.execute_batch("UPDATE session_nodes SET label = 'column', entry_json = '{\"sessionId\":\"s3\",\"label\":\"record\"}' WHERE session_key LIKE '%two'");
     let store = listed(made.state());
     let what: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
-    assert!(what.iter().any(|what| what.starts_with("its entry_json cannot be read")), "{what:?}");
-    assert!(what.contains(&"the row's current session s2 has no window"), "{what:?}");
-    assert!(what.iter().any(|what| what.contains("\"record\" in the record and \"column\"")), "{what:?}");
+    assert!(what.iter().any(|what| what.starts_with("cannot read entry_json")), "{what:?}");
+    assert!(what.contains(&"the row's current session s2 has no row in session_windows"), "{what:?}");
+    assert!(what.iter().any(|what| what.contains("\"record\" in entry_json, \"column\"")), "{what:?}");
     assert_eq!(session(&store, "s1").title, "a label");
     assert_eq!(session(&store, "s3").title, "record");
     assert!(session(&store, "s2").has_flag(Flag::Missing));
@@ -339,13 +342,11 @@ fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
     assert_eq!(flags("s9.jsonl"), [Flag::NotImported]);
     let what: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
     assert!(
-        what.contains(
-            &"history on disk that is not in the database: session s1 is there, but not its entry b"
-        ),
+        what.contains(&"the file contains history that is not in the database: session s1 lacks entry b"),
         "{what:?}"
     );
     assert!(
-        what.contains(&"history on disk that is not in the database: no row knows session s9"),
+        what.contains(&"the file contains history that is not in the database: no row has session s9"),
         "{what:?}"
     );
     // The key finds the session in the database.

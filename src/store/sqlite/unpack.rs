@@ -18,12 +18,12 @@ fn corrupt_error(what: impl Into<String>) -> io::Error {
 /// Unpacks one event of exactly `bytes` bytes.
 pub(super) fn unpack_event(packed: &[u8], bytes: u64) -> io::Result<Vec<u8>> {
     if bytes > MAX_EVENT_BYTES {
-        return Err(corrupt_error(format!("{bytes} bytes are more than any packed event has")));
+        return Err(corrupt_error(format!("{bytes} bytes exceed the size limit of a packed event")));
     }
     let mut text = Vec::with_capacity(bytes as usize);
     unpack_into(packed, &mut text, bytes)?;
     if text.len() as u64 != bytes {
-        return Err(corrupt_error(format!("{bytes} bytes were expected and {} are there", text.len())));
+        return Err(corrupt_error(format!("expected {bytes} bytes, found {}", text.len())));
     }
     Ok(text)
 }
@@ -41,7 +41,7 @@ pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit
         let written = io::copy(&mut (&mut decoder).take(left + 1), out)?;
         left = left
             .checked_sub(written)
-            .ok_or_else(|| corrupt_error(format!("it holds more than {limit} bytes")))?;
+            .ok_or_else(|| corrupt_error(format!("it unpacks to more than {limit} bytes")))?;
         let (message, found) =
             (decoder.decoder.get_checksum_from_data(), decoder.decoder.get_calculated_checksum());
         if message.is_some() && message != found {
@@ -104,7 +104,9 @@ mod tests {
         for wrong in [2999, 3001] {
             assert!(unpack_event(&frame, wrong).is_err(), "{wrong}");
         }
-        assert!(unpack_event(&frame, (4 << 20) + 1).unwrap_err().to_string().contains("more than any"));
+        assert!(
+            unpack_event(&frame, (4 << 20) + 1).unwrap_err().to_string().contains("exceed the size limit")
+        );
         assert!(unpack_event(b"no frame", 8).is_err());
         assert!(unpack_event(&frame[..frame.len() / 2], 3000).is_err());
     }

@@ -99,7 +99,7 @@ impl Recording {
 fn for_each_line(path: &Path, mut take: impl FnMut(u64, u64, &[u8])) -> io::Result<()> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut reader = BufReader::new(file.take(MAX_BYTES));
     let (mut bytes, mut at, mut line) = (Vec::new(), 0_u64, 0);

@@ -91,7 +91,7 @@ impl Child {
     /// Returns the end of the error stream as a sentence fragment; empty without output.
     pub(super) fn stderr_tail(&self) -> String {
         let text = String::from_utf8_lossy(&locked(&self.stderr).bytes).trim().to_owned();
-        if text.is_empty() { String::new() } else { format!(". It said last: {text}") }
+        if text.is_empty() { String::new() } else { format!(". Its last output: {text}") }
     }
 
     /// Waits at most `time` for the end; returns whether the program ended.

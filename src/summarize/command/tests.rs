@@ -72,18 +72,18 @@ fn a_failing_program_is_reported_with_its_last_words() {
     let what = passing(
         program(&["false"], Duration::from_secs(20)).summarise(&request(&users(1, 4)), &CancelToken::new()),
     );
-    assert!(what.contains("false: ended with exit status: 1"), "{what}");
+    assert!(what.contains("false: failed with exit status: 1"), "{what}");
     let what = passing(shell("echo half a summary; echo no model >&2; exit 3"));
-    assert!(what.contains("exit status: 3. It said last: no model"), "{what}");
+    assert!(what.contains("exit status: 3. Its last output: no model"), "{what}");
     let what = passing(shell("yes out of memory | head -c 100000 >&2; exit 1"));
     assert!(what.len() < 3000, "{}", what.len());
 }
 
 #[test]
 fn silence_noise_and_bytes_are_no_summary() {
-    assert!(passing(shell("echo '  '")).contains("wrote nothing"));
+    assert!(passing(shell("echo '  '")).contains("the output is empty"));
     let Err(CallError::Refused(what)) = shell("yes | head -c 5000000") else { panic!("too much") };
-    assert!(what.contains("more than 1048576 bytes"), "{what}");
+    assert!(what.contains("exceeds 1048576 bytes"), "{what}");
     assert!(matches!(shell("printf '\\377'"), Err(CallError::Refused(what)) if what.contains("UTF-8")));
 }
 
@@ -133,7 +133,7 @@ fn a_hanging_program_is_stopped_with_all_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let (hanging, file) = hanging(folder.path(), Duration::from_millis(700));
     let what = passing(hanging.summarise(&request(&users(1, 4)), &CancelToken::new()));
-    assert!(what.contains("no end after 0.7 s") && what.contains("waiting"), "{what}");
+    assert!(what.contains("did not finish within 0.7 s") && what.contains("waiting"), "{what}");
     for pid in ids(&file) {
         ends(&pid);
     }

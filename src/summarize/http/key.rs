@@ -60,7 +60,8 @@ pub enum AddressError {
     Invalid(String),
     /// A key would cross a network in plain text.
     #[error(
-        "url under [summarizer]: {0:?}: a key is sent over http to this machine only. Use https, or leave key-env out."
+        "url under [summarizer]: {0:?}: clawscope sends a key over http only to this machine. Use https, or \
+         remove key-env."
     )]
     Insecure(String),
 }

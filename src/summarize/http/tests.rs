@@ -217,7 +217,7 @@ fn a_key_does_not_follow_a_redirect() {
 fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
     passing(Server::new(vec![Reply::Cut]).asked(Api::OpenAi));
     let (what, _) = passing(Server::new(vec![ok("<html>")]).asked(Api::OpenAi));
-    assert!(what.contains("no JSON"), "{what}");
+    assert!(what.contains("not JSON"), "{what}");
     // The port is closed again.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

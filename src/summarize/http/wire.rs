@@ -47,7 +47,7 @@ pub(super) fn request_body(
 /// Decodes an answer.
 pub(super) fn parse_answer(api: Api, text: &str) -> Result<Answer, ResponseError> {
     let value: Value = serde_json::from_str(text)
-        .map_err(|error| ResponseError::Malformed(format!("the answer is no JSON: {error}")))?;
+        .map_err(|error| ResponseError::Malformed(format!("the answer is not JSON: {error}")))?;
     let (message, why, cut_word) = match api {
         Api::OpenAi => {
             let choice = &value["choices"][0];
@@ -56,7 +56,7 @@ pub(super) fn parse_answer(api: Api, text: &str) -> Result<Answer, ResponseError
         Api::Anthropic => (blocks_text(&value["content"]), &value["stop_reason"], "max_tokens"),
     };
     let why = why.as_str().unwrap_or_default();
-    let no_text = || "the answer has no text where the protocol has it".to_owned();
+    let no_text = || "the answer has no text where the protocol expects it".to_owned();
     let message =
         message.ok_or_else(|| ResponseError::Malformed(error_message(&value).unwrap_or_else(no_text)))?;
     if matches!(why, "refusal" | "content_filter") {
@@ -64,9 +64,9 @@ pub(super) fn parse_answer(api: Api, text: &str) -> Result<Answer, ResponseError
     }
     let cut = why == cut_word;
     match message.trim() {
-        "" if cut => {
-            Err(ResponseError::Refused("the limit was used up before the first word of a summary".to_owned()))
-        }
+        "" if cut => Err(ResponseError::Refused(
+            "the answer reached the token limit before the first word of a summary".to_owned(),
+        )),
         "" => Err(ResponseError::Malformed("the summary is empty".to_owned())),
         text => Ok(Answer { text: text.to_owned(), measured: usage_tokens(&value["usage"]), truncated: cut }),
     }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn what_is_no_summary_is_reported() {
         for (text, words) in [
-            ("<html>", "no JSON"),
+            ("<html>", "not JSON"),
             ("{}", "no text"),
             (r#"{"error":{"message":"overloaded"}}"#, "overloaded"),
             (r#"{"choices":[{"message":{"content":" "}}]}"#, "empty"),

@@ -84,7 +84,7 @@ impl SummaryResult {
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryJobError {
     /// The plan compacts nothing, or its texts were not read.
-    #[error("the plan has nothing to summarise (compaction 3.1)")]
+    #[error("the plan has nothing to summarise")]
     NoCompaction,
     /// There is nothing to summarise.
     #[error(transparent)]
@@ -211,7 +211,7 @@ pub fn describe_no_summary(why: &NoSummary) -> String {
             format!("the gateway would cancel this compaction: {} ({})", reason.description(), reason.rule())
         }
         NoSummary::Failed(why) => format!("the runtime would fail to compact: {why}"),
-        NoSummary::Aborted => "the calls cannot be told".to_owned(),
+        NoSummary::Aborted => "cannot predict the calls".to_owned(),
     }
 }
 
@@ -219,7 +219,7 @@ pub fn describe_no_summary(why: &NoSummary) -> String {
 pub fn describe_summary_error(error: &SummaryError) -> String {
     match error {
         SummaryError::Failed { why, gateway_stores: Some(text) } => format!(
-            "no summary: {why}\nNothing was written. The gateway would put this in the place of the history: {}",
+            "no summary: {why}\nNothing was written. The gateway would replace the history with: {}",
             text.to_string_lossy()
         ),
         SummaryError::Failed { why, .. } => format!("no summary: {why}"),

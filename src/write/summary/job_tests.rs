@@ -107,5 +107,5 @@ fn a_cancelled_summary_is_none() {
     cancel.cancel();
     let making = making(&session, &planned(&session, 2.0)).expect("something to summarise");
     let error = making.run(&cancel, &mut |_| ()).expect_err("cancelled");
-    assert_eq!(error.to_string(), "cancelled; nothing was changed");
+    assert_eq!(error.to_string(), "cancelled; nothing changed");
 }

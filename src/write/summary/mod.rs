@@ -39,13 +39,13 @@ pub struct PreparedCompaction {
 /// Why there is nothing to summarise; the first two are what `/compact` answers (compaction 2.18).
 #[derive(Debug, thiserror::Error)]
 pub enum NotCompactable {
-    #[error("Already compacted: the branch ends with a compaction (compaction 3.1)")]
+    #[error("Already compacted: the branch ends with a compaction")]
     AlreadyCompacted,
     /// No entry precedes the kept part.
-    #[error("Nothing to compact (session too small): the branch has no entry to cut at (compaction 3.1)")]
+    #[error("Nothing to compact (session too small): the branch has no entry to cut at")]
     NothingToSummarize,
     /// The runtime throws when it prepares the compaction.
-    #[error("the runtime fails to prepare a compaction: a message has an odd shape (compaction 3.23)")]
+    #[error("the runtime fails to prepare a compaction: it cannot read the shape of a message")]
     PreparationThrows,
     /// A text cannot be read back.
     #[error(transparent)]
