@@ -3,7 +3,7 @@
 //!
 //! # Map
 //!
-//! A module imports only from modules above it in this list; `tests/layers.rs` enforces that.
+//! A module imports only from modules above it in this list; `tests/it/layers.rs` enforces that.
 //!
 //! ```text
 //! bytes ─ store ─▶ transcript ─▶ context ─▶ policy ─▶ plan ─▶ session ─▶ report ─▶ app ─▶ ui

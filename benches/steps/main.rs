@@ -3,13 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot begin stops there")]
 
-#[path = "../../tests/support/generate.rs"]
+#[path = "../../tests/it/support/generate.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
 mod generate;
 mod index;
-#[path = "../../tests/support/large.rs"]
+#[path = "../../tests/it/support/large.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
 mod large;
 mod listing;
-#[path = "../../tests/support/opened.rs"]
 mod opened;
 mod plans;
 mod screen;

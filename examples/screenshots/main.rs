@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use clawscope::export::{Rgb, ScreenImage, svg};
 use ratatui::buffer::Buffer;
 
-#[path = "../../tests/support/driver.rs"]
+#[path = "../../tests/it/support/driver.rs"]
 #[allow(dead_code, clippy::expect_used, reason = "the tests' driver does more than pictures need")]
 mod driver;
 mod fonts;

@@ -8,11 +8,13 @@
     reason = "a measurement that cannot be made stops there"
 )]
 
-#[path = "../../tests/support/generate.rs"]
+#[path = "../../tests/it/support/generate.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
 mod generate;
-#[path = "../../tests/support/large.rs"]
+#[path = "../../tests/it/support/large.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
 mod large;
-#[path = "../../tests/support/opened.rs"]
+#[path = "../../benches/steps/opened.rs"]
 mod opened;
 mod parts;
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::js;
 
-#[path = "../../tests/support/secrets.rs"]
+#[path = "../../tests/it/support/secrets.rs"]
 mod secrets;
 
 use secrets::{random, samples};

@@ -1,0 +1,139 @@
+//! The breakdown of the window.
+
+use clawscope::app::breakdown::BreakdownScreen;
+use clawscope::app::effect::Effect;
+use clawscope::app::event::Event;
+use clawscope::app::layout::Pane;
+use clawscope::app::state::Overlay;
+use clawscope::context::budget::BudgetPart;
+use clawscope::ids::{EntryIx, Epoch};
+use clawscope::report::breakdown::{Section, SectionKind, WindowContents};
+
+use super::tuned;
+use crate::support::driver::Driver;
+
+fn breakdown(driver: &Driver) -> &BreakdownScreen {
+    match &driver.app.overlay {
+        Some(Overlay::Breakdown(screen)) => screen,
+        other => panic!("no breakdown: {other:?}"),
+    }
+}
+
+#[test]
+fn the_sections_of_the_window_add_up_to_the_estimate() {
+    let mut driver = Driver::demo(130, 36);
+    for key in
+        ["telegram:direct:8812", "slack:channel:c07infra", "research:main", "feishu:direct:ou_3f7c21ab"]
+    {
+        driver.go_to(key);
+        driver.press("B");
+        let parts = |line: bool| -> u64 {
+            let parts = breakdown(&driver).sections.iter().filter(|s| matches!(s.kind, SectionKind::Part(_)));
+            let tokens = |section: &Section| {
+                // A piece of a line is told again below it; thinking is one number.
+                let own = section
+                    .lines
+                    .iter()
+                    .filter(|line| line.depth == 0)
+                    .filter_map(|line| line.figure.tokens());
+                if line && !section.lines.is_empty() {
+                    own.sum()
+                } else {
+                    section.figure.tokens().unwrap_or(0)
+                }
+            };
+            parts.map(tokens).sum()
+        };
+        let total = driver.app.displayed_session().expect("a session").next_prompt.estimated_tokens;
+        assert_eq!((parts(false), parts(true)), (total, total), "{key}");
+        assert!(
+            breakdown(&driver).blocks.values().all(|block| block.as_ref().is_ok_and(|block| block.chars > 0))
+        );
+        driver.press("B");
+        assert!(driver.app.overlay.is_none());
+    }
+}
+
+#[test]
+fn a_heavy_message_leads_to_its_row_in_the_transcript() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("3 z B - j j j j j j j j j l j j enter");
+    assert!(driver.app.overlay.is_none() && !driver.app.zoom);
+    assert_eq!(driver.app.focus, Pane::Transcript);
+    let session = driver.app.displayed_session().expect("a session");
+    let second = WindowContents::new(session, None).heaviest[1];
+    assert_eq!(driver.app.selected_entry(), Some(second.entry));
+}
+
+#[test]
+fn sections_fold_and_the_cursor_stays_with_them() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("telegram:direct:8812");
+    driver.press("B -");
+    let sections = breakdown(&driver).sections.len();
+    assert_eq!(breakdown(&driver).rows.len(), sections);
+    driver.press("j space");
+    assert_eq!(breakdown(&driver).rows.len(), sections + 18, "a row for each tool");
+    driver.press("j j j h");
+    assert_eq!((breakdown(&driver).rows.len(), breakdown(&driver).scroll.cursor), (sections, 1));
+    driver.press("+ G");
+    let screen = breakdown(&driver);
+    assert_eq!(screen.scroll.cursor + 1, screen.rows.len());
+    assert!(screen.scroll.top > 0);
+    driver.press("g y b");
+    assert!(driver.copied[0].starts_with("System prompt  ~9600 tokens"), "{:?}", driver.copied);
+    assert!(driver.app.overlay.is_none());
+}
+
+#[test]
+fn under_a_preview_the_window_says_what_each_part_becomes() {
+    let mut driver = tuned();
+    driver.press("B");
+    let session = driver.app.displayed_session().expect("a session");
+    let after = session.budget_after(driver.app.plan.as_ref().expect("a plan"));
+    let screen = breakdown(&driver);
+    let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
+    assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after.total());
+    let results =
+        screen.sections.iter().find(|section| section.kind == SectionKind::Part(BudgetPart::Results));
+    let results = results.expect("results");
+    let lines: u64 = results.lines.iter().map(|line| line.after.expect("a plan")).sum();
+    assert_eq!(Some(lines), results.after);
+    assert!(results.figure.tokens() > results.after);
+}
+
+#[test]
+fn the_window_grows_with_its_session_while_it_is_shown() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("B j j");
+    let before = breakdown(&driver).contents.now.budget.total();
+    let leaf = driver.app.displayed_session().expect("a session").index.entries.len() - 1;
+    let session = driver.app.displayed_session().expect("a session");
+    let parent = session.index.display_id(clawscope::ids::EntryIx(leaf as u32));
+    let text = "x".repeat(400_000);
+    driver.append(&format!(
+        "{{\"type\":\"message\",\"id\":\"huge\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+    ));
+    let screen = breakdown(&driver);
+    assert_eq!(screen.contents.now.budget.total(), before + 100_000);
+    assert_eq!(screen.scroll.cursor, 2);
+    let heaviest = screen.contents.heaviest[0].entry;
+    assert_eq!(screen.blocks[&heaviest].as_ref().expect("read").chars, 400_000);
+}
+
+#[test]
+fn blocks_of_an_older_reading_are_dropped() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    let requested = driver.held_key("B");
+    assert!(
+        matches!(requested.as_slice(), [.., Effect::ReadBlocks { .. }] | [Effect::ReadBlocks { .. }, ..]),
+        "{requested:?}"
+    );
+    driver.event(Event::Blocks { epoch: Epoch(9_999), blocks: [(EntryIx(0), Err("old".into()))].into() });
+    assert!(breakdown(&driver).blocks.is_empty());
+    driver.perform(requested);
+    assert_eq!(breakdown(&driver).blocks.len(), breakdown(&driver).contents.heaviest.len());
+}

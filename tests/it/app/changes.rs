@@ -1,0 +1,80 @@
+//! A transcript that changes while it is open.
+
+use clawscope::app::event::Event;
+use clawscope::app::state::UpdateMode;
+use clawscope::store::entry::Role;
+
+use super::rows;
+use crate::support::driver::Driver;
+
+const APPENDED: &str = "{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":\"PARENT\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{\"role\":\"user\",\"content\":\"one more thing\",\"timestamp\":1772719601000}}\n";
+
+fn appended(driver: &Driver) -> String {
+    let index = &driver.app.displayed_session().expect("a session").index;
+    APPENDED.replace("PARENT", &index.display_id(index.last().expect("an entry")))
+}
+
+#[test]
+fn what_is_appended_appears_and_the_cursor_follows() {
+    let mut driver = Driver::demo(130, 36);
+    let before = rows(&driver);
+    let line = appended(&driver);
+    driver.append(&line);
+    assert_eq!(rows(&driver), before + 1);
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert_eq!(pane.scroll.cursor, before);
+    let entry = pane.selected().expect("a row").entry;
+    assert_eq!(pane.excerpts[&entry].text, "one more thing");
+    assert_eq!(pane.session.index.entry(entry).role(), Some(Role::User));
+}
+
+#[test]
+fn half_a_line_is_waited_for() {
+    let mut driver = Driver::demo(130, 36);
+    let before = rows(&driver);
+    let line = appended(&driver);
+    let (first, second) = line.split_at(60);
+    driver.append(first);
+    assert_eq!(rows(&driver), before);
+    driver.append(second);
+    assert_eq!(rows(&driver), before + 1);
+}
+
+#[test]
+fn a_person_who_scrolled_up_stays_where_they_are() {
+    let mut driver = Driver::demo(130, 36);
+    driver.press("2 pgup");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    let (entry, top) = (pane.selected().expect("a row").entry, pane.scroll.top);
+    let line = appended(&driver);
+    driver.append(&line);
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert_eq!((pane.selected().expect("a row").entry, pane.scroll.top), (entry, top));
+    driver.press("G");
+    assert!(driver.app.transcript.as_ref().expect("a transcript").follow);
+}
+
+#[test]
+fn paused_changes_are_counted_and_come_with_resuming() {
+    let mut driver = Driver::demo(130, 36);
+    let before = rows(&driver);
+    driver.press("F");
+    let line = appended(&driver);
+    driver.append(&line);
+    assert_eq!(driver.app.update_mode, UpdateMode::Paused { changes: 1 });
+    assert_eq!(rows(&driver), before);
+    driver.press("F");
+    assert_eq!((driver.app.update_mode, rows(&driver)), (UpdateMode::Live, before + 1));
+}
+
+#[test]
+fn a_rewritten_file_is_read_anew() {
+    let mut driver = Driver::demo(130, 36);
+    let path = driver.path();
+    let text = std::fs::read_to_string(&path).expect("the transcript");
+    let half: String = text.lines().take(9).flat_map(|line| [line, "\n"]).collect();
+    let mut file = std::fs::File::create(&path).expect("the transcript");
+    std::io::Write::write_all(&mut file, half.as_bytes()).expect("rewrites");
+    driver.event(Event::FilesChanged(vec![path]));
+    assert_eq!(driver.app.displayed_session().expect("a session").index.entries.len(), 8);
+}

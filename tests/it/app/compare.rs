@@ -1,0 +1,173 @@
+//! The comparison of settings.
+
+use clawscope::app::compare::SweepUpdate;
+use clawscope::app::effect::Effect;
+use clawscope::app::event::Event;
+use clawscope::app::layout::Pane;
+use clawscope::app::state::Overlay;
+
+use crate::support::driver::Driver;
+
+/// The session that overflowed once, its settings side by side.
+fn compared() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w a ctrl-u text:contextPruning.ttl=30m,45m,1h,2h space");
+    driver.press("text:contextPruning.keepLastAssistants=1,3,5 enter");
+    driver
+}
+
+#[test]
+fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
+    let mut driver = compared();
+    let sweep = driver.app.compare_screen.sweep_state.sweep.clone().expect("every cell is known");
+    assert_eq!(sweep.cells.len(), 12);
+    // The cursor begins at the smallest change.
+    assert_eq!(
+        (driver.app.compare_screen.selected(), sweep.smallest_fitting),
+        (sweep.smallest_fitting, Some(4))
+    );
+    driver.press("k h");
+    let cell = driver.app.compare_screen.selected().expect("a cell");
+    let words: Vec<&str> = sweep
+        .axes
+        .iter()
+        .zip(&sweep.cells[cell].points)
+        .map(|(axis, at)| axis.points[*at].text.as_str())
+        .collect();
+    assert_eq!(words, ["30m", "1"]);
+    driver.press("y");
+    let patch = driver.copied.last().expect("a patch");
+    assert!(patch.contains("\"ttl\": \"30m\"") && patch.contains("\"keepLastAssistants\": 1"), "{patch}");
+    driver.press("s");
+    let (name, text) = driver.saved.last().expect("a file");
+    let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    assert_eq!((name.as_str(), json["cells"].as_array().map(Vec::len)), ("clawscope-sweep.json", Some(12)));
+    driver.press("enter");
+    assert!(driver.app.overlay.is_none() && driver.app.tuning.preview && driver.app.plan.is_some());
+    assert_eq!(driver.app.focus, Pane::Tuning);
+    let tuning = &driver.app.tuning;
+    let value = |key: &str| {
+        let at = tuning.rows.iter().position(|row| row.key() == key).expect("a row");
+        (tuning.values[at].as_f64(), tuning.is_changed(at))
+    };
+    assert_eq!(value("contextPruning.ttl"), (Some(1_800_000.0), true));
+    assert_eq!(value("contextPruning.keepLastAssistants"), (Some(1.0), true));
+    assert!(!value("contextPruning.softTrimRatio").1);
+    // The timeline replays what was taken: the call that overflowed fits.
+    driver.press("esc t");
+    let timeline = driver.app.timeline().expect("a replay");
+    assert_eq!(timeline.totals.map(|totals| totals.overflows), [1, 0]);
+    assert_eq!(timeline.totals[1], sweep.cells[cell].totals);
+    // The map is what it was, its cursor where it was left.
+    driver.press("esc w");
+    assert_eq!(
+        driver.app.compare_screen.sweep_state.sweep.as_ref().map(|again| &again.cells),
+        Some(&sweep.cells)
+    );
+    assert_eq!(driver.app.compare_screen.selected(), Some(cell));
+}
+
+#[test]
+fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
+    let mut driver = compared();
+    let keys = |driver: &Driver| -> Vec<String> {
+        driver.app.compare_screen.sweep_state.axes.iter().map(|axis| axis.key.clone()).collect()
+    };
+    driver.press("x");
+    assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants", "contextPruning.ttl"]);
+    driver.press("] m m");
+    assert_eq!(keys(&driver)[0], "contextPruning.keepLastAssistants");
+    assert_ne!(keys(&driver)[1], "contextPruning.ttl");
+    assert_eq!(driver.app.compare_screen.metric, clawscope::app::compare::MapMetric::Overflows);
+    // What cannot be read is told where it is typed.
+    driver.press("a ctrl-u text:contextPruning.ttl=soon enter");
+    assert!(driver.app.input.as_ref().and_then(|prompt| prompt.error.as_ref()).is_some());
+    driver.press("ctrl-u text:contextPruning.keepLastAssistants=1,3 enter");
+    assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants"]);
+    let before = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
+    assert!(before.base.is_empty() && before.smallest_fitting.is_none());
+    driver.press("esc 4");
+    let ttl = driver.app.tuning.rows.iter().position(|row| row.key() == "contextPruning.ttl").expect("a row");
+    driver.app.tuning.values[ttl] = 1_800_000.0.into();
+    driver.app.tuning.preview = true;
+    driver.press("w");
+    let held = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
+    assert_eq!(
+        held.base.iter().map(|change| change.key.as_str()).collect::<Vec<_>>(),
+        ["contextPruning.ttl"]
+    );
+    assert_eq!(held.smallest_fitting, Some(held.current), "with the shorter ttl every call fits");
+    // The trade-offs lead to their cells.
+    driver.press("tab G");
+    assert_eq!(driver.app.compare_screen.selected(), held.trade_offs().last().copied());
+}
+
+#[test]
+fn leaving_the_comparison_stops_what_is_on_its_way_and_late_cells_are_dropped() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.hold_sweeps();
+    driver.press("w");
+    let request = driver.last_sweep();
+    let effects = driver.held_key("esc");
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::StopSweep)), "{effects:?}");
+    driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Failed("late".into()) });
+    assert_eq!(driver.app.compare_screen.sweep_state.error, None);
+    driver.press("w");
+    assert!(driver.last_sweep() > request);
+    driver.event(Event::Sweep { request_id: driver.last_sweep(), update: SweepUpdate::Failed("why".into()) });
+    assert_eq!(driver.app.compare_screen.sweep_state.error.as_deref(), Some("why"));
+}
+
+#[test]
+fn a_cell_that_the_tuning_pane_cannot_hold_stays_on_the_map_with_its_patch() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w a ctrl-u text:contextTokens=120000,160000 enter g enter");
+    assert!(matches!(driver.app.overlay, Some(Overlay::Compare)), "it is not taken in part");
+    let toast = driver.app.toast.as_ref().expect("told").text.clone();
+    assert!(toast.starts_with("contextTokens is no setting of the tuning pane; y copies"), "{toast}");
+    driver.press("y");
+    assert!(driver.copied.last().is_some_and(|patch| patch.contains("\"contextTokens\": 120000")));
+}
+
+#[test]
+fn room_to_leave_makes_the_smallest_change_a_larger_one() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w");
+    let smallest = |driver: &Driver| {
+        let sweep = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
+        sweep.smallest_fitting.map(|cell| sweep.cells[cell].peak())
+    };
+    let peak = smallest(&driver).expect("one helps");
+    assert!(peak > 170_000.0);
+    driver.press("r text:40k enter");
+    let spared = smallest(&driver).expect("another helps");
+    assert!(spared <= 160_000.0, "{spared}");
+    driver.press("r ctrl-u text:99% enter");
+    assert_eq!(smallest(&driver), None, "nothing leaves so much free");
+    driver.press("r ctrl-u text:200% enter");
+    let complaint = driver.app.input.as_ref().and_then(|prompt| prompt.error.clone());
+    assert_eq!(complaint.as_deref(), Some("expected less than the window of 200\u{a0}000"));
+    driver.press("esc r ctrl-u enter");
+    assert_eq!(smallest(&driver), Some(peak));
+}
+
+#[test]
+fn what_the_map_saves_is_what_the_command_answers() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w s");
+    let (name, text) = driver.saved.last().expect("saved");
+    assert_eq!(name, "clawscope-sweep.json");
+    let session = driver.app.displayed_session().expect("a session");
+    let sweep = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
+    let answer =
+        clawscope::export::json::to_line(clawscope::report::sweep::json::sweep_document(session, &sweep));
+    assert_eq!(text.trim_end(), answer);
+    for member in ["schemaVersion", "\"path\"", "\"ruleset\"", "\"headroom\"", "\"smallestChange\""] {
+        assert!(text.contains(member), "{member}");
+    }
+}

@@ -1,0 +1,26 @@
+//! What a person does, key by key, without a terminal.
+
+mod breakdown;
+mod changes;
+mod commits;
+mod compare;
+mod estimators;
+mod explain;
+mod recovery;
+mod sessions;
+mod transcript;
+mod tuning;
+
+use crate::support::driver::Driver;
+
+fn rows(driver: &Driver) -> usize {
+    driver.app.transcript.as_ref().expect("a session").rows.len()
+}
+
+/// The overflowed build session under a plan with the gates taken as open.
+fn tuned() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("p");
+    driver
+}

@@ -1,0 +1,137 @@
+//! The tuning pane, its preview and what is exported from it.
+
+use std::sync::Arc;
+
+use clawscope::app::effect::Effect;
+use clawscope::policy::Fate;
+
+use super::tuned;
+use crate::support::driver::Driver;
+
+#[test]
+fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
+    let mut driver = tuned();
+    driver.press("4 j j j H H H X");
+    let (name, page) = driver.saved.last().cloned().expect("a page");
+    assert_eq!(name, "agent-main-telegram-direct-8812.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("id=\"plan\""));
+    driver.press("p : text:export-json enter");
+    let (name, text) = driver.saved.last().cloned().expect("JSON");
+    assert!(name == "agent-main-telegram-direct-8812.json" && text.contains("\"plan\":null"), "{name}");
+    driver.press(": text:export-pi enter");
+    let (name, text) = driver.saved.last().cloned().expect("a transcript");
+    assert!(
+        name == "agent-main-telegram-direct-8812.jsonl"
+            && text.starts_with("{\"type\":\"session\",\"version\":3"),
+        "{name}"
+    );
+    let loaded = driver.app.displayed_session().cloned();
+    match driver.held_key("S").as_slice() {
+        [Effect::SaveScreen { session: Some(shown) }] => {
+            assert!(Arc::ptr_eq(shown, &loaded.expect("one")));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_rules_of_another_version_fix_settings_and_plan_anew() {
+    use clawscope::gateway::ruleset::Ruleset;
+    let mut driver = tuned();
+    let ruleset = |driver: &Driver| {
+        let open = driver.app.displayed_session().expect("a session").ruleset.clone();
+        let listed = driver.app.listing.as_ref().expect("a list").ruleset.clone();
+        assert_eq!(open, listed);
+        open
+    };
+    assert_eq!(ruleset(&driver).id, Ruleset::V2026_3_2);
+    driver.press("4 j j");
+    assert_eq!(driver.app.tuning.focused_setting().map(|row| row.key), Some("softTrimRatio"));
+    driver.press("l l");
+    assert!(driver.app.tuning.has_changes());
+    // Through all rulesets in between, to the newest.
+    let on = Ruleset::ALL.iter().position(|known| *known == Ruleset::V2026_9_2).expect("known")
+        - Ruleset::ALL.iter().position(|known| *known == Ruleset::V2026_3_2).expect("known");
+    driver.press(&"V ".repeat(on));
+    assert_eq!(
+        (ruleset(&driver).id, ruleset(&driver).provenance_text().as_str()),
+        (Ruleset::V2026_9_2, "chosen on the screen")
+    );
+    assert!(!driver.app.tuning.has_changes());
+    driver.press("l L e 0");
+    assert!(!driver.app.tuning.has_changes() && driver.app.input.is_none());
+    let words = driver.app.toast.as_ref().map(|toast| toast.text.clone());
+    assert_eq!(words.as_deref(), Some("softTrimRatio is built in since 2026.8.1"));
+    driver.press("k k l");
+    assert!(driver.app.tuning.has_changes(), "the ttl is a setting still");
+    let settings = driver.app.plan.as_ref().expect("a plan").settings.prune.clone();
+    assert_eq!(settings.soft_trim_ratio, 0.3);
+    // Around the end: pi's two, then the oldest.
+    driver.press("V V V V V V V");
+    assert_eq!(ruleset(&driver).id, Ruleset::V2026_2_19);
+    driver.press("i");
+    assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.is_empty()), "that version never prunes");
+}
+
+#[test]
+fn the_preview_gives_every_message_a_fate_and_the_total_falls() {
+    let driver = tuned();
+    let plan = driver.app.plan.as_ref().expect("a plan");
+    assert_eq!(plan.fates().len(), driver.app.displayed_session().expect("a session").context.messages.len());
+    assert!(plan.count(Fate::SoftTrimmed) + plan.count(Fate::Cleared) > 5);
+    assert!(plan.total_after() < plan.total_before() / 2);
+}
+
+#[test]
+fn a_shut_gate_is_looked_past_until_it_is_executed() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("llvm-notes");
+    driver.press("p");
+    assert!(driver.app.plan.as_ref().expect("a plan").gate.is_open());
+    driver.press("i");
+    let plan = driver.app.plan.as_ref().expect("a plan");
+    assert!(!plan.gate.is_open(), "{:?}", plan.gate);
+    assert!(plan.is_empty());
+}
+
+#[test]
+fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
+    let mut driver = tuned();
+    driver.press("4");
+    let at =
+        driver.app.tuning.rows.iter().position(|row| row.setting.key == "hardClearRatio").expect("the row");
+    driver.press(&"j ".repeat(at - driver.app.tuning.policy_rows().start));
+    let before = driver.app.plan.as_ref().expect("a plan").total_after();
+    driver.press("H H H");
+    let after = driver.app.plan.as_ref().expect("a plan").total_after();
+    assert!(after < before, "{after} < {before}");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    let fixed = pane.session.budget().fixed_tokens();
+    assert_eq!(pane.running_totals.last().copied(), Some(fixed + after));
+    assert!(driver.app.flash.total);
+    assert!(driver.app.tuning.has_changes());
+    driver.press("c");
+    assert_eq!(driver.app.plan.as_ref().expect("a plan").total_after(), before);
+    assert!(!driver.app.tuning.has_changes());
+}
+
+#[test]
+fn a_value_can_be_typed_and_a_wrong_one_says_what_was_expected() {
+    let mut driver = tuned();
+    driver.press("4 e");
+    assert!(driver.app.input.is_some());
+    driver.press("ctrl-u text:soon enter");
+    assert!(driver.app.input.as_ref().is_some_and(|prompt| prompt.error.is_some()));
+    driver.press("ctrl-u text:2h enter");
+    assert!(driver.app.input.is_none());
+    assert_eq!(driver.app.tuning.prune_settings().ttl_ms, 7_200_000.0);
+}
+
+#[test]
+fn the_patch_that_is_copied_names_what_was_moved() {
+    let mut driver = tuned();
+    driver.press("4 j j j h y");
+    let patch = driver.copied.last().expect("copied");
+    assert!(patch.contains("hardClearRatio"), "{patch}");
+    assert!(patch.contains("contextPruning"), "{patch}");
+}

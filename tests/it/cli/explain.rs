@@ -1,0 +1,126 @@
+//! `recovery` and `explain`.
+
+use serde_json::json;
+
+use super::{has_keys, overflowed};
+use crate::support::store::Store;
+
+#[test]
+fn recovery_sets_what_is_recorded_beside_what_is_expected() {
+    let store = overflowed();
+    let answer = store.json(&["recovery", "main"]);
+    let wanted =
+        ["session", "window", "compaction", "happened", "overflow", "attempts", "ending", "recorded"];
+    has_keys(&answer, &wanted);
+    let overflow = &answer["overflow"];
+    assert_eq!(
+        (&overflow["entry"], &overflow["tokens"], &overflow["limit"]),
+        (&json!("refused-0"), &json!(203_412), &json!(200_000))
+    );
+    assert_eq!(overflow["detectors"]["chat"], true);
+    assert_eq!(answer["compaction"]["mode"], "safeguard");
+    assert_eq!(answer["compaction"]["maxResultChars"], 24_000);
+    let steps = answer["attempts"][0]["steps"].as_array().unwrap();
+    let reported: Vec<_> =
+        steps.iter().map(|step| (&step["step"], &step["outcome"], &step["shown"])).collect();
+    let [refused, compacted, answered] = reported.as_slice() else { panic!("{reported:?}") };
+    assert_eq!(*refused, (&json!("call"), &json!("refused"), &json!(true)));
+    assert_eq!(*compacted, (&json!("compactionInRun"), &json!("cancelled"), &json!(true)));
+    assert_eq!(answered.0, &json!("runAgain"));
+    let recorded: Vec<_> = answer["recorded"].as_array().unwrap().iter().map(|seen| &seen["what"]).collect();
+    assert_eq!(recorded, ["refused", "compacted", "answered"]);
+    let (code, out, _) = store.run(&["recovery", "main"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("overflow at refused-0") && out.contains("compaction 8.10"), "{out}");
+}
+
+#[test]
+fn recovery_of_a_session_that_never_overflowed_is_that_of_its_next_call() {
+    let answer = Store::new().json(&["recovery", "main"]);
+    assert_eq!((&answer["happened"], &answer["overflow"]["entry"]), (&json!(false), &json!(null)));
+    assert_eq!(answer["recorded"], json!([]));
+}
+
+#[test]
+fn an_explanation_names_the_verdict_first_and_has_stable_keys() {
+    let store = overflowed();
+    let answer = store.json(&["explain", "main"]);
+    let wanted = [
+        "schemaVersion",
+        "session",
+        "ruleset",
+        "overflow",
+        "events",
+        "verdict",
+        "mechanism",
+        "parts",
+        "guards",
+        "counts",
+        "mismeasured",
+        "aftermath",
+        "findings",
+        "advice",
+        "recorded",
+        "tried",
+        "exhausted",
+        "noSettingHelps",
+    ];
+    has_keys(&answer, &wanted);
+    assert_eq!(answer["schemaVersion"], 2);
+    let event = &answer["events"][0];
+    assert_eq!(
+        (&event["entry"], &event["requested"], &event["limit"]),
+        (&json!("refused-0"), &json!(203_412), &json!(200_000))
+    );
+    has_keys(&answer["verdict"], &["class", "confidence", "line"]);
+    let first = &answer["findings"][0];
+    has_keys(first, &["class", "confidence", "text", "rule", "flips", "evidence", "lines", "numbers"]);
+    assert_eq!((&first["class"], &first["text"]), (&answer["verdict"]["class"], &answer["verdict"]["line"]));
+    assert!(first["evidence"].as_array().unwrap().contains(&json!("refused-0")), "{first}");
+    for advice in answer["advice"].as_array().unwrap() {
+        let keys = [
+            "set",
+            "helps",
+            "hasRoom",
+            "overflows",
+            "peak",
+            "cost",
+            "note",
+            "fits",
+            "before",
+            "after",
+            "compactions",
+            "limit",
+            "patch",
+            "commands",
+        ];
+        has_keys(advice, &keys);
+        assert!(
+            advice["overflows"].is_u64() && advice["peak"].is_u64() && advice["cost"].is_number(),
+            "{advice}"
+        );
+        assert_eq!(advice["helps"] == true, advice["overflows"] == 0, "{advice}");
+    }
+    let (code, out, _) = store.run(&["explain", "main"]);
+    assert_eq!((code, out.lines().next()), (0, answer["verdict"]["line"].as_str()));
+}
+
+#[test]
+fn a_whole_store_is_explained_with_those_at_risk_first() {
+    let store = overflowed();
+    let answer = store.json(&["explain", "--all", "--window", "1000", "--window", "131072"]);
+    let session = &answer["sessions"][0];
+    let keys = ["session", "overflow", "verdict", "noSettingHelps", "tokens", "window", "windows"];
+    has_keys(session, &keys);
+    assert_eq!(session["overflow"], true);
+    let windows: Vec<_> =
+        session["windows"].as_array().unwrap().iter().map(|it| (&it["window"], &it["overflows"])).collect();
+    assert_eq!(windows.len(), 2);
+    assert_eq!(windows[1], (&json!(131_072), &json!(false)));
+    let (code, out, _) = store.run(&["explain", "--all"]);
+    assert!(code == 0 && out.starts_with("1 session, 1 overflowed"), "{out}");
+    let (code, _, error) = store.run(&["explain"]);
+    assert!(code == 2 && error.contains("SESSION"), "{error}");
+    let (code, _, error) = store.run(&["explain", "main", "--window", "5"]);
+    assert!(code == 2 && error.contains("--all"), "{error}");
+}

@@ -1,0 +1,132 @@
+//! Help, completions, manual pages, exit codes and `watch`.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::store::{Store, lines, long_session, message, program, run};
+
+#[test]
+fn help_teaches_every_command_key_and_exit_code() {
+    let (code, out, _) = run(&mut program(&["--help"]));
+    assert_eq!(code, 0);
+    let commands = [
+        "sessions",
+        "tree",
+        "context",
+        "simulate",
+        "commit",
+        "undo",
+        "commits",
+        "compare",
+        "watch",
+        "doctor",
+        "completions",
+        "man",
+    ];
+    for word in commands.iter().chain(&[
+        "contextPruning.tools.deny",
+        "contextTokens",
+        "NO_COLOR",
+        "OPENCLAW_STATE_DIR",
+        "Exit codes",
+    ]) {
+        assert!(out.contains(word), "{word}");
+    }
+    for command in commands {
+        let (code, out, _) = run(&mut program(&[command, "--help"]));
+        assert!(
+            code == 0 && out.contains("Examples:") && out.contains(&format!("clawscope {command}")),
+            "{command}"
+        );
+    }
+    let (code, out, _) = run(&mut program(&["--version"]));
+    assert_eq!((code, out.trim()), (0, concat!("clawscope ", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn completions_and_manual_pages_are_printed() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, out, _) = run(&mut program(&["completions", shell]));
+        assert!(code == 0 && out.contains("simulate"), "{shell}");
+    }
+    let (code, out, _) = run(&mut program(&["man"]));
+    assert!(code == 0 && out.contains(".TH") && out.contains("simulate"));
+    assert!(run(&mut program(&["man", "simulate"])).1.contains("ignore"));
+    assert_eq!(run(&mut program(&["man", "nothing"])).0, 2);
+}
+
+#[test]
+fn a_slip_in_a_command_is_no_path() {
+    let (code, _, error) = run(&mut program(&["sesions"]));
+    assert!(code == 2 && error.contains("neither a command nor a path"), "{error}");
+    assert_eq!(run(&mut program(&["/no/such/store"])).0, 3);
+    assert_eq!(run(&mut program(&["sessions", "/no/such/store"])).0, 3);
+    assert_eq!(run(&mut program(&["/tmp", "sessions"])).0, 2);
+    assert_eq!(run(&mut program(&["sessions", "--demo", "--agent", "nobody"])).0, 2);
+    assert_eq!(run(&mut program(&["sessions", "--profile", "../x"])).0, 2);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let store = Store::new();
+    let mut child = started(&store, &["context", "main", "--messages", "--json"]);
+    let mut first = [0; 10];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty());
+}
+
+fn started(store: &Store, words: &[&str]) -> std::process::Child {
+    Command::new(assert_cmd::cargo::cargo_bin("clawscope"))
+        .args(words)
+        .env_clear()
+        .env("OPENCLAW_STATE_DIR", store.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
+}
+
+#[test]
+fn watch_shows_each_new_entry_with_running_totals() {
+    let store = Store::new();
+    let mut child = started(&store, &["watch", "--json"]);
+    let (sender, reported) = channel();
+    let output = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            let line: Value = serde_json::from_str(&line).expect("JSON");
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let next = || reported.recv_timeout(Duration::from_secs(20)).expect("a line in time");
+    assert_eq!(next()["event"], "following");
+    let before = store.json(&["context", "main"]);
+    store.append(&message(
+        "user-1",
+        Some("touch-0"),
+        &json!({ "role": "user", "content": "12345678", "timestamp": 1 }),
+    ));
+    let line = next();
+    assert_eq!(
+        (&line["entry"], &line["key"], &line["tokens"]),
+        (&json!("user-1"), &json!("agent:main:main"), &json!(2))
+    );
+    assert_eq!(line["contextTokens"], before["messageTokens"].as_u64().unwrap() + 2);
+    assert_eq!(line["sessionTokens"], before["sessionTokens"].as_u64().unwrap() + 2);
+    store.write("agents/main/sessions/new.jsonl", &lines(&long_session()[..2]));
+    let line = next();
+    assert_eq!((&line["entry"], &line["agent"]), (&json!("user-0"), &json!("main")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap();
+    assert_eq!(run(&mut program(&["watch", "--demo"])).0, 3);
+}

@@ -1,0 +1,112 @@
+//! Going back to the branch a commit left, and forward again.
+
+use clawscope::commit::{Refusal, SystemClock, UndoTarget, receipts, write};
+use clawscope::ids::EntryIx;
+
+use super::{ANSWER, CALL, RESULT, USER, lines};
+use crate::support::session::Session;
+
+fn committed() -> Session {
+    let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER]));
+    let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
+    write(&prepared, 0, &SystemClock).unwrap();
+    session.reload()
+}
+
+fn undo(session: Session, target: UndoTarget) -> Session {
+    let prepared = session.prepare_undo(target).unwrap();
+    let planned = session.planned(&prepared);
+    write(&prepared, 0, &SystemClock).unwrap();
+    let session = session.reload();
+    assert_eq!(session.context(), planned);
+    session
+}
+
+fn nothing_to(session: &Session, target: UndoTarget) -> String {
+    match session.prepare_undo(target) {
+        Err(refusal @ Refusal::NothingToUndo { .. }) => refusal.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn undo_and_redo_go_back_and_forth_by_appending_one_line_each() {
+    let old = Session::new(&lines(&[USER, CALL, RESULT, ANSWER])).context();
+    let session = committed();
+    let new = session.context();
+    assert_ne!(old, new);
+    let before = session.bytes();
+    let session = undo(session, UndoTarget::LastCommit);
+    assert_eq!(session.context(), old);
+    assert!(session.bytes().starts_with(&before));
+    assert_eq!(String::from_utf8_lossy(&session.bytes()[before.len()..]).lines().count(), 1);
+    nothing_to(&session, UndoTarget::LastCommit);
+    let session = undo(session, UndoTarget::LastUndo);
+    assert_eq!(session.context(), new);
+    // A redo is not redone, but its commit can be undone again.
+    nothing_to(&session, UndoTarget::LastUndo);
+    assert_eq!(undo(session, UndoTarget::LastCommit).context(), old);
+}
+
+#[test]
+fn commits_are_undone_one_after_the_other() {
+    let more = r#"{"type":"message","id":"r2","parentId":"a2","timestamp":"2026-02-21T05:00:05.000Z","message":{"role":"toolResult","toolCallId":"c1","content":[]}}"#;
+    let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER, more]));
+    let first = session.context();
+    write(&session.prepare(vec![session.replace(EntryIx(4), "one")]).unwrap(), 0, &SystemClock).unwrap();
+    let session = session.reload();
+    let second = session.context();
+    // The second commit copies the first one's record, which must not count as another commit.
+    write(&session.prepare(vec![session.replace(EntryIx(2), "two")]).unwrap(), 0, &SystemClock).unwrap();
+    let session = session.reload();
+    assert_eq!(receipts(&session.index, &session.source).unwrap().len(), 2);
+    let session = undo(session, UndoTarget::LastCommit);
+    assert_eq!(session.context(), second);
+    let session = undo(session, UndoTarget::LastCommit);
+    assert_eq!(session.context(), first);
+    nothing_to(&session, UndoTarget::LastCommit);
+}
+
+#[test]
+fn a_commit_is_undone_by_its_id_and_what_was_said_since_is_reported() {
+    let session = committed();
+    let id = receipts(&session.index, &session.source).unwrap()[0].id.clone();
+    let line = format!(
+        r#"{{"type":"message","id":"u9","parentId":"{id}","timestamp":"2026-02-26T05:00:05.000Z","message":{{"role":"user","content":"more"}}}}"#
+    );
+    let mut bytes = session.bytes();
+    bytes.extend_from_slice(line.as_bytes());
+    bytes.push(b'\n');
+    let session = Session::new(&bytes);
+    let prepared = session.prepare_undo(UndoTarget::Entry(id)).unwrap();
+    assert!(prepared.warnings[0].starts_with("1 messages written since then"), "{:?}", prepared.warnings);
+    assert_eq!(prepared.parent.as_deref(), Some("a2"));
+    let refusal = nothing_to(&session, UndoTarget::Entry("u9".into()));
+    assert!(refusal.contains("no commit or undo with the id u9"), "{refusal}");
+}
+
+#[test]
+fn a_leaf_that_is_gone_cannot_be_gone_back_to() {
+    let session = committed();
+    let text = String::from_utf8(session.bytes()).unwrap();
+    let session = Session::new(text.replace("\"fromLeaf\":\"a2\"", "\"fromLeaf\":\"zz\"").as_bytes());
+    assert!(matches!(
+        session.prepare_undo(UndoTarget::LastCommit),
+        Err(Refusal::LeafGone { entry, .. }) if entry == "zz"
+    ));
+}
+
+#[test]
+fn the_file_shows_what_was_done_to_it() {
+    let session = undo(committed(), UndoTarget::LastCommit);
+    let receipts = receipts(&session.index, &session.source).unwrap();
+    let [commit, undone] = &receipts[..] else { panic!("{receipts:?}") };
+    let [step] = &commit.policies[..] else { panic!("{commit:?}") };
+    assert_eq!((commit.kind.as_str(), step.name.as_str()), ("commit", "prune"));
+    assert_eq!((step.tokens_before, step.tokens_after), (1000.0, 900.0));
+    assert_eq!((commit.tokens_before, commit.tokens_after), (Some(1000.0), Some(900.0)));
+    assert_eq!((commit.from_leaf.as_str(), commit.time), ("a2", crate::support::session::NOW as f64));
+    assert_eq!(commit.changed[0].0, "r1");
+    assert_eq!((undone.kind.as_str(), undone.undoes.as_deref()), ("undo", Some(commit.id.as_str())));
+    assert_eq!(undone.from_leaf, commit.id);
+}

@@ -1,0 +1,215 @@
+//! A compaction committed on the screen, key by key: the summary is offered, made, shown, written; or refused, cancelled,
+//! failed, and then nothing is written.
+
+use std::path::Path;
+
+use clawscope::app::effect::{Effect, PendingWrite};
+use clawscope::app::state::{Overlay, WriteDialog, WriteStage};
+use clawscope::app::summary_dialog::{SummaryStage, summary_lines};
+use clawscope::config::{SummarizerConfig, SummarizerKind};
+use clawscope::write::summary::job::SummaryResult;
+
+use crate::support::driver::{Driver, append_to};
+
+/// From pruning, where the tuning starts, to the compaction, switched on.
+const COMPACT: &str = ", , , , , x";
+
+/// The overflowed build session under a plan that compacts it; `first` are keys before that.
+fn compacting(first: &str) -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press(first);
+    driver.press(COMPACT);
+    driver.press("2");
+    assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.compaction.is_some()), "it compacts");
+    driver
+}
+
+/// Keeps another number of recent tokens, typed into the setting.
+fn keep(driver: &mut Driver, tokens: &str) {
+    let tuning = &driver.app.tuning;
+    let at = tuning.rows.iter().position(|row| row.key() == "compaction.keepRecentTokens").expect("the row");
+    let by = at as isize - tuning.focused_row().expect("a focused row") as isize;
+    driver.press("4");
+    driver.press(&(if by < 0 { "k " } else { "j " }).repeat(by.unsigned_abs()));
+    driver.press(&format!("e ctrl-u text:{tokens} enter 2"));
+}
+
+fn dialog(driver: &Driver) -> &WriteDialog {
+    match &driver.app.overlay {
+        Some(Overlay::Write(dialog)) => dialog,
+        other => panic!("no dialog: {other:?}"),
+    }
+}
+
+/// The summary the dialog asks about.
+fn asked(driver: &Driver) -> &SummaryResult {
+    match &dialog(driver).write {
+        PendingWrite::Commit { summary: Some(made), .. } => made,
+        other => panic!("no summary: {other:?}"),
+    }
+}
+
+fn bytes(driver: &Driver) -> Vec<u8> {
+    std::fs::read(driver.path()).expect("the transcript")
+}
+
+/// Tokens the plan that is shown counts for the summary.
+fn counted(driver: &Driver) -> u64 {
+    driver.app.plan.as_ref().expect("a plan").settings.summary_tokens
+}
+
+fn program(words: &[&str]) -> SummarizerConfig {
+    SummarizerConfig {
+        kind: SummarizerKind::Command,
+        command: words.iter().map(|word| (*word).to_owned()).collect(),
+        ..SummarizerConfig::default()
+    }
+}
+
+#[test]
+fn a_compaction_is_summarised_shown_appended_and_taken_back() {
+    let mut driver = compacting("");
+    let before = bytes(&driver);
+    driver.press("c");
+    let WriteStage::Confirming(preview) = &dialog(&driver).stage else {
+        panic!("{:?}", dialog(&driver).stage)
+    };
+    assert!(!preview.is_branch, "it goes on from the leaf");
+    let made = asked(&driver).clone();
+    assert_eq!(made.writer.kind, SummarizerKind::Extractive);
+    assert_eq!(counted(&driver), made.summary.tokens(), "the preview counts the real length");
+    assert_eq!(bytes(&driver), before, "and nothing is written before a yes");
+    driver.press("y");
+    assert!(driver.app.overlay.is_none());
+    let after = bytes(&driver);
+    assert!(after.starts_with(&before));
+    let text = String::from_utf8_lossy(&after[before.len()..]).into_owned();
+    let last = text.lines().last().expect("a line");
+    assert!(last.contains(r#""type":"compaction""#) && last.contains("## Goal"), "{last}");
+    assert_eq!(driver.app.toast.as_ref().map(|toast| toast.text.starts_with("Summary written")), Some(true));
+    driver.press("u y");
+    assert!(bytes(&driver).starts_with(&after) && bytes(&driver).len() > after.len());
+}
+
+#[test]
+fn behind_pruned_results_a_compaction_is_a_branch() {
+    let mut driver = compacting("p 4 j j j H H H");
+    keep(&mut driver, "100000");
+    driver.press("c");
+    let plan = driver.app.plan.as_ref().expect("a plan");
+    assert!(plan.messages.iter().any(|item| !plan.message_edits(item).is_empty()), "what is kept is pruned");
+    let WriteStage::Confirming(preview) = &dialog(&driver).stage else {
+        panic!("{:?}", dialog(&driver).stage)
+    };
+    assert!(preview.is_branch);
+    let before = bytes(&driver);
+    driver.press("y");
+    let after = bytes(&driver);
+    assert!(after.starts_with(&before) && driver.app.overlay.is_none());
+    let text = String::from_utf8_lossy(&after[before.len()..]).into_owned();
+    let compactions: Vec<bool> = text.lines().map(|line| line.contains(r#""type":"compaction""#)).collect();
+    assert!(compactions.len() > 2 && compactions.iter().rposition(|is| *is) == Some(compactions.len() - 1));
+}
+
+#[test]
+fn a_summary_counts_in_the_preview_until_the_cut_changes() {
+    let mut driver = compacting("");
+    let assumed = counted(&driver);
+    driver.press("c");
+    let made = asked(&driver).summary.tokens();
+    driver.press("n p p");
+    assert!(made != assumed && counted(&driver) == made, "{made} {assumed}");
+    keep(&mut driver, "60000");
+    assert_eq!(counted(&driver), assumed, "another cut");
+    keep(&mut driver, "20000");
+    assert_eq!(counted(&driver), made, "the same again");
+    driver.press("c");
+    assert!(matches!(dialog(&driver).stage, WriteStage::Confirming(_)), "it is not made twice");
+}
+
+#[test]
+fn esc_cancels_a_summary_and_what_amounts_too_late_is_dropped() {
+    let mut driver = compacting("");
+    let before = bytes(&driver);
+    let begun = driver.held_key("c");
+    assert!(
+        begun.iter().any(|effect| matches!(effect, Effect::Summarise { consented: false, .. })),
+        "{begun:?}"
+    );
+    assert!(matches!(dialog(&driver).stage, WriteStage::Summarising(SummaryStage::Reading)));
+    let stopped = driver.held_key("esc");
+    assert!(stopped.iter().any(|effect| matches!(effect, Effect::StopSummary)), "{stopped:?}");
+    driver.perform(begun);
+    assert!(matches!(&dialog(&driver).stage, WriteStage::SummaryFailed(why) if why.contains("cancelled")));
+    assert!(driver.app.summary.is_none());
+    driver.press("esc");
+    assert!(driver.app.overlay.is_none() && bytes(&driver) == before);
+}
+
+#[test]
+fn a_program_that_fails_leaves_the_file_as_it_was() {
+    let mut driver = compacting("");
+    let before = bytes(&driver);
+    driver.summarize_by(program(&["/nonexistent/summarizer"]));
+    driver.press("c");
+    let WriteStage::Summarising(SummaryStage::Offered(offer)) = &dialog(&driver).stage else {
+        panic!("it is offered first: {:?}", dialog(&driver).stage)
+    };
+    assert!(offer.calls > 1 && offer.input_tokens > 10_000 && offer.cost.is_none(), "{offer:?}");
+    driver.press("y");
+    let WriteStage::SummaryFailed(why) = &dialog(&driver).stage else {
+        panic!("{:?}", dialog(&driver).stage)
+    };
+    assert!(why.contains("cannot start"), "{why}");
+    driver.press("y n");
+    assert!(driver.app.overlay.is_none() && driver.app.summary.is_none() && bytes(&driver) == before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_is_requested_only_after_a_yes_and_its_words_cannot_act_on_the_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = folder.path().join("asked");
+    let script = format!("cat > /dev/null; echo x >> {}; printf 'so far \\033[2J%s' done", mark.display());
+    let times = |mark: &Path| std::fs::read_to_string(mark).map_or(0, |text| text.lines().count());
+    let mut driver = compacting("");
+    driver.summarize_by(program(&["sh", "-c", &script]));
+    driver.press("c n");
+    assert!(driver.app.overlay.is_none() && times(&mark) == 0, "nobody was asked");
+    driver.press("c y");
+    let made = asked(&driver).clone();
+    assert_eq!((times(&mark), made.writer.label().as_str()), (made.calls.len(), "command sh"));
+    let lines = summary_lines(&made, 130);
+    assert!(lines.iter().any(|line| line.contains("done")), "{lines:?}");
+    assert!(lines.iter().all(|line| !line.contains('\u{1b}')), "{lines:?}");
+    driver.press("y");
+    assert!(String::from_utf8_lossy(&bytes(&driver)).contains(r"so far \u001b[2Jdone"));
+}
+
+#[test]
+fn what_would_be_refused_is_refused_before_anybody_is_requested() {
+    let mut driver = compacting("");
+    driver.summarize_by(program(&["/nonexistent/summarizer"]));
+    append_to(&driver.path(), "{\"type\":\"custom\",\"id\":\"zz\"}\n");
+    driver.press("c");
+    let WriteStage::SummaryFailed(why) = &dialog(&driver).stage else {
+        panic!("{:?}", dialog(&driver).stage)
+    };
+    assert!(why.contains("changed") || why.contains("grew"), "{why}");
+}
+
+#[test]
+fn the_summary_is_read_line_by_line_in_the_dialog() {
+    let mut driver = compacting("");
+    driver.press("c");
+    let lines = summary_lines(asked(&driver), 130).len();
+    driver.press("j j k");
+    assert_eq!(dialog(&driver).top, 1);
+    for _ in 0..lines {
+        driver.press("pgdn");
+    }
+    assert_eq!(dialog(&driver).top, lines - 1);
+    driver.press("pgup");
+    assert!(dialog(&driver).top < lines - 1);
+}

@@ -1,0 +1,58 @@
+//! The process that is killed: this test program itself, told by its environment what to do.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use clawscope::commit::{SystemClock, recover_commit, write_to_disk};
+
+use super::cases::Case;
+use super::disk::{Fault, Faulty};
+
+const TOLD: &str = "CLAWSCOPE_TEST_CRASH";
+
+/// What a child does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// Commits.
+    Commit,
+    /// Settles what an earlier one left.
+    Settle,
+    /// The same, on a disk that is full: killed while it takes back.
+    SettleOnFull,
+}
+
+/// Does what the environment says; without it there is nothing to do.
+#[test]
+fn child() {
+    let Ok(reported) = std::env::var(TOLD) else { return };
+    let parts: Vec<&str> = reported.splitn(4, ' ').collect();
+    let [case, deed, at, path] = parts[..] else { panic!("{reported}") };
+    let (case, path, at) = (Case::named(case), Path::new(path), at.parse().unwrap());
+    let disk = Faulty::new(Fault::Kill, at);
+    match deed {
+        "Commit" => drop(write_to_disk(&disk, &case.prepare(&case.open(path)), 0, &SystemClock).unwrap()),
+        "Settle" => drop(recover_commit(path, 0, &SystemClock, &disk).unwrap()),
+        _ => drop(recover_commit(path, 0, &SystemClock, &super::repairs::Cramped(disk)).unwrap()),
+    }
+}
+
+/// This program again, as a child that is to be killed at a point.
+pub(crate) fn command(case: Case, deed: Deed, at: usize, path: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["crash::child::child", "--exact", "--nocapture", "--test-threads=1"]);
+    command.env(TOLD, format!("{} {deed:?} {at} {}", case.name(), path.display()));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs a child that is killed at a point.
+pub(crate) fn killed(case: Case, deed: Deed, at: usize, path: &Path) {
+    let output = command(case, deed, at, path).output().unwrap();
+    assert_eq!(output.status.signal(), Some(9), "{case:?} {deed:?} {at}: {}", reported(&output));
+}
+
+pub(crate) fn reported(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!("{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr))
+}

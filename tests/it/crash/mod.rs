@@ -1,0 +1,12 @@
+//! What is left of a commit that a kill, a full disk or another writer breaks off, at every step of it: real processes,
+//! killed for real, and the real runtime as the judge of what they leave behind.
+
+#![cfg(unix)]
+
+mod cases;
+mod child;
+mod disk;
+mod full;
+mod kills;
+mod others;
+mod repairs;

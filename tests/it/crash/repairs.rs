@@ -1,0 +1,199 @@
+//! Repairs that are killed themselves, and repairs that find more than the commit left.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use clawscope::commit::{Clock as _, CommitError};
+use clawscope::commit::{
+    Disk, RecoveryOutcome, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted, recover_commit,
+    write,
+};
+
+use super::cases::{Case, another};
+use super::child::{Deed, killed};
+use super::disk::{Faulty, append};
+use super::kills::{Left, Story, settled_after};
+use crate::support::session::Session;
+
+const LINE: &str = "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"zz\",\"parentId\":\"a9\",\"timestamp\":\"2026-02-21T06:00:00.000Z\"}\n";
+
+/// A disk with room for no more lines: what was begun is taken back.
+#[derive(Debug)]
+pub(crate) struct Cramped(pub(crate) Faulty);
+
+impl Disk for Cramped {
+    fn create(&self, path: &Path, private: bool) -> io::Result<File> {
+        self.0.create(path, private)
+    }
+
+    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(file, bytes)
+    }
+
+    fn reserve(&self, _: &File, _: u64, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.0.sync(file)
+    }
+
+    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
+        self.0.truncate(file, bytes)
+    }
+
+    fn set_modified(&self, file: &File, at: SystemTime) -> io::Result<()> {
+        self.0.set_modified(file, at)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+}
+
+/// The points at which a commit stops within the write, with the bytes it left.
+fn torn_points(story: &Story) -> Vec<usize> {
+    let mut torn = Vec::new();
+    for point in 1..=story.points {
+        let folder = tempfile::tempdir().unwrap();
+        let path = story.case.set_up(folder.path());
+        killed(story.case, Deed::Commit, point, &path);
+        if story.state(&path).is_none() {
+            torn.push(point);
+        }
+    }
+    torn
+}
+
+/// A file that a commit left in part.
+fn torn(story: &Story, point: usize) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = story.case.set_up(folder.path());
+    killed(story.case, Deed::Commit, point, &path);
+    (folder, path)
+}
+
+#[test]
+fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
+    let story = Story::of(Case::Branch);
+    let points = torn_points(&story);
+    let middle = points[points.len() / 2];
+    let (mut left, mut count) = (Left::default(), 0);
+    for (deed, end) in [(Deed::Settle, "new"), (Deed::SettleOnFull, "old")] {
+        let (_folder, path) = torn(&story, middle);
+        let disk = Cramped(Faulty::counting());
+        let done = match deed {
+            Deed::SettleOnFull => recover_commit(&path, 0, &SystemClock, &disk),
+            _ => recover_commit(&path, 0, &SystemClock, &disk.0),
+        };
+        let expected = if end == "new" { RecoveryOutcome::Finished } else { RecoveryOutcome::RolledBack };
+        assert_eq!(done.unwrap().unwrap().outcome, expected);
+        assert_eq!(story.state(&path), Some(end));
+        for point in 1..=disk.0.passed() {
+            let (_folder, path) = torn(&story, middle);
+            killed(story.case, deed, point, &path);
+            let state = settled_after(&story, &path, point, true);
+            left.keep(&story, state, &path);
+            count += 1;
+        }
+    }
+    left.judge(&[story]);
+    println!("repairs killed at {count} points; {}", left.counts());
+    assert!(count >= 30, "{count}");
+}
+
+#[test]
+fn what_was_written_in_part_is_taken_back_where_it_cannot_be_finished_and_the_time_with_it() {
+    let story = Story::of(Case::Branch);
+    for point in torn_points(&story) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = story.case.set_up(folder.path());
+        let before = std::fs::metadata(&path).unwrap().modified().unwrap();
+        killed(story.case, Deed::Commit, point, &path);
+        let settled = recover_commit(&path, 0, &SystemClock, &Cramped(Faulty::counting())).unwrap().unwrap();
+        assert_eq!(settled.outcome, RecoveryOutcome::RolledBack, "{point}");
+        assert_eq!(story.state(&path), Some("old"), "{point}");
+        assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), before, "{point}");
+    }
+}
+
+#[test]
+fn nothing_is_cut_off_or_added_once_another_program_wrote_behind_it() {
+    let story = Story::of(Case::Branch);
+    for point in torn_points(&story) {
+        let (_folder, path) = torn(&story, point);
+        append(&path, LINE).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+        assert_eq!(settled.interrupted.extent, WrittenExtent::Overtaken, "{point}");
+        assert_eq!(settled.outcome, RecoveryOutcome::Unchanged, "{point}");
+        assert_eq!(std::fs::read(&path).unwrap(), before, "{point}");
+        assert!(find_interrupted(&path, SystemClock.now_ms()).unwrap().is_none());
+    }
+}
+
+#[test]
+fn a_file_that_was_rewritten_or_put_away_since_is_left_as_it_is() {
+    let story = Story::of(Case::Branch);
+    let middle = torn_points(&story)[3];
+    let (_folder, path) = torn(&story, middle);
+    let copy = path.with_file_name("copy");
+    std::fs::copy(&path, &copy).unwrap();
+    std::fs::rename(&copy, &path).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+    assert_eq!(
+        (settled.interrupted.extent, settled.outcome),
+        (WrittenExtent::Replaced, RecoveryOutcome::Unchanged)
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    let (_folder, path) = torn(&story, middle);
+    std::fs::rename(&path, path.with_file_name("session.jsonl.reset.2026-03-01T00-00-00.000Z")).unwrap();
+    let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+    assert_eq!(
+        (settled.interrupted.extent, settled.outcome),
+        (WrittenExtent::Replaced, RecoveryOutcome::Unchanged)
+    );
+    assert!(!path.exists());
+}
+
+#[test]
+fn nothing_is_planned_for_a_file_that_ends_in_a_part_of_a_commit() {
+    let story = Story::of(Case::Branch);
+    for point in torn_points(&story) {
+        let (_folder, path) = torn(&story, point);
+        let session = Session::at(&path);
+        let changes = session.results().first().map(|ix| session.clear(*ix)).into_iter().collect();
+        let refused = session.prepare(changes).unwrap_err();
+        assert!(matches!(refused, Refusal::InterruptedCommit { .. }), "{point}: {refused:?}");
+        assert!(refused.to_string().contains("doctor --repair"), "{refused}");
+    }
+}
+
+#[test]
+fn the_next_commit_settles_what_was_left_and_goes_on_where_the_file_is_the_one_it_was_planned_for() {
+    let story = Story::of(Case::Branch);
+    let session_of = |point| {
+        let (folder, path) = torn(&story, point);
+        (folder, Session::at(&path))
+    };
+    let points = torn_points(&story);
+    // Before the first line: nothing is there, and the new commit is written.
+    let (_folder, session) = session_of(points[0] - 1);
+    write(&another(&session), 0, &SystemClock).unwrap();
+    // After the last: the new one follows it.
+    let (_folder, session) = session_of(points[points.len() - 1] + 1);
+    assert_eq!(session.bytes(), story.new);
+    write(&another(&session), 0, &SystemClock).unwrap();
+    // In between, for a plan that was made before.
+    let folder = tempfile::tempdir().unwrap();
+    let path = story.case.set_up(folder.path());
+    let session = Session::at(&path);
+    let prepared = another(&session);
+    killed(story.case, Deed::Commit, points[5], &path);
+    let error = write(&prepared, 0, &SystemClock).unwrap_err();
+    assert!(matches!(&error, CommitError::Refused(Refusal::JustRecovered { .. })), "{error:?}");
+    assert_eq!(story.state(&path), Some("new"));
+}

@@ -1,0 +1,76 @@
+//! A change that explain advises, taken into tuning, shows the numbers that explain shows.
+
+use clawscope::app::explain::ExplainRow;
+use clawscope::app::state::Overlay;
+use clawscope::app::target::Target;
+use clawscope::report::explain::Advice;
+
+use super::on_store::Read;
+use crate::support::driver::Driver;
+
+/// Asserts that every change of an explanation comes to the same in tuning.
+#[track_caller]
+pub(crate) fn agrees_in_tuning(read: &Read) {
+    let mut driver = Driver::at_path(read.folder(), 130, 36);
+    driver.go_to(&read.item.key.0);
+    comes_to_the_same(&mut driver);
+}
+
+/// The same of the session that is open.
+#[track_caller]
+pub(crate) fn comes_to_the_same(driver: &mut Driver) {
+    let advice = advice(driver);
+    let failed = driver.app.failed_overflow().is_some();
+    for (at, advice) in advice.iter().enumerate() {
+        driver.press("2 e");
+        select(driver, at);
+        driver.press("enter");
+        let words = advice.description();
+        let target = if failed { Target::FailedCall } else { Target::NextCall };
+        assert_eq!(driver.app.target, target, "{words}");
+        if !failed {
+            continue;
+        }
+        let tuned = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("a replay");
+        assert_eq!(tuned, advice.whole, "{words}");
+        let (_, _, shown) = driver.app.target_tokens().expect("a replay");
+        assert_eq!(shown, advice.whole.failing_call_tokens, "{words}");
+        let bar = driver.app.plan_totals.after.expect("a plan").total();
+        assert_eq!(Some(bar), advice.whole.failing_call_tokens, "{words}: the bar");
+        driver.press("a");
+        assert_eq!(driver.app.target, Target::WholeSession);
+        let shown = driver.app.target_tokens().and_then(|(_, _, tuned)| tuned);
+        assert_eq!(shown, Some(advice.whole.peak_tokens), "{words}");
+        driver.press("a");
+        assert_eq!(driver.app.target, Target::NextCall);
+    }
+}
+
+fn advice(driver: &mut Driver) -> Vec<Advice> {
+    driver.press("2 e");
+    let Some(Overlay::Explain(screen)) = &driver.app.overlay else { panic!("explain is open") };
+    let advice = screen.explanation().expect("it is explained").advice.clone();
+    driver.press("esc");
+    advice
+}
+
+fn select(driver: &mut Driver, advice: usize) {
+    driver.press("g");
+    for _ in 0..200 {
+        let Some(Overlay::Explain(screen)) = &driver.app.overlay else { panic!("explain is open") };
+        if screen.selected() == Some(ExplainRow::Advice(advice)) {
+            return;
+        }
+        driver.press("j");
+    }
+    panic!("no row of change {advice}");
+}
+
+#[test]
+fn advice_for_the_demo_amounts_to_the_same_in_tuning() {
+    let mut driver = Driver::demo(130, 36);
+    for key in ["telegram:direct:8812", "slack:channel:c07infra"] {
+        driver.go_to(key);
+        comes_to_the_same(&mut driver);
+    }
+}

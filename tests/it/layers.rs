@@ -1,0 +1,236 @@
+//! Modules import only from modules above them, so that rules stay free of files, clocks and screens.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// From the top down. A module may use itself and what stands in a row above; modules of one row are blind to each other.
+const ROWS: &[&[&str]] = &[
+    &["ids", "rulebook"],
+    &["diagnostic"],
+    &["js"],
+    &["format"],
+    &["text"],
+    &["redact"],
+    &["gateway"],
+    &["config"],
+    &["store"],
+    &["transcript"],
+    &["context"],
+    &["policy"],
+    &["plan"],
+    &["replay"],
+    &["summarize"],
+    &["commit"],
+    &["session"],
+    &["write"],
+    &["report"],
+    &["export"],
+    &["app"],
+    &["ui"],
+    &["runtime"],
+    &["cli", "command"],
+];
+
+/// `command` answers what `cli` asks: the only pair of a row that may look at each other.
+const PAIR: [&str; 2] = ["cli", "command"];
+
+fn row(module: &str) -> Option<usize> {
+    ROWS.iter().position(|row| row.contains(&module))
+}
+
+/// Whether `user` may import from `used`.
+fn may(user: &str, used: &str) -> bool {
+    let pair = PAIR.contains(&user) && PAIR.contains(&used);
+    user == used || pair || matches!((row(user), row(used)), (Some(user), Some(used)) if used < user)
+}
+
+/// The top modules that a source names: `crate::x`, `crate::{x, y::z}`. Comments do not count.
+fn named(source: &str) -> BTreeSet<String> {
+    let code: String =
+        source.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
+    let mut found = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let whole = code[..at].chars().next_back().is_none_or(|char| !char.is_alphanumeric() && char != '_');
+        if !whole {
+            continue;
+        }
+        let rest = &code[at + "crate::".len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            found.extend(heads(group));
+        } else {
+            found.extend(head(rest));
+        }
+    }
+    found
+}
+
+/// The name a path begins with.
+fn head(path: &str) -> Option<String> {
+    let name: String =
+        path.trim_start().chars().take_while(|char| char.is_ascii_alphanumeric() || *char == '_').collect();
+    (!name.is_empty()).then_some(name)
+}
+
+/// The first names of the members of a group, up to its end.
+fn heads(group: &str) -> Vec<String> {
+    let (mut depth, mut member, mut found) = (0, String::new(), Vec::new());
+    for char in group.chars() {
+        match char {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => found.extend(head(&std::mem::take(&mut member))),
+            _ => {}
+        }
+        if depth == 0 && char != ',' {
+            member.push(char);
+        }
+    }
+    found.extend(head(&member));
+    found
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for item in fs::read_dir(folder).expect("a folder of sources") {
+        let path = item.expect("an item").path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The top module a file belongs to; none for the roots of the crate, which name everything.
+fn module_of(path: &Path, src: &Path) -> Option<String> {
+    let first = path.strip_prefix(src).ok()?.components().next()?.as_os_str().to_string_lossy().into_owned();
+    let name = first.strip_suffix(".rs").unwrap_or(&first).to_owned();
+    (name != "lib" && name != "main").then_some(name)
+}
+
+#[test]
+fn every_import_points_upwards() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for path in sources(&src) {
+        let Some(module) = module_of(&path, &src) else { continue };
+        assert!(row(&module).is_some(), "{}: give `{module}` a row", path.display());
+        let text = fs::read_to_string(&path).expect("a source");
+        for used in named(&text).iter().filter(|used| row(used).is_some() && !may(&module, used)) {
+            wrong.push(format!("{}: {module} must not use {used}", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// A source without its unit tests and comments.
+fn shipped(source: &str) -> String {
+    let tested = source.find("#[cfg(test)]").unwrap_or(source.len());
+    let lines = source[..tested].lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Where a module (none: the roots) names one of these words outside its tests, as `file: word`.
+fn uses(words: &[&str], of: impl Fn(&str) -> bool) -> Vec<String> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    for path in sources(&src).iter().filter(|path| !path.to_string_lossy().ends_with("tests.rs")) {
+        if !of(&module_of(path, &src).unwrap_or_default()) {
+            continue;
+        }
+        let text = shipped(&fs::read_to_string(path).expect("a source"));
+        let named = words.iter().filter(|word| text.contains(**word));
+        found.extend(named.map(|word| format!("{}: {word}", path.display())));
+    }
+    found
+}
+
+const NONE: Vec<String> = Vec::new();
+
+#[test]
+fn only_the_shell_knows_the_terminal_and_the_executor() {
+    assert_eq!(uses(&["tokio::"], |module| module != "runtime"), NONE);
+    // The machine takes keys as the terminal tells them; everything above it knows none.
+    let far = |module: &str| row(module).is_some_and(|at| at < row("app").unwrap()) || module == "ui";
+    assert_eq!(uses(&["crossterm::"], far), NONE);
+    assert!(
+        !uses(&["tokio::"], |module| module == "runtime").is_empty(),
+        "the words are found where they are"
+    );
+}
+
+#[test]
+fn rules_and_screens_read_no_file_no_clock_and_no_environment() {
+    let pure = [
+        "ids",
+        "diagnostic",
+        "js",
+        "text",
+        "redact",
+        "transcript",
+        "context",
+        "policy",
+        "plan",
+        "replay",
+        "report",
+        "export",
+        "app",
+        "ui",
+    ];
+    let words = [
+        "std::fs",
+        "fs::File",
+        "std::env::",
+        "std::process",
+        "std::net",
+        "SystemTime",
+        "Instant::now",
+        "thread::",
+    ];
+    assert_eq!(uses(&words, |module| pure.contains(&module)), NONE);
+    assert!(!uses(&words, |module| module == "gateway").is_empty(), "the words are found where they are");
+}
+
+#[test]
+fn only_a_commit_opens_files_to_write() {
+    let words = ["OpenOptions", "File::options", "File::create", "fs::rename", "fs::remove_file", "fs::copy"];
+    let others = uses(&words, |module| module != "commit");
+    // What a person asks to keep is saved in one place: a plan, an export, a picture, as a new file, or over one that they
+    // name and agree to lose, never beside sessions. The demo store is written to a folder of its own.
+    let allowed = |place: &String| place.contains("/runtime/save.rs:") || place.contains("/store/demo/");
+    assert_eq!(others.into_iter().filter(|place| !allowed(place)).collect::<Vec<_>>(), NONE);
+    assert!(!uses(&words, |module| module == "commit").is_empty(), "the words are found where they are");
+}
+
+#[test]
+fn no_path_climbs_out_of_its_module_unseen() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for path in sources(&src).iter().filter(|path| !path.to_string_lossy().ends_with("tests.rs")) {
+        let below = path.strip_prefix(&src).expect("below");
+        let depth = below.components().count() - usize::from(below.ends_with("mod.rs"));
+        let text = shipped(&fs::read_to_string(path).expect("a source"));
+        // In `a/b.rs`, `super::super` is the root of the crate.
+        let climb = "super::".repeat(depth);
+        assert!(!text.contains(&climb), "{}: name it by `crate::`", path.display());
+    }
+}
+
+#[test]
+fn imports_are_found_wherever_they_stand() {
+    let source = "use crate::store::{self, body};\nuse crate::{ui, app::{state, event}, js::Value};\n// crate::runtime\n\
+                  fn f() { crate::plan::after(); mycrate::context::x() }\nuse crate::{\n    policy::fate,\n    ids,\n};";
+    let expected = ["app", "ids", "js", "plan", "policy", "store", "ui"];
+    assert_eq!(named(source).into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn only_what_is_above_may_be_used() {
+    assert!(may("session", "commit") && may("store", "store") && may("cli", "command"));
+    assert!(
+        !may("commit", "session") && !may("policy", "app") && !may("session", "report") && !may("js", "text")
+    );
+}

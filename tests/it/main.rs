@@ -1,0 +1,47 @@
+//! Every integration test, in one program: linking the crate once costs less than linking it forty times.
+//!
+//! Tests share this process and run beside each other. A test therefore has its own folder, sets no environment variable of
+//! this process, and waits for conditions with a deadline.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
+
+mod app;
+mod branches;
+mod circles;
+mod citations;
+mod cli;
+mod commit;
+mod compact;
+mod config;
+mod crash;
+mod explain;
+mod export;
+mod export_eras;
+mod follow;
+mod frames;
+mod golden;
+mod golden_ops;
+mod golden_pi;
+mod json_outputs;
+mod layers;
+mod migration;
+mod overflow_texts;
+mod plain;
+mod properties;
+mod pty;
+mod readme;
+mod real_lock;
+mod real_pi;
+mod real_pi_1_5;
+mod real_pi_releases;
+mod real_safeguard;
+mod replay;
+mod replay_naive;
+mod sqlite;
+mod steps;
+mod summarize;
+mod support;
+mod sweep;
+mod timeline;
+mod titles;
+mod watching;

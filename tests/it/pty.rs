@@ -1,0 +1,438 @@
+//! The real binary in a terminal: what a person sees first, that changes on disk appear by themselves, and
+//! that the terminal is given back on every way out.
+#![cfg(unix)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+
+use crate::support::process;
+use crate::support::terminal::{Ended, Started};
+
+/// A store with two sessions in a folder that goes when the test ends.
+struct Store {
+    dir: tempfile::TempDir,
+}
+
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-03-05T10:00:00.000Z","cwd":"/w"}"#;
+
+impl Store {
+    fn new() -> Self {
+        let store = Self { dir: tempfile::tempdir().unwrap() };
+        store.write(
+            "sessions.json",
+            r#"{"agent:main:telegram:direct:42":{"sessionId":"s1","updatedAt":2},"agent:main:main":{"sessionId":"s2","updatedAt":1}}"#,
+        );
+        store.write("s1.jsonl", &format!("{HEADER}\n{}", line("a1", "null", "hello there")));
+        store.write("s2.jsonl", &format!("{HEADER}\n{}", line("b1", "null", "something else")));
+        store
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join("agents/main/sessions").join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn append(&self, name: &str, text: &str) {
+        let mut file = std::fs::OpenOptions::new().append(true).open(self.path(name)).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+}
+
+fn line(id: &str, parent: &str, text: &str) -> String {
+    let parent = if parent == "null" { "null".to_owned() } else { format!("\"{parent}\"") };
+    format!(
+        "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-03-05T10:00:01.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\",\"timestamp\":1772704801000}}}}\n"
+    )
+}
+
+fn start(path: &Path) -> Started {
+    Started::new(&[path.to_str().unwrap()], &[])
+}
+
+#[track_caller]
+fn assert_restored(ended: &Ended) {
+    assert!(!ended.alternate_screen, "the alternate screen was left");
+    assert!(!ended.cursor_hidden, "the cursor is shown");
+    assert!(!ended.mouse && !ended.bracketed_paste, "mouse and pastes are the terminal's again");
+    assert!(ended.cooked, "lines are edited and echoed by the terminal again");
+}
+
+#[test]
+fn a_persons_keys_and_signs_are_those_they_requested() {
+    let store = Store::new();
+    let folder = store.dir.path().join("config/clawscope");
+    std::fs::create_dir_all(&folder).unwrap();
+    let keys = "[global]\n\"q\" = \"\"\n\"ctrl-q\" = \"quit\"\n";
+    std::fs::File::create(folder.join("keymap.toml")).unwrap().write_all(keys.as_bytes()).unwrap();
+    let config = store.dir.path().join("config");
+    let given = [store.dir.path().to_str().unwrap(), "--ascii"];
+    let mut program = Started::new(&given, &[("XDG_CONFIG_HOME", config.to_str().unwrap())]);
+    program.until_shown("hello there");
+    program.until_shown("* live");
+    program.keys("q?");
+    program.until_shown("half a page down");
+    program.keys("\u{1b}");
+    program.until("the help is closed", |screen| !screen.contents().contains("half a page down"));
+    program.keys("\u{11}");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn the_first_frame_lists_the_sessions_and_q_leaves_the_terminal_as_it_was() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("telegram");
+    program.until_shown("hello there");
+    assert!(program.alternate_screen());
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn without_a_store_the_demo_is_shown_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let mut program = Started::new(&[], &[("HOME", home.path().to_str().unwrap())]);
+    program.until_shown("demo store");
+    program.until_shown("8812");
+    program.keys("\x03");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+/// Asks for a commit until the summary is offered: while a session is read again, its texts are not there yet, and the answer
+/// says so.
+fn until_offered(program: &mut Started) {
+    let offered = std::cell::Cell::new(false);
+    while !offered.get() {
+        program.keys("c");
+        program.until("an answer to c", |screen| {
+            let text = screen.contents();
+            offered.set(text.contains("Make the summary?"));
+            offered.get() || text.contains("not yet:")
+        });
+        program.let_pass_ms(if offered.get() { 0 } else { 50 });
+    }
+}
+
+/// The program on the demo, a compaction of its long session offered to a program that never ends. That one writes the id
+/// of what it started to `file`.
+fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
+    let script = format!("sleep 300 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
+    let table = format!("[summarizer]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", {script:?}]\n");
+    std::fs::create_dir_all(folder.join("clawscope")).unwrap();
+    std::fs::File::create(folder.join("clawscope/config.toml")).unwrap().write_all(table.as_bytes()).unwrap();
+    let mut program = Started::new(&["--demo"], &[("XDG_CONFIG_HOME", folder.to_str().unwrap())]);
+    program.until_shown("telegram 8812");
+    program.keys("/8812");
+    program.keys("\r");
+    program.until_shown("overflow");
+    program.keys(",,,,,x");
+    program.until_shown(" made ~");
+    until_offered(&mut program);
+    assert!(!file.exists(), "nobody was asked yet");
+    program.keys("y");
+    program.until("the program to start", |_| file.exists());
+    program
+}
+
+#[test]
+fn esc_and_leaving_end_the_program_that_writes_a_summary_and_what_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("id");
+    let mut program = offered_to_a_program_that_hangs(folder.path(), &file);
+    program.until_shown("call 1 of");
+    let started = process::written_in(&file);
+    program.keys("\u{1b}");
+    program.until_shown("The summary was cancelled.");
+    program.until("what it started to end", |_| process::is_gone(started));
+    std::fs::remove_file(&file).unwrap();
+    program.keys("\u{1b}");
+    program.until("the dialog is closed", |screen| !screen.contents().contains("The summary was cancelled."));
+    until_offered(&mut program);
+    program.keys("y");
+    program.until("the program to start again", |_| file.exists());
+    let started = process::written_in(&file);
+    program.keys("\x03");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+    let begun = std::time::Instant::now();
+    while !process::is_gone(started) {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "it goes on without us");
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+}
+
+/// A home with this keymap in it.
+fn home_with_keymap(text: &str) -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join(".config/clawscope");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::io::Write::write_all(
+        &mut std::fs::File::create(folder.join("keymap.toml")).unwrap(),
+        text.as_bytes(),
+    )
+    .unwrap();
+    home
+}
+
+#[test]
+fn a_keymap_of_ones_own_changes_keys() {
+    let home = home_with_keymap("[global]\n\"q\" = \"\"\n\"x\" = \"quit\"\n\"f2\" = \"help\"\n");
+    let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
+    program.until_shown("8812");
+    program.keys("q\x1bOQ");
+    program.until_shown("unfold everything");
+    program.keys("\x1b");
+    program.until("help closed", |screen| !screen.contents().contains("unfold everything"));
+    program.keys("x");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn a_slip_in_the_keymap_is_reported_and_the_screen_is_not_taken() {
+    let home = home_with_keymap("[global]\n\"x\" = \"qiut\"\n");
+    let ended = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]).ended();
+    assert_eq!(ended.code, 2);
+    let text = ended.text.replace('\n', "");
+    assert!(text.contains("keymap.toml: [global] \"x\" = \"qiut\": no action of that name"), "{text}");
+}
+
+#[test]
+fn a_line_appended_to_the_transcript_appears_by_itself() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    // The folder is watched once the list is there; a second line shows where the first came too early.
+    store.append("s1.jsonl", &line("a2", "a1", "a new line"));
+    program.until_shown("a new line");
+    store.append("s1.jsonl", &line("a3", "a2", "and one more"));
+    program.until_shown("and one more");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn a_session_that_is_new_on_disk_appears_by_itself() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    store.write("fresh-orphan.jsonl", &format!("{HEADER}\n"));
+    program.until_shown("fresh-orph");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_before_its_message() {
+    let store = Store::new();
+    let path = store.dir.path().to_str().unwrap().to_owned();
+    let ended = Started::new(&[&path], &[("CLAWSCOPE_TEST_PANIC", "1")]).ended();
+    assert_ne!(ended.code, 0);
+    assert_restored(&ended);
+    assert!(ended.text.contains("a test asked for this panic"), "{}", ended.text);
+}
+
+#[test]
+fn a_signal_to_end_gives_the_terminal_back() {
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::HUP, rustix::process::Signal::INT]
+    {
+        let store = Store::new();
+        let mut program = start(store.dir.path());
+        program.until_shown("hello there");
+        program.signal(signal);
+        let ended = program.ended();
+        assert_eq!(ended.code, 0, "{signal:?}");
+        assert_restored(&ended);
+    }
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    program.keys("\x1a");
+    program.until("the terminal is given back", |screen| !screen.alternate_screen());
+    program.until_stopped();
+    program.signal(rustix::process::Signal::CONT);
+    program.until("the terminal is taken again", vt100::Screen::alternate_screen);
+    program.until_shown("hello there");
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn the_pager_gets_the_terminal_and_gives_it_back() {
+    let store = Store::new();
+    let seen = store.dir.path().join("seen");
+    let leave = store.dir.path().join("leave");
+    let pager = format!(
+        "cat > {}; echo in the pager; until [ -e {} ]; do sleep 0.02; done",
+        seen.display(),
+        leave.display()
+    );
+    let path = store.dir.path().to_str().unwrap().to_owned();
+    let mut program = Started::new(&[&path], &[("PAGER", &pager)]);
+    program.until_shown("hello there");
+    program.keys("o");
+    program.until("the pager has the terminal", |screen| {
+        !screen.alternate_screen() && screen.contents().contains("in the pager")
+    });
+    std::fs::File::create(leave).unwrap();
+    program.until("the terminal is taken again", vt100::Screen::alternate_screen);
+    program.until_shown("telegram");
+    assert!(std::fs::read_to_string(seen).unwrap().contains("hello there"));
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn what_is_copied_goes_through_the_terminal() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    program.keys("y");
+    program.until_shown("Copied");
+    assert_eq!(program.until_copied(), "aGVsbG8gdGhlcmU=", "hello there");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
+    let dir = tempfile::tempdir().unwrap();
+    clawscope::store::demo::write_to(dir.path()).unwrap();
+    let sessions = dir.path().join("agents/main/sessions");
+    let bytes = || -> u64 {
+        let entries = std::fs::read_dir(&sessions).unwrap().flatten();
+        entries.map(|entry| entry.metadata().unwrap().len()).sum()
+    };
+    let before = bytes();
+    let mut program = start(dir.path());
+    program.until_shown("8812");
+    // The session with the newest change is opened by itself; the one that overflowed is looked for.
+    program.keys("1/8812\r");
+    program.until_shown("direct:8812");
+    program.until_shown("prompt is too long");
+    program.keys("2pi");
+    program.until_shown("plan");
+    program.keys("c");
+    program.until_shown("Write this plan");
+    program.until_shown("lock free");
+    assert_eq!(bytes(), before, "nothing is written before yes");
+    program.keys("y");
+    program.until_shown("Branch written");
+    let written = bytes();
+    assert!(written > before);
+    // The branch is read back before it can be undone.
+    program.until_shown("prune would save nothing");
+    program.keys("u");
+    program.until_shown("lock free");
+    program.keys("y");
+    program.until_shown("Back on the previous branch");
+    assert!(bytes() > written);
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
+    let mut program = Started::new(&["--demo"], &[]);
+    program.until_shown("telegram 8812");
+    program.keys("1/8812\r");
+    program.until_shown("direct:8812");
+    program.until_shown("prompt is too long");
+    // The verdict, with what it rests on.
+    program.keys("e");
+    program.until_shown("Overflowed: pruning was blocked");
+    program.until_shown("pruning-inert");
+    // The first row is the refused call, and enter goes to it.
+    program.keys("gg\r");
+    program.until("the refused call under the cursor", |screen| {
+        let text = screen.contents();
+        !text.contains("Overflowed:") && text.contains("prompt is too long")
+    });
+    // The map begins at the smallest change; its cell is taken.
+    program.keys("w");
+    program.until_shown("smallest change ttl 30m");
+    program.until_shown("1 setting differs from config");
+    program.keys("\r");
+    program.until("the cell in the tuning pane", |screen| {
+        let text = screen.contents();
+        text.contains("gate shut now: cache warm") && text.contains("of 30m") && text.contains("plan")
+    });
+    // Nothing of the plan does not fit any more.
+    program.keys("t");
+    program.until("the simulated curve beside the recorded one", |screen| {
+        let text = screen.contents();
+        text.contains("1 overflow") && text.contains("simulated   peak 176.2k   no overflow")
+    });
+    program.keys("P");
+    program.until_shown("Copied config patch");
+    let copied = base64::engine::general_purpose::STANDARD.decode(program.until_copied()).unwrap();
+    let patch = clawscope::js::parse(&String::from_utf8(copied).unwrap()).unwrap();
+    let pruning = r#"{"agents":{"defaults":{"contextPruning":{"ttl":"30m"}}}}"#;
+    assert_eq!(clawscope::js::stringify(&patch), pruning);
+    // Back the way it came.
+    program.keys("\u{1b}");
+    program.until_shown("gate shut now: cache warm");
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
+fn another_size_is_drawn_in_full() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    program.resize(60, 20);
+    program.until_shown("hello there");
+    program.resize(140, 50);
+    program.until_shown("hello there");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_reported_on_the_screen() {
+    let mut program = Started::new(&["/nonexistent/store"], &[]);
+    program.until_shown("does not exist");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
+fn an_idle_program_sleeps() {
+    let store = Store::new();
+    let mut program = start(store.dir.path());
+    program.until_shown("hello there");
+    program.until_quiet();
+    let before = program.switches();
+    program.let_pass_ms(1500);
+    let woken = program.switches() - before;
+    assert!(woken <= 2, "woken {woken} times in 1.5 s without any reason");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}

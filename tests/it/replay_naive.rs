@@ -1,0 +1,437 @@
+//! A replay in one pass is what making every call anew gives, with all steps of a run and of a call together, by the rules
+//! of every version, at gates that are told anew too.
+
+use std::collections::HashMap;
+
+use clawscope::context::bodies;
+use clawscope::context::tokens::chars4::estimate_or_zero;
+use clawscope::context::{Context, build_context};
+use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
+use clawscope::gateway::ruleset::Ruleset;
+use clawscope::ids::EntryIx;
+use clawscope::policy::clear_tool_uses::{ClearSettings, ClearedBy, TokenCounting, clear_list};
+use clawscope::policy::features::ContentFeatures;
+use clawscope::policy::guard::guard_list;
+use clawscope::policy::history_range::limit_history_under;
+use clawscope::policy::images::remove_seen_images;
+use clawscope::policy::message_list::{MessageList, MessageOrigin, PlannedMessage};
+use clawscope::policy::prune::{Gate, RoundInput, gate_under, prune_list, prune_round_list};
+use clawscope::policy::repair::{pair_list, repair_list};
+use clawscope::policy::settings::{GuardSettings, ReduceSettings};
+use clawscope::policy::truncate::reduce_list;
+use clawscope::policy::{Fate, MessageFate, Policy, PolicySet, PolicySettings};
+use clawscope::replay::{
+    Assumptions, CallReplay, ModelCall, RecordedTrace, ReplaySession, Settings, TraceTotals, TrimStats,
+    recorded_trace, simulated_totals, simulated_trace,
+};
+use clawscope::session::LoadedSession;
+use clawscope::session::replay_inputs::ReplayInputs;
+use clawscope::store::entry::{EntryKind, Role};
+use clawscope::transcript::Leaf;
+use proptest::prelude::*;
+
+use crate::support::generate::{Options, transcript};
+use crate::support::inspected::inspected;
+use crate::support::session;
+
+const RUN_AND_CALL: [Policy; 6] =
+    [Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard, Policy::Clear];
+
+fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Settings {
+    let prune = PruneSettings {
+        ttl_ms: 60_000.0,
+        keep_last_assistants: 1.0,
+        soft_trim_ratio: 0.1,
+        hard_clear_ratio: 0.4,
+        min_prunable_tool_chars: 10.0,
+        soft_trim: SoftTrim {
+            max_chars: 60.0,
+            head_chars: 10.0,
+            tail_chars: 10.0,
+            ..PruneSettings::default().soft_trim
+        },
+        ..PruneSettings::default()
+    };
+    let steps = PolicySettings {
+        ruleset,
+        enabled: PolicySet::of(steps),
+        history_limit: history,
+        guard: GuardSettings { budget_share: 0.6, single_share: 0.2 },
+        reduce: ReduceSettings { all_chars: 300.0, keeps_sent: false },
+        clear: ClearSettings { trigger: 400.0, keep: 1.0, ..ClearSettings::default() },
+        ..PolicySettings::pruning_only(prune)
+    };
+    Settings {
+        policies: steps,
+        prune_on: true,
+        window,
+        guard_window: window,
+        assumptions: Assumptions::default(),
+    }
+}
+
+/// A session with everything read of it, for the rules of a version.
+struct Opened {
+    _file: session::Session,
+    inspection: LoadedSession,
+    material: ReplayInputs,
+    features: HashMap<EntryIx, ContentFeatures>,
+}
+
+impl Opened {
+    fn new(seed: u64, options: &Options, ruleset: Ruleset, lost: bool) -> Self {
+        let written = with_two_tools(transcript(seed, options));
+        let file = session::Session::new(&if lost { without_some_calls(seed, written) } else { written });
+        let mut inspection = inspected(&file.path);
+        inspection.ruleset.id = ruleset;
+        let all =
+            Policy::ALL.into_iter().fold(PolicySet::NONE, |policies, policy| policies.with(policy, true));
+        let material = ReplayInputs::read(&inspection, all).expect("reads").without_calibration();
+        let features = textures(&inspection, ruleset);
+        Self { _file: file, inspection, material, features }
+    }
+
+    fn context_before(&self, place: usize) -> Context {
+        let Some(before) = place.checked_sub(1) else { return Context::default() };
+        let path = &self.inspection.context.path;
+        let leaf = Leaf::Id(self.inspection.index.display_id(path[before]));
+        build_context(&self.inspection.index, &self.inspection.tree, &leaf).expect("builds")
+    }
+}
+
+/// Every third result is one of another tool.
+fn with_two_tools(transcript: Vec<u8>) -> Vec<u8> {
+    let mut text = String::from_utf8(transcript).expect("it is written so");
+    for call in (0..200).step_by(3) {
+        let named = |tool: &str| format!("\"toolCallId\":\"call_{call}\",\"toolName\":\"{tool}\"");
+        text = text.replace(&named("read"), &named("exec"));
+    }
+    text.into_bytes()
+}
+
+/// Every fifth result or so answers a call that nobody made, and its own call has none.
+fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
+    let mut text = String::from_utf8(transcript).expect("it is written so");
+    for call in (0..200).filter(|call| (seed ^ call).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61 == 0) {
+        text = text
+            .replace(&format!("\"toolCallId\":\"call_{call}\""), &format!("\"toolCallId\":\"lost_{call}\""));
+    }
+    text.into_bytes()
+}
+
+fn textures(session: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, ContentFeatures> {
+    let LoadedSession { source, index, context, .. } = session;
+    let has_message = |ix: &&EntryIx| {
+        let entry = index.entry(**ix);
+        entry.message.is_some() && (entry.becomes_message() || entry.kind == EntryKind::Compaction)
+    };
+    let features = |ix: &EntryIx| {
+        let entry = clawscope::store::body::read_entry(source, index, *ix).expect("its line");
+        let message = bodies::entry_message(&entry, index.entry(*ix).kind);
+        (*ix, ContentFeatures::of_under(ruleset.rules(), &message))
+    };
+    context.path.iter().filter(has_message).map(features).collect()
+}
+
+/// What a call comes to.
+#[derive(Debug, PartialEq)]
+struct Made {
+    gate: Gate,
+    tokens: f64,
+    messages: usize,
+    done: [(u32, u32); 4],
+}
+
+impl Made {
+    fn of(call: &CallReplay) -> Self {
+        let done = |done: TrimStats| (done.trimmed, done.cleared);
+        Self {
+            gate: call.gate,
+            tokens: call.tokens,
+            messages: call.messages,
+            done: [call.pruned, call.guarded, call.cleared, call.reduce_trim].map(done),
+        }
+    }
+}
+
+/// A lane made call by call, each from the transcript.
+struct Naive<'a> {
+    opened: &'a Opened,
+    session: ReplaySession<'a>,
+    settings: &'a Settings,
+    touch: Option<f64>,
+    assumed: Option<f64>,
+    /// The end of the call before, and whether its run compacted.
+    before: Option<f64>,
+    compacted: bool,
+    /// Where the run begins.
+    run: usize,
+}
+
+impl Naive<'_> {
+    /// What a call comes to; none after a compaction within its run, of which the transcript does not tell what earlier
+    /// runs took away.
+    fn call(&mut self, calls: &[ModelCall], at: usize) -> Option<Made> {
+        let (opened, path) = (self.opened, self.session.path);
+        let call = &calls[at];
+        let from = at.checked_sub(1).map_or(0, |before| calls[before].path_index);
+        let index = &opened.inspection.index;
+        let compacts = |place: usize| index.entry(path[place]).kind == EntryKind::Compaction;
+        let speaks = |place: &usize| {
+            let entry = index.entry(path[*place]);
+            let answers = matches!(entry.role(), Some(Role::Assistant | Role::ToolResult));
+            entry.becomes_message() && entry.message.is_some() && !answers
+        };
+        if let Some(start) = (from..call.path_index).find(speaks) {
+            self.compacted |= (from..start).any(compacts);
+            self.begin_run(start);
+            self.compacted = (start..call.path_index).any(compacts);
+        } else {
+            self.compacted |= (from..call.path_index).any(compacts);
+        }
+        self.before = Some(call.ended);
+        let policies = &self.settings.policies;
+        let prune = self.settings.prune_on.then_some(&policies.prune);
+        let gate = gate_under(
+            policies.ruleset.rules(),
+            prune,
+            self.session.prune_eligible,
+            self.touch,
+            call.started,
+        );
+        let context = opened.context_before(call.path_index);
+        let features: Vec<ContentFeatures> =
+            context.messages.iter().map(|message| opened.features[&message.entry].clone()).collect();
+        let loaded = opened.context_before(self.run).messages.len();
+        let (made, touched) = self.make(&context, &features, if self.compacted { 0 } else { loaded }, gate);
+        if touched {
+            self.touch = Some(call.started);
+        }
+        Some(made).filter(|_| !self.compacted)
+    }
+
+    fn begin_run(&mut self, start: usize) {
+        if let Some(ended) = self.before.filter(|_| self.session.prune_eligible && !self.compacted) {
+            self.assumed = Some(ended);
+        }
+        let ix = self.session.path[start];
+        let recorded = self.session.cache_touches.iter().rev().find(|(touched, _)| *touched < ix);
+        let recorded = recorded.map(|(_, time)| *time);
+        self.touch = if self.session.cache_touches.is_empty() { self.assumed } else { recorded };
+        self.run = start;
+    }
+
+    fn make(
+        &self,
+        context: &Context,
+        features: &[ContentFeatures],
+        loaded: usize,
+        gate: Gate,
+    ) -> (Made, bool) {
+        let settings = &self.settings.policies;
+        let (rules, policies) = (settings.ruleset.rules(), settings.enabled);
+        let item = |at: usize| PlannedMessage { origin: MessageOrigin::Context(at as u32), change: None };
+        let mut list = MessageList::from_context(context, Some(features));
+        list.messages_mut().truncate(loaded);
+        if policies.has(Policy::Repair) {
+            repair_list(&mut list);
+        }
+        if policies.has(Policy::History) {
+            limit_history_under(rules, &mut list, settings.history_limit);
+            if policies.has(Policy::Repair) {
+                pair_list(&mut list);
+            }
+        }
+        if policies.has(Policy::Images) {
+            remove_seen_images(&mut list, rules);
+        }
+        let mut reduced = (0, 0);
+        if policies.has(Policy::Reduce) {
+            let (truncate, reduce) = (&settings.truncate, &settings.reduce);
+            reduced = tally(&reduce_list(&mut list, rules, self.settings.window, truncate, reduce));
+        }
+        if list.is_empty() && loaded > 0 {
+            // An empty list is not taken over.
+            *list.messages_mut() = (0..loaded).map(item).collect();
+        }
+        list.messages_mut().extend((loaded..context.messages.len()).map(item));
+        let mut done = [(0, 0), (0, 0), (0, 0), reduced];
+        let mut touched = false;
+        if policies.has(Policy::Prune) {
+            let words = &self.opened.inspection.index.values;
+            let (prune, window) = (&settings.prune, self.settings.window);
+            let pruned = if rules.needs_text_features() {
+                let (remembered, drops_thinking) = (None, self.session.drops_thinking);
+                let input = RoundInput { words, settings: prune, window, gate, remembered, drops_thinking };
+                prune_round_list(&mut list, rules, input)
+            } else {
+                prune_list(&mut list, rules, words, prune, window, gate)
+            };
+            if let Ok(outcome) = pruned {
+                done[0] = tally(&outcome.fates);
+                touched = outcome.has_changes();
+            }
+        }
+        if policies.has(Policy::Guard)
+            && let Ok((fates, _)) = guard_list(&mut list, rules, self.settings.guard_window, &settings.guard)
+        {
+            done[1] = tally(&fates);
+        }
+        if policies.has(Policy::Clear)
+            && let Ok((fates, _)) = clear_list(&mut list, &settings.clear)
+        {
+            done[2] = tally(&fates);
+        }
+        let sum: u64 = list.sizes().map(|size| estimate_or_zero(&size)).sum();
+        let tokens = (self.opened.inspection.fixed_tokens() + sum) as f64;
+        (Made { gate, tokens, messages: list.len(), done }, touched)
+    }
+}
+
+fn tally(fates: &[MessageFate]) -> (u32, u32) {
+    let count = |of: &[Fate]| fates.iter().filter(|fate| of.contains(&fate.fate)).count() as u32;
+    (count(&[Fate::SoftTrimmed, Fate::Truncated]), count(&[Fate::Cleared]))
+}
+
+/// Each parameter of clearing, by the client and by a server.
+fn clearings() -> [ClearSettings; 9] {
+    let plain = || ClearSettings { trigger: 150.0, keep: 2.0, ..ClearSettings::default() };
+    let server = |clear_at_least: f64| ClearSettings {
+        cleared_by: ClearedBy::Server { prompt_tokens: 100 },
+        clear_at_least,
+        ..plain()
+    };
+    [
+        plain(),
+        ClearSettings { clear_at_least: 40.0, counting: TokenCounting::Model, ..plain() },
+        ClearSettings { exclude_tools: vec!["exec".into()], ..plain() },
+        server(60.0),
+        ClearSettings { clear_at_least: 90.0, keep: 0.0, ..plain() },
+        ClearSettings { counting: TokenCounting::Model, ..server(0.0) },
+        ClearSettings { keep: -3.0, ..plain() },
+        ClearSettings { clear_tool_inputs: true, ..plain() },
+        ClearSettings { placeholder: "cleared, as it was long ago".into(), clear_at_least: 60.0, ..plain() },
+    ]
+}
+
+/// How often each step of a call acted in the lanes that were held against naive ones.
+type Acted = [u32; 4];
+
+fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, acted: &mut Acted) {
+    let nothing = Settings {
+        policies: PolicySettings { enabled: PolicySet::NONE, ..settings.policies.clone() },
+        ..settings.clone()
+    };
+    let always = || true;
+    let record = recorded_trace(&session, &nothing, &always).expect("wanted");
+    let trace = simulated_trace(&session, settings, &record, &always).expect("wanted");
+    let totals = simulated_totals(&session, settings, &record, &always);
+    assert_eq!(totals, Some(TraceTotals::of(&record.calls, &trace)));
+    let (touch, assumed) = (None, None);
+    let mut naive =
+        Naive { opened, session, settings, touch, assumed, before: None, compacted: false, run: 0 };
+    for (at, sent) in trace.iter().enumerate() {
+        let Some(made) = naive.call(&record.calls, at) else { continue };
+        assert_eq!(Made::of(sent), made, "#{at} under {:?}", settings.policies.enabled);
+        acted.iter_mut().zip(made.done).for_each(|(acted, done)| *acted += u32::from(done != (0, 0)));
+        held_together(sent, &record, at);
+    }
+}
+
+/// The parts of a call add up to it.
+fn held_together(sent: &CallReplay, record: &RecordedTrace, at: usize) {
+    let split = sent.split.read + sent.split.write + sent.split.input;
+    assert!(sent.failed || sent.is_measured || (split - sent.expected).abs() < 1e-6, "#{at}: {sent:?}");
+    let moved = sent.tokens - record.trace[at].tokens;
+    let expected = (record.trace[at].expected + moved).max(0.0);
+    assert!((sent.expected - expected).abs() < 1e-6, "#{at}: {sent:?}");
+}
+
+/// Sessions in which someone speaks before the first call, as every real one begins.
+fn options(compactions: bool) -> Options {
+    Options { steps: 24, unknown: false, compactions, ..Options::default() }
+}
+
+/// What a session is made of, and what it is replayed under.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    seed: u64,
+    window: f64,
+    history: f64,
+    ruleset: Ruleset,
+    compactions: bool,
+    lost: bool,
+}
+
+fn of_all_steps(case: Case, acted: &mut Acted) {
+    let Case { seed, window, history, ruleset, compactions, lost } = case;
+    let opened = Opened::new(seed, &options(compactions), ruleset, lost);
+    let whole = opened.material.replay_session(&opened.inspection);
+    let untouched = ReplaySession { cache_touches: &[], ..whole };
+    for session in [whole, untouched] {
+        let session = ReplaySession { prune_eligible: true, ..session };
+        for policies in [
+            &[Policy::Prune, Policy::Guard][..],
+            &[Policy::Repair, Policy::Guard],
+            &[Policy::Repair, Policy::Images, Policy::Prune],
+            &[Policy::Repair, Policy::History, Policy::Reduce, Policy::Prune, Policy::Guard],
+            &[Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard],
+            &RUN_AND_CALL,
+        ] {
+            compare(&opened, session, &settings(policies, ruleset, window, history), acted);
+        }
+        for (nth, clear) in clearings().into_iter().enumerate() {
+            let before =
+                [&[][..], &[Policy::Guard], &[Policy::Repair, Policy::History, Policy::Prune, Policy::Guard]];
+            let policies = [before[nth % before.len()], &[Policy::Clear]].concat();
+            let mut settings = settings(&policies, ruleset, window, history);
+            settings.policies.clear = clear;
+            compare(&opened, session, &settings, acted);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_pass_is_every_call_by_itself_with_all_steps_together(
+        seed in any::<u64>(),
+        window in 100_u32..4_000,
+        history in 0_u32..4,
+        version in 0..Ruleset::ALL.len(),
+        compactions in any::<bool>(),
+        lost in any::<bool>(),
+    ) {
+        let (ruleset, window, history) = (Ruleset::ALL[version], f64::from(window), f64::from(history));
+        of_all_steps(Case { seed, window, history, ruleset, compactions, lost }, &mut [0; 4]);
+    }
+}
+
+/// One for each way in which calls are pruned, guarded and limited.
+const RULESETS: [Ruleset; 8] = [
+    Ruleset::V2026_2_19,
+    Ruleset::V2026_3_2,
+    Ruleset::V2026_3_22,
+    Ruleset::V2026_4_5,
+    Ruleset::V2026_5_28,
+    Ruleset::V2026_7_1,
+    Ruleset::V2026_9_2,
+    Ruleset::Pi1_5,
+];
+
+/// The property says something only where steps act: here each does, often, under the rules that have it.
+#[test]
+fn every_step_of_a_call_acts_in_the_sessions_that_are_compared() {
+    let mut acted = [0; 4];
+    for seed in 0..3 {
+        for ruleset in RULESETS {
+            let (compactions, lost) = (seed % 2 == 0, seed % 3 == 0);
+            of_all_steps(
+                Case { seed, window: 1_500.0, history: 3.0, ruleset, compactions, lost },
+                &mut acted,
+            );
+        }
+    }
+    assert!(acted.iter().all(|count| *count >= 30), "{acted:?}");
+}

@@ -1,0 +1,349 @@
+//! Steps switched and tuned key by key, without a terminal.
+
+use clawscope::app::effect::Effect;
+use clawscope::app::event::Event;
+use clawscope::app::layout::Pane;
+use clawscope::app::state::Overlay;
+use clawscope::context::rows::RowKind;
+use clawscope::ids::Epoch;
+use clawscope::plan::Plan;
+use clawscope::policy::{Fate, Policy, PolicySet, Reason};
+use clawscope::session::{ContextDetails, LoadedSession};
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+use crate::support::driver::{self, Driver};
+
+/// The overflowed build session; its config limits the person's turns and switches pruning on.
+fn opened() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver
+}
+
+fn inspection(driver: &Driver) -> &LoadedSession {
+    driver.app.displayed_session().expect("a session")
+}
+
+fn plan(driver: &Driver) -> &Plan {
+    driver.app.plan.as_deref().expect("a plan")
+}
+
+fn on(driver: &Driver) -> Vec<Policy> {
+    driver.app.tuning.policies.iter().filter(|step| driver.app.tuning.is_policy_on(*step)).collect()
+}
+
+fn cut(driver: &Driver) -> Option<usize> {
+    let rows = &driver.app.transcript.as_ref().expect("a transcript").rows;
+    rows.iter().position(|row| row.kind == RowKind::Cut)
+}
+
+/// The last running total and the plan agree by chars/4, and the bar is the same plan by the provider's count.
+fn agree(driver: &Driver) {
+    let (plan, session) = (plan(driver), inspection(driver));
+    let estimate = driver.app.plan_totals.estimate_after.expect("a plan");
+    assert_eq!(estimate, session.fixed_tokens() + plan.total_after());
+    let totals = &driver.app.transcript.as_ref().expect("a transcript").running_totals;
+    assert!(totals.is_sorted());
+    assert_eq!(totals.last().copied(), Some(estimate));
+    let bar = session.next_prompt.budget_after(&session.context, plan);
+    assert_eq!(driver.app.plan_totals.after, Some(bar));
+}
+
+#[test]
+fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_requested() {
+    let mut driver = opened();
+    assert_eq!(on(&driver), []);
+    driver.press("p");
+    assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
+    driver.press("p , , x");
+    assert_eq!(on(&driver), [Policy::History]);
+    driver.press("x");
+    assert!(driver.app.plan.is_none() && on(&driver).is_empty());
+    driver.press("p");
+    assert_eq!(on(&driver), [Policy::Prune]);
+}
+
+#[test]
+fn each_step_changes_the_totals_by_itself_and_together() {
+    let mut driver = opened();
+    driver.press("p");
+    let pruned = plan(&driver).total_after();
+    agree(&driver);
+    driver.press(", , 4 e ctrl-u text:5 enter");
+    let both = plan(&driver).total_after();
+    assert!(both < pruned, "{both} < {pruned}");
+    assert!(plan(&driver).count(Fate::Dropped) > 10);
+    agree(&driver);
+    driver.press(". . x");
+    assert_eq!(on(&driver), [Policy::History]);
+    let limited = plan(&driver).total_after();
+    assert!(both < limited && limited < plan(&driver).total_before());
+    agree(&driver);
+}
+
+#[test]
+fn moving_a_setting_switches_its_step_on() {
+    let mut driver = opened();
+    driver.press("p , , , , , 4");
+    assert_eq!(driver.app.tuning.policy, Policy::Compact);
+    driver.press("j j h");
+    assert_eq!(on(&driver), [Policy::Compact, Policy::History, Policy::Prune]);
+    assert!(plan(&driver).compaction.is_some());
+    assert_eq!(driver.app.flash.setting, Some(driver.app.tuning.cursor));
+}
+
+#[test]
+fn a_step_without_settings_says_so_and_moves_nothing() {
+    let mut driver = opened();
+    driver.press("4 , ");
+    assert_eq!(driver.app.tuning.policy, Policy::Images);
+    driver.press("l");
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no settings")));
+    assert!(!driver.app.tuning.has_changes() && driver.app.plan.is_none());
+}
+
+#[test]
+fn a_compaction_puts_its_cut_between_what_goes_and_what_stays() {
+    let mut driver = opened();
+    driver.press("2 k k k");
+    let entry = driver.app.selected_entry();
+    driver.press(", , , , , x");
+    assert_eq!(driver.app.selected_entry(), entry, "the cursor stays on its entry");
+    let at = cut(&driver).expect("a line");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    for (row, shown) in pane.rows.iter().enumerate() {
+        let Some(message) = shown.message.filter(|_| shown.messages == 1) else { continue };
+        let fate = plan(&driver).fates()[message];
+        let leaves = matches!(fate.fate, Fate::Summarised | Fate::Dropped);
+        assert_eq!(leaves, row < at, "row {row}: {fate:?}");
+    }
+    let line = pane.compaction_marker.expect("its numbers");
+    assert_eq!(line.summarised_tokens + line.lost_tokens + line.kept_tokens, plan(&driver).total_before());
+    assert_eq!(plan(&driver).total_after(), line.kept_tokens + line.summary_tokens);
+    agree(&driver);
+    driver.press("x");
+    assert_eq!((cut(&driver), driver.app.selected_entry()), (None, entry));
+}
+
+#[test]
+fn the_cut_follows_what_is_kept_and_survives_folds_and_filters() {
+    let mut driver = opened();
+    driver.press(", , , , , x 4 j j");
+    let before = cut(&driver).expect("a line");
+    driver.press("L L L L");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    let row = cut(&driver).expect("a line");
+    assert!(row < before, "more is kept: {row} < {before}");
+    assert_eq!(pane.rows.iter().filter(|row| row.kind == RowKind::Cut).count(), 1);
+    driver.press("2 - ctrl-o ctrl-o ctrl-o f");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert_eq!(pane.rows.iter().filter(|row| row.kind == RowKind::Cut).count(), 1);
+}
+
+#[test]
+fn keys_on_the_cut_lead_to_the_steps() {
+    let mut driver = opened();
+    driver.press(", , , , , x 2 g");
+    let at = cut(&driver).expect("a line");
+    driver.press(&"j ".repeat(at));
+    driver.press("space enter");
+    let Some(Overlay::Policies(screen)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
+    assert_eq!(screen.selected(), Policy::Compact);
+}
+
+#[test]
+fn texts_are_requested_once_and_the_other_steps_are_shown_meanwhile() {
+    let mut driver = opened();
+    driver.press("p");
+    let pruned = plan(&driver).total_after();
+    driver.press(", , , , ,");
+    let effects = driver.held_key("x");
+    let requested = |effects: &[Effect]| {
+        effects.iter().filter(|effect| matches!(effect, Effect::LoadDetails { .. })).count()
+    };
+    assert_eq!(requested(&effects), 1);
+    assert_eq!(driver.app.waiting_policies, PolicySet::of(&[Policy::Compact]));
+    assert_eq!(plan(&driver).total_after(), pruned, "the plan is that of the others");
+    let again = driver.held_key("j");
+    assert_eq!(requested(&again), 0);
+    driver.press("2 c");
+    assert!(driver.app.overlay.is_none(), "nothing is written that is told in part");
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("compact")));
+    driver.perform(effects);
+    assert!(driver.app.waiting_policies.is_empty());
+    assert!(plan(&driver).compaction.is_some());
+}
+
+#[test]
+fn texts_of_an_older_reading_are_dropped() {
+    let mut driver = opened();
+    driver.press("p , , , , ,");
+    driver.held_key("x");
+    let read = |driver: &Driver| {
+        let LoadedSession { source, index, context, .. } = inspection(driver);
+        let rules = inspection(driver).ruleset.id.rules();
+        (inspection(driver).view_key(), ContextDetails::read(source, index, context, rules).expect("reads"))
+    };
+    let (subject, context_details) = read(&driver);
+    let mut other = LoadedSession::clone(inspection(&driver));
+    other.epoch = Epoch(other.epoch.0 + 1);
+    driver.held(Event::Details { subject: other.view_key(), details: Ok(context_details.clone().into()) });
+    assert!(inspection(&driver).details.is_none() && !driver.app.waiting_policies.is_empty());
+    driver.held(Event::Details { subject, details: Ok(context_details.into()) });
+    assert!(inspection(&driver).details.is_some() && driver.app.waiting_policies.is_empty());
+}
+
+#[test]
+fn texts_that_cannot_be_read_are_reported_and_not_requested_again() {
+    let mut driver = opened();
+    driver.press("p , , , , ,");
+    driver.held_key("x");
+    let subject = inspection(&driver).view_key();
+    let effects = driver.held(Event::Details { subject, details: Err("line 7 changed".into()) });
+    assert!(driver.app.details_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.is_error));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::LoadDetails { .. })));
+    driver.press("R");
+    assert!(!driver.app.details_failed && driver.app.waiting_policies.is_empty(), "a new reading asks anew");
+}
+
+#[test]
+fn a_growing_session_keeps_its_texts() {
+    let mut driver = opened();
+    driver.press("p , , , , , x");
+    let before = inspection(&driver).context.messages.len();
+    let index = &inspection(&driver).index;
+    let parent = index.display_id(index.last().expect("an entry"));
+    let line = format!(
+        "{{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"one more thing\"}}}}\n"
+    );
+    let path = driver.path();
+    driver::append_to(&path, &line);
+    let read = driver.held(Event::FilesChanged(vec![path]));
+    driver.perform(read);
+    let session = inspection(&driver);
+    assert_eq!(session.context.messages.len(), before + 1);
+    let fresh =
+        ContextDetails::read(&session.source, &session.index, &session.context, session.ruleset.id.rules())
+            .expect("reads");
+    assert_eq!(session.details.as_deref(), Some(&fresh));
+    agree(&driver);
+}
+
+#[test]
+fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
+    let mut driver = opened();
+    driver.press("s");
+    let alone = |driver: &Driver, step| match &driver.app.overlay {
+        Some(Overlay::Policies(screen)) => screen.effect(step).cloned(),
+        _ => panic!("no screen"),
+    };
+    let prune = alone(&driver, Policy::Prune).expect("told");
+    assert!(prune.tokens_after < prune.tokens_before);
+    assert!(alone(&driver, Policy::Compact).is_some(), "the texts were read for the screen");
+    driver.press("x");
+    assert_eq!(on(&driver), [Policy::Prune]);
+    assert_eq!(plan(&driver).total_after(), prune.tokens_after);
+    driver.press("k k space");
+    assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
+    driver.press("enter");
+    assert!(driver.app.overlay.is_none());
+    assert_eq!((driver.app.focus, driver.app.tuning.policy), (Pane::Tuning, Policy::History));
+    driver.press("s s");
+    assert!(driver.app.overlay.is_none());
+}
+
+#[test]
+fn the_calls_of_a_summary_are_reported_for_the_settings_that_are_shown() {
+    let mut driver = opened();
+    driver.press("s g");
+    let calls = |driver: &Driver| match &driver.app.overlay {
+        Some(Overlay::Policies(screen)) => screen.summary_calls.clone(),
+        _ => panic!("no screen"),
+    };
+    let effects = driver.held_key("x");
+    let requested = calls(&driver).expect("asked for").0;
+    assert_eq!(requested.compaction, plan(&driver).settings.compaction);
+    let old = clawscope::write::summary::calls::SummaryCallsRequest { summary_tokens: 1, ..requested };
+    driver.held(Event::SummaryCalls { request: old, calls: Err("of other settings".into()) });
+    assert_eq!(calls(&driver), Some((requested, None)), "another answer is not taken");
+    driver.perform(effects);
+    let reported = calls(&driver).expect("asked for").1.expect("told").expect("calls");
+    assert!(reported.calls > 1 && reported.largest_input < reported.input_tokens, "{reported:?}");
+    let summarised = driver
+        .app
+        .transcript
+        .as_ref()
+        .and_then(|pane| pane.compaction_marker)
+        .expect("a cut")
+        .summarised_tokens;
+    assert!(reported.input_tokens > summarised / 2, "{reported:?}");
+    assert!(reported.cost.is_some_and(|cost| cost > 0.0));
+}
+
+#[test]
+fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
+    let mut driver = opened();
+    let click = |driver: &mut Driver, column, row| {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+    };
+    let area = driver.app.layout().tuning;
+    let spots = driver.app.layout().policy_spots(&driver.app.tuning.visible_policies, Policy::Prune);
+    let history = spots.iter().find(|(step, _)| *step == Policy::History).expect("its word").1.start;
+    click(&mut driver, history, area.y);
+    assert_eq!((driver.app.tuning.policy, on(&driver)), (Policy::History, vec![]));
+    let area = driver.app.layout().tuning;
+    click(&mut driver, history, area.y);
+    assert_eq!(on(&driver), [Policy::History]);
+    driver.press("s");
+    let top = driver.app.policies_area().y;
+    // The first line names the moment, the second is the first step.
+    click(&mut driver, 2, top + 2);
+    assert_eq!(on(&driver), [Policy::Compact, Policy::History]);
+    click(&mut driver, 30, top + 1);
+    assert_eq!(on(&driver), [Policy::Compact, Policy::History]);
+}
+
+#[test]
+fn among_tabs_the_line_under_them_names_the_step() {
+    let mut driver = Driver::demo(60, 20);
+    driver.go_to("telegram:direct:8812");
+    driver.press("4 , ,");
+    let line = driver.app.layout().policies_line();
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    driver.event(Event::Mouse(MouseEvent { kind, column: 2, row: line.y, modifiers: KeyModifiers::NONE }));
+    assert_eq!(on(&driver), [Policy::History]);
+}
+
+#[test]
+fn the_patch_puts_every_key_where_its_reader_looks() {
+    let mut driver = opened();
+    driver.press(", , 4 e ctrl-u text:20 enter");
+    driver.press(", , , e ctrl-u text:34000 enter");
+    driver.press(", , e ctrl-u text:0.6 enter P");
+    let patch = driver.copied.last().expect("copied");
+    assert_eq!(
+        patch,
+        "// guard.budgetShare 0.6: built into the gateway; no key sets it\n{\n  \"agents\": {\n    \"defaults\": {\n      \"compaction\": {\n        \"reserveTokens\": 34000\n      }\n    }\n  },\n  \"channels\": {\n    \"telegram\": {\n      \"dms\": {\n        \"8812\": {\n          \"historyLimit\": 20\n        }\n      }\n    }\n  }\n}"
+    );
+}
+
+#[test]
+fn a_kept_message_says_that_the_compaction_keeps_it() {
+    let mut driver = opened();
+    driver.press(", , , , , x");
+    let last = plan(&driver).fates().last().expect("a message");
+    assert_eq!((last.fate, last.reason), (Fate::Kept, Reason::KeptRecent));
+}
+
+#[test]
+fn no_sequence_of_keys_panics_with_any_step() {
+    let keys = "x . x . x s j x space j x k x enter l L h H 0 c C e esc y P , , x s G x g x esc 2 g j j space enter esc p p i - f ctrl-o";
+    for (width, height) in [(1, 1), (60, 20), (80, 24), (130, 36), (200, 60)] {
+        let mut driver = Driver::demo(width, height);
+        driver.go_to("telegram:direct:8812");
+        driver.press(keys);
+        driver.go_to("llvm-notes");
+        driver.press(keys);
+    }
+}

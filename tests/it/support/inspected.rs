@@ -1,0 +1,132 @@
+//! A session file opened as the program opens it, planned for and written to through the questions module.
+
+use std::path::Path;
+
+use clawscope::commit::SystemClock;
+use clawscope::gateway::env::Environment;
+use clawscope::gateway::provenance::Provenance;
+use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
+use clawscope::gateway::ruleset::RulesetChoice;
+use clawscope::js::{self, Object, Value};
+use clawscope::plan::{CompactionSummary, Plan, messages_after};
+use clawscope::policy::prune::Gate;
+use clawscope::policy::{Policy, PolicySet, PolicySettings};
+use clawscope::session::LoadedSession;
+use clawscope::session::list::list_sessions_with;
+use clawscope::session::loading::open;
+use clawscope::session::store_location::{StoreLocation, StoreRequest};
+use clawscope::write::request::{
+    CheckStatus, WriteAction, WriteError, WriteOutcome, WriteRequest, prepare, preview, write,
+};
+
+use super::session::NOW;
+
+/// The session of a transcript, with everything that steps ask for, by the rules of the reference whatever it holds.
+pub(crate) fn inspected(path: &Path) -> LoadedSession {
+    let reference = RulesetChoice::from_version("2026.3.2", Provenance::Flag).expect("a version");
+    inspected_under(path, Some(&reference))
+}
+
+/// The same by these rules, else by those that it tells.
+pub(crate) fn inspected_under(path: &Path, requested: Option<&RulesetChoice>) -> LoadedSession {
+    let place =
+        StoreLocation::new(&StoreRequest::Path(path.to_path_buf()), Environment::default()).expect("a place");
+    let listed = list_sessions_with(&place, requested, NOW);
+    let [item] = &listed.items[..] else { panic!("{:?}", listed.items) };
+    let session = open(&listed.store, &item.key, None, NOW, &mut |_, _| true).expect("it opens");
+    session.load_details().expect("its texts")
+}
+
+/// A plan of these steps under settings that have something to do in a short session.
+pub(crate) fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Plan {
+    let mut settings = PolicySettings::pruning_only(PruneSettings {
+        keep_last_assistants: 1.0,
+        soft_trim_ratio: 0.0,
+        hard_clear_ratio: 1.0,
+        soft_trim: SoftTrim {
+            max_chars: 60.0,
+            head_chars: 10.0,
+            tail_chars: 10.0,
+            ..PruneSettings::default().soft_trim
+        },
+        ..PruneSettings::default()
+    });
+    settings.enabled = PolicySet::of(steps);
+    settings.compaction.keep_recent_tokens = keep_tokens;
+    settings.history_limit = 1.0;
+    session.plan(&settings, Gate::Open { idle_ms: 1.0 }).expect("it is planned")
+}
+
+/// A summary that was made.
+pub(crate) fn summary() -> CompactionSummary {
+    CompactionSummary { text: "## Goal\nRead it \u{1F600}.".into(), details: None, from_hook: true }
+}
+
+fn request<'a>(inspection: &'a LoadedSession, ask: WriteAction<'a>) -> WriteRequest<'a> {
+    WriteRequest { session: inspection, action: ask, allow_orphan: true, now_ms: NOW }
+}
+
+/// Writes a plan; the new leaf.
+pub(crate) fn committed(
+    session: &LoadedSession,
+    plan: &Plan,
+    summary: Option<&CompactionSummary>,
+) -> Result<String, WriteError> {
+    let request = request(session, WriteAction::Commit { plan, summary });
+    let prepared = prepare(&request)?;
+    let written = clawscope::commit::write(&prepared, 0, &SystemClock)?;
+    assert_eq!(written.leaf, prepared.leaf);
+    Ok(prepared.leaf)
+}
+
+/// The checks that a person is shown before a plan is written.
+pub(crate) fn checks(
+    session: &LoadedSession,
+    plan: &Plan,
+    summary: Option<&CompactionSummary>,
+) -> Vec<(CheckStatus, String)> {
+    let request = request(session, WriteAction::Commit { plan, summary });
+    preview(&request, &prepare(&request).expect("it is prepared"), NOW).checks
+}
+
+/// Takes the last commit back.
+pub(crate) fn undone(session: &LoadedSession) -> WriteOutcome {
+    let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastCommit);
+    write(&request(session, ask), &SystemClock).expect("it is taken back")
+}
+
+/// What the preview shows: every message under the plan, in plain terms.
+pub(crate) fn previewed(
+    session: &LoadedSession,
+    plan: &Plan,
+    summary: Option<&CompactionSummary>,
+) -> Vec<String> {
+    let tokens = plan.compaction.as_ref().map_or(f64::NAN, |preparation| preparation.tokens_before);
+    let made = Object::from([
+        ("role", Value::from("compactionSummary")),
+        ("summary", summary.map_or(Value::Null, |made| made.text.clone().into())),
+        ("tokensBefore", Value::Number(tokens)),
+    ]);
+    let LoadedSession { source, index, context, .. } = session;
+    let messages = messages_after(source, index, context, plan, &Value::Object(made), NOW as f64);
+    messages.expect("its texts").iter().map(|message| plain(&js::stringify(message))).collect()
+}
+
+/// Without the timestamps of messages that are built from entries, and ids they name: those of a copy differ.
+pub(crate) fn plain(json: &str) -> String {
+    let mut value = js::parse(json).expect("JSON");
+    let built = ["custom", "branchSummary", "compactionSummary"];
+    if built.iter().any(|role| value.get("role").is_some_and(|value| value.str_is(role)))
+        && let Some(object) = value.as_object_mut()
+    {
+        object.remove("timestamp");
+        object.remove("fromId");
+    }
+    js::stringify(&value)
+}
+
+/// Takes the last undo back.
+pub(crate) fn redone(session: &LoadedSession) -> WriteOutcome {
+    let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastUndo);
+    write(&request(session, ask), &SystemClock).expect("it is taken back")
+}

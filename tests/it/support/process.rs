@@ -1,0 +1,21 @@
+//! Whether a process is still there.
+
+use std::path::Path;
+
+use rustix::process::{Pid, test_kill_process};
+
+/// The process whose id stands in a file.
+pub(crate) fn written_in(file: &Path) -> Pid {
+    Pid::from_raw(std::fs::read_to_string(file).unwrap().trim().parse().unwrap()).unwrap()
+}
+
+/// It ended; collected or not by whoever adopted it.
+pub(crate) fn is_gone(pid: Pid) -> bool {
+    test_kill_process(pid).is_err() || is_zombie(pid.as_raw_nonzero().get())
+}
+
+fn is_zombie(pid: i32) -> bool {
+    let state =
+        std::process::Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
+    String::from_utf8_lossy(&state.stdout).trim().starts_with('Z')
+}

@@ -1,0 +1,649 @@
+//! Every state that has a screen of its own, by name.
+
+use clawscope::app::App;
+use clawscope::app::compare::SweepUpdate;
+use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
+use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
+use clawscope::config::{SummarizerConfig, SummarizerKind};
+use clawscope::context::rows::RowKind;
+use clawscope::diagnostic::{Diagnostic, Severity};
+use clawscope::gateway::window::{WindowInfo, WindowSource};
+use clawscope::ids::SessionKey;
+use clawscope::policy::compact::SummaryPurpose;
+use clawscope::session::LoadedSession;
+use clawscope::summarize::SummaryProgress;
+
+use super::driver::Driver;
+
+/// The build session that overflowed, in a store that goes by its usual name.
+pub(crate) fn opened(width: u16, height: u16) -> Driver {
+    let mut driver = Driver::demo(width, height);
+    named(&mut driver);
+    driver.go_to("telegram:direct:8812");
+    driver
+}
+
+fn named(driver: &mut Driver) {
+    if let Some(listing) = &mut driver.app.listing {
+        listing.store_label = "~/.openclaw".into();
+    }
+}
+
+/// The flash of the last key is over.
+pub(crate) fn settled(mut driver: Driver) -> Driver {
+    driver.now_ms += 10_000;
+    driver.event(Event::Timer);
+    driver
+}
+
+pub(crate) fn at_rest(width: u16, height: u16) -> Driver {
+    opened(width, height)
+}
+
+pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("p i");
+    driver
+}
+
+/// The preview by the rules of 2026.9, on a setting that these have built in.
+pub(crate) fn newest(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press(&format!("p 4 j j {}l", "V ".repeat(18)));
+    named(&mut driver);
+    driver
+}
+
+/// The preview as if the gate were open, and the hard ratio moved down to where results are cleared.
+pub(crate) fn preview(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("p 4 j j j H H H 2");
+    driver
+}
+
+pub(crate) fn asking(width: u16, height: u16) -> Driver {
+    let mut driver = settled(preview(width, height));
+    driver.press("c");
+    driver
+}
+
+/// A compaction alone, its cut where the configuration has it.
+fn compacting(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press(", , , , , x");
+    settled(driver)
+}
+
+fn by_model(width: u16, height: u16) -> Driver {
+    let mut driver = compacting(width, height);
+    driver.summarize_by(SummarizerConfig {
+        kind: SummarizerKind::Http,
+        model: Some("claude-haiku-4-5".into()),
+        ..SummarizerConfig::default()
+    });
+    driver
+}
+
+/// What a model would take to write the summary, before it is asked.
+pub(crate) fn offering(width: u16, height: u16) -> Driver {
+    let mut driver = by_model(width, height);
+    driver.press("c");
+    driver
+}
+
+/// The second call of a summary.
+pub(crate) fn summarising(width: u16, height: u16) -> Driver {
+    let mut driver = offering(width, height);
+    let epoch = driver.app.displayed_session().expect("a session").epoch;
+    let progress = SummaryProgress {
+        call: 2,
+        total_calls: 5,
+        purpose: SummaryPurpose::History,
+        tokens: 57_129,
+        attempt: 1,
+        wait_ms: 0,
+    };
+    drop(driver.held_key("y"));
+    driver.event(Event::Summary { epoch, update: SummaryUpdate::Calling(progress) });
+    driver
+}
+
+pub(crate) fn unsummarised(width: u16, height: u16) -> Driver {
+    let mut driver = summarising(width, height);
+    let epoch = driver.app.displayed_session().expect("a session").epoch;
+    let why =
+        "no summary: https://api.openai.com/v1 answered 401 (bad key). Check the key in OPENAI_API_KEY.";
+    driver.event(Event::Summary { epoch, update: SummaryUpdate::Failed(why.into()) });
+    driver
+}
+
+/// A compaction with its summary, two lines down in it.
+pub(crate) fn appending(width: u16, height: u16) -> Driver {
+    let mut driver = compacting(width, height);
+    driver.press("c j j");
+    driver
+}
+
+pub(crate) fn refused(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    if let Some(Overlay::Write(dialog)) = &mut driver.app.overlay {
+        dialog.stage = WriteStage::Refused(
+            "2 entries arrived at 14:06:40 while you looked. Read it again and look at the new plan. Nothing was written."
+                .into(),
+        );
+    }
+    driver
+}
+
+pub(crate) fn undoing(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    driver.press("y");
+    named(&mut driver);
+    driver.press("u");
+    driver
+}
+
+pub(crate) fn helping(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("?");
+    driver
+}
+
+pub(crate) fn choosing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press(": text:fold down");
+    driver
+}
+
+pub(crate) fn finding(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    let path = "/home/pi/.openclaw/agents/main/sessions/9f2c41d7.jsonl";
+    let next = "clawscope skips the line, as the runtime does; the tree is complete without it.";
+    let listing = driver.app.listing.as_mut().expect("a list");
+    listing.findings = vec![
+        Diagnostic::new(path, Severity::Warning, "not JSON, 312 bytes", next).at_line(2_041),
+        Diagnostic::new(
+            path,
+            Severity::Error,
+            "no session header",
+            "Copy the file before anything opens it.",
+        )
+        .at_line(1),
+        Diagnostic::new(
+            "/home/pi/.openclaw/openclaw.json",
+            Severity::Note,
+            "session.mainKey is ignored",
+            "Remove the key.",
+        )
+        .about("session.mainKey"),
+    ];
+    driver.press("! j");
+    driver
+}
+
+pub(crate) fn no_match(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("1 / text:zzzz");
+    driver
+}
+
+pub(crate) fn searching(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("/ text:ninja enter");
+    settled(driver)
+}
+
+pub(crate) fn typing(width: u16, height: u16) -> Driver {
+    let mut driver = preview(width, height);
+    driver.press("4 e text:x enter");
+    driver
+}
+
+pub(crate) fn empty_store(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.app = App::new(Options::default(), (width, height));
+    let listing = StoreListing { store_label: "~/.openclaw".into(), ..StoreListing::default() };
+    driver.event(Event::Listed(Box::new(listing)));
+    driver
+}
+
+pub(crate) fn no_store(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.app = App::new(Options::default(), (width, height));
+    let error = "~/.openclaw: cannot read the folder: permission denied. Check that you may read it.";
+    driver.event(Event::ListFailed(error.into()));
+    driver
+}
+
+pub(crate) fn loading(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    let key = driver.app.displayed_session().expect("a session").item.key.clone();
+    driver.app.loading = Some(Loading {
+        key,
+        bytes_read: 43_000_000,
+        bytes_total: 102_000_000,
+        started_ms: driver.now_ms - 200,
+    });
+    driver
+}
+
+pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    let key = SessionKey("agent:main:cron:nightly".into());
+    driver.app.transcript = None;
+    let error = "9f2c41d7.jsonl: cannot read the file: permission denied. Check that it exists and that you may read it.";
+    driver.app.open_error = Some((key, error.into()));
+    driver
+}
+
+/// No usage was recorded, and the catalogue does not know the model.
+pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.rewrite(without_counts);
+    let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
+    session.measured = Err(clawscope::session::Unmeasured::NoUsage);
+    session.model = "llama-4-local".into();
+    session.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default, model_tokens: 200_000.0 };
+    driver.event(Event::Opened(Box::new(session)));
+    driver
+}
+
+/// A line of a transcript without what a provider counted.
+fn without_counts(mut entry: serde_json::Value) -> serde_json::Value {
+    if let Some(message) = entry.get_mut("message").and_then(serde_json::Value::as_object_mut) {
+        message.remove("usage");
+        message.retain(|key, value| key != "errorMessage" || !value.to_string().contains("203412"));
+    }
+    entry
+}
+
+pub(crate) fn zoomed(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("2 z g");
+    driver
+}
+
+/// The limit of turns alone, moved to three of them.
+pub(crate) fn limited(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("4 , , x e ctrl-u text:3 enter 2");
+    driver
+}
+
+/// A compaction alone, at the line of its cut.
+pub(crate) fn compacted(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press(", , , , , x 2");
+    let rows = &driver.app.transcript.as_ref().expect("a transcript").rows;
+    let cut = rows.iter().position(|row| row.kind == RowKind::Cut).expect("a cut");
+    driver.press("g");
+    driver.press(&"j ".repeat(cut));
+    driver
+}
+
+/// The guard beside pruning.
+pub(crate) fn guarded(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("p . x 4");
+    driver
+}
+
+/// Every step and what it does, compaction and pruning switched on.
+pub(crate) fn stepping(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("s x k k k k k x");
+    driver
+}
+
+/// The Chinese session, whose tokens chars/4 tells badly.
+pub(crate) fn estimating(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("feishu:direct:ou_3f7c21ab");
+    driver.press("E k k");
+    settled(driver)
+}
+
+/// The same while its messages are being read.
+pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.held_key("E");
+    let epoch = driver.app.displayed_session().expect("a session").epoch;
+    driver.held(Event::EstimateProgress { epoch, done: 43_000_000, total: 102_000_000 });
+    driver
+}
+
+/// What is in the window, a file that was cut under the cursor.
+pub(crate) fn taken_apart(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("B j j l j");
+    driver
+}
+
+/// The same under a preview, the heaviest messages in sight.
+pub(crate) fn taken_apart_under_a_plan(width: u16, height: u16) -> Driver {
+    let mut driver = settled(preview(width, height));
+    driver.press("B G");
+    driver
+}
+
+/// A session that no run has left a report for, and that was never counted.
+pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
+    let mut driver = unmeasured(width, height);
+    let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
+    (session.prompt_report, session.fixed_chars) = (None, None);
+    session.recount_prompt();
+    driver.event(Event::Opened(Box::new(session)));
+    driver.press("B");
+    driver
+}
+
+pub(crate) fn recovering(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("v j");
+    driver
+}
+
+pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("discord:channel:118204471002");
+    driver.press("v");
+    driver
+}
+
+/// The explanation of the build session, on the first change that would have helped.
+pub(crate) fn explaining(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("e");
+    driver
+}
+
+/// An overflow that no setting would have prevented.
+/// The first change that explain advises, taken into tuning.
+pub(crate) fn advised(width: u16, height: u16) -> Driver {
+    let mut driver = explaining(130, 36);
+    driver.press("enter");
+    driver.event(Event::Resize { width, height });
+    settled(driver)
+}
+
+pub(crate) fn advised_in_all(width: u16, height: u16) -> Driver {
+    let mut driver = advised(width, height);
+    driver.press("a");
+    settled(driver)
+}
+
+pub(crate) fn explaining_in_vain(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("e");
+    driver
+}
+
+/// A session that nothing is wrong with.
+pub(crate) fn explaining_nothing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("whatsapp:group:120363041188");
+    driver.press("e");
+    driver
+}
+
+/// An explanation that is still being read.
+pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.held_key("e");
+    driver
+}
+
+/// What was committed: a commit, its undo, and another one.
+pub(crate) fn committed(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    driver.press("y u y p c y U");
+    named(&mut driver);
+    driver
+}
+
+/// The branch before the commit beside the one it made.
+pub(crate) fn comparing_branches(width: u16, height: u16) -> Driver {
+    let mut driver = asking(width, height);
+    driver.press("y C");
+    named(&mut driver);
+    driver
+}
+
+/// The build session under other settings, side by side: those that matter most for it.
+pub(crate) fn comparing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("w");
+    driver
+}
+
+/// The same under settings that were typed, a third one beside the two of the map, the cursor on a change.
+pub(crate) fn comparing_typed(width: u16, height: u16) -> Driver {
+    let mut driver = comparing(width, height);
+    driver.press("a ctrl-u text:contextPruning.ttl=15m..75m:15m space");
+    driver.press("text:contextPruning.hardClearRatio=0.05,0.1,0.2,0.3,0.4,0.5 space");
+    driver.press("text:contextPruning.keepLastAssistants=1,3 enter");
+    driver.press("c k k h h -");
+    driver
+}
+
+/// Cells that are still being replayed.
+pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
+    let sweep = comparing(width, height).app.compare_screen.sweep_state.sweep.expect("a sweep");
+    let mut driver = opened(width, height);
+    driver.hold_sweeps();
+    driver.press("w");
+    let request = driver.last_sweep();
+    driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Axes(sweep.axes.clone()) });
+    let cells = sweep.cells.iter().cloned().enumerate().take(11).collect();
+    driver.now_ms += 1000;
+    driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Cells(cells) });
+    driver
+}
+
+/// A session that no setting keeps from overflowing.
+pub(crate) fn comparing_in_vain(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("w m");
+    driver
+}
+
+/// Every call as it was recorded, the cursor at the one that failed.
+pub(crate) fn timing(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("t");
+    driver
+}
+
+/// The same under a shorter ttl and a lower threshold, the cursor in the middle.
+pub(crate) fn timing_tuned(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("t { { { { { H H H h");
+    settled(driver)
+}
+
+/// A compaction instead, seen near by, with what the cache did not hold.
+pub(crate) fn timing_compacted(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("t , , , , , x { { + b h h h");
+    settled(driver)
+}
+
+/// The timeline in sentences.
+pub(crate) fn timing_in_words(width: u16, height: u16) -> Driver {
+    let mut driver = timing_tuned(width, height);
+    driver.press("T");
+    driver
+}
+
+/// A timeline that is still being read.
+pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.held_key("t");
+    driver
+}
+
+/// A session of today's pi: system prompt and tools in the transcript, large results, work beside the conversation.
+pub(crate) fn todays_pi(width: u16, height: u16) -> Driver {
+    let mut driver = Driver::on(todays_store(), width, height);
+    driver.now_ms = TODAY_MS;
+    if let Some(listing) = &mut driver.app.listing {
+        listing.store_label = "~/.pi/agent".into();
+    }
+    driver
+}
+
+/// What a plan becomes in it: edits of the context on the same branch.
+pub(crate) fn editing(width: u16, height: u16) -> Driver {
+    let mut driver = todays_pi(width, height);
+    driver.press("p c");
+    driver
+}
+
+/// What would be tried after its next overflow, by lent rules.
+pub(crate) fn recovering_pi(width: u16, height: u16) -> Driver {
+    let mut driver = todays_pi(width, height);
+    driver.press("v");
+    driver
+}
+
+/// 2026-10-20T09:30:00Z, half an hour after the last entry of the pi session.
+const TODAY_MS: i64 = 1_792_488_600_000;
+
+fn todays_store() -> tempfile::TempDir {
+    use serde_json::json;
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("sessions/--home-pi-roof--");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let id = "019a0041-5a80-7a11-8c2d-5d0c8b1f4e77";
+    let tool = |name: &str| json!({ "name": name, "description": "Works on files. ".repeat(20), "parameters": { "type": "object" } });
+    let usage = |input: u32, cost: f64| json!({ "input": input, "output": 900, "cacheRead": 0, "cacheWrite": 0, "totalTokens": input + 900, "cost": { "total": cost } });
+    let answer = |content: serde_json::Value, stop: &str, input: u32| {
+        json!({ "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-6", "api": "anthropic-messages",
+            "usage": usage(input, f64::from(input) * 5e-6), "stopReason": stop, "timestamp": 1 })
+    };
+    let mut messages = vec![
+        json!({ "role": "system", "content": "", "timestamp": 1, "toolsAdded": [tool("read"), tool("bash")],
+            "sections": { "preamble": "You help with a house. ".repeat(200), "rules": "Be brief. ".repeat(80) } }),
+        json!({ "role": "user", "content": "Which beams of the roof carry the load?", "timestamp": 1 }),
+    ];
+    for round in 1..=6_u32 {
+        let call = format!("call_{round}");
+        let path = json!([{ "type": "toolCall", "id": call, "name": "read", "arguments": { "path": format!("plans/{round}.txt") } }]);
+        messages.push(answer(path, "toolUse", 3_000 + (round - 1) * 21_000));
+        let text = format!("Plan {round}: beam, span, load.\n").repeat(2_800);
+        messages.push(json!({ "role": "toolResult", "toolCallId": call, "toolName": "read",
+            "content": [{ "type": "text", "text": text }], "isError": false, "timestamp": 1 }));
+    }
+    messages.push(answer(json!([{ "type": "text", "text": "The two outer ones." }]), "stop", 129_000));
+    messages.push(json!({ "role": "user", "content": "And over the porch?", "timestamp": 1 }));
+    for more in ["The ridge beam alone.", "Its span is 4.2 m.", "It may carry 3 kN."] {
+        messages.push(answer(json!([{ "type": "text", "text": more }]), "stop", 130_000));
+    }
+    let start = TODAY_MS - 30 * 60_000;
+    let mut lines = vec![
+        json!({ "type": "session", "version": 3, "id": id, "timestamp": "2026-10-20T08:00:00.000Z", "cwd": "/home/pi/roof" }),
+    ];
+    let mut parent = serde_json::Value::Null;
+    for (at, mut message) in messages.into_iter().enumerate() {
+        message["timestamp"] = json!(start - (30 - at as i64) * 60_000);
+        let own = format!("{:08x}", 0x00c0_ffee + at);
+        let time = format!("2026-10-20T08:{:02}:00.000Z", 30 + at);
+        lines.push(json!({ "type": "message", "id": own, "parentId": parent, "timestamp": time, "message": message }));
+        parent = json!(own);
+    }
+    lines.push(json!({ "type": "usage", "id": "0badcafe", "parentId": parent, "timestamp": "2026-10-20T09:00:00.000Z",
+        "usage": usage(130_000, 0.065) }));
+    let text = lines.iter().fold(String::new(), |text, line| text + &line.to_string() + "\n");
+    let path = folder.join(format!("2026-10-20T08-00-00-000Z_{id}.jsonl"));
+    let mut file = std::fs::File::create(path).expect("a file");
+    std::io::Write::write_all(&mut file, text.as_bytes()).expect("written");
+    let modified = std::time::UNIX_EPOCH + std::time::Duration::from_millis(start as u64);
+    file.set_modified(modified).expect("a time");
+    dir
+}
+
+/// A session of a gateway of 2026.9, in the database that its own package wrote.
+pub(crate) fn in_a_database(width: u16, height: u16) -> Driver {
+    let dir = tempfile::tempdir().expect("a folder");
+    let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-2026.9.6");
+    let agent = dir.path().join("agents/main/agent");
+    std::fs::create_dir_all(&agent).expect("a folder");
+    let name = "openclaw-agent.sqlite";
+    std::fs::copy(from.join(name), agent.join(name)).expect("a copy");
+    let mut driver = Driver::on(dir, width, height);
+    driver.now_ms = 1_795_200_000_000;
+    named(&mut driver);
+    driver.go_to("cron:job-1");
+    driver
+}
+
+/// Two of its branches, whose ids are long.
+pub(crate) fn database_branches(width: u16, height: u16) -> Driver {
+    let mut driver = in_a_database(width, height);
+    driver.press("C");
+    driver
+}
+
+/// A state by its name.
+pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
+
+pub(crate) const STATES: [Named; 56] = [
+    ("rest", at_rest),
+    ("gate shut", gate_shut),
+    ("preview", preview),
+    ("newest", newest),
+    ("commit", asking),
+    ("refused", refused),
+    ("undo", undoing),
+    ("help", helping),
+    ("palette", choosing),
+    ("findings", finding),
+    ("no match", no_match),
+    ("search", searching),
+    ("typing", typing),
+    ("empty store", empty_store),
+    ("no store", no_store),
+    ("loading", loading),
+    ("open error", failed_to_open),
+    ("no usage", unmeasured),
+    ("zoom", zoomed),
+    ("history", limited),
+    ("compaction", compacted),
+    ("guard", guarded),
+    ("steps", stepping),
+    ("estimators", estimating),
+    ("estimators reading", reading_estimates),
+    ("breakdown", taken_apart),
+    ("breakdown plan", taken_apart_under_a_plan),
+    ("breakdown no report", taken_apart_without_report),
+    ("recovery", recovering),
+    ("next overflow", next_overflow),
+    ("summary offered", offering),
+    ("summary call", summarising),
+    ("summary failed", unsummarised),
+    ("append", appending),
+    ("explain", explaining),
+    ("failed call", advised),
+    ("whole session", advised_in_all),
+    ("explain none helps", explaining_in_vain),
+    ("explain well", explaining_nothing),
+    ("explain reading", explaining_yet),
+    ("commits", committed),
+    ("branches", comparing_branches),
+    ("compare", comparing),
+    ("compare typed", comparing_typed),
+    ("compare filling", comparing_yet),
+    ("compare none helps", comparing_in_vain),
+    ("timeline", timing),
+    ("timeline tuned", timing_tuned),
+    ("timeline compaction", timing_compacted),
+    ("timeline in words", timing_in_words),
+    ("timeline reading", timing_yet),
+    ("pi today", todays_pi),
+    ("pi edits", editing),
+    ("pi recovery", recovering_pi),
+    ("database", in_a_database),
+    ("database branches", database_branches),
+];

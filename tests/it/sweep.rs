@@ -1,0 +1,260 @@
+//! A sweep is what replaying every combination by itself gives, and its smallest change that of looking at all of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clawscope::js;
+use clawscope::policy::{Policy, PolicySet};
+use clawscope::replay::TraceTotals;
+use clawscope::report::sweep::{Axis, AxisContext, Sweep, SweepSpec, default_axes, json, sweep};
+use clawscope::report::timeline::RecordedSession;
+use clawscope::session::LoadedSession;
+use clawscope::session::replay_inputs::ReplayInputs;
+use clawscope::session::setting_change::{SettingChange, parse_change};
+use clawscope::session::simulated_settings::simulate_settings;
+use proptest::prelude::*;
+
+use crate::support::generate::{Options, transcript};
+use crate::support::inspected::inspected;
+use crate::support::session::Session;
+
+fn all_steps() -> PolicySet {
+    Policy::ALL.into_iter().fold(PolicySet::NONE, |steps, step| steps.with(step, true))
+}
+
+/// A short session whose provider takes so many tokens.
+fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
+    let session = Session::new(&transcript(seed, &Options::default()));
+    let inspection = inspected(&session.path);
+    let mut material = ReplayInputs::read(&inspection, all_steps()).expect("reads").without_calibration();
+    material.provider_window = window;
+    (session, RecordedSession::from_inputs(Arc::new(inspection), material, &|| true).expect("wanted"))
+}
+
+/// A short session whose provider takes as much as decides by the settings whether its calls fit: a share of the way from a
+/// little less than the smallest peak of a grid to a little more than the largest one.
+fn opened(seed: u64, share: f64) -> (Session, RecordedSession) {
+    let (_session, unbounded) = with_window(seed, f64::INFINITY);
+    let grid = swept(&unbounded, asked(&unbounded.session, 3, 0.0));
+    let peaks = grid.cells.iter().map(clawscope::report::sweep::Cell::peak);
+    let (least, most) = peaks.fold((f64::MAX, 0.0_f64), |(a, b), peak| (a.min(peak), b.max(peak)));
+    with_window(seed, (least - 5.0 + share * (most - least + 10.0)).max(1.0))
+}
+
+/// Settings that do something in short sessions; pruning is off, so that the current value of its keys is `as is`.
+const AXES: [&str; 3] = [
+    "contextPruning.minPrunableToolChars=0,50000",
+    "contextPruning.keepLastAssistants=0..2:1",
+    "clearToolUses.trigger=100,400,100000",
+];
+const HELD: [&str; 3] =
+    ["clearToolUses.keep=1", "clearToolUses.clearAtLeast=0", "compaction.summaryTokens=20"];
+
+fn axes(inspection: &LoadedSession, base: &[SettingChange], count: usize) -> Vec<Axis> {
+    let ground = AxisContext { session: inspection, base };
+    AXES[AXES.len() - count..].iter().map(|text| Axis::parse(&ground, text).expect("an axis")).collect()
+}
+
+fn asked(inspection: &LoadedSession, count: usize, headroom: f64) -> SweepSpec {
+    let base: Vec<SettingChange> =
+        HELD.iter().map(|set| parse_change("--set", set).expect("a change")).collect();
+    let steps = PolicySet::of(&[Policy::Prune, Policy::Clear, Policy::Guard]);
+    SweepSpec { axes: axes(inspection, &base, count), base, policies: steps, headroom }
+}
+
+fn swept(recording: &RecordedSession, asked: SweepSpec) -> Sweep {
+    sweep(recording, asked, &|| true, &|_, _| {}).expect("a grid").expect("is waited for")
+}
+
+/// What a combination comes to by a whole replay of its own.
+fn by_itself(recording: &RecordedSession, changes: &[SettingChange], steps: PolicySet) -> TraceTotals {
+    let RecordedSession { session: inspection, inputs: material, .. } = recording;
+    let simulated = simulate_settings(inspection, changes, steps);
+    let [_, totals] = material.replay(inspection, &simulated.replay_settings()).totals();
+    totals
+}
+
+/// One combination of values: the changes it takes, how far each is, and what it comes to.
+struct Combination {
+    changes: usize,
+    distance: f64,
+    totals: TraceTotals,
+}
+
+/// Every combination, by taking subsets of the axes and every other value of each.
+fn combinations(recording: &RecordedSession, asked: &SweepSpec) -> Vec<Combination> {
+    let mut chosen: Vec<Vec<Option<usize>>> = vec![Vec::new()];
+    for axis in &asked.axes {
+        let others = (0..axis.points.len()).filter(|at| *at != axis.current).map(Some);
+        let moves: Vec<Option<usize>> = std::iter::once(None).chain(others).collect();
+        chosen = chosen
+            .iter()
+            .flat_map(|so_far| moves.iter().map(|next| [so_far.as_slice(), &[*next]].concat()))
+            .collect();
+    }
+    let combine = |moves: &Vec<Option<usize>>| {
+        let mut changes = asked.base.clone();
+        let (mut distance, mut moved, mut prunes) = (0.0, 0, false);
+        for (axis, at) in asked.axes.iter().zip(moves) {
+            let Some(at) = at else { continue };
+            let value = axis.points[*at].value.clone().expect("a value");
+            let text = value.as_str().map_or_else(|| js::stringify(&value), js::JsString::to_string_lossy);
+            changes.push(parse_change("--set", &format!("{}={text}", axis.key)).expect("a change"));
+            let numbers: Vec<f64> = axis.points.iter().filter_map(|point| point.number).collect();
+            let span = numbers.iter().fold(f64::MIN, |a, b| a.max(*b))
+                - numbers.iter().fold(f64::MAX, |a, b| a.min(*b));
+            let number = |at: usize| axis.points[at].number.expect("a number");
+            distance += (number(*at) - number(axis.current)).abs() / span;
+            moved += 1;
+            prunes |= axis.policy == Some(Policy::Prune);
+        }
+        let totals = by_itself(recording, &changes, asked.policies);
+        // Pruning is off in these sessions: the first key of it takes the switch as well.
+        Combination { changes: moved + usize::from(prunes), distance, totals }
+    };
+    chosen.iter().map(combine).collect()
+}
+
+fn fits(totals: &TraceTotals, limit: f64) -> bool {
+    totals.overflows == 0 && totals.failed == 0 && totals.peak.0.round() <= limit
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn cells_front_and_smallest_change_are_those_of_trying_everything(
+        seed in any::<u64>(),
+        share in 0.0..1.0_f64,
+        headroom in 0.0..20.0_f64,
+        count in 1..=3_usize,
+    ) {
+        let (_session, recording) = opened(seed, share);
+        let window = recording.inputs.provider_window;
+        let asked = asked(&recording.session, count, headroom);
+        let tried = combinations(&recording, &asked);
+        let sweep = swept(&recording, asked.clone());
+        prop_assert_eq!(sweep.cells.len(), tried.len());
+        for (at, cell) in sweep.cells.iter().enumerate() {
+            let own = by_itself(&recording, &sweep.changes(at), asked.policies);
+            prop_assert_eq!(&cell.totals, &own);
+        }
+        // Not beaten by any of those tried.
+        let three = |totals: &TraceTotals| {
+            let cost = totals.cost.map_or(0.0, |cost| cost + totals.summary_cost);
+            [cost, totals.largest_prompt.round(), totals.withheld_tokens.round()]
+        };
+        for (at, cell) in sweep.cells.iter().enumerate() {
+            let own = three(&cell.totals);
+            let beaten = tried.iter().any(|other| {
+                let other = three(&other.totals);
+                other != own && other.iter().zip(&own).all(|(other, own)| other <= own)
+            });
+            prop_assert_eq!(sweep.pareto_front.contains(&at), !beaten);
+        }
+        let fitting = tried.iter().filter(|tried| fits(&tried.totals, window - headroom));
+        let least = fitting.map(|tried| (tried.changes, tried.distance)).min_by(|a, b| a.partial_cmp(b).unwrap());
+        let found = sweep.smallest_fitting.map(|at| (sweep.cells[at].changed_keys, sweep.cells[at].distance));
+        prop_assert_eq!(least.is_some(), found.is_some());
+        if let (Some(least), Some(found)) = (least, found) {
+            prop_assert_eq!(least.0, found.0);
+            prop_assert!((least.1 - found.1).abs() < 1e-9, "{:?} {:?}", least, found);
+        }
+    }
+}
+
+#[test]
+fn cells_are_reported_one_by_one_and_nothing_is_reported_once_nobody_waits() {
+    let (_session, recording) = opened(7, 0.5);
+    let told = AtomicUsize::new(0);
+    let asked = asked(&recording.session, 3, 0.0);
+    let tell = |_: usize, _: &clawscope::report::sweep::Cell| _ = told.fetch_add(1, Ordering::Relaxed);
+    let whole = sweep(&recording, asked.clone(), &|| true, &tell).expect("a grid").expect("waited for");
+    assert_eq!(told.load(Ordering::Relaxed), whole.cells.len());
+    assert_eq!(sweep(&recording, asked.clone(), &|| false, &tell).expect("a grid"), None);
+    assert_eq!(told.load(Ordering::Relaxed), whole.cells.len());
+    assert_eq!(default_axes(&recording, &asked.base, asked.policies, &|| false), None);
+}
+
+#[test]
+fn small_sessions_have_each_of_the_three_answers() {
+    let (mut nothing, mut change, mut none) = (0, 0, 0);
+    for seed in 0..8 {
+        for share in [0.0, 0.4, 1.0] {
+            let (_session, recording) = opened(seed, share);
+            let sweep = swept(&recording, asked(&recording.session, 3, 0.0));
+            match sweep.smallest_fitting.map(|at| sweep.cells[at].changed_keys) {
+                Some(0) => nothing += 1,
+                Some(_) => change += 1,
+                None => none += 1,
+            }
+        }
+    }
+    assert!(nothing > 0 && change > 0 && none > 0, "{nothing} {change} {none}");
+}
+
+#[test]
+fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
+    let (_session, recording) = with_window(1, 1000.0);
+    let read = |text: &str| Axis::parse(&AxisContext { session: &recording.session, base: &[] }, text);
+    let texts = |text: &str| -> Vec<String> {
+        read(text).expect("an axis").points.into_iter().map(|point| point.text).collect()
+    };
+    assert_eq!(texts("contextPruning.ttl=30m..1h:15m"), ["as is", "30m", "45m", "1h"]);
+    assert_eq!(texts("contextPruning.softTrimRatio=0.1..0.3:0.1"), ["as is", "0.1", "0.2", "0.3"]);
+    assert_eq!(texts("contextPruning.hardClear.enabled=true,false"), ["as is", "on", "off"]);
+    assert_eq!(texts("contextPruning.mode=cache-ttl"), ["off", "cache-ttl"]);
+    assert_eq!(texts("agents.defaults.contextTokens=100000,50000"), ["50000", "100000", "200000"]);
+    for (text, expected) in [
+        ("contextPruning.ttl", "expected KEY=A..B:STEP"),
+        ("contextPruning.ttl=1h..2h", "has no step"),
+        ("contextPruning.ttl=2h..1h:5m", "ends before it begins"),
+        ("contextPruning.ttl=1h..2h:0m", "has a step of nothing"),
+        ("contextPruning.ttl=1..x:1", "no value of this setting"),
+        ("contextPruning.hardClear.enabled=0..1:1", "this is a switch"),
+        ("contextPruning.softTrimRatio=0.5..1.5:0.5", "a number from 0 to 1"),
+        ("contextPruning.keepLastAssistants=0.5", "a whole number"),
+        ("contextPruning.tools.deny=exec", "holds words"),
+        ("guard.budgetShare=0.5,0.6", "no key sets it"),
+        ("compaction.summaryTokens=5,6", "no key of the gateway holds it"),
+        ("contextTokens=1..100000:1", "200 at most"),
+        ("softTrim=1", "unknown setting"),
+    ] {
+        let error = read(text).expect_err(text).to_string();
+        assert!(error.starts_with("--vary") && error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
+    let (_session, recording) = with_window(11, 2000.0);
+    let steps = recording.session.gateway_policies();
+    let axes = default_axes(&recording, &[], steps, &|| true).expect("waited for");
+    assert!((1..=2).contains(&axes.len()), "{axes:?}");
+    for axis in &axes {
+        assert!(axis.points.len() > 1 && axis.points.get(axis.current).is_some(), "{axis:?}");
+    }
+}
+
+#[test]
+fn the_json_names_axes_cells_front_and_change() {
+    let (_session, recording) = opened(3, 0.5);
+    let whole = swept(&recording, asked(&recording.session, 2, 0.0));
+    let text = js::stringify(&js::Value::from(json::sweep_document(&recording.session, &whole)));
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(value["axes"][0]["key"], "contextPruning.keepLastAssistants");
+    // Left as it is, as pruning is off: no value, and no key in a cell.
+    assert_eq!(value["axes"][0]["values"], serde_json::json!([null, 0, 1, 2]));
+    let cells = value["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), whole.cells.len());
+    let current = &cells[whole.current];
+    assert_eq!(current["changes"], 0);
+    assert_eq!(current["set"].as_object().unwrap().keys().collect::<Vec<_>>(), ["clearToolUses.trigger"]);
+    assert!(
+        value["pareto"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|at| cells.get(at.as_u64().unwrap() as usize).is_some())
+    );
+}
