@@ -8,7 +8,7 @@ use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::session::LoadedSession;
-pub(super) use crate::session::json::ruleset_json;
+pub(super) use crate::session::json::{RulesetJson, ruleset_json};
 use crate::session::setting_change::{SettingChange, describe_missing};
 
 /// Returns the ruleset from the flag, `CLAWSCOPE_RULESET` or `config.toml`, in this order; `None` leaves the choice to

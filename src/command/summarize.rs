@@ -43,7 +43,7 @@ pub(super) fn run(
         None => None,
     };
     if args.target.json {
-        return Ok(output.json(report_json(&requested, summary.as_ref()))?);
+        return Ok(output.json(&report_json(&requested, summary.as_ref()))?);
     }
     match summary {
         Some(summary) => print_summary(&requested, &summary, output),
