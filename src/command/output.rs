@@ -142,11 +142,18 @@ impl Write for Output<'_> {
 mod tests {
     use super::*;
 
+    #[derive(Serialize)]
+    struct Answer {
+        a: &'static str,
+    }
+
+    impl JsonOutput for Answer {}
+
     #[test]
     fn json_is_one_line_and_names_its_schema_first() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut output = Output::new(&mut out, &mut err);
-        output.json(&crate::js::Object::from([("a", "x\u{1b}[2J\u{9b}2J")])).unwrap();
+        output.json(&Answer { a: "x\u{1b}[2J\u{9b}2J" }).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, "{\"schemaVersion\":1,\"a\":\"x\\u001b[2J\\u009b2J\"}\n");
     }

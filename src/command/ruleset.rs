@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn the_json_has_id_name_and_origin() {
         let chosen = RulesetChoice::from_version("2026.5.6", Provenance::Flag).unwrap();
-        let json = crate::js::stringify(&ruleset_json(&chosen));
+        let json = crate::js::json_text(&ruleset_json(&chosen)).unwrap();
         assert!(json.starts_with(
             r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.12","release":"2026.5.6","from":"command line","note":"2026.5.6 was not opened"#
         ));

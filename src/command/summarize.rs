@@ -7,6 +7,7 @@ mod json;
 use std::io::Write as _;
 
 use input::{SummaryInput, load_input};
+pub(super) use json::SummarizeJson;
 use json::{report_json, summary_cost, summary_tokens};
 
 use super::environment::Invocation;

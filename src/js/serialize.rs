@@ -57,7 +57,7 @@ fn serialize_raw<S: Serializer>(json: String, serializer: S) -> Result<S::Ok, S:
 
 impl Serialize for Object {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter().map(|(key, value)| (key.to_string_lossy(), value)))
+        Value::Object(self.clone()).serialize(serializer)
     }
 }
 

@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::follower::Follower;
+pub(super) use self::lines::{ChangeJson, EntryJson};
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::format::format_count;
