@@ -131,6 +131,12 @@ pub enum Command {
     /// Print a rule that a screen or a report cites, such as pruning-5.12
     #[command(after_long_help = help::RULE)]
     Rule(RuleArgs),
+    /// Print the JSON schema of a command's --json, or the names that have one
+    #[command(after_long_help = help::SCHEMA)]
+    Schema {
+        /// A command, or error
+        name: Option<String>,
+    },
     /// Print a completion script for a shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -591,7 +597,7 @@ impl Cli {
             Some(Command::Undo(args)) => args.target.json,
             Some(Command::Watch(args)) => args.json,
             Some(Command::Export(args)) => args.format == "json",
-            Some(Command::Completions { .. } | Command::Man { .. }) | None => false,
+            Some(Command::Schema { .. } | Command::Completions { .. } | Command::Man { .. }) | None => false,
         }
     }
 }

@@ -548,6 +548,11 @@ Examples:
   clawscope completions zsh > ~/.zfunc/_clawscope
   clawscope completions fish > ~/.config/fish/completions/clawscope.fish";
 
+pub(super) const SCHEMA: &str = "\
+Examples:
+  clawscope schema
+  clawscope schema explain > explain.schema.json";
+
 pub(super) const MAN: &str = "\
 Examples:
   clawscope man | man -l -

@@ -22,7 +22,7 @@ pub(super) fn show(session: &LoadedSession, json: bool, output: &mut Output) -> 
     let contents = WindowContents::new(session, None);
     let blocks = heavy_blocks(session, &contents.heaviest_entries(), &mut || true);
     if json {
-        return Ok(output.json(report_json(session, &contents, &blocks))?);
+        return Ok(output.json(&report_json(session, &contents, &blocks))?);
     }
     let sections = sections(session, &contents, &blocks);
     print_session_header(output, session, session.window)?;

@@ -2,238 +2,363 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::session_output::{budget_value, session_json, tool_name, window_value};
-use crate::context::breakdown::{MessageSum, PromptParts, PromptPiece, Tally, ToolTotals};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::session_output::{
+    BudgetJson, SessionJson, WindowJson, budget_json, session_json, tool_name, window_json,
+};
+use crate::context::breakdown::{Images, PromptParts, PromptPiece, Tally, ToolTotals, WindowHistory};
 use crate::context::budget::{Budget, BudgetPart, FixedChars, part_for};
-use crate::js::{Object, Value};
+use crate::export::json::JsonOutput;
+use crate::js::Value;
 use crate::report::breakdown::{
     BlockKind, HeavyBlocks, HeavyMessage, Remainder, RemainderCause, WindowContents, warnings,
 };
 use crate::session::LoadedSession;
+use crate::store::entry::Role;
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
+
+/// What fills the window. Tokens are estimates unless a description says otherwise.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BreakdownJson {
+    session: SessionJson,
+    /// The entry that the context ends at.
+    leaf: Option<String>,
+    provider: String,
+    model: String,
+    window: WindowJson,
+    budget: BudgetJson,
+    /// Share of the window that the prompt takes, in whole percent.
+    percent: Option<u64>,
+    /// The system prompt without workspace files; null without a report of the prompt.
+    system: Option<SystemPromptJson>,
+    /// The workspace files in the system prompt.
+    files: Option<InjectedFilesJson>,
+    /// The schemas of the tools.
+    schemas: Option<ToolSchemasJson>,
+    /// Sizes by role.
+    roles: Vec<RoleJson>,
+    /// Texts of the model.
+    text: Tally,
+    /// Thinking of the model.
+    thinking: Tally,
+    tools: Vec<ToolJson>,
+    images: Images,
+    /// The heaviest messages, the heaviest first.
+    heaviest: Vec<HeavyMessageJson>,
+    history: WindowHistory,
+    remainder: RemainderJson,
+    /// The gateway's own report of the prompt, unchanged.
+    report: Option<Value>,
+}
+
+impl JsonOutput for BreakdownJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct RoleJson {
+    role: &'static str,
+    /// The part of the budget that these messages count towards.
+    part: &'static str,
+    #[serde(flatten)]
+    size: Tally,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SystemPromptJson {
+    #[serde(flatten)]
+    size: PromptPiece,
+    instructions: PromptPiece,
+    skills: SkillsJson,
+    tool_list: PromptPiece,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SkillsJson {
+    #[serde(flatten)]
+    size: PromptPiece,
+    items: Vec<SkillJson>,
+    /// The text around the skills.
+    around: PromptPiece,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SkillJson {
+    name: String,
+    #[serde(flatten)]
+    size: PromptPiece,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct InjectedFilesJson {
+    #[serde(flatten)]
+    size: PromptPiece,
+    /// Chars that one file may have.
+    max_file_chars: Option<u64>,
+    /// Chars that all files may have.
+    max_total_chars: Option<u64>,
+    items: Vec<InjectedFileJson>,
+    /// The headings around the files.
+    around: PromptPiece,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct InjectedFileJson {
+    name: String,
+    path: Option<String>,
+    status: &'static str,
+    /// Chars of the file on disk.
+    raw_chars: u64,
+    /// Chars of it in the prompt.
+    injected_chars: u64,
+    tokens: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ToolSchemasJson {
+    #[serde(flatten)]
+    size: PromptPiece,
+    /// Schemas without a tool in the list.
+    other: PromptPiece,
+    /// Descriptions of the tools, which are sent with the schemas and which no estimate counts.
+    descriptions: PromptPiece,
+}
+
+/// A tool of the report, or one that only messages name.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ToolJson {
+    name: Option<String>,
+    schema: Option<ToolSchemaJson>,
+    calls: Tally,
+    results: Tally,
+    images: u64,
+    /// Tokens of the images, included in `results`.
+    image_tokens: u64,
+    /// Results marked as errors.
+    errors: u64,
+    /// The heaviest message with a call or result of this tool.
+    heaviest: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ToolSchemaJson {
+    #[serde(flatten)]
+    size: PromptPiece,
+    /// Number of parameters.
+    properties: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct HeavyMessageJson {
+    /// Its index in the context.
+    index: usize,
+    entry: String,
+    role: &'static str,
+    tool: Option<String>,
+    /// Chars as pi counts them.
+    chars: u64,
+    tokens: u64,
+    /// Its largest block.
+    block: Option<HeavyBlockJson>,
+    /// One line about the message.
+    about: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct HeavyBlockJson {
+    r#type: &'static str,
+    tool: Option<String>,
+    chars: u64,
+    /// Number of blocks in the message.
+    blocks: usize,
+}
+
+/// The part of the provider's count that no estimate explains.
+#[derive(Serialize, JsonSchema)]
+struct RemainderJson {
+    tokens: Option<i64>,
+    /// Prompt tokens that the provider counted.
+    measured: Option<u64>,
+    /// The estimate of the same prompt.
+    estimated: Option<u64>,
+    /// Tokens of that answer and of later messages.
+    since: Option<u64>,
+    /// The answer whose usage holds the count.
+    entry: Option<String>,
+    reason: &'static str,
+    words: String,
+}
 
 pub(super) fn report_json(
     session: &LoadedSession,
     contents: &WindowContents,
     blocks: &HeavyBlocks,
-) -> Object {
+) -> BreakdownJson {
     let now = &contents.now;
     let prompt = session.prompt_report.as_deref().zip(now.prompt.as_ref());
-    let of_prompt = |make: fn(&SystemPromptReport, &PromptParts, &Budget) -> Value| {
-        prompt.map_or(Value::Null, |(report, parts)| make(report, parts, &now.budget))
+    let role = |(role, size): &(Role, Tally)| RoleJson {
+        role: role.as_str(),
+        part: part_for(*role).name(),
+        size: *size,
     };
-    let roles = now.roles.iter().map(|(role, amount)| {
-        let mut value = Object::from([
-            ("role", Value::from(role.as_str())),
-            ("part", Value::from(part_for(*role).name())),
-        ]);
-        set_amount(&mut value, *amount);
-        Value::from(value)
-    });
-    let images = Object::from([
-        ("priced", Value::from(now.images.priced)),
-        ("tokens", Value::from(now.images.tokens)),
-        ("free", Value::from(now.images.free)),
-    ]);
-    let heaviest = contents.heaviest.iter().map(|message| heavy_message_value(session, message, blocks));
-    Object::from([
-        ("session", session_json(&session.item)),
-        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
-        ("provider", Value::from(session.provider.as_str())),
-        ("model", Value::from(session.model.as_str())),
-        ("window", window_value(session.window)),
-        ("budget", budget_value(&now.budget)),
-        ("percent", share_value(now.budget.total(), session.window.tokens)),
-        ("system", of_prompt(system_prompt_value)),
-        ("files", of_prompt(injected_files_value)),
-        ("schemas", of_prompt(tool_schemas_value)),
-        ("roles", Value::from(roles.collect::<Vec<_>>())),
-        ("text", amount_value(now.answer_text)),
-        ("thinking", amount_value(now.thinking)),
-        ("tools", tools_value(session, contents)),
-        ("images", Value::from(images)),
-        ("heaviest", Value::from(heaviest.collect::<Vec<_>>())),
-        ("history", history_value(contents)),
-        ("remainder", remainder_value(session, contents)),
-        ("report", session.prompt_report.as_ref().map_or(Value::Null, |report| report.raw.clone())),
-    ])
+    BreakdownJson {
+        session: session_json(&session.item),
+        leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
+        provider: session.provider.clone(),
+        model: session.model.clone(),
+        window: window_json(session.window),
+        budget: budget_json(&now.budget),
+        percent: percent(now.budget.total(), session.window.tokens),
+        system: prompt.map(|(report, parts)| system_prompt_json(report, parts, &now.budget)),
+        files: prompt.map(|(report, parts)| injected_files_json(report, parts, &now.budget)),
+        schemas: prompt.map(|(report, parts)| tool_schemas_json(report, parts, &now.budget)),
+        roles: now.roles.iter().map(role).collect(),
+        text: now.answer_text,
+        thinking: now.thinking,
+        tools: tools_json(session, contents),
+        images: now.images,
+        heaviest: contents.heaviest.iter().map(|heavy| heavy_message_json(session, heavy, blocks)).collect(),
+        history: contents.history,
+        remainder: remainder_json(session, contents),
+        report: session.prompt_report.as_ref().map(|report| report.raw.clone()),
+    }
 }
 
-/// Returns whole percent of the window, rounded half up; null without a window.
-fn share_value(tokens: u64, window: f64) -> Value {
+/// Returns whole percent of the window, rounded half up; `None` without a window.
+fn percent(tokens: u64, window: f64) -> Option<u64> {
     let window = window.max(0.0) as u64;
-    Value::from((tokens * 100 + window / 2).checked_div(window))
+    (tokens * 100 + window / 2).checked_div(window)
 }
 
-fn set_amount(object: &mut Object, amount: Tally) {
-    object.set("count", Value::from(amount.count));
-    object.set("chars", Value::from(amount.chars));
-    object.set("tokens", Value::from(amount.tokens));
-}
-
-fn amount_value(amount: Tally) -> Value {
-    let mut object = Object::default();
-    set_amount(&mut object, amount);
-    Value::from(object)
-}
-
-fn piece_value(piece: PromptPiece) -> Object {
-    Object::from([("chars", Value::from(piece.chars)), ("tokens", Value::from(piece.tokens))])
-}
-
-fn system_prompt_value(report: &SystemPromptReport, parts: &PromptParts, budget: &Budget) -> Value {
+fn system_prompt_json(report: &SystemPromptReport, parts: &PromptParts, budget: &Budget) -> SystemPromptJson {
     let fixed = FixedChars::new(report);
-    let items = report.skills.iter().zip(&parts.skill_pieces).map(|(skill, it)| {
-        let mut item = Object::from([("name", Value::from(skill.name.as_str()))]);
-        item.set("chars", Value::from(it.chars));
-        item.set("tokens", Value::from(it.tokens));
-        Value::from(item)
+    let items = report.skills.iter().zip(&parts.skill_pieces);
+    let items = items.map(|(skill, size)| SkillJson { name: skill.name.clone(), size: *size }).collect();
+    SystemPromptJson {
+        size: PromptPiece { chars: fixed.system - fixed.files, tokens: budget.tokens(BudgetPart::System) },
+        instructions: parts.instructions,
+        skills: SkillsJson { size: parts.skills, items, around: parts.skills_overhead },
+        tool_list: parts.tool_list,
+    }
+}
+
+fn injected_files_json(
+    report: &SystemPromptReport,
+    parts: &PromptParts,
+    budget: &Budget,
+) -> InjectedFilesJson {
+    let items = report.files.iter().zip(&parts.file_pieces).map(|(file, size)| InjectedFileJson {
+        name: file.name.clone(),
+        path: file.path.clone(),
+        status: file.status(),
+        raw_chars: file.raw_chars,
+        injected_chars: file.injected_chars,
+        tokens: size.tokens,
     });
-    let mut skills = piece_value(parts.skills);
-    skills.set("items", Value::from(items.collect::<Vec<_>>()));
-    skills.set("around", Value::from(piece_value(parts.skills_overhead)));
-    let mut value = size_object(fixed.system - fixed.files, budget.tokens(BudgetPart::System));
-    value.set("instructions", Value::from(piece_value(parts.instructions)));
-    value.set("skills", Value::from(skills));
-    value.set("toolList", Value::from(piece_value(parts.tool_list)));
-    Value::from(value)
+    let plain = |text: String| text.replace(crate::format::DIGIT_SEPARATOR, " ");
+    let chars = FixedChars::new(report).files;
+    InjectedFilesJson {
+        size: PromptPiece { chars, tokens: budget.tokens(BudgetPart::Files) },
+        max_file_chars: report.max_file_chars,
+        max_total_chars: report.max_total_chars,
+        items: items.collect(),
+        around: parts.files_overhead,
+        warnings: warnings(report).into_iter().map(plain).collect(),
+    }
 }
 
-fn size_object(chars: u64, tokens: u64) -> Object {
-    piece_value(PromptPiece { chars, tokens })
-}
-
-fn injected_files_value(report: &SystemPromptReport, parts: &PromptParts, budget: &Budget) -> Value {
-    let items = report.files.iter().zip(&parts.file_pieces).map(|(file, it)| {
-        Value::from(Object::from([
-            ("name", Value::from(file.name.as_str())),
-            ("path", Value::from(file.path.clone())),
-            ("status", Value::from(file.status())),
-            ("rawChars", Value::from(file.raw_chars)),
-            ("injectedChars", Value::from(file.injected_chars)),
-            ("tokens", Value::from(it.tokens)),
-        ]))
-    });
-    let warned = warnings(report)
-        .into_iter()
-        .map(|text| Value::from(text.replace(crate::format::DIGIT_SEPARATOR, " ")));
-    let mut value = size_object(FixedChars::new(report).files, budget.tokens(BudgetPart::Files));
-    value.set("maxFileChars", Value::from(report.max_file_chars));
-    value.set("maxTotalChars", Value::from(report.max_total_chars));
-    value.set("items", Value::from(items.collect::<Vec<_>>()));
-    value.set("around", Value::from(piece_value(parts.files_overhead)));
-    value.set("warnings", Value::from(warned.collect::<Vec<_>>()));
-    Value::from(value)
-}
-
-fn tool_schemas_value(report: &SystemPromptReport, parts: &PromptParts, budget: &Budget) -> Value {
-    let mut value = size_object(FixedChars::new(report).tools, budget.tokens(BudgetPart::Tools));
-    value.set("other", Value::from(piece_value(parts.other_schemas)));
-    value.set("descriptions", Value::from(piece_value(parts.descriptions)));
-    Value::from(value)
+fn tool_schemas_json(report: &SystemPromptReport, parts: &PromptParts, budget: &Budget) -> ToolSchemasJson {
+    let chars = FixedChars::new(report).tools;
+    ToolSchemasJson {
+        size: PromptPiece { chars, tokens: budget.tokens(BudgetPart::Tools) },
+        other: parts.other_schemas,
+        descriptions: parts.descriptions,
+    }
 }
 
 /// Lists the tools in the order of the report, then the tools that only messages name.
-fn tools_value(session: &LoadedSession, contents: &WindowContents) -> Value {
+fn tools_json(session: &LoadedSession, contents: &WindowContents) -> Vec<ToolJson> {
     let report = session.prompt_report.as_deref();
     let pieces = contents.now.prompt.as_ref().map_or(&[][..], |parts| &parts.schema_pieces);
     let listed: &[ToolSize] = report.map_or(&[], |report| &report.tools);
     let mut left: BTreeMap<usize, &ToolTotals> = contents.now.tools.iter().enumerate().collect();
     let mut named: HashMap<&str, usize> =
         left.iter().filter_map(|(at, tool)| Some((tool.name.as_deref()?, *at))).collect();
-    let in_report = listed.iter().zip(pieces).map(|(tool, it)| {
+    let in_report = listed.iter().zip(pieces).map(|(tool, size)| {
         // The first of two tools with one name gets the messages.
         let used = named.remove(tool.name.as_str()).and_then(|at| left.remove(&at));
-        tool_value(session, Some(&tool.name), Some((tool, *it)), used)
+        let schema = ToolSchemaJson { size: *size, properties: tool.property_count };
+        tool_json(session, Some(&tool.name), Some(schema), used)
     });
-    let mut values: Vec<Value> = in_report.collect();
-    values.extend(left.values().map(|tool| tool_value(session, tool.name.as_deref(), None, Some(tool))));
-    Value::from(values)
+    let mut tools: Vec<ToolJson> = in_report.collect();
+    tools.extend(left.values().map(|tool| tool_json(session, tool.name.as_ref(), None, Some(tool))));
+    tools
 }
 
-fn tool_value(
+fn tool_json(
     session: &LoadedSession,
-    name: Option<&str>,
-    schema: Option<(&ToolSize, PromptPiece)>,
+    name: Option<&String>,
+    schema: Option<ToolSchemaJson>,
     used: Option<&ToolTotals>,
-) -> Value {
-    let schema = schema.map(|(tool, it)| {
-        let mut value = piece_value(it);
-        value.set("properties", Value::from(tool.property_count));
-        value
-    });
+) -> ToolJson {
     let heaviest = used.and_then(|used| session.context.messages.get(used.heaviest));
-    Value::from(Object::from([
-        ("name", Value::from(name)),
-        ("schema", Value::from(schema)),
-        ("calls", amount_value(used.map_or(Tally::default(), |used| used.calls))),
-        ("results", amount_value(used.map_or(Tally::default(), |used| used.results))),
-        ("images", Value::from(used.map_or(0, |used| used.images))),
-        ("imageTokens", Value::from(used.map_or(0, |used| used.image_tokens))),
-        ("errors", Value::from(used.map_or(0, |used| used.errors))),
-        ("heaviest", Value::from(heaviest.map(|message| session.index.display_id(message.entry)))),
-    ]))
+    ToolJson {
+        name: name.cloned(),
+        schema,
+        calls: used.map_or(Tally::default(), |used| used.calls),
+        results: used.map_or(Tally::default(), |used| used.results),
+        images: used.map_or(0, |used| used.images),
+        image_tokens: used.map_or(0, |used| used.image_tokens),
+        errors: used.map_or(0, |used| used.errors),
+        heaviest: heaviest.map(|message| session.index.display_id(message.entry)),
+    }
 }
 
-fn heavy_message_value(session: &LoadedSession, message: &HeavyMessage, blocks: &HeavyBlocks) -> Value {
+fn heavy_message_json(
+    session: &LoadedSession,
+    message: &HeavyMessage,
+    blocks: &HeavyBlocks,
+) -> HeavyMessageJson {
     let size = &session.context.messages[message.position].size;
     let found = blocks.get(&message.entry).and_then(|block| block.as_ref().ok());
-    let block = found.map(|block| {
-        let tool = match &block.kind {
-            BlockKind::Call(tool) => Some(tool.as_str()),
-            _ => None,
-        };
-        Object::from([
-            ("type", Value::from(block.kind.as_str())),
-            ("tool", Value::from(tool)),
-            ("chars", Value::from(block.chars)),
-            ("blocks", Value::from(block.block_count)),
-        ])
+    let block = found.map(|block| HeavyBlockJson {
+        r#type: block.kind.as_str(),
+        tool: if let BlockKind::Call(tool) = &block.kind { Some(tool.clone()) } else { None },
+        chars: block.chars,
+        blocks: block.block_count,
     });
-    Value::from(Object::from([
-        ("index", Value::from(message.position)),
-        ("entry", Value::from(session.index.display_id(message.entry))),
-        ("role", Value::from(size.role.as_str())),
-        ("tool", Value::from(tool_name(session, message.entry, size))),
-        ("chars", Value::from(size.pi_chars.whole_chars())),
-        ("tokens", Value::from(message.tokens)),
-        ("block", Value::from(block)),
-        ("about", Value::from(found.map(|block| block.topic.as_str()))),
-    ]))
+    HeavyMessageJson {
+        index: message.position,
+        entry: session.index.display_id(message.entry),
+        role: size.role.as_str(),
+        tool: tool_name(session, message.entry, size),
+        chars: size.pi_chars.whole_chars(),
+        tokens: message.tokens,
+        block,
+        about: found.map(|block| block.topic.clone()),
+    }
 }
 
-fn history_value(contents: &WindowContents) -> Value {
-    let extent = |extent: MessageSum| {
-        Value::from(Object::from([
-            ("messages", Value::from(extent.messages)),
-            ("tokens", Value::from(extent.tokens)),
-        ]))
-    };
-    let history = contents.history;
-    Value::from(Object::from([
-        ("window", extent(history.live)),
-        ("path", extent(history.path)),
-        ("file", extent(history.file)),
-        ("compactions", Value::from(history.compactions)),
-    ]))
-}
-
-fn remainder_value(session: &LoadedSession, contents: &WindowContents) -> Value {
+fn remainder_json(session: &LoadedSession, contents: &WindowContents) -> RemainderJson {
     let known = contents.remainder.as_ref();
-    let number = |of: fn(&Remainder) -> u64| Value::from(known.ok().map(of));
     let words = match known {
         Ok(remainder) => remainder.explanation().replace(crate::format::DIGIT_SEPARATOR, " "),
         Err(why) => why.label().to_owned(),
     };
-    Value::from(Object::from([
-        ("tokens", Value::from(known.ok().map(Remainder::difference))),
-        ("measured", number(|remainder| remainder.measured)),
-        ("estimated", number(|remainder| remainder.estimated)),
-        ("since", number(|remainder| remainder.tokens_since)),
-        ("entry", Value::from(known.ok().map(|remainder| session.index.display_id(remainder.entry)))),
-        ("reason", Value::from(known.map_or("not-measured", |remainder| cause_name(&remainder.cause)))),
-        ("words", Value::from(words)),
-    ]))
+    RemainderJson {
+        tokens: known.ok().map(Remainder::difference),
+        measured: known.ok().map(|remainder| remainder.measured),
+        estimated: known.ok().map(|remainder| remainder.estimated),
+        since: known.ok().map(|remainder| remainder.tokens_since),
+        entry: known.ok().map(|remainder| session.index.display_id(remainder.entry)),
+        reason: known.map_or("not-measured", |remainder| cause_name(&remainder.cause)),
+        words,
+    }
 }
 
 fn cause_name(cause: &RemainderCause) -> &'static str {

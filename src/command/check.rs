@@ -1,17 +1,19 @@
 //! `clawscope check SESSION --budget N|PCT`: checks for scripts whether every call fits. The exit code is the answer.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::amount::{parse_amount, resolve_amount};
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::replay::format_prompt;
-use super::replay_json::rounded_value;
 use super::replay_report::{ReplayReport, replay_session};
-use super::ruleset::ruleset_json;
-use super::session_output::session_json;
+use super::ruleset::{RulesetJson, ruleset_json};
+use super::session_output::{SessionJson, rounded, session_json};
 use crate::cli::{CheckArgs, StoreArgs};
+use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_number};
-use crate::js::{Object, Value};
 use crate::replay::ModelCall;
 
 const BUDGET_OPTION: &str = "--budget";
@@ -42,7 +44,7 @@ pub(super) fn run(
     };
     let over: Vec<usize> = (0..replayed.replay.calls.len()).filter(is_over).collect();
     if args.target.json {
-        output.json(report_json(&replayed, budget, &over))?;
+        output.json(&report_json(&replayed, budget, &over))?;
     } else {
         let tone = if over.is_empty() { Tone::Plain } else { Tone::Warning };
         output.line(tone, &verdict_line(&replayed, &words, &over))?;
@@ -67,26 +69,56 @@ fn verdict_line(replayed: &ReplayReport, budget: &str, over: &[usize]) -> String
     format!("{key}: {count} of {calls} over {budget}, the first at {entry} (#{first}) {what}")
 }
 
-fn report_json(replayed: &ReplayReport, budget: f64, over: &[usize]) -> Object {
+/// Whether every call fits a budget. Tokens are whole.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CheckJson {
+    session: SessionJson,
+    ruleset: RulesetJson,
+    /// Tokens.
+    budget: Option<f64>,
+    fits: bool,
+    /// Number of calls over the budget.
+    over: usize,
+    /// The largest prompt in tokens.
+    peak: Option<f64>,
+    /// Index of its call, from 0.
+    peak_call: Option<usize>,
+    calls: usize,
+    /// The first call over the budget.
+    first: Option<CallOverBudgetJson>,
+}
+
+impl JsonOutput for CheckJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct CallOverBudgetJson {
+    /// From 0.
+    index: usize,
+    entry: String,
+    /// Start, ms since 1970.
+    time: Option<f64>,
+    tokens: Option<f64>,
+}
+
+fn report_json(replayed: &ReplayReport, budget: f64, over: &[usize]) -> CheckJson {
     let replay = &replayed.replay;
     let [_, simulated] = replay.totals();
-    let first = over.first().map_or(Value::Null, |at| {
-        Value::from(Object::from([
-            ("index", Value::from(*at)),
-            ("entry", Value::from(replayed.inspection.index.display_id(replay.calls[*at].entry))),
-            ("time", rounded_value(replay.calls[*at].started)),
-            ("tokens", rounded_value(replay.simulated[*at].expected)),
-        ]))
-    });
-    Object::from([
-        ("session", session_json(&replayed.inspection.item)),
-        ("ruleset", ruleset_json(&replayed.inspection.ruleset)),
-        ("budget", rounded_value(budget)),
-        ("fits", Value::from(over.is_empty())),
-        ("over", Value::from(over.len())),
-        ("peak", rounded_value(simulated.peak.0)),
-        ("peakCall", Value::from(simulated.peak.1)),
-        ("calls", Value::from(replay.calls.len())),
-        ("first", first),
-    ])
+    let first = |at: &usize| CallOverBudgetJson {
+        index: *at,
+        entry: replayed.inspection.index.display_id(replay.calls[*at].entry),
+        time: rounded(replay.calls[*at].started),
+        tokens: rounded(replay.simulated[*at].expected),
+    };
+    CheckJson {
+        session: session_json(&replayed.inspection.item),
+        ruleset: ruleset_json(&replayed.inspection.ruleset),
+        budget: rounded(budget),
+        fits: over.is_empty(),
+        over: over.len(),
+        peak: rounded(simulated.peak.0),
+        peak_call: simulated.peak.1,
+        calls: replay.calls.len(),
+        first: over.first().map(first),
+    }
 }

@@ -6,13 +6,12 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::{Preview, build_preview};
 use super::summary::{
-    self, ChosenSummarizer, load_summarizer_config, parse_kind, print_generated, refuse_without_compaction,
-    summary_value,
+    self, ChosenSummarizer, SummaryJson, load_summarizer_config, parse_kind, print_generated,
+    refuse_without_compaction,
 };
-use super::writing::{self, WriteJob};
+use super::writing::{self, CommittedPlanJson, CommittedTokensJson, WriteJob};
 use crate::cli::{CommitArgs, StoreArgs};
 use crate::commit::InterruptedCommit;
-use crate::js::{Object, Value};
 use crate::policy::Policy;
 use crate::policy::prune::Gate;
 use crate::store::sqlite::database_of;
@@ -47,7 +46,7 @@ pub(super) fn run(
     if !args.target.json {
         print(&preview, made.as_ref(), other, output)?;
     }
-    writing::run(&job, &ready, args.target.json, json_members(&preview, made.as_ref()), output)
+    writing::run(&job, &ready, args.target.json, Some(plan_json(&preview, made.as_ref())), output)
 }
 
 /// Chooses the summarizer, and names the configured one where `--apply` would use that instead. A dry run sends no
@@ -98,10 +97,9 @@ fn write_job<'a>(
     }
 }
 
-fn json_members(preview: &Preview, made: Option<&SummaryResult>) -> Object {
-    let tokens =
-        Object::from([("before", preview.plan.total_before()), ("after", preview.plan.total_after())]);
-    Object::from([("tokens", Value::from(tokens)), ("summary", made.map_or(Value::Null, summary_value))])
+fn plan_json(preview: &Preview, made: Option<&SummaryResult>) -> CommittedPlanJson {
+    let (before, after) = (preview.plan.total_before(), preview.plan.total_after());
+    CommittedPlanJson { tokens: CommittedTokensJson { before, after }, summary: made.map(SummaryJson::from) }
 }
 
 fn print(

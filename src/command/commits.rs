@@ -2,14 +2,20 @@
 
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::session_output::{number_value, print_session_header, session_json};
+use super::session_output::{SessionJson, finite, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
+use super::writing::ReplacedEntryJson;
 use crate::cli::{SessionArgs, StoreArgs};
+use crate::commit::PolicyRecord;
+use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_time};
-use crate::js::{Object, Value};
+use crate::js::Value;
 use crate::write::commit_list::{CommitRecord, CommitStatus, list_commits};
 
 pub(super) fn run(
@@ -21,11 +27,9 @@ pub(super) fn run(
     let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
     let commits = list_commits(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
-        let values = commits.iter().map(commit_value).collect::<Vec<_>>();
-        return Ok(output.json(Object::from([
-            ("session", session_json(&session.item)),
-            ("commits", Value::from(values)),
-        ]))?);
+        let session = session_json(&session.item);
+        let commits = commits.iter().map(commit_json).collect();
+        return Ok(output.json(&CommitsJson { session, commits })?);
     }
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;
@@ -74,31 +78,65 @@ fn table(commits: &[CommitRecord]) -> Table {
     table
 }
 
-fn commit_value(committed: &CommitRecord) -> Value {
+/// The commits and undos of a session.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CommitsJson {
+    session: SessionJson,
+    commits: Vec<CommitJson>,
+}
+
+impl JsonOutput for CommitsJson {}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CommitJson {
+    id: String,
+    kind: &'static str,
+    /// ms since 1970.
+    time: Option<f64>,
+    in_force: bool,
+    state: &'static str,
+    /// The leaf before.
+    from_leaf: String,
+    /// The commit that an undo takes back.
+    undoes: Option<String>,
+    /// The program that wrote it.
+    tool: Option<String>,
+    tokens_before: Option<f64>,
+    tokens_after: Option<f64>,
+    changed: Vec<ReplacedEntryJson>,
+    steps: Vec<CommittedPolicyJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CommittedPolicyJson {
+    policy: String,
+    settings: Value,
+    tokens_before: Option<f64>,
+    tokens_after: Option<f64>,
+}
+
+fn commit_json(committed: &CommitRecord) -> CommitJson {
     let receipt = &committed.receipt;
-    let policies = receipt.policies.iter().map(|policy| {
-        Value::from(Object::from([
-            ("policy", Value::from(policy.name.as_str())),
-            ("settings", policy.settings.clone()),
-            ("tokensBefore", number_value(policy.tokens_before)),
-            ("tokensAfter", number_value(policy.tokens_after)),
-        ]))
-    });
-    let changed = receipt.changed.iter().map(|(from, to)| {
-        Value::from(Object::from([("from", Value::from(from.as_str())), ("to", Value::from(to.as_str()))]))
-    });
-    Value::from(Object::from([
-        ("id", Value::from(receipt.id.as_str())),
-        ("kind", Value::from(receipt.kind.as_str())),
-        ("time", number_value(receipt.time)),
-        ("inForce", Value::from(committed.status == CommitStatus::InForce)),
-        ("state", Value::from(committed.status.json_name())),
-        ("fromLeaf", Value::from(receipt.from_leaf.as_str())),
-        ("undoes", Value::from(receipt.undoes.clone())),
-        ("tool", Value::from(receipt.tool.clone())),
-        ("tokensBefore", receipt.tokens_before.map_or(Value::Null, number_value)),
-        ("tokensAfter", receipt.tokens_after.map_or(Value::Null, number_value)),
-        ("changed", Value::from(changed.collect::<Vec<_>>())),
-        ("steps", Value::from(policies.collect::<Vec<_>>())),
-    ]))
+    let policy = |policy: &PolicyRecord| CommittedPolicyJson {
+        policy: policy.name.clone(),
+        settings: policy.settings.clone(),
+        tokens_before: finite(policy.tokens_before),
+        tokens_after: finite(policy.tokens_after),
+    };
+    CommitJson {
+        id: receipt.id.clone(),
+        kind: receipt.kind.as_str(),
+        time: finite(receipt.time),
+        in_force: committed.status == CommitStatus::InForce,
+        state: committed.status.json_name(),
+        from_leaf: receipt.from_leaf.clone(),
+        undoes: receipt.undoes.clone(),
+        tool: receipt.tool.clone(),
+        tokens_before: receipt.tokens_before,
+        tokens_after: receipt.tokens_after,
+        changed: receipt.changed.iter().map(ReplacedEntryJson::from).collect(),
+        steps: receipt.policies.iter().map(policy).collect(),
+    }
 }

@@ -2,15 +2,19 @@
 
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::{Invocation, Workspace, find_entry};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::session_output::{budget_value, print_session_header, session_json};
+use super::session_output::{BudgetJson, SessionJson, budget_json, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{CompareArgs, StoreArgs};
+use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate};
 use crate::ids::EntryIx;
-use crate::js::{Object, Value};
+use crate::js::Members;
 use crate::report::compare::{
     BranchComparison, ComparedBranch, ComparedMessage, MessageChange, compare_branches,
 };
@@ -29,7 +33,7 @@ pub(super) fn run(
     let comparison = compare_branches(&session, leaves)
         .map_err(|what| Failure::usage(format!("{what} `clawscope tree` shows the ids to name.")))?;
     if args.json {
-        return Ok(output.json(report_json(&session, &comparison))?);
+        return Ok(output.json(&report_json(&session, &comparison))?);
     }
     print(&session, &comparison, args.all, output)
 }
@@ -109,53 +113,106 @@ fn facts_table(comparison: &BranchComparison) -> Table {
     table
 }
 
-fn report_json(session: &LoadedSession, comparison: &BranchComparison) -> Object {
-    let name = |entry: Option<EntryIx>| Value::from(entry.map(|entry| session.index.display_id(entry)));
-    let changes = MessageChange::ALL.map(|change| {
-        let (count, [first, second]) = comparison.count(change);
-        let members = [
-            ("messages", Value::from(count)),
-            ("tokensFirst", Value::from(first)),
-            ("tokensSecond", Value::from(second)),
-        ];
-        (change.as_str(), Value::from(Object::from(members)))
-    });
-    let rows = comparison.rows.iter().map(|row| {
-        Value::from(Object::from([
-            ("change", Value::from(row.change.as_str())),
-            ("role", Value::from(row.role.as_str())),
-            ("tool", Value::from(row.tool(&session.index))),
-            ("first", name(row.entries[0])),
-            ("second", name(row.entries[1])),
-            ("tokensFirst", Value::from(row.tokens[0])),
-            ("tokensSecond", Value::from(row.tokens[1])),
-        ]))
-    });
-    Object::from([
-        ("session", session_json(&session.item)),
-        ("parting", name(comparison.fork_point)),
-        ("shared", Value::from(comparison.shared_entries)),
-        ("first", branch_value(&comparison.first)),
-        ("second", branch_value(&comparison.second)),
-        ("changes", Value::from(Object::from(changes))),
-        ("rows", Value::from(rows.collect::<Vec<_>>())),
-    ])
+/// Two branches of a session, message by message. Tokens are estimates.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ComparisonJson {
+    session: SessionJson,
+    /// The last shared entry.
+    parting: Option<String>,
+    /// Number of shared entries.
+    shared: usize,
+    first: BranchJson,
+    second: BranchJson,
+    /// Sums by kind of change.
+    changes: Members<ChangeJson>,
+    rows: Vec<RowJson>,
 }
 
-fn branch_value(branch: &ComparedBranch) -> Value {
-    let cost = |cost: Option<f64>| cost.map_or(Value::Null, Value::Number);
-    Value::from(Object::from([
-        ("leaf", Value::from(branch.name.as_str())),
-        ("active", Value::from(branch.active)),
-        ("entries", Value::from(branch.entries)),
-        ("ownEntries", Value::from(branch.unique_entries)),
-        ("messages", Value::from(branch.messages)),
-        ("tokens", Value::from(branch.tokens())),
-        ("parts", budget_value(&branch.budget)),
-        ("calls", Value::from(branch.calls)),
-        ("spent", cost(branch.cost.total())),
-        ("ownSpent", cost(branch.unique_cost.total())),
-        ("nextCold", cost(branch.next_cost_cold)),
-        ("nextWarm", cost(branch.next_cost_warm)),
-    ]))
+impl JsonOutput for ComparisonJson {}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct BranchJson {
+    leaf: String,
+    active: bool,
+    entries: usize,
+    /// Entries that only this branch has.
+    own_entries: usize,
+    messages: usize,
+    tokens: u64,
+    parts: BudgetJson,
+    calls: usize,
+    /// Cost of the branch, USD.
+    spent: Option<f64>,
+    /// Cost of its own entries, USD.
+    own_spent: Option<f64>,
+    /// Cost of the next prompt without a cache, USD.
+    next_cold: Option<f64>,
+    /// Cost of the next prompt from the cache, USD.
+    next_warm: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ChangeJson {
+    messages: usize,
+    tokens_first: u64,
+    tokens_second: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RowJson {
+    change: &'static str,
+    role: &'static str,
+    tool: Option<String>,
+    /// Its entry on the first branch.
+    first: Option<String>,
+    /// Its entry on the second branch.
+    second: Option<String>,
+    tokens_first: u64,
+    tokens_second: u64,
+}
+
+fn report_json(session: &LoadedSession, comparison: &BranchComparison) -> ComparisonJson {
+    let name = |entry: Option<EntryIx>| entry.map(|entry| session.index.display_id(entry));
+    let changes = MessageChange::ALL.map(|change| {
+        let (messages, [tokens_first, tokens_second]) = comparison.count(change);
+        (change.as_str(), ChangeJson { messages, tokens_first, tokens_second })
+    });
+    let row = |row: &ComparedMessage| RowJson {
+        change: row.change.as_str(),
+        role: row.role.as_str(),
+        tool: row.tool(&session.index),
+        first: name(row.entries[0]),
+        second: name(row.entries[1]),
+        tokens_first: row.tokens[0],
+        tokens_second: row.tokens[1],
+    };
+    ComparisonJson {
+        session: session_json(&session.item),
+        parting: name(comparison.fork_point),
+        shared: comparison.shared_entries,
+        first: branch_json(&comparison.first),
+        second: branch_json(&comparison.second),
+        changes: changes.into_iter().collect(),
+        rows: comparison.rows.iter().map(row).collect(),
+    }
+}
+
+fn branch_json(branch: &ComparedBranch) -> BranchJson {
+    BranchJson {
+        leaf: branch.name.clone(),
+        active: branch.active,
+        entries: branch.entries,
+        own_entries: branch.unique_entries,
+        messages: branch.messages,
+        tokens: branch.tokens(),
+        parts: budget_json(&branch.budget),
+        calls: branch.calls,
+        spent: branch.cost.total(),
+        own_spent: branch.unique_cost.total(),
+        next_cold: branch.next_cost_cold,
+        next_warm: branch.next_cost_warm,
+    }
 }

@@ -2,28 +2,32 @@
 
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::breakdown;
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::flush::describe_flush;
 use super::messages;
 use super::output::{Output, Tone};
-use super::ruleset::{print_ruleset, ruleset_json};
+use super::ruleset::{RulesetJson, print_ruleset, ruleset_json};
 use super::session_output::{
-    budget_value, describe_budget, message_tokens, number_value, print_session_header, session_json,
-    size_value, tool_name, window_value,
+    BudgetJson, SessionJson, WindowJson, budget_json, describe_budget, finite, message_tokens,
+    print_session_header, session_json, size_json, tool_name, window_json,
 };
 use super::table::{Align, Cell, Table};
-use super::usage_totals::{describe_usage, usage_value};
+use super::usage_totals::{UsageJson, describe_usage, usage_json};
 use crate::cli::{ContextViewArgs, StoreArgs, secrets};
 use crate::context::tokens::usage::sum_of_estimates;
 use crate::context::tokens::{ContextEstimate, estimate_for_runtime, estimate_message};
 use crate::context::{ContentSource, ContextMessage};
+use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_number, format_percent, with_commas};
 use crate::ids::EntryIx;
-use crate::js::{JsException, Object, Value};
+use crate::js::{JsException, Value};
 use crate::plan::Plan;
-use crate::policy::memory_flush::FlushState;
+use crate::policy::memory_flush::{Flush, FlushState};
 use crate::redact::SecretDisplay;
 use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_sent_excerpt;
@@ -47,7 +51,7 @@ pub(super) fn run(
     let sent = session.stored_pruning_plan().map_err(|error| Failure::unreadable(error.to_string()))?;
     let estimate = estimate_for_runtime(&session.index, &session.context);
     if args.target.json {
-        return Ok(output.json(report_json(&session, estimate, bodies.as_deref(), sent.as_ref()))?);
+        return Ok(output.json(&report_json(&session, estimate, bodies.as_deref(), sent.as_ref()))?);
     }
     print_session_header(output, &session, session.window)?;
     print_ruleset(&session.ruleset, output)?;
@@ -81,15 +85,104 @@ fn print_sent(session: &LoadedSession, sent: &Plan, output: &mut Output) -> Resu
 }
 
 /// Returns the pruned form of a message that an earlier call pruned; null where the message goes out unchanged.
-fn sent_value(sent: Option<&Plan>, at: usize) -> Value {
-    let fate = sent.and_then(|plan| Some((plan, plan.fates().get(at)?)));
-    let Some((plan, fate)) = fate.filter(|(_, fate)| fate.fate.is_change()) else { return Value::Null };
-    Value::from(Object::from([
-        ("fate", Value::from(fate.fate.word())),
-        ("reason", Value::from(fate.reason.word())),
-        ("tokens", Value::from(plan.tokens_after[at])),
-        ("prunerChars", size_value(fate.after)),
-    ]))
+/// The messages that the model is sent.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ContextJson {
+    session: SessionJson,
+    /// The entry that the context ends at.
+    leaf: Option<String>,
+    provider: String,
+    model: String,
+    ruleset: RulesetJson,
+    window: WindowJson,
+    /// The runtime's own estimate of the context; null where the runtime would fail.
+    estimate: Option<EstimateJson>,
+    /// Sum of the messages' estimates.
+    message_tokens: Option<f64>,
+    /// Estimated tokens of every message on the path.
+    session_tokens: u64,
+    spent: UsageJson,
+    budget: BudgetJson,
+    memory_flush: Option<FlushJson>,
+    messages: Vec<MessageJson>,
+}
+
+impl JsonOutput for ContextJson {}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct EstimateJson {
+    tokens: Option<f64>,
+    /// Tokens that a provider counted, up to `anchor`.
+    usage_tokens: Option<f64>,
+    /// Estimated tokens after it.
+    trailing_tokens: Option<f64>,
+    /// The answer whose usage holds the count.
+    anchor: Option<String>,
+    source: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FlushJson {
+    state: &'static str,
+    /// Tokens.
+    threshold: Option<f64>,
+    total: Option<FlushTotalJson>,
+    /// Tokens that are missing.
+    to_go: Option<f64>,
+    /// Whether compaction comes first.
+    late: bool,
+    rule: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FlushTotalJson {
+    tokens: Option<f64>,
+    projected: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MessageJson {
+    index: usize,
+    entry: String,
+    /// The entry that edited its content.
+    edit: Option<String>,
+    role: &'static str,
+    tool: Option<String>,
+    /// Estimated tokens.
+    tokens: Option<f64>,
+    /// Chars as pi counts them.
+    chars: Option<f64>,
+    /// Chars as the pruner counts them.
+    pruner_chars: Option<f64>,
+    /// Its form in the last call, if pruning changed it.
+    sent: Option<SentJson>,
+    /// The message, with `--messages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Value>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SentJson {
+    fate: &'static str,
+    reason: &'static str,
+    tokens: u64,
+    pruner_chars: Option<f64>,
+}
+
+fn sent_json(sent: Option<&Plan>, at: usize) -> Option<SentJson> {
+    let plan = sent?;
+    let fate = plan.fates().get(at).filter(|fate| fate.fate.is_change())?;
+    Some(SentJson {
+        fate: fate.fate.word(),
+        reason: fate.reason.word(),
+        tokens: plan.tokens_after[at],
+        pruner_chars: size_json(fate.after),
+    })
 }
 
 /// Sums pi's estimates over every `message` entry of the file, on all branches.
@@ -103,49 +196,38 @@ fn report_json(
     estimate: Result<ContextEstimate, JsException>,
     bodies: Option<&[Value]>,
     sent: Option<&Plan>,
-) -> Object {
+) -> ContextJson {
     let messages = &session.context.messages;
-    let message_value = |(at, message): (usize, &ContextMessage)| {
-        let mut object = message_members(session, at, message);
-        object.set("sent", sent_value(sent, at));
-        if let Some(body) = bodies.and_then(|bodies| bodies.get(at)) {
-            object.set("message", body.clone());
+    let message = |(at, message): (usize, &ContextMessage)| {
+        let size = &message.size;
+        MessageJson {
+            index: at,
+            entry: session.index.display_id(message.entry),
+            edit: content_edit(message).map(|edit| session.index.display_id(edit)),
+            role: size.role.as_str(),
+            tool: tool_name(session, message.entry, size),
+            tokens: estimate_message(size).ok(),
+            chars: size_json(size.pi_chars),
+            pruner_chars: size_json(size.prune_chars),
+            sent: sent_json(sent, at),
+            message: bodies.and_then(|bodies| bodies.get(at)).cloned(),
         }
-        Value::from(object)
     };
-    let sum = sum_of_estimates(messages).map_or(Value::Null, number_value);
-    Object::from([
-        ("session", session_json(&session.item)),
-        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
-        ("provider", Value::from(session.provider.as_str())),
-        ("model", Value::from(session.model.as_str())),
-        ("ruleset", ruleset_json(&session.ruleset)),
-        ("window", window_value(session.window)),
-        ("estimate", estimate_value(session, estimate)),
-        ("messageTokens", sum),
-        ("sessionTokens", Value::from(session_tokens(session))),
-        ("spent", usage_value(&session_usage(session))),
-        ("budget", budget_value(&session.budget())),
-        ("memoryFlush", flush_value(session)),
-        ("messages", Value::from(messages.iter().enumerate().map(message_value).collect::<Vec<_>>())),
-    ])
-}
-
-fn message_members(session: &LoadedSession, at: usize, message: &ContextMessage) -> Object {
-    let size = &message.size;
-    Object::from([
-        ("index", Value::from(at)),
-        ("entry", Value::from(session.index.display_id(message.entry))),
-        (
-            "edit",
-            content_edit(message).map_or(Value::Null, |edit| Value::from(session.index.display_id(edit))),
-        ),
-        ("role", Value::from(size.role.as_str())),
-        ("tool", Value::from(tool_name(session, message.entry, size))),
-        ("tokens", estimate_message(size).map_or(Value::Null, number_value)),
-        ("chars", size_value(size.pi_chars)),
-        ("prunerChars", size_value(size.prune_chars)),
-    ])
+    ContextJson {
+        session: session_json(&session.item),
+        leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
+        provider: session.provider.clone(),
+        model: session.model.clone(),
+        ruleset: ruleset_json(&session.ruleset),
+        window: window_json(session.window),
+        estimate: estimate.ok().map(|estimate| estimate_json(session, &estimate)),
+        message_tokens: sum_of_estimates(messages).ok(),
+        session_tokens: session_tokens(session),
+        spent: usage_json(&session_usage(session)),
+        budget: budget_json(&session.budget()),
+        memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
+        messages: messages.iter().enumerate().map(message).collect(),
+    }
 }
 
 /// Returns the `context_edit` that replaces the message's own content.
@@ -157,36 +239,28 @@ fn content_edit(message: &ContextMessage) -> Option<EntryIx> {
 }
 
 /// Returns measured tokens up to the anchor and estimates after it; all tokens are estimates without an anchor.
-fn estimate_value(session: &LoadedSession, estimate: Result<ContextEstimate, JsException>) -> Value {
-    let Ok(estimate) = estimate else { return Value::Null };
+fn estimate_json(session: &LoadedSession, estimate: &ContextEstimate) -> EstimateJson {
     let anchor = estimate.last_usage.map(|at| session.context.messages[at].entry);
-    Value::from(Object::from([
-        ("tokens", number_value(estimate.tokens)),
-        ("usageTokens", number_value(estimate.usage_tokens)),
-        ("trailingTokens", number_value(estimate.trailing_tokens)),
-        ("anchor", Value::from(anchor.map(|ix| session.index.display_id(ix)))),
-        ("source", Value::from(if anchor.is_some() { "measured" } else { "est" })),
-    ]))
+    EstimateJson {
+        tokens: finite(estimate.tokens),
+        usage_tokens: finite(estimate.usage_tokens),
+        trailing_tokens: finite(estimate.trailing_tokens),
+        anchor: anchor.map(|ix| session.index.display_id(ix)),
+        source: if anchor.is_some() { "measured" } else { "est" },
+    }
 }
 
-/// Returns the state of the memory flush; null where no gateway runs it.
-fn flush_value(session: &LoadedSession) -> Value {
-    let Some(flush) = session.memory_flush() else { return Value::Null };
-    let total = flush.total.map(|total| {
-        Object::from([("tokens", number_value(total.tokens)), ("projected", Value::from(total.is_projected))])
-    });
-    let to_go = match flush.state {
-        FlushState::Waiting { tokens } => number_value(tokens),
-        _ => Value::Null,
-    };
-    Value::from(Object::from([
-        ("state", Value::from(flush.state.word())),
-        ("threshold", number_value(flush.threshold)),
-        ("total", Value::from(total)),
-        ("toGo", to_go),
-        ("late", Value::from(flush.compacts_first)),
-        ("rule", Value::from(flush.state.rule())),
-    ]))
+fn flush_json(flush: &Flush) -> FlushJson {
+    FlushJson {
+        state: flush.state.word(),
+        threshold: finite(flush.threshold),
+        total: flush
+            .total
+            .map(|total| FlushTotalJson { tokens: finite(total.tokens), projected: total.is_projected }),
+        to_go: if let FlushState::Waiting { tokens } = flush.state { finite(tokens) } else { None },
+        late: flush.compacts_first,
+        rule: flush.state.rule(),
+    }
 }
 
 fn table(session: &LoadedSession, secrets: SecretDisplay) -> Table {

@@ -1,17 +1,31 @@
 //! A session database of the store, in words and as JSON.
 
-use crate::js::{Object, Value};
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::store::discovery::DatabaseInfo;
 
-/// Returns a database as JSON; its versions are null where it cannot be read.
-pub(super) fn database_value(holding: &DatabaseInfo) -> Value {
-    let schema = holding.schema.as_ref();
-    Value::from(Object::from([
-        ("path", Value::from(holding.path.to_string_lossy().as_ref())),
-        ("agent", Value::from(schema.and_then(|schema| schema.agent.clone()))),
-        ("schemaVersion", Value::from(schema.map(|schema| schema.version as f64))),
-        ("appVersion", Value::from(schema.and_then(|schema| schema.app_version.clone()))),
-    ]))
+/// A session database; its versions are null where it cannot be read.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DatabaseJson {
+    path: String,
+    agent: Option<String>,
+    schema_version: Option<i64>,
+    /// The release that wrote it.
+    app_version: Option<String>,
+}
+
+impl From<&DatabaseInfo> for DatabaseJson {
+    fn from(holding: &DatabaseInfo) -> Self {
+        let schema = holding.schema.as_ref();
+        Self {
+            path: holding.path.to_string_lossy().into_owned(),
+            agent: schema.and_then(|schema| schema.agent.clone()),
+            schema_version: schema.map(|schema| schema.version),
+            app_version: schema.and_then(|schema| schema.app_version.clone()),
+        }
+    }
 }
 
 pub(super) fn describe_database(holding: &DatabaseInfo) -> String {

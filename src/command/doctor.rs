@@ -3,30 +3,35 @@
 use std::io::Write as _;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::database::{database_value, describe_database};
+use super::database::{DatabaseJson, describe_database};
 use super::diagnostics::{AgentModel, DoctorReport, TranscriptLock};
-use super::environment::{Invocation, Workspace, diagnostic_value};
+use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::pi_settings::PiSettingsReport;
 use super::preview::format_value;
-use super::repair::{self, Repair, settle_unfinished};
-use super::ruleset::ruleset_json;
-use super::session_output::{lifecycle_value, number_value, window_value};
-use super::setting_value::setting_value;
+use super::repair::{self, Repair, RepairJson, settle_unfinished};
+use super::ruleset::{RulesetJson, ruleset_json};
+use super::session_output::{DiagnosticJson, LifecycleJson, WindowJson, finite, lifecycle_json, window_json};
+use super::setting_value::SettingJson;
 use super::table::{Align, Cell, Table};
 use crate::cli::{DoctorArgs, StoreArgs};
 use crate::diagnostic::Severity;
+use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_number, format_size};
+use crate::gateway::AppliedDefault;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::effective::ResolvedSetting;
 use crate::gateway::effective::overridden_text;
-use crate::gateway::provenance::{Provenance, Setting};
+use crate::gateway::provenance::Provenance;
 use crate::gateway::reset::ResetMode;
-use crate::js::{self, Object, Value};
+use crate::js::{self, Members, Value};
 use crate::session::Mark;
+use crate::session::lifecycle::Lifecycle;
 use crate::session::session_settings::is_session_setting;
 
 /// Parent keys of the rows in the settings tables.
@@ -52,7 +57,7 @@ pub(super) fn run(
         workspace.listed.items.par_iter().map(|item| (item.clone(), workspace.open_item(item))).collect();
     let checkup = DoctorReport::new(&workspace, read);
     if args.json {
-        output.json(report_json(&workspace, &checkup, repairs.as_deref()))?;
+        output.json(&report_json(&workspace, &checkup, repairs.as_deref()))?;
     } else {
         print(&workspace, &checkup, repairs.as_deref(), output)?;
     }
@@ -67,108 +72,184 @@ pub(super) fn run(
     Err(Failure::unreadable(format!("{}: {errors}; each explains what to do", workspace.listed.name)))
 }
 
-fn report_json(workspace: &Workspace, checkup: &DoctorReport, repairs: Option<&[Repair]>) -> Object {
-    let config = &workspace.store().config;
-    let error = config.error.as_ref().map(|error| {
-        Object::from([
-            ("path", Value::from(error.path.to_string_lossy().as_ref())),
-            ("line", Value::from(error.line.map(u64::from))),
-            ("column", Value::from(error.column.map(u64::from))),
-            ("what", Value::from(error.message.as_str())),
-            ("next", Value::from(error.advice.as_str())),
-        ])
-    });
-    let config_path = config.path.as_ref().map(|path| path.to_string_lossy().into_owned());
-    let applied = config.applied_defaults().iter().map(|applied| {
-        let members =
-            [("key", applied.key.as_str()), ("rule", applied.rule), ("why", applied.reason.as_str())];
-        Value::from(Object::from(members))
-    });
-    let config = Object::from([
-        ("path", Value::from(config_path)),
-        ("error", Value::from(error)),
-        ("filledIn", Value::from(applied.collect::<Vec<_>>())),
-    ]);
-    let counts = checkup.counts().into_iter().map(|(name, count)| (name, Value::from(count)));
-    let state_dir = Object::from([
-        ("path", Value::from(workspace.store().state_dir.to_string_lossy().as_ref())),
-        ("why", Value::from(checkup.state_dir_origin.as_str())),
-    ]);
-    let store = &workspace.store().config;
-    let pruning = checkup.settings.iter().map(|row| {
-        setting_value(
-            row.key,
-            &row.value,
-            &row.provenance.to_string(),
-            &overridden_origins(store, PRUNING_PATH, row.key, &row.provenance),
-        )
-    });
-    let compaction = checkup.compaction_rows.iter().map(|row| {
-        let over = overridden_origins(store, COMPACTION_PATH, row.key, &row.provenance);
-        setting_value(row.key, &row.value, &row.provenance.to_string(), &over)
-    });
-    let flush = flush_rows(checkup).map(|(key, value, from)| setting_value(key, &value, &from, &[]));
-    let others = checkup.other_settings.iter();
-    let others =
-        others.map(|row| setting_value(&row.key, &row.value, &row.provenance.to_string(), &row.overridden));
-    let lifecycles = checkup.lifecycles.iter().map(|(key, lifecycle)| {
-        let mut value = Object::from([("key", Value::from(key.as_str()))]);
-        if let Value::Object(members) = lifecycle_value(lifecycle, workspace.now_ms) {
-            members.into_iter().for_each(|(key, member)| value.insert(key, member));
-        }
-        Value::from(value)
-    });
-    let rulesets = checkup.ruleset_counts.iter().map(|(ruleset, count)| (ruleset.id(), Value::from(*count)));
-    Object::from([
-        ("place", Value::from(workspace.listed.name.as_str())),
-        ("demo", Value::from(workspace.listed.is_demo)),
-        ("ruleset", ruleset_json(&workspace.store().ruleset)),
-        ("stateDir", Value::from(state_dir)),
-        ("config", Value::from(config)),
-        (
-            "databases",
-            Value::from(workspace.store().databases.iter().map(database_value).collect::<Vec<_>>()),
-        ),
-        ("rulesets", Value::from(rulesets.collect::<Object>())),
-        ("counts", Value::from(counts.collect::<Object>())),
-        ("agents", Value::from(checkup.agents.iter().map(agent_value).collect::<Vec<_>>())),
-        ("contextPruning", Value::from(pruning.collect::<Vec<_>>())),
-        ("compaction", compaction_value(checkup)),
-        ("compactionSettings", Value::from(compaction.collect::<Vec<_>>())),
-        ("memoryFlush", Value::from(if checkup.pi.is_some() { Vec::new() } else { Vec::from(flush) })),
-        (
-            "settings",
-            Value::from(
-                checkup
-                    .pi
-                    .as_ref()
-                    .map_or_else(|| others.collect::<Vec<_>>(), PiSettingsReport::setting_values),
-            ),
-        ),
-        ("lifecycle", Value::from(lifecycles.collect::<Vec<_>>())),
-        ("locks", Value::from(checkup.locks.iter().map(lock_value).collect::<Vec<_>>())),
-        (
-            "repairs",
-            Value::from(repairs.map(|repairs| repairs.iter().map(Repair::to_value).collect::<Vec<_>>())),
-        ),
-        ("findings", Value::from(checkup.diagnostics.iter().map(diagnostic_value).collect::<Vec<_>>())),
-    ])
+/// The store, its problems and the settings in force.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DoctorJson {
+    place: String,
+    /// Whether this is the demo store.
+    demo: bool,
+    ruleset: RulesetJson,
+    state_dir: StateDirJson,
+    config: ConfigJson,
+    databases: Vec<DatabaseJson>,
+    /// Transcripts by ruleset.
+    rulesets: Members<u64>,
+    /// Sessions, transcripts, bytes, entries and bad lines, then sessions by mark.
+    counts: Members<u64>,
+    agents: Vec<AgentJson>,
+    context_pruning: Vec<SettingJson>,
+    compaction: CompactionJson,
+    compaction_settings: Vec<SettingJson>,
+    memory_flush: Vec<SettingJson>,
+    /// Remaining settings that affect sessions, or pi's own.
+    settings: Vec<SettingJson>,
+    /// The resets of each session.
+    lifecycle: Vec<SessionLifecycleJson>,
+    locks: Vec<LockJson>,
+    /// With `--repair`.
+    repairs: Option<Vec<RepairJson>>,
+    findings: Vec<DiagnosticJson>,
 }
 
-fn agent_value(agent: &super::diagnostics::AgentReport) -> Value {
+impl JsonOutput for DoctorJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct StateDirJson {
+    path: String,
+    /// The setting or variable that named it.
+    why: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ConfigJson {
+    path: Option<String>,
+    error: Option<ConfigErrorJson>,
+    /// Defaults that the gateway fills in.
+    filled_in: Vec<AppliedDefault>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ConfigErrorJson {
+    path: String,
+    /// From 1.
+    line: Option<u32>,
+    /// From 1, in characters.
+    column: Option<u32>,
+    what: String,
+    /// The next step.
+    next: String,
+}
+
+/// An agent and the model of its next call.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AgentJson {
+    id: String,
+    configured: bool,
+    on_disk: bool,
+    sessions: u64,
+    provider: String,
+    model: String,
+    window: WindowJson,
+    /// The origin of the window.
+    window_from: String,
+    /// Whether the pruner runs on this model.
+    pruning_eligible: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CompactionJson {
+    enabled: bool,
+    mode: &'static str,
+    reserve_tokens: Option<f64>,
+    keep_recent_tokens: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SessionLifecycleJson {
+    /// The session key.
+    key: String,
+    #[serde(flatten)]
+    lifecycle: LifecycleJson,
+}
+
+/// A lock file beside a transcript.
+#[derive(Serialize, JsonSchema)]
+struct LockJson {
+    path: String,
+    /// `held` or `stale`.
+    state: &'static str,
+    pid: Option<u32>,
+    why: String,
+}
+
+fn report_json(workspace: &Workspace, checkup: &DoctorReport, repairs: Option<&[Repair]>) -> DoctorJson {
+    let store = workspace.store();
+    let setting = |row: (&str, &Value, &Provenance), path| {
+        let (key, value, from) = row;
+        SettingJson::new(key, value, from, &overridden_origins(&store.config, path, key, from))
+    };
+    let pruning = checkup.settings.iter().map(|row| (row.key, &row.value, &row.provenance));
+    let compaction = checkup.compaction_rows.iter().map(|row| (row.key, &row.value, &row.provenance));
+    let flush = flush_rows(checkup).map(|(key, value, from)| SettingJson::new(key, &value, from, &[]));
+    let lifecycle = |(key, lifecycle): &(String, Lifecycle)| SessionLifecycleJson {
+        key: key.clone(),
+        lifecycle: lifecycle_json(lifecycle, workspace.now_ms),
+    };
+    DoctorJson {
+        place: workspace.listed.name.clone(),
+        demo: workspace.listed.is_demo,
+        ruleset: ruleset_json(&store.ruleset),
+        state_dir: StateDirJson {
+            path: store.state_dir.to_string_lossy().into_owned(),
+            why: checkup.state_dir_origin.clone(),
+        },
+        config: config_json(&store.config),
+        databases: store.databases.iter().map(DatabaseJson::from).collect(),
+        rulesets: checkup.ruleset_counts.iter().map(|(ruleset, count)| (ruleset.id(), *count)).collect(),
+        counts: checkup.counts().into_iter().collect(),
+        agents: checkup.agents.iter().map(agent_json).collect(),
+        context_pruning: pruning.map(|row| setting(row, PRUNING_PATH)).collect(),
+        compaction: CompactionJson {
+            enabled: checkup.compaction.enabled,
+            mode: checkup.mode.as_str(),
+            reserve_tokens: finite(checkup.compaction.reserve_tokens),
+            keep_recent_tokens: finite(checkup.compaction.keep_recent_tokens),
+        },
+        compaction_settings: compaction.map(|row| setting(row, COMPACTION_PATH)).collect(),
+        memory_flush: if checkup.pi.is_some() { Vec::new() } else { flush.into() },
+        settings: checkup.pi.as_ref().map_or_else(
+            || checkup.other_settings.iter().map(SettingJson::from).collect(),
+            PiSettingsReport::settings_json,
+        ),
+        lifecycle: checkup.lifecycles.iter().map(lifecycle).collect(),
+        locks: checkup.locks.iter().map(lock_json).collect(),
+        repairs: repairs.map(|repairs| repairs.iter().map(Repair::to_json).collect()),
+        findings: checkup.diagnostics.iter().map(DiagnosticJson::from).collect(),
+    }
+}
+
+fn config_json(config: &GatewayConfig) -> ConfigJson {
+    ConfigJson {
+        path: config.path.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        error: config.error.as_ref().map(|error| ConfigErrorJson {
+            path: error.path.to_string_lossy().into_owned(),
+            line: error.line,
+            column: error.column,
+            what: error.message.clone(),
+            next: error.advice.clone(),
+        }),
+        filled_in: config.applied_defaults().to_vec(),
+    }
+}
+
+fn agent_json(agent: &super::diagnostics::AgentReport) -> AgentJson {
     let AgentModel { provider, id, window, window_provenance: window_from, is_prunable: eligible } =
         &agent.model;
-    Value::from(Object::from([
-        ("id", Value::from(agent.id.as_str())),
-        ("configured", Value::from(agent.is_configured)),
-        ("onDisk", Value::from(agent.is_on_disk)),
-        ("sessions", Value::from(agent.sessions)),
-        ("provider", Value::from(provider.as_str())),
-        ("model", Value::from(id.as_str())),
-        ("window", window_value(*window)),
-        ("windowFrom", Value::from(window_from.to_string())),
-        ("pruningEligible", Value::from(*eligible)),
-    ]))
+    AgentJson {
+        id: agent.id.clone(),
+        configured: agent.is_configured,
+        on_disk: agent.is_on_disk,
+        sessions: agent.sessions,
+        provider: provider.clone(),
+        model: id.clone(),
+        window: window_json(*window),
+        window_from: window_from.to_string(),
+        pruning_eligible: *eligible,
+    }
 }
 
 fn overridden_origins(
@@ -188,34 +269,24 @@ fn describe_origins(from: &Provenance, over: &[Provenance]) -> String {
     if over.is_empty() { from.to_string() } else { format!("{from} {}", overridden_text(over)) }
 }
 
-fn compaction_value(checkup: &DoctorReport) -> Value {
-    Value::from(Object::from([
-        ("enabled", Value::from(checkup.compaction.enabled)),
-        ("mode", Value::from(checkup.mode.as_str())),
-        ("reserveTokens", number_value(checkup.compaction.reserve_tokens)),
-        ("keepRecentTokens", number_value(checkup.compaction.keep_recent_tokens)),
-    ]))
-}
-
-fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, String); 4] {
+fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, &Provenance); 4] {
     let flush = &checkup.flush;
-    let number_row =
-        |key, setting: &Setting<f64>| (key, number_value(setting.value), setting.provenance.to_string());
+    let (soft, force, floor) = (&flush.soft_tokens, &flush.force_bytes, &flush.floor_tokens);
     [
-        ("memoryFlush.enabled", Value::from(flush.enabled.value), flush.enabled.provenance.to_string()),
-        number_row("memoryFlush.softThresholdTokens", &flush.soft_tokens),
-        number_row("memoryFlush.forceFlushTranscriptBytes", &flush.force_bytes),
-        number_row("reserveTokensFloor", &flush.floor_tokens),
+        ("memoryFlush.enabled", Value::from(flush.enabled.value), &flush.enabled.provenance),
+        ("memoryFlush.softThresholdTokens", Value::from(finite(soft.value)), &soft.provenance),
+        ("memoryFlush.forceFlushTranscriptBytes", Value::from(finite(force.value)), &force.provenance),
+        ("reserveTokensFloor", Value::from(finite(floor.value)), &floor.provenance),
     ]
 }
 
-fn lock_value(lock: &TranscriptLock) -> Value {
-    Value::from(Object::from([
-        ("path", Value::from(lock.path.to_string_lossy().as_ref())),
-        ("state", Value::from(lock.state)),
-        ("pid", Value::from(lock.pid.map(u64::from))),
-        ("why", Value::from(lock.reason.as_str())),
-    ]))
+fn lock_json(lock: &TranscriptLock) -> LockJson {
+    LockJson {
+        path: lock.path.to_string_lossy().into_owned(),
+        state: lock.state,
+        pid: lock.pid,
+        why: lock.reason.clone(),
+    }
 }
 
 fn print(
@@ -376,7 +447,11 @@ fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Ou
     let mut table =
         Table::new(&[("compaction", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
     for (key, value, from) in flush_rows(checkup) {
-        table.push(vec![key.into(), format_value(None, &value).into(), Cell::new(&from, Tone::Dim)]);
+        table.push(vec![
+            key.into(),
+            format_value(None, &value).into(),
+            Cell::new(&from.to_string(), Tone::Dim),
+        ]);
     }
     table.print(output, "")?;
     Ok(writeln!(output)?)

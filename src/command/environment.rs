@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::failure::Failure;
 use super::ruleset::requested_ruleset;
 use crate::cli::StoreArgs;
-use crate::diagnostic::Diagnostic;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
 use crate::gateway::ruleset::RulesetChoice;
@@ -297,16 +296,4 @@ pub fn require_context(session: LoadedSession) -> Result<LoadedSession, Failure>
         "{path}{place}: the runtime cannot build a context from this transcript. `clawscope doctor` lists the \
          faulty lines; `clawscope tree` still shows it."
     )))
-}
-
-pub fn diagnostic_value(finding: &Diagnostic) -> crate::js::Value {
-    use crate::js::{Object, Value};
-    Value::from(Object::from([
-        ("severity", Value::from(finding.severity.as_str())),
-        ("path", Value::from(finding.path.to_string_lossy().as_ref())),
-        ("line", Value::from(finding.line)),
-        ("entry", Value::from(finding.subject.clone())),
-        ("what", Value::from(finding.message.as_str())),
-        ("next", Value::from(finding.advice.as_str())),
-    ]))
 }

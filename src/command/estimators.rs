@@ -2,18 +2,22 @@
 
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::session_output::{print_session_header, session_json};
+use super::session_output::{SessionJson, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::context::tokens::calibration::Calibration;
 use crate::context::tokens::script::Script;
+use crate::export::json::JsonOutput;
 use crate::format::{
     format_count, format_deviation, format_estimate, format_number, format_signed_percent, with_commas,
 };
-use crate::js::{Object, Value};
+use crate::js::Members;
 use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description, read};
 use crate::session::LoadedSession;
 
@@ -35,7 +39,7 @@ pub(super) fn run(
     let estimates =
         read(&session, &mut |_, _| true).map_err(|error| Failure::unreadable(error.to_string()))?;
     if named.json {
-        return Ok(output.json(report_json(&session, &estimates))?);
+        return Ok(output.json(&report_json(&session, &estimates))?);
     }
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;
@@ -132,75 +136,139 @@ fn print_excluded_calls(estimates: &Estimates, output: &mut Output) -> Result<()
     Ok(())
 }
 
-fn report_json(session: &LoadedSession, estimates: &Estimates) -> Object {
-    let calls = estimates.calls.iter().map(|call| call_value(session, call));
-    let estimators = Estimator::ALL.map(|estimator| estimator_value(estimates, estimator));
-    let tokenizer = Object::from([
-        ("name", Value::from(estimates.bpe.vocabulary.name())),
-        ("exact", Value::from(estimates.bpe.is_exact)),
-    ]);
-    let fit = estimates.calibration.as_ref().ok();
-    Object::from([
-        ("session", session_json(&session.item)),
-        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
-        ("provider", Value::from(session.provider.as_str())),
-        ("model", Value::from(session.model.as_str())),
-        ("fixedTokens", Value::from(estimates.fixed_tokens)),
-        ("tokenizer", Value::from(tokenizer)),
-        ("calibration", fit.map_or(Value::Null, calibration_value)),
-        ("chars", script_values(|script| Value::from(estimates.chars.chars(script)))),
-        ("images", Value::from(estimates.images)),
-        ("copies", Value::from(estimates.copies)),
-        ("estimators", Value::from(estimators.to_vec())),
-        ("calls", Value::from(calls.collect::<Vec<_>>())),
-    ])
+/// Every token estimator beside the provider's counts.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct EstimatorsJson {
+    session: SessionJson,
+    leaf: Option<String>,
+    provider: String,
+    model: String,
+    /// Tokens before the messages.
+    fixed_tokens: Option<u64>,
+    tokenizer: TokenizerJson,
+    calibration: Option<CalibrationJson>,
+    /// Chars of the context, by script.
+    chars: Members<u64>,
+    images: u64,
+    /// Answers that are left out because they carry the usage of another branch.
+    copies: usize,
+    estimators: Vec<EstimatorJson>,
+    /// The calls that a provider counted.
+    calls: Vec<CountedCallJson>,
 }
 
-fn script_values(value: impl Fn(Script) -> Value) -> Value {
-    Value::from(Script::ALL.map(|script| (script.name(), value(script))).into_iter().collect::<Object>())
+impl JsonOutput for EstimatorsJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct TokenizerJson {
+    name: &'static str,
+    /// Whether the model uses this tokenizer.
+    exact: bool,
+}
+
+/// The estimates fitted to the provider's counts.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CalibrationJson {
+    tokens_per_char: Members<f64>,
+    /// Whether a script has a factor fitted to it alone.
+    own_factor: Members<bool>,
+    fixed_tokens: u64,
+    /// Number of pairs of calls that it is fitted to.
+    growths: usize,
+    mean_error_percent: f64,
+    max_error_percent: f64,
+    /// Mean error at calls that it was not fitted to.
+    ahead_error_percent: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct EstimatorJson {
+    name: &'static str,
+    /// Tokens of the next prompt.
+    now: Option<u64>,
+    /// Number of calls behind the errors.
+    calls: usize,
+    mean_error_percent: Option<f64>,
+    bias_percent: Option<f64>,
+    max_error_percent: Option<f64>,
+    last_error_percent: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CountedCallJson {
+    entry: String,
+    /// Line in the file, from 1.
+    line: u64,
+    /// Tokens that the provider counted.
+    measured: u64,
+    /// Whether the count fell while the context grew.
+    shrunk: bool,
+    /// Tokens by estimator.
+    estimates: Members<Option<u64>>,
+}
+
+fn report_json(session: &LoadedSession, estimates: &Estimates) -> EstimatorsJson {
+    EstimatorsJson {
+        session: session_json(&session.item),
+        leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
+        provider: session.provider.clone(),
+        model: session.model.clone(),
+        fixed_tokens: estimates.fixed_tokens,
+        tokenizer: TokenizerJson { name: estimates.bpe.vocabulary.name(), exact: estimates.bpe.is_exact },
+        calibration: estimates.calibration.as_ref().ok().map(calibration_json),
+        chars: by_script(|script| estimates.chars.chars(script)),
+        images: estimates.images,
+        copies: estimates.copies,
+        estimators: Estimator::ALL.map(|estimator| estimator_json(estimates, estimator)).into(),
+        calls: estimates.calls.iter().map(|call| call_json(session, call)).collect(),
+    }
+}
+
+fn by_script<T>(value: impl Fn(Script) -> T) -> Members<T> {
+    Script::ALL.map(|script| (script.name(), value(script))).into_iter().collect()
 }
 
 /// Converts a share to percent with one decimal.
-fn percent_value(share: f64) -> Value {
-    Value::Number((share * 1000.0).round() / 10.0)
+fn percent(share: f64) -> f64 {
+    (share * 1000.0).round() / 10.0
 }
 
-fn calibration_value(fit: &Calibration) -> Value {
-    let factor = |script: Script| Value::Number((fit.factors[script as usize] * 1e6).round() / 1e6);
-    Value::from(Object::from([
-        ("tokensPerChar", script_values(factor)),
-        ("ownFactor", script_values(|script| Value::from(fit.fitted_alone[script as usize]))),
-        ("fixedTokens", Value::from(fit.fixed_tokens.round() as u64)),
-        ("growths", Value::from(fit.growths)),
-        ("meanErrorPercent", percent_value(fit.deviation.mean)),
-        ("maxErrorPercent", percent_value(fit.deviation.max)),
-        ("aheadErrorPercent", fit.holdout_error.map_or(Value::Null, percent_value)),
-    ]))
+fn calibration_json(fit: &Calibration) -> CalibrationJson {
+    CalibrationJson {
+        tokens_per_char: by_script(|script| (fit.factors[script as usize] * 1e6).round() / 1e6),
+        own_factor: by_script(|script| fit.fitted_alone[script as usize]),
+        fixed_tokens: fit.fixed_tokens.round() as u64,
+        growths: fit.growths,
+        mean_error_percent: percent(fit.deviation.mean),
+        max_error_percent: percent(fit.deviation.max),
+        ahead_error_percent: fit.holdout_error.map(percent),
+    }
 }
 
-fn estimator_value(estimates: &Estimates, estimator: Estimator) -> Value {
+fn estimator_json(estimates: &Estimates, estimator: Estimator) -> EstimatorJson {
     let deviation = estimates.deviation(estimator);
     let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
-    let of = |share: Option<f64>| share.map_or(Value::Null, percent_value);
-    Value::from(Object::from([
-        ("name", Value::from(estimator.name())),
-        ("now", Value::from(estimates.next_prompt.get(estimator))),
-        ("calls", Value::from(deviation.map_or(0, |deviation| deviation.count))),
-        ("meanErrorPercent", of(deviation.map(|deviation| deviation.mean))),
-        ("biasPercent", of(deviation.map(|deviation| deviation.bias))),
-        ("maxErrorPercent", of(deviation.map(|deviation| deviation.max))),
-        ("lastErrorPercent", of(last)),
-    ]))
+    EstimatorJson {
+        name: estimator.name(),
+        now: estimates.next_prompt.get(estimator),
+        calls: deviation.map_or(0, |deviation| deviation.count),
+        mean_error_percent: deviation.map(|deviation| percent(deviation.mean)),
+        bias_percent: deviation.map(|deviation| percent(deviation.bias)),
+        max_error_percent: deviation.map(|deviation| percent(deviation.max)),
+        last_error_percent: last.map(percent),
+    }
 }
 
-fn call_value(session: &LoadedSession, call: &MeasuredCall) -> Value {
-    let numbers =
-        Estimator::ALL.map(|estimator| (estimator.name(), Value::from(call.estimates.get(estimator))));
-    Value::from(Object::from([
-        ("entry", Value::from(session.index.display_id(call.entry))),
-        ("line", Value::from(session.index.entry(call.entry).line)),
-        ("measured", Value::from(call.measured)),
-        ("shrunk", Value::from(call.shrunk)),
-        ("estimates", Value::from(numbers.into_iter().collect::<Object>())),
-    ]))
+fn call_json(session: &LoadedSession, call: &MeasuredCall) -> CountedCallJson {
+    let estimates = Estimator::ALL.map(|estimator| (estimator.name(), call.estimates.get(estimator)));
+    CountedCallJson {
+        entry: session.index.display_id(call.entry),
+        line: session.index.entry(call.entry).line,
+        measured: call.measured,
+        shrunk: call.shrunk,
+        estimates: estimates.into_iter().collect(),
+    }
 }

@@ -42,7 +42,7 @@ pub(super) fn run(
     let session = require_context(workspace.open_session(target)?)?;
     let explanation = explain(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
-        return Ok(output.json(report_json(&session, &explanation))?);
+        return Ok(output.json(&report_json(&session, &explanation))?);
     }
     ExplanationPrinter { inspection: &session, explanation: &explanation }.print(output)
 }

@@ -3,18 +3,20 @@
 use std::path::Path;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::environment::{Invocation, Workspace};
 use super::explain::verdict_tone;
-use super::explain_json::{SCHEMA_VERSION, verdict_value};
+use super::explain_json::{SCHEMA_VERSION, VerdictJson, verdict_json};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::ruleset::ruleset_json;
-use super::session_output::session_json;
+use super::ruleset::{RulesetJson, ruleset_json};
+use super::session_output::{SessionJson, session_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{ExplainArgs, StoreArgs};
+use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_number, format_percent};
-use crate::js::{Object, Value};
 use crate::report::explain::{Explanation, FindingClass, explain};
 use crate::session::{Mark, SessionItem, TokenCount};
 
@@ -37,7 +39,7 @@ pub(super) fn run(
         readable.collect::<Vec<_>>().into_par_iter().map(|item| explain_session(&workspace, item)).collect();
     all.sort_by_cached_key(|explained| (std::cmp::Reverse(risk_rank(explained)), explained.item.key.clone()));
     if args.json {
-        return Ok(output.json(report_json(&workspace, &all, &args.window))?);
+        return Ok(output.json(&report_json(&workspace, all, &args.window))?);
     }
     print(&all, &args.window, output)
 }
@@ -66,49 +68,78 @@ fn risk_rank(explained: &ExplainedSession) -> (u8, u64) {
     (class, explained.item.window_percent().unwrap_or(0))
 }
 
-fn report_json(workspace: &Workspace, all: &[ExplainedSession], windows: &[u64]) -> Object {
-    let explained = all.iter().filter_map(|it| Some((&it.item, it.explanation.as_ref().ok()?)));
-    let unread = all.iter().filter_map(|it| {
-        let error = it.explanation.as_ref().err()?;
-        let parts = [("session", session_json(&it.item)), ("error", Value::from(error.as_str()))];
-        Some(Value::from(Object::from(parts)))
-    });
-    Object::from([
-        ("schemaVersion", Value::from(SCHEMA_VERSION)),
-        ("ruleset", ruleset_json(&workspace.store().ruleset)),
-        (
-            "sessions",
-            Value::from(
-                explained
-                    .map(|(item, message)| session_verdict_value(item, message, windows))
-                    .collect::<Vec<_>>(),
-            ),
-        ),
-        ("unread", Value::from(unread.collect::<Vec<_>>())),
-    ])
+/// The verdicts of a store.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ExplainedStoreJson {
+    ruleset: RulesetJson,
+    /// The sessions, those at risk first.
+    sessions: Vec<SessionVerdictJson>,
+    /// Sessions without a verdict.
+    unread: Vec<UnreadJson>,
 }
 
-fn session_verdict_value(item: &SessionItem, message: &Explanation, windows: &[u64]) -> Value {
-    let tokens = item.tokens.map(|TokenCount { tokens, source }| {
-        Object::from([("value", Value::from(tokens)), ("source", Value::from(source.as_str()))])
-    });
-    let windows = windows.iter().map(|window| {
+impl JsonOutput for ExplainedStoreJson {
+    const VERSION: u64 = SCHEMA_VERSION;
+}
+
+#[derive(Serialize, JsonSchema)]
+struct UnreadJson {
+    session: SessionJson,
+    error: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SessionVerdictJson {
+    session: SessionJson,
+    /// Whether a call overflowed.
+    overflow: bool,
+    verdict: Option<VerdictJson>,
+    no_setting_helps: bool,
+    tokens: Option<TokenCount>,
+    /// The context window in tokens.
+    window: u64,
+    /// The fit into each `--window`.
+    windows: Vec<WindowFitJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WindowFitJson {
+    window: u64,
+    overflows: Option<bool>,
+    /// Tokens above the window.
+    over: Option<u64>,
+}
+
+fn report_json(workspace: &Workspace, all: Vec<ExplainedSession>, windows: &[u64]) -> ExplainedStoreJson {
+    let (mut sessions, mut unread) = (Vec::new(), Vec::new());
+    for ExplainedSession { item, explanation } in all {
+        match explanation {
+            Ok(explanation) => sessions.push(session_verdict_json(&item, &explanation, windows)),
+            Err(error) => unread.push(UnreadJson { session: session_json(&item), error }),
+        }
+    }
+    ExplainedStoreJson { ruleset: ruleset_json(&workspace.store().ruleset), sessions, unread }
+}
+
+fn session_verdict_json(
+    item: &SessionItem,
+    explanation: &Explanation,
+    windows: &[u64],
+) -> SessionVerdictJson {
+    let fit = |window: &u64| {
         let over = item.tokens.map(|counted| counted.tokens.saturating_sub(*window));
-        Value::from(Object::from([
-            ("window", Value::from(*window)),
-            ("overflows", over.map_or(Value::Null, |over| Value::from(over > 0))),
-            ("over", Value::from(over)),
-        ]))
-    });
-    Value::from(Object::from([
-        ("session", session_json(item)),
-        ("overflow", Value::from(message.has_overflowed())),
-        ("verdict", verdict_value(message)),
-        ("noSettingHelps", Value::from(message.no_setting_helps())),
-        ("tokens", Value::from(tokens)),
-        ("window", Value::from(item.window)),
-        ("windows", Value::from(windows.collect::<Vec<_>>())),
-    ]))
+        WindowFitJson { window: *window, overflows: over.map(|over| over > 0), over }
+    };
+    SessionVerdictJson {
+        session: session_json(item),
+        overflow: explanation.has_overflowed(),
+        verdict: verdict_json(explanation),
+        no_setting_helps: explanation.no_setting_helps(),
+        tokens: item.tokens,
+        window: item.window,
+        windows: windows.iter().map(fit).collect(),
+    }
 }
 
 fn print(all: &[ExplainedSession], windows: &[u64], output: &mut Output) -> Result<(), Failure> {

@@ -1,9 +1,13 @@
 //! JSON of `explain` (schemaVersion 2).
 
-use super::ruleset::ruleset_json;
-use super::session_output::{number_value, session_json};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::ruleset::{RulesetJson, ruleset_json};
+use super::session_output::{SessionJson, finite, rounded, session_json};
+use crate::export::json::JsonOutput;
 use crate::ids::EntryIx;
-use crate::js::{Object, Value};
+use crate::js::{Members, Object};
 use crate::report::explain::{
     Advice, CallHistory, CallPoint, Evidence, Explanation, Finding, GuardReport, Mechanism, Overflow,
     PromptCount, PromptPart, ReplaySummary,
@@ -11,222 +15,416 @@ use crate::report::explain::{
 use crate::session::LoadedSession;
 
 /// Version 2 gave each of the four questions its own member.
-pub(super) const SCHEMA_VERSION: i32 = 2;
+pub(super) const SCHEMA_VERSION: u64 = 2;
 
-/// Returns class, confidence and line of the first finding.
-pub(super) fn verdict_value(explanation: &Explanation) -> Value {
-    Value::from(explanation.verdict().map(|finding| {
-        Object::from([
-            ("class", Value::from(finding.class.as_str())),
-            ("confidence", Value::from(finding.confidence.as_str())),
-            ("line", Value::from(finding.headline.as_str())),
-        ])
-    }))
+/// Why a session overflowed, and what would have prevented it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExplanationJson {
+    session: SessionJson,
+    ruleset: RulesetJson,
+    /// Whether a call overflowed.
+    overflow: bool,
+    /// The overflows, oldest first.
+    events: Vec<OverflowJson>,
+    verdict: Option<VerdictJson>,
+    course: CourseJson,
+    mechanism: Option<MechanismJson>,
+    /// The parts of the prompt that failed, or of the next one.
+    parts: Vec<PartJson>,
+    guards: Vec<GuardJson>,
+    /// The size of that prompt by everyone who counted it.
+    counts: Vec<CountJson>,
+    /// Findings about wrong counts.
+    mismeasured: Vec<FindingJson>,
+    /// Findings about the time after the overflow.
+    aftermath: Vec<FindingJson>,
+    /// All findings, the verdict first.
+    findings: Vec<FindingJson>,
+    /// Changes of settings, the best first.
+    advice: Vec<AdviceJson>,
+    /// The replay of the recorded settings.
+    recorded: Option<ReplayJson>,
+    /// Number of settings that were tried.
+    tried: usize,
+    /// Whether every setting was tried.
+    exhausted: bool,
+    no_setting_helps: bool,
 }
 
-pub(super) fn report_json(inspection: &LoadedSession, explanation: &Explanation) -> Object {
-    let json = ExplanationJson { inspection, explanation };
-    let list = |values: Vec<Value>| Value::from(values);
-    let findings =
-        |findings: &[Finding]| list(findings.iter().map(|finding| json.finding_value(finding)).collect());
-    Object::from([
-        ("schemaVersion", Value::from(SCHEMA_VERSION)),
-        ("session", session_json(&inspection.item)),
-        ("ruleset", ruleset_json(&inspection.ruleset)),
-        ("overflow", Value::from(explanation.has_overflowed())),
-        (
-            "events",
-            list(explanation.overflows.iter().map(|overflow| json.overflow_value(overflow)).collect()),
-        ),
-        ("verdict", verdict_value(explanation)),
-        ("course", Value::from(json.course_object(&explanation.course))),
-        (
-            "mechanism",
-            Value::from(explanation.mechanism.as_ref().map(|mechanism| json.mechanism_object(mechanism))),
-        ),
-        ("parts", list(explanation.parts.iter().map(part_value).collect())),
-        ("guards", list(explanation.guards.iter().map(|guard| json.guard_value(guard)).collect())),
-        ("counts", list(explanation.counts.iter().map(|count| json.count_value(count)).collect())),
-        ("mismeasured", findings(&explanation.mismeasured)),
-        ("aftermath", findings(&explanation.aftermath)),
-        ("findings", findings(&explanation.findings)),
-        ("advice", list(explanation.advice.iter().map(advice_value).collect())),
-        ("recorded", Value::from(explanation.recorded.map(|whole| whole_value(&whole)))),
-        ("tried", Value::from(explanation.tried_count as u64)),
-        ("exhausted", Value::from(explanation.is_exhausted)),
-        ("noSettingHelps", Value::from(explanation.no_setting_helps())),
-    ])
+impl JsonOutput for ExplanationJson {
+    const VERSION: u64 = SCHEMA_VERSION;
 }
 
-struct ExplanationJson<'a> {
+/// Class, confidence and line of the first finding.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct VerdictJson {
+    class: &'static str,
+    confidence: &'static str,
+    line: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct OverflowJson {
+    entry: String,
+    kind: &'static str,
+    /// ms since 1970.
+    time: Option<f64>,
+    model: Option<ModelJson>,
+    /// Tokens that the refused call needed, by its text.
+    requested: Option<u64>,
+    /// Tokens that fit, by its text.
+    limit: Option<u64>,
+    /// Tokens of `requested` that are reserved for the reply.
+    reply: Option<u64>,
+    /// The last prompt in tokens that was accepted before the explained overflow.
+    accepted_before: Option<u64>,
+    /// Whether the runtime of that release recognised the overflow.
+    recognised: Option<bool>,
+    /// The rule that recognised it.
+    rule: &'static str,
+    /// The origin of the limit.
+    by: &'static str,
+    text: String,
+    /// Other entries that record the same refusal.
+    again: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ModelJson {
+    provider: Option<String>,
+    id: Option<String>,
+}
+
+/// The calls up to the overflow.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CourseJson {
+    /// The window in tokens that the runtime believed in.
+    believed: Option<u64>,
+    /// Tokens that fit, by the provider or learned from accepted calls.
+    served: Option<u64>,
+    /// Tokens above which compaction is due; null if it is off.
+    trigger: Option<u64>,
+    largest_accepted: Option<AcceptedJson>,
+    /// Number of calls on the path; `calls` may list fewer.
+    total: usize,
+    calls: Vec<CallJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct AcceptedJson {
+    entry: String,
+    tokens: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CallJson {
+    /// The number among the calls of the path, from 1.
+    number: usize,
+    entry: String,
+    /// ms since 1970.
+    time: Option<f64>,
+    tokens: u64,
+    /// Whether a provider counted the tokens.
+    exact: bool,
+    /// Whether the call overflowed.
+    refused: bool,
+    /// Whether a compaction lies between the previous call and this one.
+    compacted_before: bool,
+}
+
+/// What made the prompt large.
+#[derive(Serialize, JsonSchema)]
+struct MechanismJson {
+    class: &'static str,
+    tokens: Option<f64>,
+    /// Number of messages, results, images or runs.
+    count: usize,
+    entries: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PartJson {
+    part: &'static str,
+    messages: usize,
+    /// Tokens in the provider's count.
+    tokens: Option<f64>,
+    /// Tokens that are new since the last accepted call.
+    new: Option<f64>,
+}
+
+/// A mechanism that could have prevented the overflow.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct GuardJson {
+    guard: &'static str,
+    state: &'static str,
+    why: String,
+    /// Tokens below its threshold.
+    due_by: Option<u64>,
+    /// Keys that make every call fit when opened alone.
+    opened: Vec<&'static str>,
+    entry: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CountJson {
+    who: &'static str,
+    tokens: u64,
+    /// Whether a provider counted the tokens.
+    exact: bool,
+    what: String,
+    entry: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FindingJson {
+    class: &'static str,
+    confidence: &'static str,
+    text: String,
+    /// The rule behind it; empty if no rule of the gateway applies.
+    rule: &'static str,
+    /// Whether every call fits after a correction; null if no replay was made.
+    flips: Option<bool>,
+    /// Every entry of the lines, once.
+    evidence: Vec<String>,
+    lines: Vec<EvidenceJson>,
+    /// Numbers of the text: tokens, chars, ms or counts, by name.
+    numbers: Members<Option<f64>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EvidenceJson {
+    text: String,
+    rule: &'static str,
+    entries: Vec<String>,
+}
+
+/// A change of settings and its effect in a replay.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AdviceJson {
+    /// The changed settings, by key.
+    set: Object,
+    /// Whether every call of the session fits.
+    helps: bool,
+    /// Whether the failing call fits together with one more typical turn.
+    has_room: bool,
+    overflows: usize,
+    /// The largest prompt in tokens.
+    peak: u64,
+    /// USD for all calls and summaries.
+    cost: Option<f64>,
+    note: String,
+    /// Whether the failing call fits.
+    fits: bool,
+    /// Tokens of the recorded prompt.
+    before: u64,
+    /// Tokens of it under the change.
+    after: u64,
+    compactions: usize,
+    limit: u64,
+    /// The change as a patch of the configuration.
+    patch: String,
+    commands: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReplayJson {
+    /// Calls that do not fit.
+    overflows: usize,
+    /// The largest prompt in tokens.
+    peak: u64,
+    /// USD for all calls and summaries.
+    cost: Option<f64>,
+    compactions: usize,
+}
+
+pub(super) fn verdict_json(explanation: &Explanation) -> Option<VerdictJson> {
+    explanation.verdict().map(|finding| VerdictJson {
+        class: finding.class.as_str(),
+        confidence: finding.confidence.as_str(),
+        line: finding.headline.clone(),
+    })
+}
+
+pub(super) fn report_json(inspection: &LoadedSession, explanation: &Explanation) -> ExplanationJson {
+    let json = Builder { inspection, explanation };
+    let findings = |findings: &[Finding]| findings.iter().map(|finding| json.finding(finding)).collect();
+    ExplanationJson {
+        session: session_json(&inspection.item),
+        ruleset: ruleset_json(&inspection.ruleset),
+        overflow: explanation.has_overflowed(),
+        events: explanation.overflows.iter().map(|overflow| json.overflow(overflow)).collect(),
+        verdict: verdict_json(explanation),
+        course: json.course(&explanation.course),
+        mechanism: explanation.mechanism.as_ref().map(|mechanism| json.mechanism(mechanism)),
+        parts: explanation.parts.iter().map(part_json).collect(),
+        guards: explanation.guards.iter().map(|guard| json.guard(guard)).collect(),
+        counts: explanation.counts.iter().map(|count| json.count(count)).collect(),
+        mismeasured: findings(&explanation.mismeasured),
+        aftermath: findings(&explanation.aftermath),
+        findings: findings(&explanation.findings),
+        advice: explanation.advice.iter().map(advice_json).collect(),
+        recorded: explanation.recorded.map(|whole| replay_json(&whole)),
+        tried: explanation.tried_count,
+        exhausted: explanation.is_exhausted,
+        no_setting_helps: explanation.no_setting_helps(),
+    }
+}
+
+struct Builder<'a> {
     inspection: &'a LoadedSession,
     explanation: &'a Explanation,
 }
 
-impl ExplanationJson<'_> {
-    fn entry_names(&self, entries: &[EntryIx]) -> Value {
-        Value::from(
-            entries.iter().map(|ix| Value::from(self.inspection.index.display_id(*ix))).collect::<Vec<_>>(),
-        )
+impl Builder<'_> {
+    fn name(&self, entry: EntryIx) -> String {
+        self.inspection.index.display_id(entry)
     }
 
-    fn overflow_value(&self, overflow: &Overflow) -> Value {
+    fn names(&self, entries: &[EntryIx]) -> Vec<String> {
+        entries.iter().map(|entry| self.name(*entry)).collect()
+    }
+
+    fn overflow(&self, overflow: &Overflow) -> OverflowJson {
         let words = &self.inspection.index.values;
-        let model = overflow.model.map(|(provider, id)| {
-            Object::from([
-                ("provider", Value::from(words.text(provider))),
-                ("id", Value::from(words.text(id))),
-            ])
-        });
         let explained = self.explanation.failure.as_ref().filter(|it| it.overflow.entry == overflow.entry);
-        let accepted = explained.and_then(|failure| failure.last_counted).map(|(_, tokens)| tokens);
-        Value::from(Object::from([
-            ("entry", Value::from(self.inspection.index.display_id(overflow.entry))),
-            ("kind", Value::from(overflow.kind.as_str())),
-            ("time", number_value(overflow.time_ms)),
-            ("model", Value::from(model)),
-            ("requested", Value::from(overflow.requested)),
-            ("limit", Value::from(overflow.limit)),
-            ("reply", Value::from(overflow.reply_reserve)),
-            ("acceptedBefore", Value::from(accepted)),
-            ("recognised", overflow.recognised.map_or(Value::Null, Value::from)),
-            ("rule", Value::from(overflow.rule)),
-            ("by", Value::from(overflow.limit_source())),
-            ("text", Value::from(overflow.text.as_str())),
-            ("again", self.entry_names(&overflow.duplicates)),
-        ]))
+        let accepted = explained.and_then(|failure| failure.last_counted);
+        OverflowJson {
+            entry: self.name(overflow.entry),
+            kind: overflow.kind.as_str(),
+            time: finite(overflow.time_ms),
+            model: overflow
+                .model
+                .map(|(provider, id)| ModelJson { provider: words.text(provider), id: words.text(id) }),
+            requested: overflow.requested,
+            limit: overflow.limit,
+            reply: overflow.reply_reserve,
+            accepted_before: accepted.map(|(_, tokens)| tokens),
+            recognised: overflow.recognised,
+            rule: overflow.rule,
+            by: overflow.limit_source(),
+            text: overflow.text.clone(),
+            again: self.names(&overflow.duplicates),
+        }
     }
 
-    fn course_object(&self, course: &CallHistory) -> Object {
-        let name = |ix: EntryIx| Value::from(self.inspection.index.display_id(ix));
-        let accepted = course
-            .largest_accepted
-            .map(|(entry, tokens)| Object::from([("entry", name(entry)), ("tokens", Value::from(tokens))]));
-        let call = |call: &CallPoint| {
-            Value::from(Object::from([
-                ("number", Value::from(call.number as u64)),
-                ("entry", name(call.entry)),
-                ("time", number_value(call.at_ms)),
-                ("tokens", Value::from(call.tokens)),
-                ("exact", Value::from(call.is_measured)),
-                ("refused", Value::from(call.is_refused)),
-                ("compactedBefore", Value::from(call.compacted_before)),
-            ]))
-        };
-        Object::from([
-            ("believed", Value::from(course.believed_window)),
-            ("served", Value::from(course.served_limit)),
-            ("trigger", Value::from(course.trigger)),
-            ("largestAccepted", Value::from(accepted)),
-            ("total", Value::from(course.total as u64)),
-            ("calls", Value::from(course.calls.iter().map(call).collect::<Vec<_>>())),
-        ])
+    fn course(&self, course: &CallHistory) -> CourseJson {
+        let accepted = |(entry, tokens)| AcceptedJson { entry: self.name(entry), tokens };
+        CourseJson {
+            believed: course.believed_window,
+            served: course.served_limit,
+            trigger: course.trigger,
+            largest_accepted: course.largest_accepted.map(accepted),
+            total: course.total,
+            calls: course.calls.iter().map(|call| self.call(call)).collect(),
+        }
     }
 
-    fn mechanism_object(&self, mechanism: &Mechanism) -> Object {
-        Object::from([
-            ("class", Value::from(mechanism.class.as_str())),
-            ("tokens", number_value(mechanism.tokens.round())),
-            ("count", Value::from(mechanism.count as u64)),
-            ("entries", self.entry_names(&mechanism.entries)),
-        ])
+    fn call(&self, call: &CallPoint) -> CallJson {
+        CallJson {
+            number: call.number,
+            entry: self.name(call.entry),
+            time: finite(call.at_ms),
+            tokens: call.tokens,
+            exact: call.is_measured,
+            refused: call.is_refused,
+            compacted_before: call.compacted_before,
+        }
     }
 
-    fn guard_value(&self, guard: &GuardReport) -> Value {
-        let opens = guard.opening_keys.iter().map(|key| Value::from(*key)).collect::<Vec<_>>();
-        Value::from(Object::from([
-            ("guard", Value::from(guard.kind.as_str())),
-            ("state", Value::from(guard.state.as_str())),
-            ("why", Value::from(guard.why.as_str())),
-            ("dueBy", Value::from(guard.missing_tokens)),
-            ("opened", Value::from(opens)),
-            ("entry", Value::from(guard.entry.map(|ix| self.inspection.index.display_id(ix)))),
-        ]))
+    fn mechanism(&self, mechanism: &Mechanism) -> MechanismJson {
+        MechanismJson {
+            class: mechanism.class.as_str(),
+            tokens: rounded(mechanism.tokens),
+            count: mechanism.count,
+            entries: self.names(&mechanism.entries),
+        }
     }
 
-    fn count_value(&self, count: &PromptCount) -> Value {
-        Value::from(Object::from([
-            ("who", Value::from(count.counted_by)),
-            ("tokens", Value::from(count.tokens)),
-            ("exact", Value::from(count.is_measured)),
-            ("what", Value::from(count.note.as_str())),
-            ("entry", Value::from(count.entry.map(|ix| self.inspection.index.display_id(ix)))),
-        ]))
+    fn guard(&self, guard: &GuardReport) -> GuardJson {
+        GuardJson {
+            guard: guard.kind.as_str(),
+            state: guard.state.as_str(),
+            why: guard.why.clone(),
+            due_by: guard.missing_tokens,
+            opened: guard.opening_keys.clone(),
+            entry: guard.entry.map(|entry| self.name(entry)),
+        }
     }
 
-    fn finding_value(&self, finding: &Finding) -> Value {
+    fn count(&self, count: &PromptCount) -> CountJson {
+        CountJson {
+            who: count.counted_by,
+            tokens: count.tokens,
+            exact: count.is_measured,
+            what: count.note.clone(),
+            entry: count.entry.map(|entry| self.name(entry)),
+        }
+    }
+
+    fn finding(&self, finding: &Finding) -> FindingJson {
         let mut seen: Vec<EntryIx> = Vec::new();
         for entry in finding.evidence.iter().flat_map(|evidence| &evidence.entries) {
             if !seen.contains(entry) {
                 seen.push(*entry);
             }
         }
-        let line = |evidence: &Evidence| {
-            Value::from(Object::from([
-                ("text", Value::from(evidence.text.as_str())),
-                ("rule", Value::from(evidence.rule)),
-                ("entries", self.entry_names(&evidence.entries)),
-            ]))
+        let line = |evidence: &Evidence| EvidenceJson {
+            text: evidence.text.clone(),
+            rule: evidence.rule,
+            entries: self.names(&evidence.entries),
         };
-        let mut numbers = Object::default();
-        for (name, value) in &finding.numbers {
-            numbers.set(name, number_value(*value));
+        FindingJson {
+            class: finding.class.as_str(),
+            confidence: finding.confidence.as_str(),
+            text: finding.headline.clone(),
+            rule: finding.rule,
+            flips: finding.prevents_overflow,
+            evidence: self.names(&seen),
+            lines: finding.evidence.iter().map(line).collect(),
+            numbers: finding.numbers.iter().map(|(name, number)| (*name, finite(*number))).collect(),
         }
-        Value::from(Object::from([
-            ("class", Value::from(finding.class.as_str())),
-            ("confidence", Value::from(finding.confidence.as_str())),
-            ("text", Value::from(finding.headline.as_str())),
-            ("rule", Value::from(finding.rule)),
-            ("flips", finding.prevents_overflow.map_or(Value::Null, Value::from)),
-            ("evidence", self.entry_names(&seen)),
-            ("lines", Value::from(finding.evidence.iter().map(line).collect::<Vec<_>>())),
-            ("numbers", Value::from(numbers)),
-        ]))
     }
 }
 
-fn part_value(part: &PromptPart) -> Value {
-    Value::from(Object::from([
-        ("part", Value::from(part.kind.as_str())),
-        ("messages", Value::from(part.count as u64)),
-        ("tokens", number_value(part.tokens.round())),
-        ("new", number_value(part.new_tokens.round())),
-    ]))
-}
-
-fn advice_value(advice: &Advice) -> Value {
-    let mut set = Object::default();
-    for change in &advice.changes {
-        set.set(&change.key, change.value.clone());
+fn part_json(part: &PromptPart) -> PartJson {
+    PartJson {
+        part: part.kind.as_str(),
+        messages: part.count,
+        tokens: rounded(part.tokens),
+        new: rounded(part.new_tokens),
     }
-    let commands = advice.commands.iter().map(|line| Value::from(line.as_str())).collect::<Vec<_>>();
-    Value::from(Object::from([
-        ("set", Value::from(set)),
-        ("helps", Value::from(advice.fits_all)),
-        ("hasRoom", Value::from(advice.has_room)),
-        ("overflows", Value::from(advice.overflows() as u64)),
-        ("peak", Value::from(advice.peak())),
-        ("cost", cost_value(&advice.whole)),
-        ("note", Value::from(advice.note.as_str())),
-        ("fits", Value::from(advice.fits)),
-        ("before", Value::from(advice.tokens_before)),
-        ("after", Value::from(advice.tokens_after)),
-        ("compactions", Value::from(advice.whole.compactions as u64)),
-        ("limit", Value::from(advice.limit)),
-        ("patch", Value::from(advice.patch.as_str())),
-        ("commands", Value::from(commands)),
-    ]))
 }
 
-fn cost_value(whole: &ReplaySummary) -> Value {
-    number_value(whole.cost.unwrap_or(f64::NAN))
+fn advice_json(advice: &Advice) -> AdviceJson {
+    AdviceJson {
+        set: advice.changes.iter().map(|change| (change.key.as_str(), change.value.clone())).collect(),
+        helps: advice.fits_all,
+        has_room: advice.has_room,
+        overflows: advice.overflows(),
+        peak: advice.peak(),
+        cost: advice.whole.cost,
+        note: advice.note.clone(),
+        fits: advice.fits,
+        before: advice.tokens_before,
+        after: advice.tokens_after,
+        compactions: advice.whole.compactions,
+        limit: advice.limit,
+        patch: advice.patch.clone(),
+        commands: advice.commands.clone(),
+    }
 }
 
-fn whole_value(whole: &ReplaySummary) -> Object {
-    Object::from([
-        ("overflows", Value::from(whole.overflows as u64)),
-        ("peak", Value::from(whole.peak_tokens)),
-        ("cost", cost_value(whole)),
-        ("compactions", Value::from(whole.compactions as u64)),
-    ])
+fn replay_json(whole: &ReplaySummary) -> ReplayJson {
+    ReplayJson {
+        overflows: whole.overflows,
+        peak: whole.peak_tokens,
+        cost: whole.cost,
+        compactions: whole.compactions,
+    }
 }

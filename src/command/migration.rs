@@ -19,7 +19,7 @@ pub(super) fn run(
     let migration = check_import(workspace.store());
     let totals = MigrationTotals::new(&migration);
     if args.json {
-        output.json(report_json(&workspace, &migration, &totals))?;
+        output.json(&report_json(&workspace, &migration, &totals))?;
     } else {
         print(&workspace, &migration, &totals, output)?;
     }

@@ -1,126 +1,258 @@
 //! JSON of `clawscope doctor --migration`.
 
-use super::database::database_value;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::database::DatabaseJson;
 use super::environment::Workspace;
-use super::migration_totals::{MigrationTotals, path_value};
-use crate::js::{Object, Value};
+use super::migration_totals::MigrationTotals;
+use crate::export::json::JsonOutput;
+use crate::js::Members;
 use crate::store::migration::{
-    EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, ValueSummary,
+    EntryDifference, FilePair, ImportComparison, ImportFault, ImportFaultKind, Migration, UnmatchedFile,
+    ValueSummary,
 };
 
-pub(super) fn report_json(workspace: &Workspace, migration: &Migration, totals: &MigrationTotals) -> Object {
-    let alone = migration.unmatched.iter().map(|alone| {
-        Value::from(Object::from([
-            ("agent", Value::from(alone.agent.as_str())),
-            ("session", Value::from(alone.session_id.as_str())),
-            ("file", path_value(&alone.file)),
-            ("why", Value::from(alone.reason.as_str())),
-        ]))
-    });
-    Object::from([
-        ("place", Value::from(workspace.listed.name.as_str())),
-        ("demo", Value::from(workspace.listed.is_demo)),
-        (
-            "databases",
-            Value::from(workspace.store().databases.iter().map(database_value).collect::<Vec<_>>()),
-        ),
-        ("clean", Value::from(totals.is_clean() && totals.unreadable_pairs == 0)),
-        ("totals", totals_value(totals)),
-        ("pairs", Value::from(migration.pairs.iter().map(pair_value).collect::<Vec<_>>())),
-        ("alone", Value::from(alone.collect::<Vec<_>>())),
-        ("withoutFile", Value::from(migration.without_file)),
-        ("archives", Value::from(migration.archives)),
-    ])
+/// Every transcript file beside its import into a database.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MigrationJson {
+    place: String,
+    /// Whether this is the demo store.
+    demo: bool,
+    databases: Vec<DatabaseJson>,
+    /// Whether everything was compared and nothing is lost or changed.
+    clean: bool,
+    totals: TotalsJson,
+    pairs: Vec<PairJson>,
+    /// Files without an import.
+    alone: Vec<UnmatchedFileJson>,
+    /// Imported sessions without a file.
+    without_file: u64,
+    archives: u64,
 }
 
-fn totals_value(totals: &MigrationTotals) -> Value {
-    let mut value = Object::from([
-        ("compared", Value::from(totals.compared_pairs)),
-        ("unreadable", Value::from(totals.unreadable_pairs)),
-        ("lostSessions", Value::from(totals.lost_sessions)),
-    ]);
-    add_counts(&mut value, &totals.comparison);
-    Value::from(value)
+impl JsonOutput for MigrationJson {}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TotalsJson {
+    /// Pairs that were compared.
+    compared: u64,
+    /// Pairs with an unreadable side.
+    unreadable: u64,
+    /// Sessions missing from every database.
+    lost_sessions: u64,
+    #[serde(flatten)]
+    counts: CountsJson,
 }
 
-fn add_counts(value: &mut Object, found: &ImportComparison) {
-    let kept = [
-        ("entries", found.entries),
-        ("identical", found.identical),
-        ("rewritten", found.rewritten),
-        ("leftOut", found.skipped),
-        ("later", found.added_rows),
-    ];
-    for (name, count) in kept.into_iter().chain(found.fault_counts()) {
-        value.set(name, Value::from(count));
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CountsJson {
+    /// Entries of the file.
+    entries: u64,
+    identical: u64,
+    /// Entries that the import rewrites on purpose.
+    rewritten: u64,
+    /// Entries that the import leaves out on purpose.
+    left_out: u64,
+    /// Rows added after the import.
+    later: u64,
+    /// Faults by kind.
+    #[serde(flatten)]
+    faults: Members<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PairJson {
+    agent: String,
+    /// The session key.
+    key: String,
+    /// The id of the session.
+    session: String,
+    file: String,
+    database: String,
+    /// Whether the import moved the file aside.
+    put_away: bool,
+    /// Why the pair was not compared; it then has no member after this one.
+    error: Option<String>,
+    #[serde(flatten)]
+    comparison: Option<ComparisonJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ComparisonJson {
+    #[serde(flatten)]
+    counts: CountsJson,
+    /// Lines of the file that cannot be read.
+    unreadable_lines: Vec<u64>,
+    faults: Vec<FaultJson>,
+}
+
+/// A fault of the import; members of other kinds are null.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FaultJson {
+    kind: &'static str,
+    entry: Option<String>,
+    /// Line in the file, from 1.
+    line: u64,
+    /// The line of the entry that took the id.
+    id_taken_by_line: Option<u64>,
+    /// The id of the duplicate.
+    again_as: Option<String>,
+    parent: Option<ParentsJson>,
+    /// The differences.
+    places: Option<Vec<DifferenceJson>>,
+    /// Number of differences that are not listed.
+    more_places: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ParentsJson {
+    file: Option<String>,
+    database: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct DifferenceJson {
+    path: String,
+    file: Option<SideJson>,
+    database: Option<SideJson>,
+    /// The first differing char of a text.
+    from_char: Option<usize>,
+}
+
+/// Kind and size of a value, never its text: it may hold secrets.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum SideJson {
+    Text { chars: usize },
+    Value { json: String },
+    List { items: usize },
+    Object,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct UnmatchedFileJson {
+    agent: String,
+    /// The id of the session.
+    session: String,
+    file: String,
+    why: &'static str,
+}
+
+pub(super) fn report_json(
+    workspace: &Workspace,
+    migration: &Migration,
+    totals: &MigrationTotals,
+) -> MigrationJson {
+    let alone = |alone: &UnmatchedFile| UnmatchedFileJson {
+        agent: alone.agent.clone(),
+        session: alone.session_id.clone(),
+        file: path_text(&alone.file),
+        why: alone.reason.as_str(),
+    };
+    MigrationJson {
+        place: workspace.listed.name.clone(),
+        demo: workspace.listed.is_demo,
+        databases: workspace.store().databases.iter().map(DatabaseJson::from).collect(),
+        clean: totals.is_clean() && totals.unreadable_pairs == 0,
+        totals: TotalsJson {
+            compared: totals.compared_pairs,
+            unreadable: totals.unreadable_pairs,
+            lost_sessions: totals.lost_sessions,
+            counts: CountsJson::from(&totals.comparison),
+        },
+        pairs: migration.pairs.iter().map(pair_json).collect(),
+        alone: migration.unmatched.iter().map(alone).collect(),
+        without_file: migration.without_file,
+        archives: migration.archives,
     }
 }
 
-fn pair_value(pair: &FilePair) -> Value {
-    let error = pair.comparison.as_ref().err().map(ToString::to_string);
-    let mut value = Object::from([
-        ("agent", Value::from(pair.agent.as_str())),
-        ("key", Value::from(pair.key.as_str())),
-        ("session", Value::from(pair.session_id.as_str())),
-        ("file", path_value(&pair.file)),
-        ("database", path_value(&pair.database)),
-        ("putAway", Value::from(pair.is_moved_aside)),
-        ("error", Value::from(error)),
-    ]);
-    if let Ok(found) = &pair.comparison {
-        add_counts(&mut value, found);
-        let lines: Vec<Value> = found.unreadable_lines.iter().map(|line| Value::from(*line)).collect();
-        value.set("unreadableLines", Value::from(lines));
-        value.set("faults", Value::from(found.faults.iter().map(fault_value).collect::<Vec<_>>()));
-    }
-    Value::from(value)
+fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
-/// Returns a fault as JSON. All faults have the same members; the ones of other kinds are null.
-fn fault_value(fault: &ImportFault) -> Value {
-    let (mut taken_by, mut again, mut parents, mut places) = (None, None, Value::Null, Value::Null);
-    match &fault.kind {
-        ImportFaultKind::IdTaken { taken_by_line: by } => taken_by = Some(*by),
-        ImportFaultKind::Duplicated { duplicate_id: id } => again.clone_from(id),
-        ImportFaultKind::Reparented { file, database } => {
-            let both = [("file", Value::from(file.clone())), ("database", Value::from(database.clone()))];
-            parents = Value::from(Object::from(both));
+impl From<&ImportComparison> for CountsJson {
+    fn from(found: &ImportComparison) -> Self {
+        Self {
+            entries: found.entries,
+            identical: found.identical,
+            rewritten: found.rewritten,
+            left_out: found.skipped,
+            later: found.added_rows,
+            faults: found.fault_counts().into_iter().collect(),
         }
-        ImportFaultKind::Changed { differences: found, .. } => {
-            places = Value::from(found.iter().map(difference_value).collect::<Vec<_>>());
+    }
+}
+
+fn pair_json(pair: &FilePair) -> PairJson {
+    let comparison = |found: &ImportComparison| ComparisonJson {
+        counts: CountsJson::from(found),
+        unreadable_lines: found.unreadable_lines.clone(),
+        faults: found.faults.iter().map(fault_json).collect(),
+    };
+    PairJson {
+        agent: pair.agent.clone(),
+        key: pair.key.clone(),
+        session: pair.session_id.clone(),
+        file: path_text(&pair.file),
+        database: path_text(&pair.database),
+        put_away: pair.is_moved_aside,
+        error: pair.comparison.as_ref().err().map(ToString::to_string),
+        comparison: pair.comparison.as_ref().ok().map(comparison),
+    }
+}
+
+fn fault_json(fault: &ImportFault) -> FaultJson {
+    let mut json = FaultJson {
+        kind: fault.kind.as_str(),
+        entry: fault.entry_id.clone(),
+        line: fault.line,
+        id_taken_by_line: None,
+        again_as: None,
+        parent: None,
+        places: None,
+        more_places: 0,
+    };
+    match &fault.kind {
+        ImportFaultKind::IdTaken { taken_by_line } => json.id_taken_by_line = Some(*taken_by_line),
+        ImportFaultKind::Duplicated { duplicate_id } => json.again_as.clone_from(duplicate_id),
+        ImportFaultKind::Reparented { file, database } => {
+            json.parent = Some(ParentsJson { file: file.clone(), database: database.clone() });
+        }
+        ImportFaultKind::Changed { differences, unlisted } => {
+            json.places = Some(differences.iter().map(difference_json).collect());
+            json.more_places = *unlisted;
         }
         ImportFaultKind::Lost | ImportFaultKind::Added | ImportFaultKind::Moved => {}
     }
-    let more = if let ImportFaultKind::Changed { unlisted: more, .. } = &fault.kind { *more } else { 0 };
-    Value::from(Object::from([
-        ("kind", Value::from(fault.kind.as_str())),
-        ("entry", Value::from(fault.entry_id.clone())),
-        ("line", Value::from(fault.line)),
-        ("idTakenByLine", Value::from(taken_by)),
-        ("againAs", Value::from(again)),
-        ("parent", parents),
-        ("places", places),
-        ("morePlaces", Value::from(more)),
-    ]))
+    json
 }
 
-fn difference_value(place: &EntryDifference) -> Value {
-    Value::from(Object::from([
-        ("path", Value::from(place.path.as_str())),
-        ("file", side_value(&place.file)),
-        ("database", side_value(&place.database)),
-        ("fromChar", Value::from(place.first_difference)),
-    ]))
+fn difference_json(place: &EntryDifference) -> DifferenceJson {
+    DifferenceJson {
+        path: place.path.clone(),
+        file: side_json(&place.file),
+        database: side_json(&place.database),
+        from_char: place.first_difference,
+    }
 }
 
-/// Returns kind and size of a value, never its text: it may hold secrets.
-fn side_value(value: &ValueSummary) -> Value {
-    let (kind, member) = match value {
-        ValueSummary::Nothing => return Value::Null,
-        ValueSummary::Text(chars) => ("text", ("chars", Value::from(*chars))),
-        ValueSummary::Scalar(json) => ("value", ("json", Value::from(json.as_str()))),
-        ValueSummary::List(items) => ("list", ("items", Value::from(*items))),
-        ValueSummary::Object => return Value::from(Object::from([("kind", Value::from("object"))])),
-    };
-    Value::from(Object::from([("kind", Value::from(kind)), member]))
+fn side_json(value: &ValueSummary) -> Option<SideJson> {
+    Some(match value {
+        ValueSummary::Nothing => return None,
+        ValueSummary::Text(chars) => SideJson::Text { chars: *chars },
+        ValueSummary::Scalar(json) => SideJson::Value { json: json.clone() },
+        ValueSummary::List(items) => SideJson::List { items: *items },
+        ValueSummary::Object => SideJson::Object,
+    })
 }

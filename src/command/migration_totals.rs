@@ -1,7 +1,5 @@
 //! Counts over all files of a migration, for its text and its JSON.
 
-use std::path::Path;
-
 use crate::store::migration::{ImportComparison, Migration};
 
 /// Sums over all pairs of transcript and import.
@@ -41,8 +39,4 @@ impl MigrationTotals {
     pub(super) fn is_clean(&self) -> bool {
         self.comparison.faults.is_empty() && self.lost_sessions == 0
     }
-}
-
-pub(super) fn path_value(path: &Path) -> crate::js::Value {
-    crate::js::Value::from(path.to_string_lossy().as_ref())
 }

@@ -48,6 +48,7 @@ mod requested_policies;
 mod rule;
 mod rules;
 mod ruleset;
+mod schema;
 mod screen;
 mod session_output;
 mod sessions;
@@ -142,6 +143,7 @@ fn run_command(
         Command::Rules(args) => rules::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
+        Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Completions { shell } => completions::run(*shell, output),
         Command::Man { command } => man::run(command.as_deref(), output),
     }

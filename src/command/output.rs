@@ -4,11 +4,12 @@
 use std::io::{self, Write};
 
 use crossterm::style::{Color, Stylize};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::failure::Failure;
-use crate::export::json;
 pub use crate::export::json::SCHEMA_VERSION;
-use crate::js::{Object, Value};
+use crate::export::json::{self, JsonOutput};
 use crate::text::visible;
 
 /// The meaning of a text. Colour is never the only sign of it.
@@ -86,8 +87,8 @@ impl<'a> Output<'a> {
     }
 
     /// Writes a JSON object as one line, `schemaVersion` first.
-    pub fn json(&mut self, members: Object) -> io::Result<()> {
-        writeln!(self.out, "{}", json::to_line(members))
+    pub fn json(&mut self, answer: &impl JsonOutput) -> io::Result<()> {
+        writeln!(self.out, "{}", json::to_line(answer)?)
     }
 
     /// Writes a note to the error stream.
@@ -102,15 +103,29 @@ impl<'a> Output<'a> {
             let lines: Vec<_> = message.lines().map(visible).collect();
             return writeln!(self.err, "error: {}", lines.join("\n"));
         }
-        let names: Vec<Value> = candidates.iter().map(|name| Value::from(name.as_str())).collect();
-        let error = Object::from([
-            ("code", Value::from(i32::from(exit.code()))),
-            ("kind", Value::from(exit.word())),
-            ("message", Value::from(message.as_str())),
-            ("candidates", Value::from(names)),
-        ]);
-        writeln!(self.err, "{}", json::to_line(Object::from([("error", Value::from(error))])))
+        let (message, candidates) = (message.clone(), candidates.clone());
+        let error = ErrorJson { code: exit.code(), kind: exit.word(), message, candidates };
+        writeln!(self.err, "{}", json::to_line(&FailureJson { error })?)
     }
+}
+
+/// A failed command, on the error stream.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FailureJson {
+    error: ErrorJson,
+}
+
+impl JsonOutput for FailureJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct ErrorJson {
+    /// The exit code.
+    code: u8,
+    /// The exit code as a word.
+    kind: &'static str,
+    message: String,
+    /// What the argument may have meant.
+    candidates: Vec<String>,
 }
 
 impl Write for Output<'_> {
@@ -127,11 +142,18 @@ impl Write for Output<'_> {
 mod tests {
     use super::*;
 
+    #[derive(Serialize)]
+    struct Answer {
+        a: &'static str,
+    }
+
+    impl JsonOutput for Answer {}
+
     #[test]
     fn json_is_one_line_and_names_its_schema_first() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut output = Output::new(&mut out, &mut err);
-        output.json(Object::from([("a", Value::from("x\u{1b}[2J\u{9b}2J"))])).unwrap();
+        output.json(&Answer { a: "x\u{1b}[2J\u{9b}2J" }).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, "{\"schemaVersion\":1,\"a\":\"x\\u001b[2J\\u009b2J\"}\n");
     }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::format_value;
-use super::setting_value::setting_value;
+use super::setting_value::SettingJson;
 use super::table::{Align, Cell, Table};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::effective::{ResolvedSetting, overridden_text};
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::provenance::Provenance;
-use crate::js::{JsString, Object, Value};
+use crate::js::{JsString, Value};
 use crate::store::discovery::Store;
 use crate::store::pi_dirs::load_settings;
 
@@ -65,21 +65,11 @@ impl PiSettingsReport {
     }
 
     /// Returns the settings with origin, then the overrides by project folder.
-    pub(super) fn setting_values(&self) -> Vec<Value> {
-        let value = |row: &ResolvedSetting| {
-            setting_value(&row.key, &row.value, &row.provenance.to_string(), &row.overridden)
-        };
-        let of_project = |(cwd, rows): &(String, Vec<ResolvedSetting>)| {
-            let with = |row: &ResolvedSetting| {
-                let mut members = Object::from([("project", Value::from(cwd.as_str()))]);
-                if let Value::Object(own) = value(row) {
-                    own.into_iter().for_each(|(key, member)| members.insert(key, member));
-                }
-                Value::from(members)
-            };
-            rows.iter().map(with).collect::<Vec<_>>()
-        };
-        self.rows.iter().map(value).chain(self.project_rows.iter().flat_map(of_project)).collect()
+    pub(super) fn settings_json(&self) -> Vec<SettingJson> {
+        let projects = self.project_rows.iter();
+        let overrides =
+            projects.flat_map(|(cwd, rows)| rows.iter().map(|row| SettingJson::from(row).in_project(cwd)));
+        self.rows.iter().map(SettingJson::from).chain(overrides).collect()
     }
 
     pub(super) fn print(&self, output: &mut Output) -> Result<(), Failure> {

@@ -1,16 +1,20 @@
 //! The policies of a plan: which are on, what each does, and the result of a compaction among them.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::{Preview, SummaryLength, format_value};
-use super::session_output::number_value;
-use super::summary::{gateway_calls_value, print_gateway_calls};
+use super::session_output::finite;
+use super::summary::{GatewayCallsJson, gateway_calls_json, print_gateway_calls};
 use super::table::{Align, Cell, Table};
+use crate::export::json::EffectJson;
 use crate::format::{format_count, format_estimate, format_number};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::ruleset::Compaction;
-use crate::js::{Object, Value};
+use crate::js::{Members, Value};
 use crate::plan::PolicyEffect;
 use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::policy_set::Phase;
@@ -30,17 +34,32 @@ pub(super) fn describe_check(checked: &PreflightResult) -> String {
     format!("Check before the prompt: ~{estimate} of {room} tokens{over}; {}.", checked.route.description())
 }
 
-/// Returns the preflight check as JSON; null if no check runs.
-pub(super) fn check_value(preview: &Preview) -> Value {
-    let Some(checked) = &preview.plan.checked else { return Value::Null };
-    Value::from(Object::from([
-        ("route", Value::from(checked.route.as_str())),
-        ("estimatedTokens", Value::from(checked.estimate)),
-        ("roomTokens", Value::from(checked.prompt_limit)),
-        ("overTokens", Value::from(checked.overflow)),
-        ("reserveTokens", Value::from(checked.reserve)),
-        ("reducibleChars", Value::from(checked.reducible_chars)),
-    ]))
+/// The check before the prompt.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CheckJson {
+    route: &'static str,
+    estimated_tokens: f64,
+    /// Tokens that the prompt may have.
+    room_tokens: f64,
+    /// Tokens above the limit.
+    over_tokens: f64,
+    reserve_tokens: Option<f64>,
+    /// Chars of results that could be reduced.
+    reducible_chars: f64,
+}
+
+/// Returns the preflight check; `None` if no check runs.
+pub(super) fn check_json(preview: &Preview) -> Option<CheckJson> {
+    let checked = preview.plan.checked.as_ref()?;
+    Some(CheckJson {
+        route: checked.route.as_str(),
+        estimated_tokens: checked.estimate,
+        room_tokens: checked.prompt_limit,
+        over_tokens: checked.overflow,
+        reserve_tokens: checked.reserve,
+        reducible_chars: checked.reducible_chars,
+    })
 }
 
 fn moment_name(moment: Phase) -> &'static str {
@@ -243,27 +262,39 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
     remarks
 }
 
-pub(super) fn policies_value(preview: &Preview) -> Value {
-    let policy = |effect: &PolicyEffect| {
-        let fates =
-            Fate::ALL.iter().map(|fate| (fate.word(), Value::from(effect.count(*fate)))).collect::<Object>();
-        Value::from(Object::from([
-            ("step", Value::from(effect.policy.word())),
-            ("moment", Value::from(moment_name(effect.policy.phase()))),
-            ("changed", Value::from(effect.changed)),
-            ("messagesBefore", Value::from(effect.messages_before)),
-            ("messagesAfter", Value::from(effect.messages_after)),
-            ("tokensBefore", Value::from(effect.tokens_before)),
-            ("tokensAfter", Value::from(effect.tokens_after)),
-            ("fates", Value::from(fates)),
-            ("settings", Value::from(policy_settings_value(preview, effect.policy))),
-        ]))
-    };
-    Value::from(preview.plan.effects.iter().map(policy).collect::<Vec<_>>())
+/// A policy of the plan, with its effect.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PolicyJson {
+    /// The policy.
+    step: &'static str,
+    /// When the gateway applies it.
+    moment: &'static str,
+    #[serde(flatten)]
+    effect: EffectJson,
+    /// Its settings, by key; the pruner's are elsewhere.
+    settings: Members<PolicySettingJson>,
 }
 
-/// Returns the settings of a policy by key, with origin and reader; the pruner's are elsewhere.
-fn policy_settings_value(preview: &Preview, policy: Policy) -> Object {
+#[derive(Serialize, JsonSchema)]
+struct PolicySettingJson {
+    value: Value,
+    /// The origin of the value.
+    from: String,
+    /// Who reads the setting.
+    reader: String,
+}
+
+pub(super) fn policies_json(preview: &Preview) -> Vec<PolicyJson> {
+    let policy = |effect: &PolicyEffect| PolicyJson {
+        step: effect.policy.word(),
+        moment: moment_name(effect.policy.phase()),
+        effect: EffectJson::from(effect),
+        settings: policy_settings_json(preview, effect.policy),
+    };
+    preview.plan.effects.iter().map(policy).collect()
+}
+
+fn policy_settings_json(preview: &Preview, policy: Policy) -> Members<PolicySettingJson> {
     let rows = preview.simulated.policy_rows.iter().filter(|row| row.setting.policy == policy);
     rows.map(|row| {
         let reader = match &row.setting.owner {
@@ -274,40 +305,54 @@ fn policy_settings_value(preview: &Preview, policy: Policy) -> Object {
             SettingOwner::Server => "server".to_owned(),
             SettingOwner::Preview => "preview".to_owned(),
         };
-        let value = Object::from([
-            ("value", row.value.clone()),
-            ("from", Value::from(row.provenance.to_string())),
-            ("reader", Value::from(reader)),
-        ]);
-        (row.setting.key(), Value::from(value))
+        let (value, from) = (row.value.clone(), row.provenance.to_string());
+        (row.setting.key(), PolicySettingJson { value, from, reader })
     })
     .collect()
 }
 
-/// Returns the compaction as JSON; null if the policy is off or has nothing to compact.
-pub(super) fn compaction_value(preview: &Preview) -> Result<Value, Failure> {
-    let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Ok(Value::Null) };
-    let part = |part: MessageTotals| {
-        Value::from(Object::from([("messages", part.messages), ("tokens", part.tokens)]))
-    };
-    let trigger = Object::from([
-        ("tokens", view.trigger.tokens.map_or(Value::Null, number_value)),
-        ("threshold", number_value(view.trigger.threshold)),
-        ("fires", Value::from(view.trigger.fires)),
-    ]);
-    Ok(Value::from(Object::from([
-        ("trigger", Value::from(trigger)),
-        ("firstKept", Value::from(preview.inspection.index.display_id(view.first_kept))),
-        ("split", Value::from(view.split.as_str())),
-        ("previousSummary", part(view.previous)),
-        ("history", part(view.history)),
-        ("turnPrefix", part(view.turn_prefix)),
-        ("kept", part(view.kept)),
-        ("lost", part(view.lost)),
-        ("tokensBefore", number_value(view.tokens_before)),
-        ("summaryTokens", Value::from(view.summary_tokens)),
-        ("summaryFrom", Value::from(preview.summary_length.word())),
-        ("calls", gateway_calls_value(preview)?),
-        ("tokensAfter", Value::from(view.tokens_after)),
-    ])))
+/// The compaction of the plan. Tokens are estimates, except those of the trigger.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CompactionJson {
+    trigger: CompactionTrigger,
+    first_kept: String,
+    /// Whether the cut splits a turn.
+    split: &'static str,
+    /// The summary before, taken up into the new one.
+    previous_summary: MessageTotals,
+    /// Messages that are summarised.
+    history: MessageTotals,
+    /// Messages that are summarised as the beginning of a turn.
+    turn_prefix: MessageTotals,
+    kept: MessageTotals,
+    /// Messages that the compaction before kept, and that this one neither keeps nor summarises.
+    lost: MessageTotals,
+    tokens_before: Option<f64>,
+    summary_tokens: u64,
+    /// The origin of `summaryTokens`.
+    summary_from: &'static str,
+    /// The gateway's calls for the summary.
+    calls: Option<GatewayCallsJson>,
+    tokens_after: u64,
+}
+
+/// Returns the compaction; `None` if the policy is off or has nothing to compact.
+pub(super) fn compaction_json(preview: &Preview) -> Result<Option<CompactionJson>, Failure> {
+    let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Ok(None) };
+    Ok(Some(CompactionJson {
+        trigger: view.trigger,
+        first_kept: preview.inspection.index.display_id(view.first_kept),
+        split: view.split.as_str(),
+        previous_summary: view.previous,
+        history: view.history,
+        turn_prefix: view.turn_prefix,
+        kept: view.kept,
+        lost: view.lost,
+        tokens_before: finite(view.tokens_before),
+        summary_tokens: view.summary_tokens,
+        summary_from: preview.summary_length.word(),
+        calls: gateway_calls_json(preview)?,
+        tokens_after: view.tokens_after,
+    }))
 }

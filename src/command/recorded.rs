@@ -34,7 +34,7 @@ pub(super) fn run(
         _ => Failure::unreadable(error.to_string()),
     })?;
     if named.json {
-        return Ok(output.json(report_json(&session, &recorded))?);
+        return Ok(output.json(&report_json(&session, &recorded))?);
     }
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;

@@ -1,37 +1,131 @@
 //! JSON of `clawscope context SESSION --recorded`.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::recorded_verdict::describe_verdict;
-use super::session_output::session_json;
-use crate::js::{Object, Value};
+use super::session_output::{SessionJson, session_json};
+use crate::export::json::JsonOutput;
 use crate::report::recorded_context::{
     Difference, DifferenceCause, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison,
     RunOutcome,
 };
 use crate::session::LoadedSession;
 
-pub(super) fn report_json(session: &LoadedSession, recorded: &RecordedContext) -> Object {
-    let mut answer = Object::from([
-        ("session", session_json(&session.item)),
-        ("verdict", Value::from(verdict_name(recorded))),
-        ("message", Value::from(describe_verdict(recorded).replace('\u{a0}', " "))),
-    ]);
+/// The gateway's recording of a run beside the context rebuilt from the transcript.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RecordedJson {
+    session: SessionJson,
+    verdict: String,
+    /// The verdict as a sentence.
+    message: String,
+    /// The recording that cannot be read.
+    elsewhere: Option<String>,
+    run: Option<RunJson>,
+    /// The comparison; null if the run has nothing to compare.
+    context: Option<ComparisonJson>,
+}
+
+impl JsonOutput for RecordedJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct RunJson {
+    /// The number of the run, from 1 for the newest.
+    number: usize,
+    /// Number of runs.
+    of: usize,
+    id: String,
+    /// The time of its first event.
+    started: String,
+    /// The file of the recording.
+    place: String,
+    provider: Option<String>,
+    model: Option<String>,
+    /// The release that recorded it.
+    gateway: Option<String>,
+    trigger: Option<String>,
+    status: Option<String>,
+    /// Whether the prompt was submitted.
+    submitted: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ComparisonJson {
+    /// Messages of the recording.
+    recorded: usize,
+    /// Messages that the run began with.
+    at_start: u64,
+    /// Messages rebuilt from the transcript.
+    rebuilt: usize,
+    /// Rebuilt messages after the repairs.
+    repaired: usize,
+    repairs: Vec<RepairJson>,
+    /// Whether the gateway sent the list without its usual repairs.
+    unrepaired: bool,
+    /// The unanswered user message that the prompt repeats.
+    merged_orphan: Option<String>,
+    /// Values that the recording shortens.
+    cuts: Vec<CutJson>,
+    /// Paths of values that the recording redacts.
+    redacted: Vec<String>,
+    /// The first difference.
+    difference: Option<DifferenceJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RepairJson {
+    name: &'static str,
+    count: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CutJson {
+    path: String,
+    reason: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct DifferenceJson {
+    /// Index of the message in the list.
+    position: usize,
+    recorded: Option<SideJson>,
+    rebuilt: Option<SideJson>,
+    /// Paths that differ.
+    paths: Vec<String>,
+    /// Positions without a rebuilt message.
+    only_recorded: Vec<usize>,
+    /// Entries without a recorded message.
+    only_rebuilt: Vec<String>,
+    cause: Option<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SideJson {
+    entry: Option<String>,
+    role: String,
+    chars: usize,
+}
+
+pub(super) fn report_json(session: &LoadedSession, recorded: &RecordedContext) -> RecordedJson {
     let elsewhere = match recorded {
         RecordedContext::Unreadable(path) => Some(path.to_string_lossy().into_owned()),
         _ => None,
     };
-    answer.set("elsewhere", Value::from(elsewhere));
-    let RecordedContext::Run(run) = recorded else {
-        answer.set("run", Value::Null);
-        answer.set("context", Value::Null);
-        return answer;
-    };
-    answer.set("run", run_value(run));
-    let context = match &run.outcome {
-        RunOutcome::Compared(all) => comparison_value(session, run, all),
-        _ => Value::Null,
-    };
-    answer.set("context", context);
-    answer
+    let run = if let RecordedContext::Run(run) = recorded { Some(run) } else { None };
+    let context = run.and_then(|run| match &run.outcome {
+        RunOutcome::Compared(all) => Some(comparison_json(session, run, all)),
+        _ => None,
+    });
+    RecordedJson {
+        session: session_json(&session.item),
+        verdict: verdict_name(recorded),
+        message: describe_verdict(recorded).replace('\u{a0}', " "),
+        elsewhere,
+        run: run.map(|run| run_json(run)),
+        context,
+    }
 }
 
 fn verdict_name(recorded: &RecordedContext) -> String {
@@ -50,67 +144,51 @@ fn verdict_name(recorded: &RecordedContext) -> String {
     word.to_owned()
 }
 
-fn run_value(run: &RecordedRun) -> Value {
-    let text = |text: &Option<String>| Value::from(text.clone());
-    Value::from(Object::from([
-        ("number", Value::from(run.number)),
-        ("of", Value::from(run.run_count)),
-        ("id", Value::from(run.attempt.run_id.as_str())),
-        ("started", Value::from(run.started.as_str())),
-        ("place", Value::from(run.location.to_string())),
-        ("provider", text(&run.attempt.provider)),
-        ("model", text(&run.attempt.model)),
-        ("gateway", text(&run.details.gateway_version)),
-        ("trigger", text(&run.details.trigger)),
-        ("status", text(&run.details.status)),
-        ("submitted", Value::from(run.details.is_submitted)),
-    ]))
+fn run_json(run: &RecordedRun) -> RunJson {
+    RunJson {
+        number: run.number,
+        of: run.run_count,
+        id: run.attempt.run_id.clone(),
+        started: run.started.clone(),
+        place: run.location.to_string(),
+        provider: run.attempt.provider.clone(),
+        model: run.attempt.model.clone(),
+        gateway: run.details.gateway_version.clone(),
+        trigger: run.details.trigger.clone(),
+        status: run.details.status.clone(),
+        submitted: run.details.is_submitted,
+    }
 }
 
-fn comparison_value(session: &LoadedSession, run: &RecordedRun, all: &RecordingComparison) -> Value {
-    let repair =
-        |name: &str, count: usize| Object::from([("name", Value::from(name)), ("count", Value::from(count))]);
-    let repairs = all.repairs.iter().map(|own| Value::from(repair(own.name, own.count)));
-    let cuts = all.cuts.iter().map(|cut| {
-        let (path, reason) = (cut.path.as_str(), cut.reason.as_str());
-        Value::from(Object::from([("path", path), ("reason", reason)]))
-    });
-    Value::from(Object::from([
-        ("recorded", Value::from(all.recorded)),
-        ("atStart", Value::from(all.at_start)),
-        ("rebuilt", Value::from(all.rebuilt)),
-        ("repaired", Value::from(all.repaired)),
-        ("repairs", repairs.collect::<Vec<_>>().into()),
-        ("unrepaired", Value::from(all.unrepaired)),
-        ("mergedOrphan", Value::from(run.merged_orphan.map(|entry| session.index.display_id(entry)))),
-        ("cuts", cuts.collect::<Vec<_>>().into()),
-        ("redacted", text_values(&all.redacted)),
-        ("difference", Value::from(all.difference.as_ref().map(|own| difference_value(session, run, own)))),
-    ]))
+fn comparison_json(session: &LoadedSession, run: &RecordedRun, all: &RecordingComparison) -> ComparisonJson {
+    let cuts = all.cuts.iter();
+    ComparisonJson {
+        recorded: all.recorded,
+        at_start: all.at_start,
+        rebuilt: all.rebuilt,
+        repaired: all.repaired,
+        repairs: all.repairs.iter().map(|own| RepairJson { name: own.name, count: own.count }).collect(),
+        unrepaired: all.unrepaired,
+        merged_orphan: run.merged_orphan.map(|entry| session.index.display_id(entry)),
+        cuts: cuts.map(|cut| CutJson { path: cut.path.clone(), reason: cut.reason.clone() }).collect(),
+        redacted: all.redacted.clone(),
+        difference: all.difference.as_ref().map(|own| difference_json(session, run, own)),
+    }
 }
 
-fn difference_value(session: &LoadedSession, run: &RecordedRun, own: &Difference) -> Value {
-    let side = |side: &Option<DifferingMessage>| {
-        Value::from(side.as_ref().map(|side| {
-            Object::from([
-                ("entry", Value::from(side.entry.map(|entry| session.index.display_id(entry)))),
-                ("role", Value::from(side.role.as_str())),
-                ("chars", Value::from(side.chars)),
-            ])
-        }))
+fn difference_json(session: &LoadedSession, run: &RecordedRun, own: &Difference) -> DifferenceJson {
+    let side = |side: &DifferingMessage| SideJson {
+        entry: side.entry.map(|entry| session.index.display_id(entry)),
+        role: side.role.clone(),
+        chars: side.chars,
     };
-    let names = own.only_rebuilt.iter().map(|entry| Value::from(session.index.display_id(*entry)));
-    Value::from(Object::from([
-        ("position", Value::from(own.position)),
-        ("recorded", side(&own.recorded)),
-        ("rebuilt", side(&own.rebuilt)),
-        ("paths", text_values(&own.paths)),
-        ("onlyRecorded", own.only_recorded.iter().map(|at| Value::from(*at)).collect::<Vec<_>>().into()),
-        ("onlyRebuilt", names.collect::<Vec<_>>().into()),
-        ("cause", Value::from(run.cause.map(DifferenceCause::as_str))),
-    ]))
-}
-
-fn text_values(texts: &[String]) -> Value {
-    texts.iter().map(|text| Value::from(text.as_str())).collect::<Vec<_>>().into()
+    DifferenceJson {
+        position: own.position,
+        recorded: own.recorded.as_ref().map(side),
+        rebuilt: own.rebuilt.as_ref().map(side),
+        paths: own.paths.clone(),
+        only_recorded: own.only_recorded.clone(),
+        only_rebuilt: own.only_rebuilt.iter().map(|entry| session.index.display_id(*entry)).collect(),
+        cause: run.cause.map(DifferenceCause::as_str),
+    }
 }

@@ -2,24 +2,30 @@
 
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::{Invocation, Workspace, require_context};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::ruleset::ruleset_json;
-use super::session_output::{number_value, print_session_header, session_json, window_value};
+use super::ruleset::{RulesetJson, ruleset_json};
+use super::session_output::{
+    SessionJson, WindowJson, finite, print_session_header, session_json, window_json,
+};
 use super::table::{Align, Cell, Table};
 use crate::cli::{SessionArgs, StoreArgs};
+use crate::export::json::JsonOutput;
 use crate::format::{
     DIGIT_SEPARATOR, format_count, format_estimate, format_number, format_time, with_commas,
 };
-use crate::js::{Object, Value};
+use crate::ids::EntryIx;
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{
     Attempt, CompactionCaller, CompactionOutcome, Ending, RecoveryStep, is_transient,
 };
 use crate::policy::truncate::max_result_chars_under;
 use crate::report::recovery::{
-    RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
+    RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
 };
 use crate::session::LoadedSession;
 
@@ -33,7 +39,7 @@ pub(super) fn run(
     let session = require_context(session)?;
     let view = load_recovery(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
-        return Ok(output.json(report_json(&session, &view))?);
+        return Ok(output.json(&report_json(&session, &view))?);
     }
     print(&session, &view, output)
 }
@@ -43,74 +49,194 @@ fn max_result_chars(session: &LoadedSession) -> f64 {
     max_result_chars_under(session.ruleset.id.rules(), session.window.tokens)
 }
 
-fn report_json(session: &LoadedSession, view: &RecoveryView) -> Object {
-    let entry = |ix: Option<_>| Value::from(ix.map(|ix| session.index.display_id(ix)));
-    let settings = Object::from([
-        ("enabled", Value::from(session.configured_settings.compaction.enabled)),
-        ("mode", Value::from(session.limits.compaction_mode.as_str())),
-        ("reserveTokens", number_value(session.configured_settings.compaction.reserve_tokens)),
-        ("keepRecentTokens", number_value(session.configured_settings.compaction.keep_recent_tokens)),
-        ("maxResultChars", number_value(max_result_chars(session))),
-        ("runtimeWindow", number_value(session.limits.runtime_window)),
-    ]);
+/// The gateway's recovery after an overflow, expected beside recorded.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RecoveryJson {
+    session: SessionJson,
+    window: WindowJson,
+    compaction: CompactionSettingsJson,
+    ruleset: RulesetJson,
+    /// Id of the ruleset whose recovery applies.
+    rules_of: &'static str,
+    /// Whether an overflow is recorded; otherwise this is the recovery from the next one.
+    happened: bool,
+    overflow: RefusalJson,
+    earlier_overflows: usize,
+    /// The expected attempts.
+    attempts: Vec<AttemptJson>,
+    ending: EndingJson,
+    /// The recorded events.
+    recorded: Vec<EventJson>,
+}
+
+impl JsonOutput for RecoveryJson {}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CompactionSettingsJson {
+    enabled: bool,
+    mode: &'static str,
+    reserve_tokens: Option<f64>,
+    keep_recent_tokens: Option<f64>,
+    /// Chars that one tool result may have.
+    max_result_chars: Option<f64>,
+    /// The window in tokens that the runtime believes in.
+    runtime_window: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RefusalJson {
+    entry: Option<String>,
+    source: &'static str,
+    /// The error text.
+    text: String,
+    /// ms since 1970.
+    time: Option<f64>,
+    tokens: Option<u64>,
+    /// Tokens that fit, by the text.
+    limit: Option<u64>,
+    detectors: DetectorsJson,
+}
+
+/// Who takes the text for an overflow, and for what else.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct DetectorsJson {
+    runtime: bool,
+    gateway: bool,
+    chat: bool,
+    compaction_failure: bool,
+    rate_limit: bool,
+    transient: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct AttemptJson {
+    /// From 1.
+    number: usize,
+    steps: Vec<StepJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StepJson {
+    step: &'static str,
+    outcome: &'static str,
+    tokens: Option<u64>,
+    rule: &'static str,
+    why: String,
+    /// Whether the record shows it.
+    shown: bool,
+    #[serde(flatten)]
+    details: Option<StepDetailsJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+enum StepDetailsJson {
+    Compacted {
+        /// Messages.
+        summarised: usize,
+        first_kept: String,
+        kept_tokens: Option<f64>,
+        /// Messages that are neither kept nor summarised.
+        lost: usize,
+        /// Whether the request itself is kept.
+        request_kept: bool,
+    },
+    Truncated {
+        /// Chars that one result may have.
+        limit_chars: Option<f64>,
+        /// The results that are cut.
+        cut: Vec<String>,
+        loses_kept: bool,
+    },
+    NothingOversized {
+        /// Chars that one result may have.
+        limit_chars: Option<f64>,
+        largest_chars: Option<f64>,
+    },
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EndingJson {
+    outcome: &'static str,
+    /// Why the gateway gave up.
+    kind: Option<&'static str>,
+    /// Whether the session is reset.
+    reset: bool,
+    /// The gateway's reply to the user.
+    reply: Option<&'static str>,
+    rule: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EventJson {
+    what: &'static str,
+    entry: Option<String>,
+    /// ms since 1970.
+    time: Option<f64>,
+}
+
+fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
+    let compaction = &session.configured_settings.compaction;
     let lent = borrowed_rules(session.ruleset.id);
     let attempts = view.expected.attempts.iter().enumerate();
-    let attempts = attempts.map(|(at, attempt)| attempt_value(session, view, at, attempt));
-    let recorded = view.events.iter().map(|seen| {
-        Value::from(Object::from([
-            ("what", Value::from(seen.as_str())),
-            ("entry", entry(seen.entry())),
-            ("time", seen.entry().map_or(Value::Null, |ix| number_value(session.index.entry(ix).time_ms))),
-        ]))
-    });
-    Object::from([
-        ("session", session_json(&session.item)),
-        ("window", window_value(session.window)),
-        ("compaction", Value::from(settings)),
-        ("ruleset", ruleset_json(&session.ruleset)),
-        ("rulesOf", Value::from(lent.map_or(session.ruleset.id, |lent| lent.ruleset).id())),
-        ("happened", Value::from(view.is_recorded())),
-        ("overflow", refusal_value(session, &view.refusal)),
-        ("earlierOverflows", Value::from(view.earlier_overflows)),
-        ("attempts", Value::from(attempts.collect::<Vec<_>>())),
-        ("ending", ending_value(view.expected.ending)),
-        ("recorded", Value::from(recorded.collect::<Vec<_>>())),
-    ])
+    let event = |seen: &RecoveryEvent| EventJson {
+        what: seen.as_str(),
+        entry: seen.entry().map(|ix| session.index.display_id(ix)),
+        time: seen.entry().and_then(|ix| finite(session.index.entry(ix).time_ms)),
+    };
+    RecoveryJson {
+        session: session_json(&session.item),
+        window: window_json(session.window),
+        compaction: CompactionSettingsJson {
+            enabled: compaction.enabled,
+            mode: session.limits.compaction_mode.as_str(),
+            reserve_tokens: finite(compaction.reserve_tokens),
+            keep_recent_tokens: finite(compaction.keep_recent_tokens),
+            max_result_chars: finite(max_result_chars(session)),
+            runtime_window: finite(session.limits.runtime_window),
+        },
+        ruleset: ruleset_json(&session.ruleset),
+        rules_of: lent.map_or(session.ruleset.id, |lent| lent.ruleset).id(),
+        happened: view.is_recorded(),
+        overflow: refusal_json(session, &view.refusal),
+        earlier_overflows: view.earlier_overflows,
+        attempts: attempts.map(|(at, attempt)| attempt_json(session, view, at, attempt)).collect(),
+        ending: ending_json(view.expected.ending),
+        recorded: view.events.iter().map(event).collect(),
+    }
 }
 
-fn refusal_value(session: &LoadedSession, refusal: &RefusedCall) -> Value {
+fn refusal_json(session: &LoadedSession, refusal: &RefusedCall) -> RefusalJson {
     let text = refusal.text.as_str();
-    let detectors = Object::from([
-        ("runtime", Value::from(pi::is_overflow(text))),
-        ("gateway", Value::from(gateway::is_likely_overflow(text))),
-        ("chat", Value::from(gateway::is_overflow(text))),
-        ("compactionFailure", Value::from(gateway::is_compaction_failure(text))),
-        ("rateLimit", Value::from(gateway::is_rate_limit(text))),
-        ("transient", Value::from(is_transient(text) && !pi::is_overflow(text))),
-    ]);
-    Value::from(Object::from([
-        ("entry", Value::from(refusal.entry.map(|ix| session.index.display_id(ix)))),
-        ("source", Value::from(refusal.source.name())),
-        ("text", Value::from(text)),
-        ("time", number_value(refusal.time_ms)),
-        ("tokens", Value::from(refusal.tokens)),
-        ("limit", Value::from(refusal.limit)),
-        ("detectors", Value::from(detectors)),
-    ]))
+    RefusalJson {
+        entry: refusal.entry.map(|ix| session.index.display_id(ix)),
+        source: refusal.source.name(),
+        text: text.to_owned(),
+        time: finite(refusal.time_ms),
+        tokens: refusal.tokens,
+        limit: refusal.limit,
+        detectors: DetectorsJson {
+            runtime: pi::is_overflow(text),
+            gateway: gateway::is_likely_overflow(text),
+            chat: gateway::is_overflow(text),
+            compaction_failure: gateway::is_compaction_failure(text),
+            rate_limit: gateway::is_rate_limit(text),
+            transient: is_transient(text) && !pi::is_overflow(text),
+        },
+    }
 }
 
-fn attempt_value(session: &LoadedSession, view: &RecoveryView, at: usize, attempt: &Attempt) -> Value {
+fn attempt_json(session: &LoadedSession, view: &RecoveryView, at: usize, attempt: &Attempt) -> AttemptJson {
     let head = view.rows.iter().position(|row| row.kind == RowKind::Attempt(at + 1)).unwrap_or(0);
-    let rows = view.rows.iter().skip(head + 1);
-    let policies = attempt.steps.iter().zip(rows).map(|(policy, row)| step_value(session, policy, row));
-    Value::from(Object::from([
-        ("number", Value::from(at + 1)),
-        ("steps", Value::from(policies.collect::<Vec<_>>())),
-    ]))
+    let steps = attempt.steps.iter().zip(view.rows.iter().skip(head + 1));
+    AttemptJson { number: at + 1, steps: steps.map(|(step, row)| step_json(session, step, row)).collect() }
 }
 
-fn step_value(session: &LoadedSession, policy: &RecoveryStep, row: &RecoveryRow) -> Value {
-    let (kind, outcome) = match policy {
+fn step_json(session: &LoadedSession, policy: &RecoveryStep, row: &RecoveryRow) -> StepJson {
+    let (step, outcome) = match policy {
         RecoveryStep::Refused { .. } => ("call", "refused"),
         RecoveryStep::Answered { .. } => ("call", "answered"),
         RecoveryStep::Retried => ("call", "retried"),
@@ -124,52 +250,49 @@ fn step_value(session: &LoadedSession, policy: &RecoveryStep, row: &RecoveryRow)
         RecoveryStep::Truncation { .. } => ("truncation", "done"),
         RecoveryStep::NothingOversized { .. } => ("truncation", "nothingOversized"),
     };
-    let mut object = Object::from([
-        ("step", Value::from(kind)),
-        ("outcome", Value::from(outcome)),
-        ("tokens", Value::from(row.tokens)),
-        ("rule", Value::from(row.rule)),
-        ("why", Value::from(row.explanation.replace(DIGIT_SEPARATOR, " "))),
-        ("shown", Value::from(row.observed.is_some())),
-    ]);
+    StepJson {
+        step,
+        outcome,
+        tokens: row.tokens,
+        rule: row.rule,
+        why: row.explanation.replace(DIGIT_SEPARATOR, " "),
+        shown: row.observed.is_some(),
+        details: step_details(session, policy),
+    }
+}
+
+fn step_details(session: &LoadedSession, policy: &RecoveryStep) -> Option<StepDetailsJson> {
+    let name = |ix: &EntryIx| session.index.display_id(*ix);
     match policy {
         RecoveryStep::Compaction {
             outcome: CompactionOutcome::Done { summarised, first_kept, kept_tokens, lost, request_kept },
             ..
-        } => {
-            object.set("summarised", Value::from(*summarised));
-            object.set("firstKept", Value::from(session.index.display_id(*first_kept)));
-            object.set("keptTokens", number_value(*kept_tokens));
-            object.set("lost", Value::from(*lost));
-            object.set("requestKept", Value::from(*request_kept));
-        }
-        RecoveryStep::Truncation { limit, cut, loses_kept } => {
-            let cut = cut.iter().map(|ix| Value::from(session.index.display_id(*ix)));
-            object.set("limitChars", number_value(*limit));
-            object.set("cut", Value::from(cut.collect::<Vec<_>>()));
-            object.set("losesKept", Value::from(*loses_kept));
-        }
-        RecoveryStep::NothingOversized { limit, largest } => {
-            object.set("limitChars", number_value(*limit));
-            object.set("largestChars", number_value(*largest));
-        }
-        _ => {}
+        } => Some(StepDetailsJson::Compacted {
+            summarised: *summarised,
+            first_kept: name(first_kept),
+            kept_tokens: finite(*kept_tokens),
+            lost: *lost,
+            request_kept: *request_kept,
+        }),
+        RecoveryStep::Truncation { limit, cut, loses_kept } => Some(StepDetailsJson::Truncated {
+            limit_chars: finite(*limit),
+            cut: cut.iter().map(name).collect(),
+            loses_kept: *loses_kept,
+        }),
+        RecoveryStep::NothingOversized { limit, largest } => Some(StepDetailsJson::NothingOversized {
+            limit_chars: finite(*limit),
+            largest_chars: finite(*largest),
+        }),
+        _ => None,
     }
-    Value::from(object)
 }
 
-fn ending_value(ending: Ending) -> Value {
+fn ending_json(ending: Ending) -> EndingJson {
     let (kind, reset) = match ending {
         Ending::GaveUp { kind, reset } => (Some(kind.name()), reset),
         _ => (None, false),
     };
-    Value::from(Object::from([
-        ("outcome", Value::from(ending.as_str())),
-        ("kind", Value::from(kind)),
-        ("reset", Value::from(reset)),
-        ("reply", Value::from(ending.reply())),
-        ("rule", Value::from(ending.rule())),
-    ]))
+    EndingJson { outcome: ending.as_str(), kind, reset, reply: ending.reply(), rule: ending.rule() }
 }
 
 fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {

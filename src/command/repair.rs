@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::Workspace;
 use super::output::{Output, Tone};
 use crate::commit::{CommitError, RecoveredCommit, SystemClock, SystemDisk, recover_commit};
-use crate::js::{Object, Value};
 use crate::session::list::unfinished_commit_paths;
 
 /// A transcript with a commit journal, and the outcome of its repair.
@@ -13,6 +15,16 @@ use crate::session::list::unfinished_commit_paths;
 pub(super) struct Repair {
     path: PathBuf,
     result: Result<RecoveredCommit, CommitError>,
+}
+
+/// The repair of a commit that was broken off.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RepairJson {
+    path: String,
+    /// The state of the commit before.
+    found: Option<String>,
+    outcome: &'static str,
+    what: String,
 }
 
 /// Repairs every interrupted commit of a store.
@@ -32,19 +44,14 @@ impl Repair {
         self.result.is_err()
     }
 
-    pub(super) fn to_value(&self) -> Value {
+    pub(super) fn to_json(&self) -> RepairJson {
         let (found, outcome, what) = match &self.result {
             Ok(settled) => {
                 (Some(settled.interrupted.description()), settled.outcome.as_str(), settled.description())
             }
             Err(error) => (None, "failed", error.to_string()),
         };
-        Value::from(Object::from([
-            ("path", Value::from(self.path.to_string_lossy().as_ref())),
-            ("found", Value::from(found)),
-            ("outcome", Value::from(outcome)),
-            ("what", Value::from(what)),
-        ]))
+        RepairJson { path: self.path.to_string_lossy().into_owned(), found, outcome, what }
     }
 
     fn status_line(&self) -> (Tone, String) {

@@ -33,7 +33,7 @@ pub(super) fn run(
     let replayed =
         replay_session(&args.target.session, args.leaf.as_deref(), &args.overrides, place, invocation)?;
     if args.target.json {
-        return Ok(output.json(report_json(&replayed))?);
+        return Ok(output.json(&report_json(&replayed))?);
     }
     print_session_header(output, &replayed.inspection, replayed.inspection.window)?;
     if let Some(own) = &replayed.writer_ruleset {

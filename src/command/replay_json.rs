@@ -1,16 +1,207 @@
 //! JSON of `clawscope replay`.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::replay_report::ReplayReport;
-use super::ruleset::ruleset_json;
-use super::session_output::{number_value, session_json, window_value};
-use super::usage_totals::set_cost_origin;
-use crate::js::{Object, Value};
+use super::ruleset::{RulesetJson, ruleset_json};
+use super::session_output::{SessionJson, WindowJson, finite, rounded, session_json, window_json};
+use super::usage_totals::CostOriginJson;
+use crate::export::json::JsonOutput;
 use crate::policy::preflight::Route;
 use crate::replay::{
     CallReplay, CompactionEvent, FiringStats, ModelCall, PolicyEvent, PromptSizeSource, TraceTotals,
 };
 
-pub(super) fn report_json(replayed: &ReplayReport) -> Object {
+/// Every model call of a session, recorded and under other settings. Tokens are whole, costs are USD.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ReplayJson {
+    session: SessionJson,
+    leaf: Option<String>,
+    ruleset: RulesetJson,
+    /// The rules of the release that wrote the session.
+    recorded_ruleset: RulesetJson,
+    window: WindowJson,
+    /// Tokens that the provider takes.
+    provider_window: Option<f64>,
+    /// Lifetime of the provider's cache.
+    retention: &'static str,
+    /// Whether the time of each cache use is recorded or assumed.
+    touches: &'static str,
+    /// Mean error of the estimates at the calls that calibrated them.
+    fit_error_percent: Option<f64>,
+    /// The policies that are on.
+    policy: Vec<&'static str>,
+    /// Policies that are off because the record shows no effect of them.
+    contradicted: Vec<&'static str>,
+    calls: Vec<CallJson>,
+    totals: BothTotalsJson,
+    /// The events of the policies.
+    log: Vec<PolicyEventJson>,
+    policies: Vec<FiringStatsJson>,
+}
+
+impl JsonOutput for ReplayJson {}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CallJson {
+    /// From 0.
+    index: usize,
+    entry: String,
+    /// Start, ms since 1970.
+    time: Option<f64>,
+    /// Time since the cache was used, ms.
+    idle_ms: Option<f64>,
+    /// Provider and model.
+    model: Option<String>,
+    recorded: RecordedTraceJson,
+    simulated: TraceJson,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RecordedTraceJson {
+    #[serde(flatten)]
+    trace: TraceJson,
+    /// Tokens that the provider counted.
+    measured: Option<f64>,
+}
+
+/// One call in one of the two traces.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TraceJson {
+    /// Tokens of the prompt.
+    tokens: Option<f64>,
+    /// Tokens that the provider would count.
+    expected: Option<f64>,
+    /// The origin of the size.
+    size: &'static str,
+    overflow: bool,
+    /// Whether the last try did not fit either.
+    failed: bool,
+    messages: usize,
+    /// `open`, or why pruning waits.
+    gate: &'static str,
+    /// Cleared messages.
+    cleared: u32,
+    /// Trimmed messages.
+    trimmed: u32,
+    /// Tokens that the policies of this call removed.
+    freed: Option<f64>,
+    /// Messages that the turn limit left out.
+    history: u32,
+    /// Messages that were reduced before the prompt.
+    reduced: u32,
+    /// The result of the check before the prompt.
+    checked: Option<&'static str>,
+    compacted: Option<CompactionJson>,
+    truncated: Option<CompactionJson>,
+    /// The first changed entry.
+    first_changed: Option<String>,
+    /// Prompt tokens read from the cache.
+    cache_read: Option<f64>,
+    /// Prompt tokens written to the cache.
+    cache_write: Option<f64>,
+    /// Prompt tokens neither read nor written.
+    input: Option<f64>,
+    output: Option<f64>,
+    cost: Option<f64>,
+    /// The origin of the cost.
+    cost_from: &'static str,
+    /// Cost of all calls up to this one.
+    total_cost: Option<f64>,
+}
+
+/// A compaction or truncation before a call.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CompactionJson {
+    /// Whether an overflow caused it.
+    by_overflow: bool,
+    recorded: bool,
+    /// Messages that it removed.
+    messages: u32,
+    /// Tokens that it removed.
+    tokens: Option<f64>,
+    /// Tokens before it.
+    before: Option<f64>,
+    /// Cost of the summary.
+    cost: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct BothTotalsJson {
+    recorded: TotalsJson,
+    simulated: TotalsJson,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TotalsJson {
+    calls: usize,
+    /// Calls whose prompt did not fit at first.
+    overflows: usize,
+    /// Calls whose last try did not fit either.
+    failed: usize,
+    /// The largest prompt in tokens.
+    peak: Option<f64>,
+    /// Index of its call.
+    peak_call: Option<usize>,
+    /// The largest prompt of an answered call.
+    answered_peak: Option<f64>,
+    /// The largest prompt of a call that failed in the end.
+    refused_peak: Option<f64>,
+    /// Tokens that policies removed, counted once for each call.
+    freed: Option<f64>,
+    compactions: usize,
+    cost: Option<f64>,
+    /// Cost by the cache model.
+    model_cost: Option<f64>,
+    /// Cost of the summaries.
+    summary_cost: Option<f64>,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+    input: Option<f64>,
+    #[serde(flatten)]
+    origin: CostOriginJson,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PolicyEventJson {
+    kind: &'static str,
+    /// Index of the first call.
+    call: usize,
+    /// Number of consecutive calls with the same change.
+    calls: usize,
+    /// Start of the first call, ms since 1970.
+    time: Option<f64>,
+    /// Messages changed.
+    messages: u32,
+    /// The first changed entry.
+    first: Option<String>,
+    /// Tokens freed at the first call.
+    tokens: Option<f64>,
+    /// Cost that the event added.
+    cost: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FiringStatsJson {
+    kind: &'static str,
+    times: usize,
+    /// Calls per event, on average.
+    every: Option<f64>,
+    /// Tokens freed in total.
+    tokens: Option<f64>,
+    cost: Option<f64>,
+    /// Whether it fires at least 3 times and frees less than 2% of the window each time.
+    too_often: bool,
+}
+
+pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
     let ReplayReport {
         inspection: session,
         simulated,
@@ -20,102 +211,72 @@ pub(super) fn report_json(replayed: &ReplayReport) -> Object {
         writer_ruleset: written_by,
         ..
     } = replayed;
-    let doubted = material.contradicted_policies;
-    let calls = replay.calls.iter().enumerate().map(|(at, call)| call_value(replayed, at, call));
-    let [recorded_total, simulated_total] = replay.totals();
-    let totals = Object::from([
-        ("recorded", totals_value(&recorded_total)),
-        ("simulated", totals_value(&simulated_total)),
-    ]);
-    let policies = simulated.policies.enabled.iter().map(|policy| Value::from(policy.word()));
-    let touches = if replay.touches_recorded { "recorded" } else { "assumed" };
-    let fit = material.fit_error.map_or(Value::Null, |error| Value::Number((error * 1000.0).round() / 10.0));
-    Object::from([
-        ("session", session_json(&session.item)),
-        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
-        ("ruleset", ruleset_json(&session.ruleset)),
-        ("recordedRuleset", ruleset_json(written_by.as_ref().unwrap_or(&session.ruleset))),
-        ("window", window_value(session.window)),
-        ("providerWindow", number_value(material.provider_window)),
-        ("retention", Value::from(material.retention.as_str())),
-        ("touches", Value::from(touches)),
-        ("fitErrorPercent", fit),
-        ("policy", Value::from(policies.collect::<Vec<_>>())),
-        (
-            "contradicted",
-            Value::from(doubted.iter().map(|policy| Value::from(policy.word())).collect::<Vec<_>>()),
-        ),
-        ("calls", Value::from(calls.collect::<Vec<_>>())),
-        ("totals", Value::from(totals)),
-        (
-            "log",
-            Value::from(
-                record.events.iter().map(|fired| policy_event_value(replayed, fired)).collect::<Vec<_>>(),
-            ),
-        ),
-        ("policies", Value::from(record.stats.iter().map(firing_stats_value).collect::<Vec<_>>())),
-    ])
+    let calls = replay.calls.iter().enumerate().map(|(at, call)| call_json(replayed, at, call));
+    let [recorded, simulated_total] = replay.totals();
+    ReplayJson {
+        session: session_json(&session.item),
+        leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
+        ruleset: ruleset_json(&session.ruleset),
+        recorded_ruleset: ruleset_json(written_by.as_ref().unwrap_or(&session.ruleset)),
+        window: window_json(session.window),
+        provider_window: finite(material.provider_window),
+        retention: material.retention.as_str(),
+        touches: if replay.touches_recorded { "recorded" } else { "assumed" },
+        fit_error_percent: material.fit_error.map(|error| (error * 1000.0).round() / 10.0),
+        policy: simulated.policies.enabled.iter().map(|policy| policy.word()).collect(),
+        contradicted: material.contradicted_policies.iter().map(|policy| policy.word()).collect(),
+        calls: calls.collect(),
+        totals: BothTotalsJson { recorded: totals_json(&recorded), simulated: totals_json(&simulated_total) },
+        log: record.events.iter().map(|fired| policy_event_json(replayed, fired)).collect(),
+        policies: record.stats.iter().map(firing_stats_json).collect(),
+    }
 }
 
-/// Rounds tokens to a whole JSON number.
-pub(super) fn rounded_value(tokens: f64) -> Value {
-    number_value(tokens.round())
-}
-
-fn cost_value(cost: Option<f64>) -> Value {
-    cost.map_or(Value::Null, number_value)
-}
-
-fn call_value(replayed: &ReplayReport, at: usize, call: &ModelCall) -> Value {
+fn call_json(replayed: &ReplayReport, at: usize, call: &ModelCall) -> CallJson {
     let index = &replayed.inspection.index;
     let model = call.cache_key.model.and_then(|(provider, model)| {
         Some(format!("{}/{}", index.values.text(provider)?, index.values.text(model)?))
     });
-    let measured = call.measured_tokens().map_or(Value::Null, rounded_value);
-    Value::from(Object::from([
-        ("index", Value::from(at)),
-        ("entry", Value::from(index.display_id(call.entry))),
-        ("time", number_value(call.started)),
-        ("idleMs", number_value(call.idle_ms)),
-        ("model", Value::from(model)),
-        ("recorded", trace_value(replayed, &replayed.replay.recorded[at], Some(measured))),
-        ("simulated", trace_value(replayed, &replayed.replay.simulated[at], None)),
-    ]))
+    CallJson {
+        index: at,
+        entry: index.display_id(call.entry),
+        time: finite(call.started),
+        idle_ms: finite(call.idle_ms),
+        model,
+        recorded: RecordedTraceJson {
+            trace: trace_json(replayed, &replayed.replay.recorded[at]),
+            measured: call.measured_tokens().and_then(rounded),
+        },
+        simulated: trace_json(replayed, &replayed.replay.simulated[at]),
+    }
 }
 
-fn trace_value(replayed: &ReplayReport, call: &CallReplay, measured: Option<Value>) -> Value {
-    let gate = call.gate.reason().map_or("open", |reason| reason.word());
-    let first = call.first_changed.map(|ix| replayed.inspection.index.display_id(ix));
-    let freed = call.pruned.tokens + call.guarded.tokens + call.cleared.tokens;
-    let mut object = Object::from([
-        ("tokens", rounded_value(call.tokens)),
-        ("expected", rounded_value(call.expected)),
-        ("size", Value::from(size_source(call.size_source))),
-        ("overflow", Value::from(call.overflowed)),
-        ("failed", Value::from(call.failed)),
-        ("messages", Value::from(call.messages)),
-        ("gate", Value::from(gate)),
-        ("cleared", Value::from(u64::from(call.cleared_count()))),
-        ("trimmed", Value::from(u64::from(call.trimmed_count()))),
-        ("freed", rounded_value(freed)),
-        ("history", Value::from(u64::from(call.history_trim.cleared))),
-        ("reduced", Value::from(u64::from(call.reduce_trim.trimmed + call.reduce_trim.cleared))),
-        ("checked", Value::from(call.checked.map(Route::as_str))),
-        ("compacted", compaction_event_value(call.compacted)),
-        ("truncated", compaction_event_value(call.truncated)),
-        ("firstChanged", Value::from(first)),
-        ("cacheRead", rounded_value(call.split.read)),
-        ("cacheWrite", rounded_value(call.split.write)),
-        ("input", rounded_value(call.split.input)),
-        ("output", rounded_value(call.split.output)),
-        ("cost", cost_value(call.cost)),
-        ("costFrom", Value::from(cost_source(call))),
-        ("totalCost", number_value(call.total_cost)),
-    ]);
-    if let Some(measured) = measured {
-        object.set("measured", measured);
+fn trace_json(replayed: &ReplayReport, call: &CallReplay) -> TraceJson {
+    TraceJson {
+        tokens: rounded(call.tokens),
+        expected: rounded(call.expected),
+        size: size_source(call.size_source),
+        overflow: call.overflowed,
+        failed: call.failed,
+        messages: call.messages,
+        gate: call.gate.reason().map_or("open", |reason| reason.word()),
+        cleared: call.cleared_count(),
+        trimmed: call.trimmed_count(),
+        freed: rounded(call.pruned.tokens + call.guarded.tokens + call.cleared.tokens),
+        history: call.history_trim.cleared,
+        reduced: call.reduce_trim.trimmed + call.reduce_trim.cleared,
+        checked: call.checked.map(Route::as_str),
+        compacted: call.compacted.map(compaction_json),
+        truncated: call.truncated.map(compaction_json),
+        first_changed: call.first_changed.map(|ix| replayed.inspection.index.display_id(ix)),
+        cache_read: rounded(call.split.read),
+        cache_write: rounded(call.split.write),
+        input: rounded(call.split.input),
+        output: rounded(call.split.output),
+        cost: call.cost,
+        cost_from: cost_source(call),
+        total_cost: finite(call.total_cost),
     }
-    Value::from(object)
 }
 
 fn cost_source(call: &CallReplay) -> &'static str {
@@ -135,65 +296,60 @@ fn size_source(size: PromptSizeSource) -> &'static str {
     }
 }
 
-fn compaction_event_value(done: Option<CompactionEvent>) -> Value {
-    let Some(done) = done else { return Value::Null };
-    Value::from(Object::from([
-        ("byOverflow", Value::from(done.by_overflow)),
-        ("recorded", Value::from(done.is_recorded)),
-        ("messages", Value::from(u64::from(done.messages))),
-        ("tokens", rounded_value(done.tokens)),
-        ("before", done.tokens_before.map_or(Value::Null, |before| rounded_value(before.tokens))),
-        ("cost", cost_value(done.summary_cost)),
-    ]))
+fn compaction_json(done: CompactionEvent) -> CompactionJson {
+    CompactionJson {
+        by_overflow: done.by_overflow,
+        recorded: done.is_recorded,
+        messages: done.messages,
+        tokens: rounded(done.tokens),
+        before: done.tokens_before.and_then(|before| rounded(before.tokens)),
+        cost: done.summary_cost,
+    }
 }
 
-fn totals_value(total: &TraceTotals) -> Value {
-    let mut object = Object::from([
-        ("calls", Value::from(total.calls)),
-        ("overflows", Value::from(total.overflows)),
-        ("failed", Value::from(total.failed)),
-        ("peak", rounded_value(total.peak.0)),
-        ("peakCall", Value::from(total.peak.1)),
-        ("answeredPeak", peak_value(total.answered)),
-        ("refusedPeak", peak_value(total.refused)),
-        ("freed", rounded_value(total.freed_tokens)),
-        ("compactions", Value::from(total.compactions)),
-        ("cost", cost_value(total.cost)),
-        ("modelCost", cost_value(total.modelled_cost)),
-        ("summaryCost", number_value(total.summary_cost)),
-        ("cacheRead", rounded_value(total.cache_read)),
-        ("cacheWrite", rounded_value(total.cache_write)),
-        ("input", rounded_value(total.input)),
-    ]);
-    set_cost_origin(&mut object, &total.cost_breakdown);
-    Value::from(object)
+fn totals_json(total: &TraceTotals) -> TotalsJson {
+    // A peak without a call is no peak.
+    let peak = |(tokens, call): (f64, Option<usize>)| call.and_then(|_| rounded(tokens));
+    TotalsJson {
+        calls: total.calls,
+        overflows: total.overflows,
+        failed: total.failed,
+        peak: rounded(total.peak.0),
+        peak_call: total.peak.1,
+        answered_peak: peak(total.answered),
+        refused_peak: peak(total.refused),
+        freed: rounded(total.freed_tokens),
+        compactions: total.compactions,
+        cost: total.cost,
+        model_cost: total.modelled_cost,
+        summary_cost: finite(total.summary_cost),
+        cache_read: rounded(total.cache_read),
+        cache_write: rounded(total.cache_write),
+        input: rounded(total.input),
+        origin: CostOriginJson::from(&total.cost_breakdown),
+    }
 }
 
-/// Returns the tokens of a peak; null if no call has one.
-fn peak_value(peak: (f64, Option<usize>)) -> Value {
-    peak.1.map_or(Value::Null, |_| rounded_value(peak.0))
+fn policy_event_json(replayed: &ReplayReport, fired: &PolicyEvent) -> PolicyEventJson {
+    PolicyEventJson {
+        kind: fired.kind.word(),
+        call: fired.call,
+        calls: fired.calls,
+        time: finite(fired.time),
+        messages: fired.messages,
+        first: fired.first.map(|ix| replayed.inspection.index.display_id(ix)),
+        tokens: rounded(fired.tokens),
+        cost: fired.cost,
+    }
 }
 
-fn policy_event_value(replayed: &ReplayReport, fired: &PolicyEvent) -> Value {
-    Value::from(Object::from([
-        ("kind", Value::from(fired.kind.word())),
-        ("call", Value::from(fired.call)),
-        ("calls", Value::from(fired.calls)),
-        ("time", number_value(fired.time)),
-        ("messages", Value::from(u64::from(fired.messages))),
-        ("first", Value::from(fired.first.map(|ix| replayed.inspection.index.display_id(ix)))),
-        ("tokens", rounded_value(fired.tokens)),
-        ("cost", cost_value(fired.cost)),
-    ]))
-}
-
-fn firing_stats_value(often: &FiringStats) -> Value {
-    Value::from(Object::from([
-        ("kind", Value::from(often.kind.word())),
-        ("times", Value::from(often.times)),
-        ("every", number_value((often.call_interval * 10.0).round() / 10.0)),
-        ("tokens", rounded_value(often.tokens)),
-        ("cost", number_value(often.cost)),
-        ("tooOften", Value::from(often.is_too_frequent)),
-    ]))
+fn firing_stats_json(often: &FiringStats) -> FiringStatsJson {
+    FiringStatsJson {
+        kind: often.kind.word(),
+        times: often.times,
+        every: finite((often.call_interval * 10.0).round() / 10.0),
+        tokens: rounded(often.tokens),
+        cost: finite(often.cost),
+        too_often: often.is_too_frequent,
+    }
 }

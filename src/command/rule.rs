@@ -1,9 +1,12 @@
 //! `clawscope rule`: prints the text of a rule that a screen, a report or a comment cites.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::cli::RuleArgs;
-use crate::js::{Object, Value};
+use crate::export::json::JsonOutput;
 use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings};
 
 /// Prints the cited rules, or without arguments the sections of every document.
@@ -14,8 +17,8 @@ pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
     }
     let rules: Vec<Rule> = citations.iter().map(|citation| find_rule(citation)).collect::<Result<_, _>>()?;
     if args.json {
-        let rules = rules.iter().map(rule_value).collect::<Vec<_>>();
-        return Ok(output.json(Object::from([("rules", Value::from(rules))]))?);
+        let rules = rules.iter().map(|rule| RuleJson::new(rule, Some(rule.text))).collect();
+        return Ok(output.json(&RuleListJson { rules })?);
     }
     for (at, rule) in rules.iter().enumerate() {
         if at > 0 {
@@ -67,8 +70,8 @@ fn sections(document: Document) -> Vec<&'static str> {
 
 fn show_contents(json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
-        let rules = DOCUMENTS.into_iter().flat_map(headings).map(|rule| heading_value(&rule));
-        return Ok(output.json(Object::from([("rules", Value::from(rules.collect::<Vec<_>>()))]))?);
+        let rules = DOCUMENTS.into_iter().flat_map(headings).map(|rule| RuleJson::new(&rule, None));
+        return Ok(output.json(&RuleListJson { rules: rules.collect() })?);
     }
     for document in DOCUMENTS {
         let title = document.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
@@ -81,12 +84,28 @@ fn show_contents(json: bool, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn heading_value(rule: &Rule) -> Value {
-    Value::from(Object::from([("document", rule.document.name), ("id", rule.id), ("title", rule.title)]))
+/// Rules, or without arguments the headings of all.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RuleListJson {
+    rules: Vec<RuleJson>,
 }
 
-fn rule_value(rule: &Rule) -> Value {
-    let members =
-        [("document", rule.document.name), ("id", rule.id), ("title", rule.title), ("text", rule.text)];
-    Value::from(Object::from(members))
+impl JsonOutput for RuleListJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct RuleJson {
+    /// The document's name in citations.
+    document: &'static str,
+    /// The id, such as `5.12` or `K7`.
+    id: &'static str,
+    title: &'static str,
+    /// The text as Markdown; absent in the list of headings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'static str>,
+}
+
+impl RuleJson {
+    fn new(rule: &Rule, text: Option<&'static str>) -> Self {
+        Self { document: rule.document.name, id: rule.id, title: rule.title, text }
+    }
 }

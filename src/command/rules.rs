@@ -3,15 +3,18 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::{Invocation, Workspace, profile_environment};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::ruleset::{print_ruleset, requested_ruleset, ruleset_json};
+use super::ruleset::{RulesetJson, print_ruleset, requested_ruleset, ruleset_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{RulesArgs, StoreArgs};
+use crate::export::json::JsonOutput;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::{ConfigKey, KEYS, Ruleset, RulesetChoice, Topic};
-use crate::js::{Object, Value};
 
 pub(super) fn run(
     args: &RulesArgs,
@@ -49,15 +52,12 @@ fn show_rules(chosen: &RulesetChoice, json: bool, output: &mut Output) -> Result
     let topics = chosen.id.rules().topics();
     let read: Vec<&ConfigKey> = KEYS.iter().filter(|key| key.is_read(chosen.id)).collect();
     if json {
-        let rules = topics.iter().map(|topic| topic_value(topic, &[("rule", &topic.rule)])).collect();
-        let keys = read.iter().map(|key| Value::from(key.path)).collect();
-        output.json(Object::from([
-            ("ruleset", ruleset_json(chosen)),
-            ("releases", releases_value(chosen.id)),
-            ("rules", Value::Array(rules)),
-            ("keys", Value::Array(keys)),
-        ]))?;
-        return Ok(());
+        return Ok(output.json(&RulesJson {
+            ruleset: ruleset_json(chosen),
+            releases: releases_json(chosen.id),
+            rules: topics,
+            keys: read.iter().map(|key| key.path).collect(),
+        })?);
     }
     print_ruleset(chosen, output)?;
     print_topics(&topics, output, |topic| vec![(Tone::Plain, topic.rule.clone())])?;
@@ -82,16 +82,19 @@ fn show_diff(
     let comes: Vec<&ConfigKey> = KEYS.iter().filter(|key| !is(key, before.id) && is(key, after.id)).collect();
     let goes: Vec<&ConfigKey> = KEYS.iter().filter(|key| is(key, before.id) && !is(key, after.id)).collect();
     if json {
-        let rules =
-            changed.iter().map(|(old, new)| topic_value(new, &[("before", &old.rule), ("after", &new.rule)]));
-        output.json(Object::from([
-            ("before", ruleset_json(before)),
-            ("after", ruleset_json(after)),
-            ("rules", Value::Array(rules.collect())),
-            ("newKeys", Value::Array(comes.iter().map(|key| Value::from(key.path)).collect())),
-            ("goneKeys", Value::Array(goes.iter().map(|key| removed_key_value(key)).collect())),
-        ]))?;
-        return Ok(());
+        let rule = |(old, new): &(&Topic, &Topic)| ChangedTopicJson {
+            group: new.group,
+            topic: new.name,
+            before: old.rule.clone(),
+            after: new.rule.clone(),
+        };
+        return Ok(output.json(&RulesDiffJson {
+            before: ruleset_json(before),
+            after: ruleset_json(after),
+            rules: changed.iter().map(rule).collect(),
+            new_keys: comes.iter().map(|key| key.path).collect(),
+            gone_keys: goes.iter().map(|key| removed_key_json(key)).collect(),
+        })?);
     }
     let [from, to] = [before, after].map(|chosen| chosen.id.display_name());
     output.line(Tone::Strong, &format!("{from} → {to}"))?;
@@ -162,15 +165,12 @@ fn print_keys(
 /// Prints the ranges of releases that share a ruleset.
 fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
-        let ranges = Ruleset::all_known().map(|ruleset| {
-            Value::Object(Object::from([
-                ("id", Value::from(ruleset.id())),
-                ("name", Value::from(ruleset.display_name())),
-                ("releases", releases_value(ruleset)),
-            ]))
+        let ranges = Ruleset::all_known().map(|ruleset| KnownRulesetJson {
+            id: ruleset.id(),
+            name: ruleset.display_name(),
+            releases: releases_json(ruleset),
         });
-        output.json(Object::from([("rulesets", Value::Array(ranges.collect()))]))?;
-        return Ok(());
+        return Ok(output.json(&RulesetsJson { rulesets: ranges.collect() })?);
     }
     let mut table =
         Table::new(&[("RULESET", Align::Left), ("RELEASES (* ITS OWN PROGRAM WAS ASKED)", Align::Left)]);
@@ -187,26 +187,78 @@ fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn topic_value(topic: &Topic, rules: &[(&str, &String)]) -> Value {
-    let mut value = Object::from([("group", topic.group), ("topic", topic.name)]);
-    for (key, rule) in rules {
-        value.set(key, Value::from(rule.as_str()));
-    }
-    Value::Object(value)
+/// The rules of a release.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RulesJson {
+    ruleset: RulesetJson,
+    releases: Vec<ReleaseJson>,
+    rules: Vec<Topic>,
+    /// The settings that it reads, below `agents.defaults`.
+    keys: Vec<&'static str>,
 }
 
-fn removed_key_value(key: &ConfigKey) -> Value {
-    let (release, instead) = key.removed.unwrap_or_default();
-    Value::Object(Object::from([("key", key.path), ("since", release), ("instead", instead)]))
+impl JsonOutput for RulesJson {}
+
+/// The changes between two releases.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RulesDiffJson {
+    before: RulesetJson,
+    after: RulesetJson,
+    rules: Vec<ChangedTopicJson>,
+    new_keys: Vec<&'static str>,
+    gone_keys: Vec<RemovedKeyJson>,
 }
 
-fn releases_value(ruleset: Ruleset) -> Value {
-    let release = |(release, requested): (&str, bool)| {
-        let version = format!("2026.{release}");
-        Value::Object(Object::from([
-            ("version", Value::from(version.as_str())),
-            ("opened", Value::Bool(requested)),
-        ]))
-    };
-    Value::Array(ruleset.releases().map(release).collect())
+impl JsonOutput for RulesDiffJson {}
+
+/// The releases that share a ruleset.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RulesetsJson {
+    rulesets: Vec<KnownRulesetJson>,
+}
+
+impl JsonOutput for RulesetsJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct KnownRulesetJson {
+    id: &'static str,
+    name: &'static str,
+    releases: Vec<ReleaseJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReleaseJson {
+    version: String,
+    /// Whether its own program was opened to learn the rules.
+    opened: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ChangedTopicJson {
+    group: &'static str,
+    topic: &'static str,
+    /// The rule before.
+    before: String,
+    /// The rule after.
+    after: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RemovedKeyJson {
+    key: &'static str,
+    /// The first release without it.
+    since: &'static str,
+    /// The replacement.
+    instead: &'static str,
+}
+
+fn removed_key_json(key: &ConfigKey) -> RemovedKeyJson {
+    let (since, instead) = key.removed.unwrap_or_default();
+    RemovedKeyJson { key: key.path, since, instead }
+}
+
+fn releases_json(ruleset: Ruleset) -> Vec<ReleaseJson> {
+    let release = |(release, opened)| ReleaseJson { version: format!("2026.{release}"), opened };
+    ruleset.releases().map(release).collect()
 }

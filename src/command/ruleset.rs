@@ -8,7 +8,7 @@ use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::session::LoadedSession;
-pub(super) use crate::session::json::ruleset_json;
+pub(super) use crate::session::json::{RulesetJson, ruleset_json};
 use crate::session::setting_change::{SettingChange, describe_missing};
 
 /// Returns the ruleset from the flag, `CLAWSCOPE_RULESET` or `config.toml`, in this order; `None` leaves the choice to
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn the_json_has_id_name_and_origin() {
         let chosen = RulesetChoice::from_version("2026.5.6", Provenance::Flag).unwrap();
-        let json = crate::js::stringify(&ruleset_json(&chosen));
+        let json = crate::js::json_text(&ruleset_json(&chosen)).unwrap();
         assert!(json.starts_with(
             r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.12","release":"2026.5.6","from":"command line","note":"2026.5.6 was not checked itself"#
         ));

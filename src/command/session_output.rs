@@ -1,63 +1,120 @@
 //! Parts that several commands print: a session, a window, a message.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::output::{Output, Tone};
 use crate::context::budget::{Budget, BudgetPart};
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::diagnostic::Diagnostic;
 use crate::format::{format_estimate, format_number};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
-use crate::js::{Object, Value};
 use crate::session::LoadedSession;
-pub(super) use crate::session::json::session_json;
+pub(super) use crate::session::json::{BudgetJson, SessionJson, budget_json, finite, rounded, session_json};
 use crate::session::lifecycle::Lifecycle;
 use crate::store::entry::{CharCount, MessageSize};
 use std::io;
 
-pub(super) fn lifecycle_value(lifecycle: &Lifecycle, now_ms: f64) -> Value {
+/// A problem in the data that was read.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct DiagnosticJson {
+    severity: &'static str,
+    path: String,
+    /// From 1; null for the whole file.
+    line: Option<u64>,
+    /// The entry, key or session that it is about.
+    entry: Option<String>,
+    /// The problem in one sentence.
+    what: String,
+    /// The next step.
+    next: String,
+}
+
+impl From<&Diagnostic> for DiagnosticJson {
+    fn from(finding: &Diagnostic) -> Self {
+        Self {
+            severity: finding.severity.as_str(),
+            path: finding.path.to_string_lossy().into_owned(),
+            line: finding.line,
+            entry: finding.subject.clone(),
+            what: finding.message.clone(),
+            next: finding.advice.clone(),
+        }
+    }
+}
+
+/// When the gateway resets the session.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LifecycleJson {
+    /// The kind of conversation that the reset rules apply to.
+    r#type: &'static str,
+    mode: OriginJson<&'static str>,
+    /// The hour of daily resets, local time.
+    at_hour: OriginJson<Option<f64>>,
+    /// Minutes without a message before a reset.
+    idle_minutes: Option<OriginJson<Option<f64>>>,
+    next: Option<NextResetJson>,
+    /// The effect of a reset on the transcript.
+    leaves: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OriginJson<T> {
+    value: T,
+    /// The file and key, or the rule, that the value comes from.
+    from: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NextResetJson {
+    /// ms since 1970.
+    at: Option<f64>,
+    reason: &'static str,
+    /// Local date and time.
+    local: Option<String>,
+    /// Whether it happens with the next message.
+    due: bool,
+}
+
+pub(super) fn lifecycle_json(lifecycle: &Lifecycle, now_ms: f64) -> LifecycleJson {
     let policy = &lifecycle.policy;
-    let from = |(value, origin): (Value, &Provenance)| {
-        Value::from(Object::from([("value", value), ("from", Value::from(origin.to_string()))]))
+    let number = |(number, origin): &(f64, Provenance)| OriginJson {
+        value: finite(*number),
+        from: origin.to_string(),
     };
-    let next = lifecycle.next_reset.map(|next| {
-        Object::from([
-            ("at", number_value(next.at_ms)),
-            ("reason", Value::from(next.mode.as_str())),
-            ("local", Value::from(lifecycle.next_reset_local.clone())),
-            ("due", Value::from(lifecycle.is_due(now_ms))),
-        ])
-    });
-    Value::from(Object::from([
-        ("type", Value::from(policy.kind.as_str())),
-        ("mode", from((Value::from(policy.mode.0.as_str()), &policy.mode.1))),
-        ("atHour", from((number_value(policy.at_hour.0), &policy.at_hour.1))),
-        (
-            "idleMinutes",
-            policy
-                .idle_minutes
-                .as_ref()
-                .map_or(Value::Null, |(minutes, origin)| from((number_value(*minutes), origin))),
-        ),
-        ("next", Value::from(next)),
-        ("leaves", Value::from(lifecycle.reset_effect)),
-    ]))
+    LifecycleJson {
+        r#type: policy.kind.as_str(),
+        mode: OriginJson { value: policy.mode.0.as_str(), from: policy.mode.1.to_string() },
+        at_hour: number(&policy.at_hour),
+        idle_minutes: policy.idle_minutes.as_ref().map(number),
+        next: lifecycle.next_reset.map(|next| NextResetJson {
+            at: finite(next.at_ms),
+            reason: next.mode.as_str(),
+            local: lifecycle.next_reset_local.clone(),
+            due: lifecycle.is_due(now_ms),
+        }),
+        leaves: lifecycle.reset_effect,
+    }
 }
 
-pub(super) fn window_value(window: WindowInfo) -> Value {
-    Value::from(Object::from([
-        ("tokens", number_value(window.tokens)),
-        ("source", Value::from(window.source.name())),
-    ]))
+/// The context window of the model.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct WindowJson {
+    tokens: Option<f64>,
+    /// The origin of the number.
+    source: &'static str,
 }
 
-/// Returns a double as JSON; null if it is not finite.
-pub(super) fn number_value(number: f64) -> Value {
-    if number.is_finite() { Value::Number(number) } else { Value::Null }
+pub(super) fn window_json(window: WindowInfo) -> WindowJson {
+    WindowJson { tokens: finite(window.tokens), source: window.source.name() }
 }
 
-/// Returns chars as JSON; null where the real program throws.
-pub(super) fn size_value(size: CharCount) -> Value {
-    size.value().map_or(Value::Null, number_value)
+/// Returns chars; `None` where the real program throws.
+pub(super) fn size_json(size: CharCount) -> Option<f64> {
+    size.value().ok().and_then(finite)
 }
 
 /// Returns the tool of a result, or of an assistant message that calls only one tool.
@@ -74,13 +131,6 @@ pub(super) fn message_tokens(size: &MessageSize) -> u64 {
 pub(super) fn format_entry_tokens(session: &LoadedSession, entry: EntryIx, size: &MessageSize) -> String {
     let refused = session.overflow_at(entry).is_some_and(|overflow| overflow.kind.is_refusal());
     if refused && size.usage.is_none() { "refused".to_owned() } else { format_estimate(message_tokens(size)) }
-}
-
-pub(super) fn budget_value(budget: &Budget) -> Value {
-    let parts = BudgetPart::ALL.iter().map(|part| (part.name(), Value::from(budget.tokens(*part))));
-    let mut object: Object = parts.collect();
-    object.set("total", Value::from(budget.total()));
-    Value::from(object)
 }
 
 /// Formats the non-empty parts of the budget on one line.

@@ -2,19 +2,22 @@
 
 use std::io::Write as _;
 
-use super::environment::{Invocation, SessionsByKey, Workspace, diagnostic_value};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::environment::{Invocation, SessionsByKey, Workspace};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::parallel::map_by_size;
-use super::ruleset::ruleset_json;
-use super::session_output::lifecycle_value;
+use super::ruleset::{RulesetJson, ruleset_json};
+use super::session_output::{DiagnosticJson, LifecycleJson, lifecycle_json};
 use super::table::{Align, Cell, Table};
 use crate::cli::{SessionsArgs, StoreArgs, secrets};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::export::json::JsonOutput;
 use crate::format::{format_age, format_count, format_estimate, format_number, format_percent};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
-use crate::js::{Object, Value};
 use crate::session::lifecycle::Lifecycle;
 use crate::session::title::shown_title;
 use crate::session::{Mark, SessionItem, TokenCount};
@@ -35,7 +38,7 @@ pub(super) fn run(
     }
     let findings: Vec<Diagnostic> = workspace.listed.diagnostics.iter().cloned().chain(unread).collect();
     if args.json {
-        return Ok(output.json(report_json(&workspace, &items, &findings))?);
+        return Ok(output.json(&report_json(&workspace, &items, &findings))?);
     }
     print(&workspace, &items, &findings, output)
 }
@@ -65,54 +68,98 @@ pub(super) fn unreadable_diagnostic(item: &SessionItem, failure: Failure) -> Opt
     Some(finding.about(item.key.0.clone()))
 }
 
-fn report_json(workspace: &Workspace, items: &[SessionItem], findings: &[Diagnostic]) -> Object {
+/// The sessions of a store.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SessionsJson {
+    place: String,
+    /// Whether this is the demo store.
+    demo: bool,
+    ruleset: RulesetJson,
+    sessions: Vec<ListedSessionJson>,
+    findings: Vec<DiagnosticJson>,
+}
+
+impl JsonOutput for SessionsJson {}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListedSessionJson {
+    /// The routing key.
+    key: String,
+    agent: String,
+    kind: String,
+    /// The id of the transcript.
+    id: String,
+    path: Option<String>,
+    title: String,
+    provider: String,
+    model: String,
+    /// Id of the ruleset.
+    ruleset: &'static str,
+    /// The context window in tokens.
+    window: u64,
+    /// `warn` or `block` if the gateway finds the window too small.
+    window_guard: Option<&'static str>,
+    /// Tokens of the next prompt.
+    tokens: Option<TokenCount>,
+    /// Their share of the window, in percent.
+    percent: Option<u64>,
+    entries: Option<u64>,
+    compactions: Option<u64>,
+    /// ms since 1970.
+    updated_at: Option<i64>,
+    /// Size of the transcript.
+    bytes: u64,
+    /// The marks of the session.
+    flags: Vec<&'static str>,
+    reset: Option<LifecycleJson>,
+}
+
+fn report_json(workspace: &Workspace, items: &[SessionItem], findings: &[Diagnostic]) -> SessionsJson {
     let sessions = workspace.store().sessions_by_key();
-    let values: Vec<Value> = items.iter().map(|item| item_value(workspace, item, &sessions)).collect();
-    Object::from([
-        ("place", Value::from(workspace.listed.name.as_str())),
-        ("demo", Value::from(workspace.listed.is_demo)),
-        ("ruleset", ruleset_json(&workspace.store().ruleset)),
-        ("sessions", Value::from(values)),
-        ("findings", Value::from(findings.iter().map(diagnostic_value).collect::<Vec<_>>())),
-    ])
+    SessionsJson {
+        place: workspace.listed.name.clone(),
+        demo: workspace.listed.is_demo,
+        ruleset: ruleset_json(&workspace.store().ruleset),
+        sessions: items.iter().map(|item| item_json(workspace, item, &sessions)).collect(),
+        findings: findings.iter().map(DiagnosticJson::from).collect(),
+    }
 }
 
-fn item_value(workspace: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> Value {
-    let tokens = item.tokens.map(|TokenCount { tokens, source }| {
-        Object::from([("value", Value::from(tokens)), ("source", Value::from(source.as_str()))])
-    });
-    let flags: Vec<Value> = item.marks.iter().map(|mark| Value::from(mark.as_str())).collect();
-    Value::from(Object::from([
-        ("key", Value::from(item.key.0.as_str())),
-        ("agent", Value::from(item.agent.as_str())),
-        ("kind", Value::from(item.kind.as_str())),
-        ("id", Value::from(item.id.as_str())),
-        ("path", Value::from(item.path.as_ref().map(|path| path.to_string_lossy().into_owned()))),
-        ("title", Value::from(item.title.as_str())),
-        ("provider", Value::from(item.provider.as_str())),
-        ("model", Value::from(item.model.as_str())),
-        ("ruleset", Value::from(item.ruleset.id())),
-        ("window", Value::from(item.window)),
-        ("windowGuard", Value::from(window_guard_name(workspace, item))),
-        ("tokens", Value::from(tokens)),
-        ("percent", Value::from(item.window_percent())),
-        ("entries", Value::from(item.entries)),
-        ("compactions", Value::from(item.compactions)),
-        ("updatedAt", Value::from(item.updated_ms)),
-        ("bytes", Value::from(item.bytes)),
-        ("flags", Value::from(flags)),
-        ("reset", reset_value(workspace, item, sessions)),
-    ]))
+fn item_json(workspace: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> ListedSessionJson {
+    ListedSessionJson {
+        key: item.key.0.clone(),
+        agent: item.agent.clone(),
+        kind: item.kind.clone(),
+        id: item.id.clone(),
+        path: item.path.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        title: item.title.clone(),
+        provider: item.provider.clone(),
+        model: item.model.clone(),
+        ruleset: item.ruleset.id(),
+        window: item.window,
+        window_guard: window_guard_name(workspace, item),
+        tokens: item.tokens,
+        percent: item.window_percent(),
+        entries: item.entries,
+        compactions: item.compactions,
+        updated_at: item.updated_ms,
+        bytes: item.bytes,
+        flags: item.marks.iter().map(|mark| mark.as_str()).collect(),
+        reset: reset_json(workspace, item, sessions),
+    }
 }
 
-/// Returns the reset rules of the session; null if it has none.
-fn reset_value(workspace: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> Value {
-    let session = sessions.get(&item.key).filter(|session| session.path == item.path);
-    let lifecycle = session.and_then(|session| Lifecycle::for_session(workspace.store(), session));
-    lifecycle.map_or(Value::Null, |lifecycle| lifecycle_value(&lifecycle, workspace.now_ms))
+fn reset_json(
+    workspace: &Workspace,
+    item: &SessionItem,
+    sessions: &SessionsByKey<'_>,
+) -> Option<LifecycleJson> {
+    let session = sessions.get(&item.key).filter(|session| session.path == item.path)?;
+    let lifecycle = Lifecycle::for_session(workspace.store(), session)?;
+    Some(lifecycle_json(&lifecycle, workspace.now_ms))
 }
 
-/// Returns the gateway's reaction to a small window, `warn` or `block` (compaction 7.2). pi has no such guard.
 fn window_guard_name(workspace: &Workspace, item: &SessionItem) -> Option<&'static str> {
     let window = item.window as f64;
     let verdict = judge_window(workspace.store().ruleset.id.rules(), window, window);

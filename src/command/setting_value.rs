@@ -1,15 +1,43 @@
 //! A setting as JSON, with where its value comes from and what that overrides.
 
-use crate::gateway::provenance::Provenance;
-use crate::js::{Object, Value};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Returns a setting as JSON: key, value, origin and the origins it overrides.
-pub(super) fn setting_value(key: &str, value: &Value, from: &str, over: &[Provenance]) -> Value {
-    let over: Vec<Value> = over.iter().map(|place| Value::from(place.to_string())).collect();
-    Value::from(Object::from([
-        ("key", Value::from(key)),
-        ("value", value.clone()),
-        ("from", Value::from(from)),
-        ("over", Value::from(over)),
-    ]))
+use crate::gateway::effective::ResolvedSetting;
+use crate::gateway::provenance::Provenance;
+use crate::js::Value;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct SettingJson {
+    /// The folder whose own settings hold it; absent in the settings of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    key: String,
+    value: Value,
+    /// The origin of the value.
+    from: String,
+    /// The origins that it overrides.
+    over: Vec<String>,
+}
+
+impl SettingJson {
+    pub(super) fn new(key: &str, value: &Value, from: &Provenance, over: &[Provenance]) -> Self {
+        Self {
+            project: None,
+            key: key.to_owned(),
+            value: value.clone(),
+            from: from.to_string(),
+            over: over.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    pub(super) fn in_project(self, folder: &str) -> Self {
+        Self { project: Some(folder.to_owned()), ..self }
+    }
+}
+
+impl From<&ResolvedSetting> for SettingJson {
+    fn from(row: &ResolvedSetting) -> Self {
+        Self::new(&row.key, &row.value, &row.provenance, &row.overridden)
+    }
 }

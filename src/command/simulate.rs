@@ -3,24 +3,30 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::messages;
 use super::output::{Output, Tone};
-use super::policies::{self, check_value, compaction_value, policies_value};
+use super::policies::{
+    self, CheckJson, CompactionJson, PolicyJson, check_json, compaction_json, policies_json,
+};
 use super::preview::{Preview, build_preview};
-use super::ruleset::{print_ruleset, ruleset_json};
+use super::ruleset::{RulesetJson, print_ruleset, ruleset_json};
 use super::session_output::{
-    number_value, print_session_header, session_json, size_value, tool_name, window_value,
+    SessionJson, WindowJson, finite, print_session_header, session_json, size_json, tool_name, window_json,
 };
 use super::summary::{
-    self, ChosenSummarizer, choose_summarizer, load_summarizer_config, parse_kind, print_generated,
-    refuse_without_compaction, summary_value,
+    self, ChosenSummarizer, SummaryJson, choose_summarizer, load_summarizer_config, parse_kind,
+    print_generated, refuse_without_compaction,
 };
 use super::table::{Align, Cell, Table};
 use crate::cli::{SimulateArgs, StoreArgs, secrets};
+use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_number, format_time};
-use crate::js::{Object, Value};
+use crate::js::{Members, Value};
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Policy, PolicySet};
 use crate::redact::SecretDisplay;
@@ -50,7 +56,7 @@ pub(super) fn run(
         None
     };
     if session.json {
-        return Ok(output.json(report_json(&preview, made.as_ref(), bodies)?)?);
+        return Ok(output.json(&report_json(&preview, made.as_ref(), bodies)?)?);
     }
     print(&preview, secrets(args.context.no_redact), output)?;
     if let Some(made) = &made {
@@ -90,106 +96,175 @@ fn generate_for_plan(
     summary::generate_summary(preview, requested, json, output).map(Some)
 }
 
+/// The effect of the policies on the next prompt. Tokens are estimates.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SimulationJson {
+    session: SessionJson,
+    leaf: Option<String>,
+    /// Time of the next call, ms since 1970.
+    now: Option<f64>,
+    /// The pruner's settings.
+    settings: Value,
+    /// The origin of each of them.
+    provenance: Members<String>,
+    ruleset: RulesetJson,
+    gate: GateJson,
+    window: WindowJson,
+    /// Chars of the context per char of the window.
+    ratios: RatiosJson,
+    /// Tokens of the whole prompt.
+    prompt: PromptJson,
+    /// Whether the plan changes a message.
+    changed: bool,
+    steps: Vec<PolicyJson>,
+    check: Option<CheckJson>,
+    compaction: Option<CompactionJson>,
+    /// Sums of the messages before.
+    before: TotalsJson,
+    /// Sums of the messages after.
+    after: TotalsJson,
+    fates: Vec<MessageFateJson>,
+    /// The loss of the gateway's own rewrite; null if the plan truncates nothing in the transcript.
+    rewrite_loss: Option<RewriteLossJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<SummaryJson>,
+    /// The messages after the plan, with `--messages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<Vec<Value>>,
+}
+
+impl JsonOutput for SimulationJson {}
+
+/// Whether the pruner may act now.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct GateJson {
+    open: bool,
+    /// Whether the preview ignores it.
+    ignored: bool,
+    reason: Option<&'static str>,
+    rule: Option<&'static str>,
+    /// Time since the cache was used, ms.
+    idle_ms: Option<f64>,
+    ttl_ms: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RatiosJson {
+    before: Option<f64>,
+    /// After trimming, before clearing.
+    trimmed: Option<f64>,
+    after: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PromptJson {
+    before: u64,
+    after: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TotalsJson {
+    tokens: u64,
+    chars: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MessageFateJson {
+    /// Its index in the context.
+    index: usize,
+    entry: String,
+    role: &'static str,
+    tool: Option<String>,
+    fate: &'static str,
+    reason: &'static str,
+    rule: &'static str,
+    /// Chars before.
+    before: Option<f64>,
+    /// Chars after.
+    after: Option<f64>,
+    tokens_before: u64,
+    tokens_after: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RewriteLossJson {
+    #[serde(flatten)]
+    loss: RewriteLoss,
+    sentence: String,
+}
+
 fn report_json(
     preview: &Preview,
     made: Option<&SummaryResult>,
-    bodies: Option<Vec<Value>>,
-) -> Result<Object, Failure> {
+    messages: Option<Vec<Value>>,
+) -> Result<SimulationJson, Failure> {
     let Preview { inspection: session, simulated, plan, .. } = preview;
     let chars = plan.total_chars().ok();
-    let total = |tokens: u64, chars: Option<f64>| {
-        Object::from([("tokens", Value::from(tokens)), ("chars", chars.map_or(Value::Null, number_value))])
-    };
-    let budgets = [session.budget().total(), session.budget_after(plan).total()];
-    let ratios = [
-        ("before", number_value(plan.pruning.ratio_before)),
-        ("trimmed", number_value(plan.pruning.ratio_trimmed)),
-        ("after", number_value(plan.pruning.ratio_after)),
-    ];
-    let fates = plan.fates().iter().enumerate().map(|(at, fate)| fate_value(preview, at, fate));
-    let provenance =
-        simulated.prune_rows.iter().map(|row| (row.key, Value::from(row.provenance.to_string())));
-    let mut object = Object::from([
-        ("session", session_json(&session.item)),
-        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
-        ("now", number_value(preview.now_ms)),
-        ("settings", settings_json(&simulated.prune_settings, simulated.prune_on || preview.gate_ignored)),
-        ("provenance", Value::from(provenance.collect::<Object>())),
-        ("ruleset", ruleset_json(&session.ruleset)),
-        ("gate", gate_value(preview)),
-        ("window", window_value(session.window)),
-        ("ratios", Value::from(Object::from(ratios))),
-        ("prompt", Value::from(Object::from([("before", budgets[0]), ("after", budgets[1])]))),
-        ("changed", Value::from(!plan.is_empty())),
-        ("steps", policies_value(preview)),
-        ("check", check_value(preview)),
-        ("compaction", compaction_value(preview)?),
-        ("before", Value::from(total(plan.total_before(), chars.map(|chars| chars.0)))),
-        ("after", Value::from(total(plan.total_after(), chars.map(|chars| chars.1)))),
-        ("fates", Value::from(fates.collect::<Vec<_>>())),
-        ("rewriteLoss", preview.rewrite_loss()?.map_or(Value::Null, |loss| rewrite_loss_value(&loss))),
-    ]);
-    if let Some(made) = made {
-        object.set("summary", summary_value(made));
-    }
-    if let Some(bodies) = bodies {
-        object.set("messages", Value::from(bodies));
-    }
-    Ok(object)
+    let fates = plan.fates().iter().enumerate();
+    let loss = preview.rewrite_loss()?;
+    Ok(SimulationJson {
+        session: session_json(&session.item),
+        leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
+        now: finite(preview.now_ms),
+        settings: settings_json(&simulated.prune_settings, simulated.prune_on || preview.gate_ignored),
+        provenance: simulated.prune_rows.iter().map(|row| (row.key, row.provenance.to_string())).collect(),
+        ruleset: ruleset_json(&session.ruleset),
+        gate: gate_json(preview),
+        window: window_json(session.window),
+        ratios: RatiosJson {
+            before: finite(plan.pruning.ratio_before),
+            trimmed: finite(plan.pruning.ratio_trimmed),
+            after: finite(plan.pruning.ratio_after),
+        },
+        prompt: PromptJson { before: session.budget().total(), after: session.budget_after(plan).total() },
+        changed: !plan.is_empty(),
+        steps: policies_json(preview),
+        check: check_json(preview),
+        compaction: compaction_json(preview)?,
+        before: TotalsJson { tokens: plan.total_before(), chars: chars.map(|chars| chars.0) },
+        after: TotalsJson { tokens: plan.total_after(), chars: chars.map(|chars| chars.1) },
+        fates: fates.map(|(at, fate)| fate_json(preview, at, fate)).collect(),
+        rewrite_loss: loss.map(|loss| RewriteLossJson { sentence: loss.description(), loss }),
+        summary: made.map(SummaryJson::from),
+        messages,
+    })
 }
 
-/// Returns the loss of the gateway's own rewrite; null if the plan truncates nothing in the transcript.
-fn rewrite_loss_value(loss: &RewriteLoss) -> Value {
-    let compaction = loss.dangling_compaction.as_ref().map(|dangling| {
-        Value::from(Object::from([
-            ("entry", Value::from(dangling.compaction.as_str())),
-            ("firstKept", Value::from(dangling.first_kept.as_str())),
-            ("messages", Value::from(dangling.messages)),
-            ("tokens", Value::from(dangling.tokens)),
-        ]))
-    });
-    Value::from(Object::from([
-        ("results", Value::from(loss.results)),
-        ("labels", Value::from(loss.labels)),
-        ("branchSummaries", Value::from(loss.branch_summaries)),
-        ("compaction", compaction.unwrap_or(Value::Null)),
-        ("brokenOff", Value::from(loss.unreached_messages)),
-        ("sentence", Value::from(loss.description())),
-    ]))
-}
-
-fn fate_value(preview: &Preview, at: usize, fate: &MessageFate) -> Value {
+fn fate_json(preview: &Preview, at: usize, fate: &MessageFate) -> MessageFateJson {
     let message = &preview.inspection.context.messages[at];
-    Value::from(Object::from([
-        ("index", Value::from(at)),
-        ("entry", Value::from(preview.inspection.index.display_id(message.entry))),
-        ("role", Value::from(message.size.role.as_str())),
-        ("tool", Value::from(tool_name(&preview.inspection, message.entry, &message.size))),
-        ("fate", Value::from(fate.fate.word())),
-        ("reason", Value::from(fate.reason.word())),
-        ("rule", Value::from(fate.reason.rule())),
-        ("before", size_value(fate.before)),
-        ("after", size_value(fate.after)),
-        ("tokensBefore", Value::from(preview.plan.tokens_before[at])),
-        ("tokensAfter", Value::from(preview.plan.tokens_after[at])),
-    ]))
+    MessageFateJson {
+        index: at,
+        entry: preview.inspection.index.display_id(message.entry),
+        role: message.size.role.as_str(),
+        tool: tool_name(&preview.inspection, message.entry, &message.size),
+        fate: fate.fate.word(),
+        reason: fate.reason.word(),
+        rule: fate.reason.rule(),
+        before: size_json(fate.before),
+        after: size_json(fate.after),
+        tokens_before: preview.plan.tokens_before[at],
+        tokens_after: preview.plan.tokens_after[at],
+    }
 }
 
-fn gate_value(preview: &Preview) -> Value {
+fn gate_json(preview: &Preview) -> GateJson {
     let (idle, ttl) = match preview.gate {
         Gate::Open { idle_ms } => (idle_ms, preview.simulated.prune_settings.ttl_ms),
         Gate::Warm { idle_ms, ttl_ms } => (idle_ms, ttl_ms),
         _ => (f64::NAN, preview.simulated.prune_settings.ttl_ms),
     };
     let reason = preview.gate.reason();
-    Value::from(Object::from([
-        ("open", Value::from(preview.gate.is_open())),
-        ("ignored", Value::from(preview.gate_ignored)),
-        ("reason", Value::from(reason.map(|reason| reason.word().to_owned()))),
-        ("rule", Value::from(reason.map(|reason| reason.rule().to_owned()))),
-        ("idleMs", number_value(idle)),
-        ("ttlMs", number_value(ttl)),
-    ]))
+    GateJson {
+        open: preview.gate.is_open(),
+        ignored: preview.gate_ignored,
+        reason: reason.map(|reason| reason.word()),
+        rule: reason.map(|reason| reason.rule()),
+        idle_ms: finite(idle),
+        ttl_ms: finite(ttl),
+    }
 }
 
 fn print(preview: &Preview, secrets: SecretDisplay, output: &mut Output) -> Result<(), Failure> {

@@ -7,6 +7,7 @@ mod json;
 use std::io::Write as _;
 
 use input::{SummaryInput, load_input};
+pub(super) use json::SummarizeJson;
 use json::{report_json, summary_cost, summary_tokens};
 
 use super::environment::Invocation;
@@ -42,7 +43,7 @@ pub(super) fn run(
         None => None,
     };
     if args.target.json {
-        return Ok(output.json(report_json(&requested, summary.as_ref()))?);
+        return Ok(output.json(&report_json(&requested, summary.as_ref()))?);
     }
     match summary {
         Some(summary) => print_summary(&requested, &summary, output),

@@ -3,17 +3,20 @@
 
 use std::cell::RefCell;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::{Preview, SummaryLength};
-use super::session_output::number_value;
+use super::session_output::finite;
 use super::table::{Align, Table};
 use crate::config::{self, SummarizerConfig};
 use crate::format::{
     format_count, format_duration, format_estimate, format_estimated_usd, format_number, format_usd,
 };
-use crate::js::{Object, Value};
+use crate::js::JsString;
 use crate::policy::Policy;
 use crate::policy::compact::{PredictedCall, PredictedCalls, predict_calls};
 use crate::runtime::interruptible;
@@ -189,54 +192,111 @@ pub(super) fn calls_table(calls: &PredictedCalls) -> Table {
 }
 
 /// Returns the gateway's calls as JSON; null if nothing is compacted or the gateway would give up.
-pub(super) fn gateway_calls_value(preview: &Preview) -> Result<Value, Failure> {
-    let Some(Ok(calls)) = gateway_calls(preview)? else { return Ok(Value::Null) };
-    let cost = preview.inspection.price.map(|price| calls.cost(&price));
-    let each: Vec<Value> = calls.calls.iter().map(call_value).collect();
-    Ok(Value::from(Object::from([
-        ("count", Value::from(calls.calls.len())),
-        ("inputTokens", Value::from(calls.input_tokens())),
-        ("outputTokens", Value::from(calls.output_tokens())),
-        ("cost", cost.map_or(Value::Null, number_value)),
-        ("each", Value::from(each)),
-    ])))
+/// The gateway's calls for a summary, predicted.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct GatewayCallsJson {
+    count: usize,
+    input_tokens: u64,
+    output_tokens: u64,
+    /// USD.
+    cost: Option<f64>,
+    each: Vec<PredictedCallJson>,
 }
 
-pub(super) fn call_value(call: &PredictedCall) -> Value {
-    Value::from(Object::from([
-        ("purpose", Value::from(call.purpose.as_str())),
-        ("merges", Value::from(call.is_merge)),
-        ("messages", Value::from(call.messages)),
-        ("inputTokens", Value::from(call.input_tokens)),
-        ("maxTokens", number_value(call.max_tokens)),
-        ("outputTokens", Value::from(call.output_tokens)),
-    ]))
+pub(super) fn gateway_calls_json(preview: &Preview) -> Result<Option<GatewayCallsJson>, Failure> {
+    let Some(Ok(calls)) = gateway_calls(preview)? else { return Ok(None) };
+    Ok(Some(GatewayCallsJson {
+        count: calls.calls.len(),
+        input_tokens: calls.input_tokens(),
+        output_tokens: calls.output_tokens(),
+        cost: preview.inspection.price.map(|price| calls.cost(&price)),
+        each: calls.calls.iter().map(PredictedCallJson::from).collect(),
+    }))
 }
 
-pub(super) fn completed_call_value(call: &SummaryCallRecord) -> Value {
-    let tokens = call.measured.unwrap_or(call.estimated);
-    Value::from(Object::from([
-        ("purpose", Value::from(call.purpose.as_str())),
-        ("merges", Value::from(call.merges)),
-        ("messages", Value::from(call.messages)),
-        ("attempts", Value::from(u64::from(call.attempts))),
-        ("inputTokens", Value::from(tokens.input)),
-        ("outputTokens", Value::from(tokens.output)),
-        ("source", Value::from(if call.measured.is_some() { "measured" } else { "est" })),
-        ("cut", Value::from(call.truncated)),
-    ]))
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PredictedCallJson {
+    purpose: &'static str,
+    /// Whether it merges partial summaries.
+    merges: bool,
+    messages: usize,
+    input_tokens: u64,
+    /// The limit of the reply.
+    max_tokens: Option<f64>,
+    output_tokens: u64,
+}
+
+impl From<&PredictedCall> for PredictedCallJson {
+    fn from(call: &PredictedCall) -> Self {
+        Self {
+            purpose: call.purpose.as_str(),
+            merges: call.is_merge,
+            messages: call.messages,
+            input_tokens: call.input_tokens,
+            max_tokens: finite(call.max_tokens),
+            output_tokens: call.output_tokens,
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CompletedCallJson {
+    purpose: &'static str,
+    /// Whether it merges partial summaries.
+    merges: bool,
+    messages: usize,
+    attempts: u32,
+    input_tokens: u64,
+    output_tokens: u64,
+    /// The origin of the token counts.
+    source: &'static str,
+    /// Whether the reply reached its limit.
+    cut: bool,
+}
+
+impl From<&SummaryCallRecord> for CompletedCallJson {
+    fn from(call: &SummaryCallRecord) -> Self {
+        let tokens = call.measured.unwrap_or(call.estimated);
+        Self {
+            purpose: call.purpose.as_str(),
+            merges: call.merges,
+            messages: call.messages,
+            attempts: call.attempts,
+            input_tokens: tokens.input,
+            output_tokens: tokens.output,
+            source: if call.measured.is_some() { "measured" } else { "est" },
+            cut: call.truncated,
+        }
+    }
 }
 
 /// Returns a generated summary as JSON: writer, calls, cost and text.
-pub(super) fn summary_value(made: &SummaryResult) -> Value {
-    Value::from(Object::from([
-        ("summarizer", Value::from(made.writer.kind.as_str())),
-        ("model", Value::from(made.writer.name.clone())),
-        ("tokens", Value::from(made.summary.tokens())),
-        ("calls", Value::from(made.calls.iter().map(completed_call_value).collect::<Vec<_>>())),
-        ("costUsd", made.cost.map_or(Value::Null, number_value)),
-        ("text", Value::String(made.summary.text.clone())),
-    ]))
+/// A generated summary.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SummaryJson {
+    summarizer: &'static str,
+    model: Option<String>,
+    tokens: u64,
+    calls: Vec<CompletedCallJson>,
+    cost_usd: Option<f64>,
+    text: JsString,
+}
+
+impl From<&SummaryResult> for SummaryJson {
+    fn from(made: &SummaryResult) -> Self {
+        Self {
+            summarizer: made.writer.kind.as_str(),
+            model: made.writer.name.clone(),
+            tokens: made.summary.tokens(),
+            calls: made.calls.iter().map(CompletedCallJson::from).collect(),
+            cost_usd: made.cost,
+            text: made.summary.text.clone(),
+        }
+    }
 }
 
 /// Prints the writer, cost and first lines of a summary.

@@ -7,11 +7,14 @@ use super::output::Output;
 use super::sweep_report::{SweepReport, run_sweep};
 use super::sweep_text::print;
 use crate::cli::{StoreArgs, SweepArgs};
-use crate::report::sweep::json;
+use crate::export::json::JsonOutput;
+use crate::report::sweep::json::{self, SweepJson};
 use crate::runtime::{SaveError, save_as};
 
 /// The user's own file: a patch never overwrites it.
 const CONFIG_FILE: &str = "openclaw.json";
+
+impl JsonOutput for SweepJson {}
 
 pub(super) fn run(
     args: &SweepArgs,
@@ -27,7 +30,7 @@ pub(super) fn run(
     }
     let swept = run_sweep(args, place, invocation)?;
     if args.target.json {
-        output.json(json::sweep_document(&swept.inspection, &swept.sweep))?;
+        output.json(&json::sweep_json(&swept.inspection, &swept.sweep))?;
     } else {
         print(&swept, args.measure, output)?;
     }

@@ -3,16 +3,19 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::session_output::{
-    format_entry_tokens, message_tokens, number_value, print_session_header, session_json, tool_name,
+    SessionJson, finite, format_entry_tokens, message_tokens, print_session_header, session_json, tool_name,
 };
 use crate::cli::{StoreArgs, TreeArgs, secrets};
+use crate::export::json::JsonOutput;
 use crate::format::format_count;
 use crate::ids::EntryIx;
-use crate::js::{Object, Value};
 use crate::redact::SecretDisplay;
 use crate::session::message::excerpt::read_context_excerpt;
 use crate::session::{BranchTip, LoadedSession};
@@ -41,7 +44,7 @@ pub(super) fn run(
     let active: HashSet<EntryIx> = active_path(&session).into_iter().collect();
     let nodes = drawing_order(&session.tree, &active);
     if args.json {
-        return Ok(output.json(report_json(&session, &nodes, &active, secrets))?);
+        return Ok(output.json(&report_json(&session, &nodes, &active, secrets))?);
     }
     print(&session, &nodes, &active, secrets, output)
 }
@@ -52,51 +55,97 @@ fn active_path(session: &LoadedSession) -> Vec<EntryIx> {
     leaf.map(|leaf| session.tree.path_to(&session.index, leaf)).unwrap_or_default()
 }
 
+/// The transcript as a tree.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct TreeJson {
+    session: SessionJson,
+    /// The active leaf.
+    leaf: Option<String>,
+    branches: Vec<BranchJson>,
+    /// Every entry, in drawing order.
+    nodes: Vec<NodeJson>,
+}
+
+impl JsonOutput for TreeJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct BranchJson {
+    leaf: String,
+    active: bool,
+    messages: u64,
+    /// The last words of the branch.
+    headline: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NodeJson {
+    entry: String,
+    parent: Option<String>,
+    /// Line in the file, from 1.
+    line: u64,
+    r#type: &'static str,
+    role: Option<&'static str>,
+    tool: Option<String>,
+    /// Estimated tokens of its message.
+    tokens: Option<u64>,
+    /// Chars of its message as pi counts them.
+    chars: Option<u64>,
+    /// ms since 1970.
+    time: Option<f64>,
+    label: Option<String>,
+    /// Number of branches between it and the trunk.
+    depth: usize,
+    /// Whether it is on the path to the active leaf.
+    active: bool,
+    /// Whether it is the active leaf.
+    leaf: bool,
+    /// Whether it is an answer that asks for no reply.
+    silent: bool,
+    children: Vec<String>,
+}
+
 fn report_json(
     session: &LoadedSession,
     nodes: &[OrderedEntry],
     active: &HashSet<EntryIx>,
     secrets: SecretDisplay,
-) -> Object {
+) -> TreeJson {
     let index = &session.index;
     let leaf = session.tree.leaf(index, &Leaf::Own);
     let labels = resolve_labels(index, &session.tree);
-    let branch_value = |tip: &BranchTip| {
-        Value::from(Object::from([
-            ("leaf", Value::from(index.display_id(tip.leaf))),
-            ("active", Value::from(tip.active)),
-            ("messages", Value::from(tip.messages)),
-            ("headline", Value::from(tip.last_words.as_str())),
-        ]))
+    let branch = |tip: &BranchTip| BranchJson {
+        leaf: index.display_id(tip.leaf),
+        active: tip.active,
+        messages: tip.messages,
+        headline: tip.last_words.clone(),
     };
-    let node_value = |node: &OrderedEntry| {
+    let node = |node: &OrderedEntry| {
         let entry = index.entry(node.entry);
-        let children = session.tree.children(node.entry).iter().map(|ix| Value::from(index.display_id(*ix)));
         let size = entry.message;
-        Value::from(Object::from([
-            ("entry", Value::from(index.display_id(node.entry))),
-            ("parent", Value::from(session.tree.parent(node.entry).map(|ix| index.display_id(ix)))),
-            ("line", Value::from(entry.line)),
-            ("type", Value::from(entry.kind.as_str())),
-            ("role", Value::from(size.map(|size| size.role.as_str()))),
-            ("tool", Value::from(size.and_then(|size| tool_name(session, node.entry, &size)))),
-            ("tokens", Value::from(size.map(|size| message_tokens(&size)))),
-            ("chars", Value::from(size.map(|size| size.pi_chars.whole_chars()))),
-            ("time", number_value(entry.time_ms)),
-            ("label", Value::from(labels.get(&node.entry).map(|label| secrets.apply(label).into_owned()))),
-            ("depth", Value::from(node.depth)),
-            ("active", Value::from(active.contains(&node.entry))),
-            ("leaf", Value::from(leaf == Some(node.entry))),
-            ("silent", Value::from(size.is_some_and(|size| size.is_no_reply))),
-            ("children", Value::from(children.collect::<Vec<_>>())),
-        ]))
+        NodeJson {
+            entry: index.display_id(node.entry),
+            parent: session.tree.parent(node.entry).map(|ix| index.display_id(ix)),
+            line: entry.line,
+            r#type: entry.kind.as_str(),
+            role: size.map(|size| size.role.as_str()),
+            tool: size.and_then(|size| tool_name(session, node.entry, &size)),
+            tokens: size.map(|size| message_tokens(&size)),
+            chars: size.map(|size| size.pi_chars.whole_chars()),
+            time: finite(entry.time_ms),
+            label: labels.get(&node.entry).map(|label| secrets.apply(label).into_owned()),
+            depth: node.depth,
+            active: active.contains(&node.entry),
+            leaf: leaf == Some(node.entry),
+            silent: size.is_some_and(|size| size.is_no_reply),
+            children: session.tree.children(node.entry).iter().map(|ix| index.display_id(*ix)).collect(),
+        }
     };
-    Object::from([
-        ("session", session_json(&session.item)),
-        ("leaf", Value::from(leaf.map(|ix| index.display_id(ix)))),
-        ("branches", Value::from(session.branch_tips(secrets).iter().map(branch_value).collect::<Vec<_>>())),
-        ("nodes", Value::from(nodes.iter().map(node_value).collect::<Vec<_>>())),
-    ])
+    TreeJson {
+        session: session_json(&session.item),
+        leaf: leaf.map(|ix| index.display_id(ix)),
+        branches: session.branch_tips(secrets).iter().map(branch).collect(),
+        nodes: nodes.iter().map(node).collect(),
+    }
 }
 
 fn print(

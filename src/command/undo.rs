@@ -6,7 +6,6 @@ use super::output::Output;
 use super::writing::{self, WriteJob};
 use crate::cli::{StoreArgs, UndoArgs};
 use crate::commit::UndoTarget;
-use crate::js::Object;
 use crate::session::LoadedSession;
 use crate::write::commit_list::list_commits;
 use crate::write::request::WriteAction;
@@ -37,7 +36,7 @@ pub(super) fn run(
     if !args.target.json {
         super::session_output::print_session_header(output, &session, session.window)?;
     }
-    writing::run(&job, &ready, args.target.json, Object::new(), output)
+    writing::run(&job, &ready, args.target.json, None, output)
 }
 
 /// Finds a commit or undo by its id or a unique prefix of it.

@@ -1,39 +1,79 @@
 //! Total usage of a session: tokens and costs of its answers, failed calls and side calls.
 
-use super::session_output::number_value;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::session_output::finite;
 use crate::format::{format_count, format_number};
-use crate::js::{Object, Value};
 use crate::replay::Cost;
 use crate::report::cost::describe_cost;
 use crate::session::usage_totals::{SessionUsage, UsageTotals};
 
-pub(super) fn usage_value(spending: &SessionUsage) -> Value {
-    let part = |spent: &UsageTotals| {
-        Value::from(Object::from([
-            ("calls", Value::from(spent.calls)),
-            ("input", number_value(spent.input)),
-            ("output", number_value(spent.output)),
-            ("cacheRead", number_value(spent.cache_read)),
-            ("cacheWrite", number_value(spent.cache_write)),
-            ("cost", spent.cost.total().map_or(Value::Null, number_value)),
-        ]))
-    };
-    let cost = spending.cost();
-    let mut object = Object::from([
-        ("answers", part(&spending.answers)),
-        ("failed", part(&spending.failed)),
-        ("beside", part(&spending.side_calls)),
-        ("cost", cost.total().map_or(Value::Null, number_value)),
-    ]);
-    set_cost_origin(&mut object, &cost);
-    Value::from(object)
+/// Usage of the whole session, all branches included.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct UsageJson {
+    answers: UsageTotalsJson,
+    /// Answers that failed or were aborted.
+    failed: UsageTotalsJson,
+    /// Calls outside the conversation, such as summaries.
+    beside: UsageTotalsJson,
+    /// USD.
+    cost: Option<f64>,
+    #[serde(flatten)]
+    origin: CostOriginJson,
 }
 
-/// Adds the recorded and the list-price part of `cost`.
-pub(super) fn set_cost_origin(object: &mut Object, cost: &Cost) {
-    object.set("recordedCost", cost.recorded.map_or(Value::Null, number_value));
-    object.set("listedCost", cost.listed.map_or(Value::Null, number_value));
-    object.set("callsWithoutCost", Value::from(cost.unrecorded_calls + cost.unrecorded_summaries));
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct UsageTotalsJson {
+    calls: usize,
+    /// Tokens neither read from nor written to the cache.
+    input: Option<f64>,
+    output: Option<f64>,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+    /// USD.
+    cost: Option<f64>,
+}
+
+/// The parts of a cost, USD.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CostOriginJson {
+    recorded_cost: Option<f64>,
+    /// List prices of the calls without a recorded cost.
+    listed_cost: Option<f64>,
+    /// Calls and summaries without a recorded cost.
+    calls_without_cost: usize,
+}
+
+impl From<&Cost> for CostOriginJson {
+    fn from(cost: &Cost) -> Self {
+        Self {
+            recorded_cost: cost.recorded,
+            listed_cost: cost.listed,
+            calls_without_cost: cost.unrecorded_calls + cost.unrecorded_summaries,
+        }
+    }
+}
+
+pub(super) fn usage_json(spending: &SessionUsage) -> UsageJson {
+    let part = |spent: &UsageTotals| UsageTotalsJson {
+        calls: spent.calls,
+        input: finite(spent.input),
+        output: finite(spent.output),
+        cache_read: finite(spent.cache_read),
+        cache_write: finite(spent.cache_write),
+        cost: spent.cost.total(),
+    };
+    let cost = spending.cost();
+    UsageJson {
+        answers: part(&spending.answers),
+        failed: part(&spending.failed),
+        beside: part(&spending.side_calls),
+        cost: cost.total(),
+        origin: CostOriginJson::from(&cost),
+    }
 }
 
 /// Formats the session's total usage; `None` without any counts.

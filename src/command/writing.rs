@@ -2,15 +2,19 @@
 
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::session_output::session_json;
+use super::session_output::{SessionJson, session_json};
+use super::summary::SummaryJson;
 use crate::cli::{StoreArgs, WriteArgs};
 use crate::commit::{
     LockState, PreparedCommit, ReceiptKind, SystemClock, UndoTarget, WriteResult, lock_state,
 };
+use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_size};
-use crate::js::{Object, Value};
 use crate::session::LoadedSession;
 use crate::write::request::{CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest};
 
@@ -68,12 +72,12 @@ pub(super) fn prepare(job: &WriteJob) -> Result<PreparedWrite, Failure> {
     Ok(PreparedWrite { prepared, preview: shown })
 }
 
-/// Shows a prepared write, and with `--apply` writes it. `members` are added to the JSON.
+/// Shows a prepared write, and with `--apply` writes it. `plan` is added to the JSON.
 pub(super) fn run(
     job: &WriteJob,
     ready: &PreparedWrite,
     json: bool,
-    members: Object,
+    plan: Option<CommittedPlanJson>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let PreparedWrite { prepared, preview: shown } = ready;
@@ -82,7 +86,7 @@ pub(super) fn run(
     }
     let written = if job.write.apply { Some(append(prepared)?) } else { None };
     if json {
-        return Ok(output.json(report_json(job, members, prepared, shown, written.as_ref()))?);
+        return Ok(output.json(&report_json(job, plan, prepared, shown, written.as_ref()))?);
     }
     match written {
         Some(written) => print_written(job, &written, output),
@@ -181,46 +185,110 @@ fn shell_quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// A commit or an undo, written or previewed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WriteJson {
+    session: SessionJson,
+    kind: &'static str,
+    /// Whether it was written.
+    applied: bool,
+    path: String,
+    /// `branch`, `context_edit`, or `append` if no existing entry changes.
+    way: &'static str,
+    /// The way in words.
+    why: String,
+    /// Number of new entries.
+    entries: usize,
+    /// Bytes of the new entries.
+    bytes: usize,
+    /// Bytes of the file before.
+    file_bytes: u64,
+    /// The parent of the first new entry; null for the root.
+    from: Option<String>,
+    old_leaf: String,
+    new_leaf: Option<String>,
+    /// Where the new entries begin, in bytes.
+    offset: Option<u64>,
+    /// The state of the transcript's lock.
+    lock: &'static str,
+    checks: Vec<CheckJson>,
+    changed: Vec<ReplacedEntryJson>,
+    /// The command that takes it back.
+    undo: String,
+    #[serde(flatten)]
+    plan: Option<CommittedPlanJson>,
+}
+
+impl JsonOutput for WriteJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct CheckJson {
+    check: &'static str,
+    what: String,
+}
+
+/// An entry and the one that takes its place.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReplacedEntryJson {
+    from: String,
+    to: String,
+}
+
+impl From<&(String, String)> for ReplacedEntryJson {
+    fn from((from, to): &(String, String)) -> Self {
+        Self { from: from.clone(), to: to.clone() }
+    }
+}
+
+/// What a commit writes.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CommittedPlanJson {
+    pub tokens: CommittedTokensJson,
+    pub summary: Option<SummaryJson>,
+}
+
+/// Estimated tokens of the messages.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CommittedTokensJson {
+    pub before: u64,
+    pub after: u64,
+}
+
 fn report_json(
     job: &WriteJob,
-    members: Object,
+    plan: Option<CommittedPlanJson>,
     prepared: &PreparedCommit,
     shown: &WritePreview,
     written: Option<&WriteResult>,
-) -> Object {
-    let checks = shown.checks.iter().map(|(check, words)| {
-        let word = match check {
+) -> WriteJson {
+    let check = |(check, words): &(CheckStatus, String)| CheckJson {
+        check: match check {
             CheckStatus::Passed => "passed",
             CheckStatus::Warning => "warning",
-        };
-        Value::from(Object::from([("check", word), ("what", words.as_str())]))
-    });
-    let changed = prepared.changed.iter().map(|(from, to)| {
-        Value::from(Object::from([("from", Value::from(from.as_str())), ("to", Value::from(to.as_str()))]))
-    });
-    let mut object = Object::from([
-        ("session", session_json(&job.inspection.item)),
-        ("kind", Value::from(prepared.kind.as_str())),
-        ("applied", Value::from(written.is_some())),
-        ("path", Value::from(shown.path.to_string_lossy().as_ref())),
-        ("way", Value::from(method_name(prepared))),
-        ("why", Value::from(shown.method.as_str())),
-        ("entries", Value::from(shown.entries)),
-        ("bytes", Value::from(shown.appended_bytes)),
-        ("fileBytes", Value::from(shown.bytes)),
-        ("from", Value::from(shown.parent.clone())),
-        ("oldLeaf", Value::from(shown.old_leaf.as_str())),
-        ("newLeaf", Value::from(written.map(|written| written.leaf.clone()))),
-        ("offset", Value::from(written.map(|written| written.offset))),
-        ("lock", Value::from(lock_state_name(job))),
-        ("checks", Value::from(checks.collect::<Vec<_>>())),
-        ("changed", Value::from(changed.collect::<Vec<_>>())),
-        ("undo", Value::from(undo_command(job))),
-    ]);
-    for (key, value) in members {
-        object.insert(key, value);
+        },
+        what: words.clone(),
+    };
+    WriteJson {
+        session: session_json(&job.inspection.item),
+        kind: prepared.kind.as_str(),
+        applied: written.is_some(),
+        path: shown.path.to_string_lossy().into_owned(),
+        way: method_name(prepared),
+        why: shown.method.clone(),
+        entries: shown.entries,
+        bytes: shown.appended_bytes,
+        file_bytes: shown.bytes,
+        from: shown.parent.clone(),
+        old_leaf: shown.old_leaf.clone(),
+        new_leaf: written.map(|written| written.leaf.clone()),
+        offset: written.map(|written| written.offset),
+        lock: lock_state_name(job),
+        checks: shown.checks.iter().map(check).collect(),
+        changed: prepared.changed.iter().map(ReplacedEntryJson::from).collect(),
+        undo: undo_command(job),
+        plan,
     }
-    object
 }
 
 /// Names the method: `branch`, `context_edit`, or `append` if no existing entry changes.

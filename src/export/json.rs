@@ -1,123 +1,267 @@
 //! A document as JSON with a stable schema.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::export::document::{Document, DocumentEntry, ExportedFate, ExportedPlan};
-use crate::js::{Object, Value, iso_text, stringify};
+use crate::js::{Members, Value, iso_text, json_text};
 use crate::plan::PolicyEffect;
 use crate::policy::Fate;
+use crate::session::json::finite;
+use crate::store::entry::Role;
 
 /// Version of every JSON shape that clawscope writes. It increases when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: u64 = 1;
 
+/// A session with every entry. Tokens are estimates.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentJson<'a> {
+    schema_version: u64,
+    format: &'static str,
+    session: ExportedSessionJson<'a>,
+    provider: &'a str,
+    model: &'a str,
+    /// Name of the ruleset.
+    ruleset: &'a str,
+    window: ExportedWindowJson,
+    /// Tokens of the prompt by part, and `total`.
+    budget: Members<u64>,
+    /// The runtime's own estimate of the context; null where the runtime would fail.
+    tokens: Option<f64>,
+    /// The entry that the context ends at.
+    leaf: Option<&'a str>,
+    /// ISO 8601.
+    exported_at: String,
+    /// Whether every word is replaced by another of the same shape.
+    shape_only: bool,
+    /// The removed secrets and images; null if redaction is off.
+    redacted: Option<RedactedJson<'a>>,
+    plan: Option<PlanJson<'a>>,
+    entries: Vec<EntryJson<'a>>,
+    findings: &'a [String],
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ExportedSessionJson<'a> {
+    /// The routing key.
+    key: &'a str,
+    agent: &'a str,
+    /// The id of the transcript.
+    id: &'a str,
+    title: &'a str,
+    path: &'a str,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ExportedWindowJson {
+    tokens: Option<u64>,
+    source: &'static str,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct RedactedJson<'a> {
+    /// Number of secrets, by kind.
+    secrets: &'a BTreeMap<&'static str, usize>,
+    images: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PlanJson<'a> {
+    tokens_before: u64,
+    tokens_after: u64,
+    steps: Vec<ExportedPolicyJson>,
+    /// Messages that the plan creates.
+    made: Vec<NewMessageJson<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct NewMessageJson<'a> {
+    /// Position of the message behind it.
+    before: usize,
+    message: &'a Value,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ExportedPolicyJson {
+    /// The policy.
+    step: &'static str,
+    #[serde(flatten)]
+    effect: EffectJson,
+}
+
+/// The effect of a policy.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EffectJson {
+    /// Whether it replaced content, even if by the same bytes.
+    changed: bool,
+    messages_before: usize,
+    messages_after: usize,
+    /// Estimated tokens before.
+    tokens_before: u64,
+    /// Estimated tokens after.
+    tokens_after: u64,
+    /// Number of messages with each fate.
+    fates: Members<usize>,
+}
+
+impl From<&PolicyEffect> for EffectJson {
+    fn from(effect: &PolicyEffect) -> Self {
+        Self {
+            changed: effect.changed,
+            messages_before: effect.messages_before,
+            messages_after: effect.messages_after,
+            tokens_before: effect.tokens_before,
+            tokens_after: effect.tokens_after,
+            fates: Fate::ALL.iter().map(|fate| (fate.word(), effect.count(*fate))).collect(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct EntryJson<'a> {
+    entry: &'a str,
+    parent: Option<&'a str>,
+    /// Line in the file, from 1.
+    line: u64,
+    /// Number of branches between it and the trunk.
+    depth: usize,
+    /// Whether it is on the path to the leaf.
+    active: bool,
+    /// Whether it is the leaf.
+    leaf: bool,
+    /// Its position in the context.
+    context: Option<usize>,
+    r#type: &'static str,
+    role: Option<&'static str>,
+    tool: Option<&'a str>,
+    /// Tokens of its message.
+    tokens: Option<u64>,
+    /// Chars of its message as pi counts them.
+    chars: Option<u64>,
+    /// ms since 1970.
+    time: Option<f64>,
+    label: Option<&'a str>,
+    fate: Option<FateJson>,
+    /// The entry itself.
+    value: &'a Value,
+    /// Its message under the plan, if that differs.
+    after: Option<&'a Value>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct FateJson {
+    fate: &'static str,
+    reason: &'static str,
+    rule: &'static str,
+    tokens_before: u64,
+    tokens_after: u64,
+}
+
 /// Builds the document's object.
-pub fn json(document: &Document) -> Object {
-    let window = Object::from([
-        ("tokens", Value::from(document.window)),
-        ("source", Value::from(document.window_source)),
-    ]);
-    let session = Object::from([
-        ("key", Value::from(document.key.as_str())),
-        ("agent", Value::from(document.agent.as_str())),
-        ("id", Value::from(document.id.as_str())),
-        ("title", Value::from(document.title.as_str())),
-        ("path", Value::from(document.path.as_str())),
-    ]);
-    let mut budget: Object =
-        document.budget.iter().map(|(name, tokens)| (*name, Value::from(*tokens))).collect();
-    budget.set("total", Value::from(document.total_tokens()));
-    let redacted = document.redacted.as_ref().map(|kinds| {
-        let kinds: Object = kinds.iter().map(|(kind, count)| (*kind, Value::from(*count))).collect();
-        Object::from([("secrets", Value::from(kinds)), ("images", Value::from(document.removed_images))])
-    });
-    Object::from([
-        ("schemaVersion", Value::from(SCHEMA_VERSION)),
-        ("format", Value::from("clawscope-session")),
-        ("session", Value::from(session)),
-        ("provider", Value::from(document.provider.as_str())),
-        ("model", Value::from(document.model.as_str())),
-        ("ruleset", Value::from(document.ruleset.as_str())),
-        ("window", Value::from(window)),
-        ("budget", Value::from(budget)),
-        ("tokens", number(document.estimate.map_or(f64::NAN, |estimate| estimate.tokens))),
-        ("leaf", Value::from(document.leaf.clone())),
-        ("exportedAt", Value::from(iso_text(document.now_ms))),
-        ("shapeOnly", Value::from(document.shape_only)),
-        ("redacted", Value::from(redacted)),
-        ("plan", Value::from(document.plan.as_ref().map(plan_value))),
-        ("entries", Value::from(document.entries.iter().map(node_value).collect::<Vec<_>>())),
-        ("findings", Value::from(document.diagnostics.iter().cloned().map(Value::from).collect::<Vec<_>>())),
-    ])
+pub fn json(document: &Document) -> DocumentJson<'_> {
+    let total = document.total_tokens();
+    DocumentJson {
+        schema_version: SCHEMA_VERSION,
+        format: "clawscope-session",
+        session: ExportedSessionJson {
+            key: &document.key,
+            agent: &document.agent,
+            id: &document.id,
+            title: &document.title,
+            path: &document.path,
+        },
+        provider: &document.provider,
+        model: &document.model,
+        ruleset: &document.ruleset,
+        window: ExportedWindowJson { tokens: document.window, source: document.window_source },
+        budget: document.budget.iter().copied().chain([("total", total)]).collect(),
+        tokens: document.estimate.map(|estimate| estimate.tokens),
+        leaf: document.leaf.as_deref(),
+        exported_at: iso_text(document.now_ms),
+        shape_only: document.shape_only,
+        redacted: document
+            .redacted
+            .as_ref()
+            .map(|secrets| RedactedJson { secrets, images: document.removed_images }),
+        plan: document.plan.as_ref().map(plan_json),
+        entries: document.entries.iter().map(entry_json).collect(),
+        findings: &document.diagnostics,
+    }
 }
 
-fn number(number: f64) -> Value {
-    if number.is_finite() { Value::Number(number) } else { Value::Null }
+fn plan_json(plan: &ExportedPlan) -> PlanJson<'_> {
+    let made = plan.new_messages.iter();
+    let step = |effect: &PolicyEffect| ExportedPolicyJson {
+        step: effect.policy.word(),
+        effect: EffectJson::from(effect),
+    };
+    PlanJson {
+        tokens_before: plan.tokens_before,
+        tokens_after: plan.tokens_after,
+        steps: plan.policies.iter().map(step).collect(),
+        made: made.map(|(before, message)| NewMessageJson { before: *before, message }).collect(),
+    }
 }
 
-fn plan_value(plan: &ExportedPlan) -> Value {
-    let made = plan.new_messages.iter().map(|(before, message)| {
-        Value::from(Object::from([("before", Value::from(*before)), ("message", message.clone())]))
-    });
-    Value::from(Object::from([
-        ("tokensBefore", Value::from(plan.tokens_before)),
-        ("tokensAfter", Value::from(plan.tokens_after)),
-        ("steps", Value::from(plan.policies.iter().map(policy_value).collect::<Vec<_>>())),
-        ("made", Value::from(made.collect::<Vec<_>>())),
-    ]))
+fn entry_json(node: &DocumentEntry) -> EntryJson<'_> {
+    EntryJson {
+        entry: &node.id,
+        parent: node.parent.as_deref(),
+        line: node.line,
+        depth: node.depth,
+        active: node.is_active,
+        leaf: node.is_leaf,
+        context: node.position,
+        r#type: node.kind.as_str(),
+        role: node.role.map(Role::as_str),
+        tool: node.tool.as_deref(),
+        tokens: node.tokens,
+        chars: node.chars,
+        time: finite(node.time),
+        label: node.label.as_deref(),
+        fate: node.fate.map(fate_json),
+        value: &node.value,
+        after: node.planned_message.as_ref(),
+    }
 }
 
-fn policy_value(effect: &PolicyEffect) -> Value {
-    let fates = Fate::ALL.iter().map(|fate| (fate.word(), Value::from(effect.count(*fate))));
-    Value::from(Object::from([
-        ("step", Value::from(effect.policy.word())),
-        ("changed", Value::from(effect.changed)),
-        ("messagesBefore", Value::from(effect.messages_before)),
-        ("messagesAfter", Value::from(effect.messages_after)),
-        ("tokensBefore", Value::from(effect.tokens_before)),
-        ("tokensAfter", Value::from(effect.tokens_after)),
-        ("fates", Value::from(fates.collect::<Object>())),
-    ]))
+fn fate_json(reported: ExportedFate) -> FateJson {
+    FateJson {
+        fate: reported.fate.word(),
+        reason: reported.reason,
+        rule: reported.rule,
+        tokens_before: reported.tokens_before,
+        tokens_after: reported.tokens_after,
+    }
 }
 
-fn node_value(node: &DocumentEntry) -> Value {
-    Value::from(Object::from([
-        ("entry", Value::from(node.id.as_str())),
-        ("parent", Value::from(node.parent.clone())),
-        ("line", Value::from(node.line)),
-        ("depth", Value::from(node.depth)),
-        ("active", Value::from(node.is_active)),
-        ("leaf", Value::from(node.is_leaf)),
-        ("context", Value::from(node.position)),
-        ("type", Value::from(node.kind.as_str())),
-        ("role", Value::from(node.role.map(|role| role.as_str().to_owned()))),
-        ("tool", Value::from(node.tool.clone())),
-        ("tokens", Value::from(node.tokens)),
-        ("chars", Value::from(node.chars)),
-        ("time", number(node.time)),
-        ("label", Value::from(node.label.clone())),
-        ("fate", Value::from(node.fate.map(fate_value))),
-        ("value", node.value.clone()),
-        ("after", node.planned_message.clone().unwrap_or(Value::Null)),
-    ]))
+/// An answer with the version of its JSON.
+pub trait JsonOutput: Serialize {
+    const VERSION: u64 = SCHEMA_VERSION;
 }
 
-fn fate_value(reported: ExportedFate) -> Value {
-    Value::from(Object::from([
-        ("fate", Value::from(reported.fate.word())),
-        ("reason", Value::from(reported.reason)),
-        ("rule", Value::from(reported.rule)),
-        ("tokensBefore", Value::from(reported.tokens_before)),
-        ("tokensAfter", Value::from(reported.tokens_after)),
-    ]))
+/// An answer as it is written.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "{T}")]
+pub struct Versioned<T> {
+    /// Increases when a key changes its meaning or is removed.
+    schema_version: u64,
+    #[serde(flatten)]
+    output: T,
 }
 
 /// Encodes a command's answer, or the same from a screen: JSON in one line, `schemaVersion` first.
-pub fn to_line(members: Object) -> String {
-    let mut object = Object::from([("schemaVersion", Value::from(SCHEMA_VERSION))]);
-    for (key, value) in members {
-        object.insert(key, value);
-    }
-    escaped(&stringify(&Value::from(object)))
+pub fn to_line<T: JsonOutput>(output: &T) -> io::Result<String> {
+    Ok(escaped(&json_text(&Versioned { schema_version: T::VERSION, output })?))
 }
 
 /// Escapes all characters of a JSON text that can act on a terminal, without a change of its meaning.

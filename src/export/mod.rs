@@ -83,7 +83,7 @@ pub fn export(wanted: &ExportRequest<'_>, format: Format) -> Result<Exported, pi
     let text = match format {
         Format::Html => html::html(&document),
         Format::Markdown => markdown::markdown(&document),
-        Format::Json | Format::Pi => format!("{}\n", js::stringify(&json::json(&document).into())),
+        Format::Json | Format::Pi => format!("{}\n", js::json_text(&json::json(&document))?),
     };
     Ok(Exported { text, redacted: document.redacted, removed_images: document.removed_images })
 }

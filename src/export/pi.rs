@@ -27,6 +27,8 @@ const VERSION: f64 = 3.0;
 pub enum PiError {
     #[error(transparent)]
     Body(#[from] BodyError),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
     /// The plan compacts, but no summary was made.
     #[error(
         "the plan compacts but has no summary yet. Make the summary first, or remove compact from the plan."

@@ -4,15 +4,19 @@
 //! They depend on the environment: beside any configuration file, an Anthropic key in the environment is enough to
 //! switch pruning on, with a ttl of 1 h.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::env::Environment;
 
 /// A value that no file contains.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AppliedDefault {
     pub key: String,
     pub rule: &'static str,
+    /// The reason, in one sentence.
+    #[serde(rename = "why")]
     pub reason: String,
 }
 

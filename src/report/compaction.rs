@@ -4,6 +4,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::usage::last_usage;
 use crate::gateway::compaction::CompactionSettings;
@@ -40,7 +43,7 @@ pub struct CompactionView {
     pub tokens_after: u64,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MessageTotals {
     pub messages: u64,
     pub tokens: u64,
@@ -70,7 +73,7 @@ impl Split {
 }
 
 /// Whether the runtime compacts automatically (compaction 2.7, 2.11).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CompactionTrigger {
     /// Tokens from the last answer's own usage; `None` without usage.
     pub tokens: Option<f64>,

@@ -4,13 +4,18 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
 
 /// The origin of a token count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum CountSource {
     /// By the gateway's rule, from chars.
+    #[serde(rename = "est")]
     #[default]
     Estimated,
     /// By the gateway's rule, scaled to the provider's counts in this session.
@@ -29,8 +34,9 @@ impl CountSource {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TokenCount {
+    #[serde(rename = "value")]
     pub tokens: u64,
     pub source: CountSource,
 }

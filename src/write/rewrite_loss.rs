@@ -5,6 +5,9 @@
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::commit::{Labels, NewLine, index_with_lines};
 use crate::context::build_context;
 use crate::context::tokens::chars4::estimate_or_zero;
@@ -18,7 +21,8 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::transcript::{Leaf, Tree};
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct RewriteLoss {
     /// Results that the gateway would cut, with those that a compaction has summarised.
     pub results: usize,
@@ -27,15 +31,19 @@ pub struct RewriteLoss {
     /// Branch summaries that would leave the context.
     pub branch_summaries: usize,
     /// The compaction whose kept messages would leave the context.
+    #[serde(rename = "compaction")]
     pub dangling_compaction: Option<DanglingCompaction>,
     /// Messages after an entry on which the gateway would fail half-way.
+    #[serde(rename = "brokenOff")]
     pub unreached_messages: usize,
 }
 
 /// A compaction whose first kept entry would not be on the new branch (pruning 6.12).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct DanglingCompaction {
     /// Id of the compaction.
+    #[serde(rename = "entry")]
     pub compaction: String,
     /// Id of the first kept entry.
     pub first_kept: String,

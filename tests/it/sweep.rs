@@ -240,7 +240,7 @@ fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
 fn the_json_names_axes_cells_front_and_change() {
     let (_session, recording) = opened(3, 0.5);
     let whole = swept(&recording, asked(&recording.session, 2, 0.0));
-    let text = js::stringify(&js::Value::from(json::sweep_document(&recording.session, &whole)));
+    let text = js::json_text(&json::sweep_json(&recording.session, &whole)).expect("JSON");
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(value["axes"][0]["key"], "contextPruning.keepLastAssistants");
     // Left as it is, as pruning is off: no value, and no key in a cell.

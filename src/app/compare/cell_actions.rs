@@ -107,7 +107,12 @@ impl App {
             self.show_toast("not every cell is known yet".into(), false);
             return Vec::new();
         };
-        let text = to_line(json::sweep_document(&recording.session, sweep)) + "\n";
-        vec![Effect::SaveFile { name: SWEEP_FILE.into(), text }]
+        match to_line(&json::sweep_json(&recording.session, sweep)) {
+            Ok(line) => vec![Effect::SaveFile { name: SWEEP_FILE.into(), text: line + "\n" }],
+            Err(error) => {
+                self.show_toast(error.to_string(), false);
+                Vec::new()
+            }
+        }
     }
 }

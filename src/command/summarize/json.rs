@@ -1,65 +1,105 @@
 //! A summary, its calls and their cost as JSON.
 
-use super::super::ruleset::ruleset_json;
-use super::super::session_output::{number_value, session_json, window_value};
-use super::super::summary::{call_value, completed_call_value};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::ruleset::{RulesetJson, ruleset_json};
+use super::super::session_output::{SessionJson, WindowJson, finite, session_json, window_json};
+use super::super::summary::{CompletedCallJson, PredictedCallJson};
 use super::input::SummaryInput;
-use crate::js::{Object, Value};
+use crate::export::json::JsonOutput;
+use crate::js::{JsString, Value};
 use crate::policy::compact::DroppedHistory;
 use crate::summarize::Summary;
 
+/// A compaction's summary; a dry run has no `summarizer` and no member after it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::command) struct SummarizeJson {
+    session: SessionJson,
+    leaf: Option<String>,
+    ruleset: RulesetJson,
+    mode: &'static str,
+    window: WindowJson,
+    reserve_tokens: Option<f64>,
+    keep_recent_tokens: Option<f64>,
+    first_kept_entry_id: String,
+    tokens_before: Option<f64>,
+    /// Whether the cut splits a turn.
+    split_turn: bool,
+    gateway: GatewayJson,
+    #[serde(flatten)]
+    written: Option<WrittenJson>,
+}
+
+impl JsonOutput for SummarizeJson {}
+
+/// The gateway's own calls for the summary, predicted.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct GatewayJson {
+    calls: Vec<PredictedCallJson>,
+    input_tokens: u64,
+    output_tokens: u64,
+    assumed_summary_tokens: Option<f64>,
+    cost_usd: Option<f64>,
+    /// History that is left out to make room.
+    dropped: Option<DroppedHistory>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct WrittenJson {
+    summarizer: &'static str,
+    calls: Vec<CompletedCallJson>,
+    cost_usd: Option<f64>,
+    /// Notes about what the summary leaves out.
+    left_out: Vec<JsString>,
+    read_files: Vec<Value>,
+    modified_files: Vec<Value>,
+    summary_tokens: u64,
+    summary: JsString,
+}
+
 /// Builds the report; a dry run has no summary members.
-pub(super) fn report_json(requested: &SummaryInput, summary: Option<&Summary>) -> Object {
+pub(super) fn report_json(requested: &SummaryInput, summary: Option<&Summary>) -> SummarizeJson {
     let SummaryInput { inspection: session, compactable, gateway_calls: gateway, .. } = requested;
     let job = &compactable.job;
-    let cost = session.price.map(|price| gateway.cost(&price));
-    let own = Object::from([
-        ("calls", Value::from(gateway.calls.iter().map(call_value).collect::<Vec<_>>())),
-        ("inputTokens", Value::from(gateway.input_tokens())),
-        ("outputTokens", Value::from(gateway.output_tokens())),
-        ("assumedSummaryTokens", number_value(compactable.assumed_tokens)),
-        ("costUsd", cost.map_or(Value::Null, number_value)),
-        ("dropped", gateway.summary.dropped.map_or(Value::Null, dropped_value)),
-    ]);
-    let first_kept = session.index.display_id(compactable.preparation.first_kept);
-    let mut answer = Object::from([
-        ("session", session_json(&session.item)),
-        ("leaf", Value::from(session.context.leaf.map(|leaf| session.index.display_id(leaf)))),
-        ("ruleset", ruleset_json(&session.ruleset)),
-        ("mode", Value::from(job.mode.as_str())),
-        ("window", window_value(session.window)),
-        ("reserveTokens", number_value(job.reserve_tokens)),
-        ("keepRecentTokens", number_value(session.configured_settings.compaction.keep_recent_tokens)),
-        ("firstKeptEntryId", Value::from(first_kept)),
-        ("tokensBefore", number_value(job.tokens_before)),
-        ("splitTurn", Value::from(compactable.preparation.is_split_turn())),
-        ("gateway", Value::from(own)),
-    ]);
-    if let Some(summary) = summary {
-        summary_members(&mut answer, requested, summary);
+    SummarizeJson {
+        session: session_json(&session.item),
+        leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
+        ruleset: ruleset_json(&session.ruleset),
+        mode: job.mode.as_str(),
+        window: window_json(session.window),
+        reserve_tokens: finite(job.reserve_tokens),
+        keep_recent_tokens: finite(session.configured_settings.compaction.keep_recent_tokens),
+        first_kept_entry_id: session.index.display_id(compactable.preparation.first_kept),
+        tokens_before: finite(job.tokens_before),
+        split_turn: compactable.preparation.is_split_turn(),
+        gateway: GatewayJson {
+            calls: gateway.calls.iter().map(PredictedCallJson::from).collect(),
+            input_tokens: gateway.input_tokens(),
+            output_tokens: gateway.output_tokens(),
+            assumed_summary_tokens: finite(compactable.assumed_tokens),
+            cost_usd: session.price.map(|price| gateway.cost(&price)),
+            dropped: gateway.summary.dropped,
+        },
+        written: summary.map(|summary| written_json(requested, summary)),
     }
-    answer
 }
 
-fn summary_members(answer: &mut Object, requested: &SummaryInput, summary: &Summary) {
+fn written_json(requested: &SummaryInput, summary: &Summary) -> WrittenJson {
     let details = &summary.written.details;
-    let left_out: Vec<Value> = summary.omission_notes.iter().cloned().map(Value::String).collect();
-    answer.set("summarizer", Value::from(summary.kind.as_str()));
-    answer.set("calls", Value::from(summary.calls.iter().map(completed_call_value).collect::<Vec<_>>()));
-    answer.set("costUsd", summary_cost(requested, summary).map_or(Value::Null, number_value));
-    answer.set("leftOut", Value::from(left_out));
-    answer.set("readFiles", Value::from(details.read.clone()));
-    answer.set("modifiedFiles", Value::from(details.modified.clone()));
-    answer.set("summaryTokens", Value::from(summary_tokens(summary)));
-    answer.set("summary", Value::String(summary.text.clone()));
-}
-
-fn dropped_value(dropped: DroppedHistory) -> Value {
-    Value::from(Object::from([
-        ("chunks", Value::from(dropped.chunks)),
-        ("messages", Value::from(dropped.messages)),
-        ("tokens", number_value(dropped.tokens)),
-    ]))
+    WrittenJson {
+        summarizer: summary.kind.as_str(),
+        calls: summary.calls.iter().map(CompletedCallJson::from).collect(),
+        cost_usd: summary_cost(requested, summary),
+        left_out: summary.omission_notes.clone(),
+        read_files: details.read.clone(),
+        modified_files: details.modified.clone(),
+        summary_tokens: summary_tokens(summary),
+        summary: summary.text.clone(),
+    }
 }
 
 /// Estimates the tokens of the summary in later prompts (compaction 1.7).

@@ -3,13 +3,16 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::command::failure::Failure;
 use crate::command::output::{Output, Tone};
-use crate::command::session_output::{format_entry_tokens, message_tokens, number_value, tool_name};
+use crate::command::session_output::{finite, format_entry_tokens, message_tokens, tool_name};
 use crate::context::budget::running_totals;
+use crate::export::json::JsonOutput;
 use crate::format::{format_number, format_percent, format_time};
 use crate::ids::EntryIx;
-use crate::js::{Object, Value};
 use crate::redact::SecretDisplay;
 use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_excerpt;
@@ -25,6 +28,53 @@ pub(super) enum TranscriptChange {
     Gone,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(in crate::command) struct ChangeJson {
+    /// `rewritten`, `archived` or `gone`.
+    event: &'static str,
+    /// The session key.
+    key: String,
+    agent: String,
+    path: String,
+    /// The new name of an archived transcript.
+    archive: Option<String>,
+}
+
+impl JsonOutput for ChangeJson {}
+
+/// A new entry, with running totals in estimated tokens.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::command) struct EntryJson {
+    /// `entry`.
+    event: &'static str,
+    /// The session key.
+    key: String,
+    agent: String,
+    path: String,
+    entry: String,
+    parent: Option<String>,
+    r#type: &'static str,
+    role: Option<&'static str>,
+    tool: Option<String>,
+    /// Estimated tokens of its message.
+    tokens: Option<u64>,
+    /// Chars of its message as pi counts them.
+    chars: Option<u64>,
+    /// ms since 1970.
+    time: Option<f64>,
+    /// The next prompt after this entry.
+    context_tokens: u64,
+    /// All messages of the file up to this one.
+    session_tokens: u64,
+    /// The context window in tokens.
+    window: u64,
+    /// The share of the window that the next prompt takes, in percent.
+    percent: Option<u64>,
+}
+
+impl JsonOutput for EntryJson {}
+
 /// Reports a change of a transcript: in JSON as an object, otherwise on the error stream.
 pub(super) fn report_change(
     session: &Session,
@@ -36,17 +86,16 @@ pub(super) fn report_change(
     if json {
         let (event, archive) = match became {
             TranscriptChange::Rewritten => ("rewritten", None),
-            TranscriptChange::Archived(name) => ("archived", Some(name.as_str())),
+            TranscriptChange::Archived(name) => ("archived", Some(name.clone())),
             TranscriptChange::Gone => ("gone", None),
         };
-        output.json(Object::from([
-            ("event", Value::from(event)),
-            ("key", Value::from(session.key.0.as_str())),
-            ("agent", Value::from(session.agent.as_str())),
-            ("path", Value::from(path.to_string_lossy().as_ref())),
-            ("archive", Value::from(archive)),
-        ]))?;
-        return Ok(());
+        return Ok(output.json(&ChangeJson {
+            event,
+            key: session.key.0.clone(),
+            agent: session.agent.clone(),
+            path: path.to_string_lossy().into_owned(),
+            archive,
+        })?);
     }
     let what = match became {
         TranscriptChange::Rewritten => "was rewritten; entries already shown are not repeated".to_owned(),
@@ -69,7 +118,7 @@ pub(super) fn report_entries(
     for entry in new {
         let (context, session) = totals.at(*entry);
         if json {
-            output.json(entry_members(loaded, *entry, context, session))?;
+            output.json(&entry_json(loaded, *entry, context, session))?;
         } else {
             print_entry(loaded, *entry, context, secrets, output)?;
         }
@@ -113,30 +162,29 @@ impl RunningTotals {
     }
 }
 
-fn entry_members(loaded: &LoadedSession, ix: EntryIx, context: u64, session: u64) -> Object {
+fn entry_json(loaded: &LoadedSession, ix: EntryIx, context: u64, session: u64) -> EntryJson {
     let index = &loaded.index;
     let entry = index.entry(ix);
     let item = &loaded.item;
     let size = entry.message;
-    let share = (item.window > 0).then(|| context * 100 / item.window);
-    Object::from([
-        ("event", Value::from("entry")),
-        ("key", Value::from(item.key.0.as_str())),
-        ("agent", Value::from(item.agent.as_str())),
-        ("path", Value::from(loaded.source.path().to_string_lossy().as_ref())),
-        ("entry", Value::from(index.display_id(ix))),
-        ("parent", Value::from(loaded.tree.parent(ix).map(|parent| index.display_id(parent)))),
-        ("type", Value::from(entry.kind.as_str())),
-        ("role", Value::from(size.map(|size| size.role.as_str()))),
-        ("tool", Value::from(size.and_then(|size| tool_name(loaded, ix, &size)))),
-        ("tokens", Value::from(size.map(|size| message_tokens(&size)))),
-        ("chars", Value::from(size.map(|size| size.pi_chars.whole_chars()))),
-        ("time", number_value(entry.time_ms)),
-        ("contextTokens", Value::from(context)),
-        ("sessionTokens", Value::from(session)),
-        ("window", Value::from(item.window)),
-        ("percent", Value::from(share)),
-    ])
+    EntryJson {
+        event: "entry",
+        key: item.key.0.clone(),
+        agent: item.agent.clone(),
+        path: loaded.source.path().to_string_lossy().into_owned(),
+        entry: index.display_id(ix),
+        parent: loaded.tree.parent(ix).map(|parent| index.display_id(parent)),
+        r#type: entry.kind.as_str(),
+        role: size.map(|size| size.role.as_str()),
+        tool: size.and_then(|size| tool_name(loaded, ix, &size)),
+        tokens: size.map(|size| message_tokens(&size)),
+        chars: size.map(|size| size.pi_chars.whole_chars()),
+        time: finite(entry.time_ms),
+        context_tokens: context,
+        session_tokens: session,
+        window: item.window,
+        percent: (item.window > 0).then(|| context * 100 / item.window),
+    }
 }
 
 fn print_entry(

@@ -11,14 +11,18 @@ use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use self::follower::Follower;
+pub(super) use self::lines::{ChangeJson, EntryJson};
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::output::Output;
 use crate::cli::{StoreArgs, WatchArgs, secrets};
 use crate::commit::{Clock as _, SystemClock};
+use crate::export::json::JsonOutput;
 use crate::format::format_count;
-use crate::js::{Object, Value};
 use crate::runtime::backoff::Backoff;
 use crate::runtime::watch::{
     PolledFolder, Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders,
@@ -98,16 +102,41 @@ fn receive_events(reported: &Receiver<WatchEvent>, wait: Option<Duration>) -> Op
 }
 
 /// Reports the folders that are polled: their changes arrive later.
+/// Folders that send no notifications, so that they are polled.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PollingJson {
+    /// `polling`.
+    event: &'static str,
+    folders: Vec<PolledFolderJson>,
+}
+
+impl JsonOutput for PollingJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct PolledFolderJson {
+    path: String,
+    why: String,
+}
+
+/// The first line.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StartJson {
+    /// `following`.
+    event: &'static str,
+    place: String,
+    /// Number of sessions.
+    sessions: u64,
+}
+
+impl JsonOutput for StartJson {}
+
 fn report_polled(polled: &[PolledFolder], json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
-        let folder = |polled: &PolledFolder| {
-            Value::from(Object::from([
-                ("path", Value::from(polled.folder.to_string_lossy().as_ref())),
-                ("why", Value::from(polled.reason.to_string().as_str())),
-            ]))
+        let folder = |polled: &PolledFolder| PolledFolderJson {
+            path: polled.folder.to_string_lossy().into_owned(),
+            why: polled.reason.to_string(),
         };
-        let folders: Vec<Value> = polled.iter().map(folder).collect();
-        output.json(Object::from([("event", Value::from("polling")), ("folders", Value::from(folders))]))?;
+        output.json(&PollingJson { event: "polling", folders: polled.iter().map(folder).collect() })?;
     } else if let Some(words) = describe_polled(polled) {
         output.note(&words)?;
     }
@@ -121,11 +150,8 @@ fn report_start(
     output: &mut Output,
 ) -> Result<(), Failure> {
     if json {
-        output.json(Object::from([
-            ("event", Value::from("following")),
-            ("place", Value::from(workspace.listed.name.as_str())),
-            ("sessions", Value::from(sessions)),
-        ]))?;
+        let place = workspace.listed.name.clone();
+        output.json(&StartJson { event: "following", place, sessions })?;
     } else {
         let sessions = format_count(sessions, "session", "sessions");
         output.note(&format!("following {sessions} of {}; ctrl-c ends", workspace.listed.name))?;

@@ -1,21 +1,25 @@
 //! Compares the messages in the window with those on the path and in the whole file.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::build::Context;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MessageSum {
     pub messages: u64,
     pub tokens: u64,
 }
 
 /// The share of a session that is in the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WindowHistory {
     /// Messages in the context of the leaf, including summaries.
+    #[serde(rename = "window")]
     pub live: MessageSum,
     /// Every message from the root to the leaf, including compacted ones but not the compactions' summaries.
     pub path: MessageSum,

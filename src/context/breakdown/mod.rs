@@ -17,6 +17,9 @@ pub use share::share_tokens;
 pub use tally::Tally;
 pub use tools::ToolTotals;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::budget::{Budget, FixedChars, thinking_tokens};
 use crate::context::build::Context;
 use crate::store::entry::{MessageSize, Role, ToolCall};
@@ -29,7 +32,7 @@ pub const MAX_HEAVIEST: usize = 12;
 
 /// Images, which have a fixed estimate: 1,200 tokens in tool results and custom messages, 0 elsewhere (compaction 1.2,
 /// 1.5). Their tokens are part of their messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Images {
     /// Images with an estimate above 0.
     pub priced: u64,

@@ -1,10 +1,13 @@
 //! Splits the prompt before the messages into pieces, from the report of the last run (compaction 11.1–11.3).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::share_tokens;
 use crate::context::budget::{Budget, BudgetPart, FixedChars};
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PromptPiece {
     /// Chars, limited to those that earlier pieces left of the whole.
     pub chars: u64,

@@ -1,6 +1,9 @@
 //! The size of one part of a window: how many pieces, with how many chars and tokens.
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tally {
     /// Messages, calls or blocks.
     pub count: u64,

@@ -1,5 +1,8 @@
 //! Describes the rules of a release in words, topic by topic, so that a person can compare two releases line by line.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::rules::{
     Aggregate, Branching, Compaction, Eligibility, Estimate, Guard, HistoryLimitRule, HistoryLookup,
     ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice, Preflight, Pressure,
@@ -7,11 +10,12 @@ use super::rules::{
 };
 use crate::format::format_number;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Topic {
     /// The phase of a session's life in which the rule applies.
     pub group: &'static str,
     /// A name that is unique across all groups.
+    #[serde(rename = "topic")]
     pub name: &'static str,
     /// The rule, in a sentence or less.
     pub rule: String,

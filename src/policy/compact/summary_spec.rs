@@ -1,5 +1,8 @@
 //! The inputs of a compaction's summary and its possible results (compaction 3.20, 5).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::js::JsString;
 use crate::policy::compact::files::FileLists;
 use crate::policy::compact::layout::SummaryParts;
@@ -59,7 +62,7 @@ pub struct StoredSummary {
 }
 
 /// The oldest parts of a history that exceeded its share.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DroppedHistory {
     /// Number of parts.
     pub chunks: usize,
@@ -68,6 +71,7 @@ pub struct DroppedHistory {
     /// Estimated tokens of the parts.
     pub tokens: f64,
     /// Percentage of the window that the new content takes.
+    #[serde(skip)]
     pub new_content_percent: f64,
 }
 

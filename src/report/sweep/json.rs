@@ -1,110 +1,162 @@
 //! A sweep as JSON. The command and the file that the screen saves share this function.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::js::{Object, Value};
 use crate::replay::TraceTotals;
 use crate::report::sweep::{Axis, Cell, Sweep};
 use crate::session::LoadedSession;
-use crate::session::json::{ruleset_json, session_json};
+use crate::session::json::{RulesetJson, SessionJson, rounded, ruleset_json, session_json};
 use crate::session::setting_change::SettingChange;
 
-/// Returns the session, the rules in force, and the sweep.
-pub fn sweep_document(session: &LoadedSession, sweep: &Sweep) -> Object {
-    let mut answer =
-        Object::from([("session", session_json(&session.item)), ("ruleset", ruleset_json(&session.ruleset))]);
-    for (key, value) in sweep_members(session, sweep) {
-        answer.insert(key, value);
+/// Many replays over a grid of settings. Tokens are whole, costs are USD; an unknown number is null.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SweepJson {
+    session: SessionJson,
+    ruleset: RulesetJson,
+    /// Tokens that the provider takes.
+    provider_window: Option<f64>,
+    /// Tokens that must stay free.
+    headroom: Option<f64>,
+    /// The policies that are on.
+    policy: Vec<&'static str>,
+    /// Settings of every cell, by key.
+    base: Object,
+    axes: Vec<AxisJson>,
+    recorded: RecordedJson,
+    /// Index of the cell with the current settings.
+    current: usize,
+    cells: Vec<CellJson>,
+    /// Indices of the cells that no other cell beats in every number.
+    pareto: Vec<usize>,
+    /// Indices of the best trade-offs among them.
+    trade_offs: Vec<usize>,
+    /// The smallest change with which every call fits.
+    smallest_change: Option<SmallestChangeJson>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct AxisJson {
+    key: String,
+    /// Null leaves the setting unset.
+    values: Vec<Option<Value>>,
+    /// Index of the current value.
+    current: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CellJson {
+    /// The value of each axis, except axes left unset because their policy is off.
+    set: Object,
+    /// Calls whose prompt did not fit at first.
+    overflows: usize,
+    /// Calls whose last try did not fit either.
+    failed: usize,
+    /// Whether every call fits.
+    fits: bool,
+    /// The largest prompt in tokens.
+    peak: Option<f64>,
+    cost: Option<f64>,
+    /// Tokens that were not sent, counted once for each call.
+    cleared: Option<f64>,
+    left_out_per_call: Option<f64>,
+    summaries: usize,
+    /// Number of settings that differ from the current ones.
+    changes: usize,
+    /// Distance from the current settings.
+    distance: f64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct SmallestChangeJson {
+    set: Object,
+    /// Index of the cell.
+    cell: usize,
+    /// The change as a patch of the configuration.
+    patch: String,
+    commands: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct RecordedJson {
+    calls: usize,
+    overflows: usize,
+    failed: usize,
+    /// The largest prompt in tokens.
+    peak: Option<f64>,
+    cost: Option<f64>,
+    /// Tokens that were not sent, counted once for each call.
+    cleared: Option<f64>,
+    summaries: usize,
+}
+
+/// Returns the session, the rules in force, axes, cells, the front and the smallest change.
+pub fn sweep_json(session: &LoadedSession, sweep: &Sweep) -> SweepJson {
+    SweepJson {
+        session: session_json(&session.item),
+        ruleset: ruleset_json(&session.ruleset),
+        provider_window: rounded(sweep.window),
+        headroom: rounded(sweep.headroom),
+        policy: sweep.policies.iter().map(|policy| policy.word()).collect(),
+        base: changes_json(&sweep.base),
+        axes: sweep.axes.iter().map(axis_json).collect(),
+        recorded: recorded_json(&sweep.recorded),
+        current: sweep.current,
+        cells: sweep.cells.iter().map(|cell| cell_json(sweep, cell)).collect(),
+        pareto: sweep.pareto_front.clone(),
+        trade_offs: sweep.trade_offs(),
+        smallest_change: sweep.smallest_fitting.map(|cell| smallest_json(session, sweep, cell)),
     }
-    answer
 }
 
-/// Returns axes, cells, the front and the smallest change. Tokens are whole; an unknown number is null.
-fn sweep_members(session: &LoadedSession, sweep: &Sweep) -> Object {
-    let cells = sweep.cells.iter().map(|cell| cell_value(sweep, cell));
-    let indexes = |cells: &[usize]| Value::from(cells.iter().map(|at| Value::from(*at)).collect::<Vec<_>>());
-    let policies = sweep.policies.iter().map(|policy| Value::from(policy.word()));
-    let smallest = sweep.smallest_fitting.map_or(Value::Null, |cell| smallest_value(session, sweep, cell));
-    Object::from([
-        ("providerWindow", whole(sweep.window)),
-        ("headroom", whole(sweep.headroom)),
-        ("policy", Value::from(policies.collect::<Vec<_>>())),
-        ("base", changes_value(&sweep.base)),
-        ("axes", Value::from(sweep.axes.iter().map(axis_value).collect::<Vec<_>>())),
-        ("recorded", recorded_value(&sweep.recorded)),
-        ("current", Value::from(sweep.current)),
-        ("cells", Value::from(cells.collect::<Vec<_>>())),
-        ("pareto", indexes(&sweep.pareto_front)),
-        ("tradeOffs", indexes(&sweep.trade_offs())),
-        ("smallestChange", smallest),
-    ])
+fn axis_json(axis: &Axis) -> AxisJson {
+    let values = axis.points.iter().map(|point| point.value.clone());
+    AxisJson { key: axis.key.clone(), values: values.collect(), current: axis.current }
 }
 
-fn whole(tokens: f64) -> Value {
-    if tokens.is_finite() { Value::Number(tokens.round()) } else { Value::Null }
-}
-
-fn usd(cost: Option<f64>) -> Value {
-    cost.filter(|cost| cost.is_finite()).map_or(Value::Null, Value::Number)
-}
-
-fn axis_value(axis: &Axis) -> Value {
-    let values = axis.points.iter().map(|point| point.value.clone().unwrap_or(Value::Null));
-    Value::from(Object::from([
-        ("key", Value::from(axis.key.as_str())),
-        ("values", Value::from(values.collect::<Vec<_>>())),
-        ("current", Value::from(axis.current)),
-    ]))
-}
-
-/// Returns a cell with the value of each axis, except axes left unset because their policy is off.
-fn cell_value(sweep: &Sweep, cell: &Cell) -> Value {
-    let mut set = Object::default();
-    for (axis, at) in sweep.axes.iter().zip(&cell.points) {
-        if let Some(value) = &axis.points[*at].value {
-            set.set(&axis.key, value.clone());
-        }
+fn cell_json(sweep: &Sweep, cell: &Cell) -> CellJson {
+    let points = sweep.axes.iter().zip(&cell.points);
+    let set = points.filter_map(|(axis, at)| Some((axis.key.as_str(), axis.points[*at].value.clone()?)));
+    CellJson {
+        set: set.collect(),
+        overflows: cell.overflows(),
+        failed: cell.failed_calls(),
+        fits: sweep.fits(cell),
+        peak: rounded(cell.peak()),
+        cost: cell.cost(),
+        cleared: rounded(cell.cleared_tokens()),
+        left_out_per_call: rounded(cell.cleared_tokens_per_call()),
+        summaries: cell.summary_count(),
+        changes: cell.changed_keys,
+        distance: cell.distance,
     }
-    Value::from(Object::from([
-        ("set", Value::from(set)),
-        ("overflows", Value::from(cell.overflows())),
-        ("failed", Value::from(cell.failed_calls())),
-        ("fits", Value::from(sweep.fits(cell))),
-        ("peak", whole(cell.peak())),
-        ("cost", usd(cell.cost())),
-        ("cleared", whole(cell.cleared_tokens())),
-        ("leftOutPerCall", whole(cell.cleared_tokens_per_call())),
-        ("summaries", Value::from(cell.summary_count())),
-        ("changes", Value::from(cell.changed_keys)),
-        ("distance", Value::Number(cell.distance)),
-    ]))
 }
 
-fn changes_value(changes: &[SettingChange]) -> Value {
-    let mut set = Object::default();
-    for change in changes {
-        set.set(&change.key, change.value.clone());
-    }
-    Value::from(set)
+fn changes_json(changes: &[SettingChange]) -> Object {
+    changes.iter().map(|change| (change.key.as_str(), change.value.clone())).collect()
 }
 
-fn smallest_value(session: &LoadedSession, sweep: &Sweep, cell: usize) -> Value {
+fn smallest_json(session: &LoadedSession, sweep: &Sweep, cell: usize) -> SmallestChangeJson {
     let patch = sweep.patch(session, cell);
-    let commands = patch.commands.iter().map(|line| Value::from(line.as_str()));
-    Value::from(Object::from([
-        ("set", changes_value(&sweep.axis_changes(cell))),
-        ("cell", Value::from(cell)),
-        ("patch", Value::from(patch.text.as_str())),
-        ("commands", Value::from(commands.collect::<Vec<_>>())),
-    ]))
+    SmallestChangeJson {
+        set: changes_json(&sweep.axis_changes(cell)),
+        cell,
+        patch: patch.text,
+        commands: patch.commands,
+    }
 }
 
-fn recorded_value(totals: &TraceTotals) -> Value {
-    Value::from(Object::from([
-        ("calls", Value::from(totals.calls)),
-        ("overflows", Value::from(totals.overflows)),
-        ("failed", Value::from(totals.failed)),
-        ("peak", whole(totals.peak.0)),
-        ("cost", usd(totals.cost_breakdown.total())),
-        ("cleared", whole(totals.withheld_tokens)),
-        ("summaries", Value::from(totals.compactions)),
-    ]))
+fn recorded_json(totals: &TraceTotals) -> RecordedJson {
+    RecordedJson {
+        calls: totals.calls,
+        overflows: totals.overflows,
+        failed: totals.failed,
+        peak: rounded(totals.peak.0),
+        cost: totals.cost_breakdown.total(),
+        cleared: rounded(totals.withheld_tokens),
+        summaries: totals.compactions,
+    }
 }

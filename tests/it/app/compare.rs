@@ -165,8 +165,8 @@ fn what_the_map_saves_is_what_the_command_answers() {
     let session = driver.app.displayed_session().expect("a session");
     let sweep = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
     let answer =
-        clawscope::export::json::to_line(clawscope::report::sweep::json::sweep_document(session, &sweep));
-    assert_eq!(text.trim_end(), answer);
+        clawscope::export::json::to_line(&clawscope::report::sweep::json::sweep_json(session, &sweep));
+    assert_eq!(text.trim_end(), answer.expect("JSON"));
     for member in ["schemaVersion", "\"path\"", "\"ruleset\"", "\"headroom\"", "\"smallestChange\""] {
         assert!(text.contains(member), "{member}");
     }
