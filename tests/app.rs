@@ -110,7 +110,7 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     };
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_3_2);
     driver.press("4 j j");
-    assert_eq!(driver.app.tuning.focused_setting().map(|row| row.key), Some("softTrimRatio"));
+    assert_eq!(driver.app.tuning.focused_setting().map(|row| row.name()), Some("softTrimRatio"));
     driver.press("l l");
     assert!(driver.app.tuning.has_changes());
     // Through all rulesets in between, to the newest.
@@ -225,8 +225,13 @@ fn a_shut_gate_is_looked_past_until_it_is_executed() {
 fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
     let mut driver = tuned();
     driver.press("4");
-    let at =
-        driver.app.tuning.rows.iter().position(|row| row.setting.key == "hardClearRatio").expect("the row");
+    let at = driver
+        .app
+        .tuning
+        .rows
+        .iter()
+        .position(|row| row.setting.name() == "hardClearRatio")
+        .expect("the row");
     driver.press(&"j ".repeat(at - driver.app.tuning.policy_rows().start));
     let before = driver.app.plan.as_ref().expect("a plan").total_after();
     driver.press("H H H");
@@ -910,7 +915,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     assert!(tuning.preview && tuning.policies.has(Policy::Prune) && driver.app.plan.is_some());
     let row = tuning.focused_setting().expect("a row has the focus");
     assert_eq!(
-        (row.key, tuning.focused_row().map(|at| tuning.values[at].as_f64())),
+        (row.name(), tuning.focused_row().map(|at| tuning.values[at].as_f64())),
         ("ttl", Some(Some(1_800_000.0)))
     );
     assert_eq!((0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count(), 1);
@@ -1006,7 +1011,7 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
 fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     let mut driver = compared();
     let keys = |driver: &Driver| -> Vec<String> {
-        driver.app.compare_screen.sweep_state.axes.iter().map(|axis| axis.key.clone()).collect()
+        driver.app.compare_screen.sweep_state.axes.iter().map(|axis| axis.key().to_owned()).collect()
     };
     driver.press("x");
     assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants", "contextPruning.ttl"]);
@@ -1027,10 +1032,7 @@ fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     driver.app.tuning.preview = true;
     driver.press("w");
     let held = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
-    assert_eq!(
-        held.base.iter().map(|change| change.key.as_str()).collect::<Vec<_>>(),
-        ["contextPruning.ttl"]
-    );
+    assert_eq!(held.base.iter().map(|change| change.key()).collect::<Vec<_>>(), ["contextPruning.ttl"]);
     assert_eq!(held.smallest_fitting, Some(held.current), "with the shorter ttl every call fits");
     // The trade-offs lead to their cells.
     driver.press("tab G");

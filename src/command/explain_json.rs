@@ -197,7 +197,7 @@ fn part_value(part: &PromptPart) -> Value {
 fn advice_value(advice: &Advice) -> Value {
     let mut set = Object::default();
     for change in &advice.changes {
-        set.set(&change.key, change.value.clone());
+        set.set(change.key(), change.value.clone());
     }
     let commands = advice.commands.iter().map(|line| Value::from(line.as_str())).collect::<Vec<_>>();
     Value::from(Object::from([

@@ -49,7 +49,7 @@ fn usd(cost: Option<f64>) -> Value {
 fn axis_value(axis: &Axis) -> Value {
     let values = axis.points.iter().map(|point| point.value.clone().unwrap_or(Value::Null));
     Value::from(Object::from([
-        ("key", Value::from(axis.key.as_str())),
+        ("key", Value::from(axis.key())),
         ("values", Value::from(values.collect::<Vec<_>>())),
         ("current", Value::from(axis.current)),
     ]))
@@ -60,7 +60,7 @@ fn cell_value(sweep: &Sweep, cell: &Cell) -> Value {
     let mut set = Object::default();
     for (axis, at) in sweep.axes.iter().zip(&cell.points) {
         if let Some(value) = &axis.points[*at].value {
-            set.set(&axis.key, value.clone());
+            set.set(axis.key(), value.clone());
         }
     }
     Value::from(Object::from([
@@ -81,7 +81,7 @@ fn cell_value(sweep: &Sweep, cell: &Cell) -> Value {
 fn changes_value(changes: &[SettingChange]) -> Value {
     let mut set = Object::default();
     for change in changes {
-        set.set(&change.key, change.value.clone());
+        set.set(change.key(), change.value.clone());
     }
     Value::from(set)
 }
