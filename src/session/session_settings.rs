@@ -69,6 +69,15 @@ pub fn current_value(session: &LoadedSession, setting: SessionSetting) -> f64 {
     }
 }
 
+/// Returns the gateway's default, in chars; `None` for the windows, which depend on the model.
+pub fn default_value(setting: SessionSetting) -> Option<f64> {
+    match setting {
+        SessionSetting::ContextTokens | SessionSetting::ContextWindow => None,
+        SessionSetting::BootstrapMaxChars => Some(DEFAULT_MAX_CHARS as f64),
+        SessionSetting::BootstrapTotalMaxChars => Some(DEFAULT_TOTAL_MAX_CHARS as f64),
+    }
+}
+
 /// Returns the window if the model's own is `own` tokens; a configured `contextTokens` still lowers it.
 pub fn window_with(session: &LoadedSession, own: f64) -> WindowInfo {
     let capped = session.window.source == WindowSource::AgentContextTokens;
