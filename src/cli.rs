@@ -23,7 +23,7 @@ pub const POLICIES: [&str; 12] = [
 
 /// Why did this LLM session overflow its context window, and which settings would have prevented it?
 #[derive(Debug, Parser)]
-#[command(name = "clawscope", version, long_about = help::ABOUT, after_help = help::AFTER_HELP, after_long_help = help::AFTER_LONG_HELP)]
+#[command(name = "clawscope", version, long_about = help::ABOUT, after_help = help::AFTER_HELP, after_long_help = help::after_long_help())]
 #[command(override_usage = help::USAGE, max_term_width = 100)]
 pub struct Cli {
     /// What to open: a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript [default: the gateway's
@@ -128,6 +128,9 @@ pub enum Command {
     /// Print the rules of a gateway release, or what changes between two
     #[command(after_long_help = help::RULES)]
     Rules(RulesArgs),
+    /// List the settings: value in force, default, unit and meaning of each
+    #[command(after_long_help = help::SETTINGS_HELP)]
+    Settings(SettingsArgs),
     /// Print a rule that a screen or a report cites, such as pruning-5.12
     #[command(after_long_help = help::RULE)]
     Rule(RuleArgs),
@@ -560,6 +563,19 @@ pub struct RulesArgs {
     pub json: bool,
 }
 
+/// Settings to list.
+#[derive(Debug, Args)]
+pub struct SettingsArgs {
+    /// The session whose values are listed [default: those of the store, for a window of 200,000 tokens]
+    pub session: Option<String>,
+    /// A Markdown table of keys, defaults and releases, whatever the store
+    #[arg(long, conflicts_with_all = ["json", "session"])]
+    pub markdown: bool,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Rules to print in full.
 #[derive(Debug, Args)]
 pub struct RuleArgs {
@@ -582,6 +598,7 @@ impl Cli {
             Some(Command::Sessions(args)) => args.list.json,
             Some(Command::Doctor(args)) => args.list.json,
             Some(Command::Rules(args)) => args.json,
+            Some(Command::Settings(args)) => args.json,
             Some(Command::Rule(args)) => args.json,
             Some(Command::Tree(args)) => args.target.json,
             Some(Command::Recovery(args) | Command::Commits(args)) => args.json,

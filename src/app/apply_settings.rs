@@ -9,13 +9,10 @@ use crate::app::target::Target;
 use crate::app::tuning::{TuningPane, configured_policies};
 use crate::gateway::provenance::Provenance;
 use crate::js::Value;
+use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet};
 use crate::session::LoadedSession;
-use crate::session::session_settings::is_session_setting;
 use crate::session::setting_change::SettingChange;
-
-/// The key that the switch in the pane's title sets.
-const PRUNE_MODE_KEY: &str = "contextPruning.mode";
 
 /// Names the keys that the pane has no setting for.
 fn unknown_settings_text(keys: &[&str]) -> String {
@@ -31,20 +28,20 @@ fn active_policies(session: &LoadedSession) -> PolicySet {
 }
 
 impl TuningPane {
-    /// Sets a value by its `--set` key, in the unit of the rules (durations in ms); enables its policy and focuses
+    /// Sets a value in the unit of the rules (durations in ms); enables its policy and focuses
     /// its row. Returns `false` when the pane has no such row or the version has the value built in.
-    pub fn apply_setting(&mut self, key: &str, value: &Value) -> bool {
+    pub fn apply_setting(&mut self, id: SettingId, value: &Value) -> bool {
         // Pruning is on whenever its policy is; the patch contains the key.
-        if key == PRUNE_MODE_KEY {
+        if id == SettingId::PruneMode {
             return true;
         }
-        if is_session_setting(key) {
-            let (key, value) = (key.to_owned(), value.clone());
-            self.assumed_changes.push(SettingChange { key, policy: None, value, origin: Provenance::Flag });
+        if id.spec().policy.is_none() {
+            let value = value.clone();
+            self.assumed_changes.push(SettingChange { id, value, origin: Provenance::Flag });
             self.preview = true;
             return true;
         }
-        let Some(at) = self.rows.iter().position(|row| row.key() == key) else { return false };
+        let Some(at) = self.rows.iter().position(|row| row.setting.id == id) else { return false };
         if self.rows[at].setting.control.fixed_reason().is_some() {
             return false;
         }
@@ -59,15 +56,15 @@ impl TuningPane {
 impl App {
     /// Resets the tuning pane, applies the settings and shows the failed call, as advice is about it; without one,
     /// the next call. A toast names keys that the pane has no setting for.
-    pub(super) fn apply_settings(&mut self, settings: &[(&str, &Value)]) -> Vec<Effect> {
+    pub(super) fn apply_settings(&mut self, settings: &[(SettingId, &Value)]) -> Vec<Effect> {
         self.tuning.reset_all();
         if let Some(own) = self.active_session() {
             self.tuning.policies = active_policies(own);
         }
         let unknown: Vec<&str> = settings
             .iter()
-            .filter(|(key, value)| !self.tuning.apply_setting(key, value))
-            .map(|(key, _)| *key)
+            .filter(|(id, value)| !self.tuning.apply_setting(*id, value))
+            .map(|(id, _)| id.spec().key)
             .collect();
         if unknown.len() == settings.len() {
             self.show_toast(unknown_settings_text(&unknown), true);

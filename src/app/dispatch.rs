@@ -381,7 +381,7 @@ impl App {
     /// Shows why the focused setting is fixed, if the version has it built in; returns whether it is.
     pub(super) fn notify_if_fixed(&mut self) -> bool {
         let row = self.tuning.focused_setting();
-        let reported = row.and_then(|row| Some(format!("{} is {}", row.key, row.control.fixed_reason()?)));
+        let reported = row.and_then(|row| Some(format!("{} is {}", row.name(), row.control.fixed_reason()?)));
         let fixed = reported.is_some();
         if let Some(words) = reported {
             self.show_toast(words, false);

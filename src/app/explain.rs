@@ -13,6 +13,7 @@ use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Overlay};
 use crate::js::Value;
+use crate::policy::settings::SettingId;
 use crate::report::explain::Explanation;
 pub use block::ExplainRow;
 pub use screen::{ExplainScreen, advice_letter};
@@ -47,8 +48,8 @@ impl App {
     pub(super) fn open_explain_row(&mut self) -> Vec<Effect> {
         let Some(Overlay::Explain(screen)) = &self.overlay else { return Vec::new() };
         if let Some(advice) = screen.selected().and_then(|row| screen.advice(row)).cloned() {
-            let settings: Vec<(&str, &Value)> =
-                advice.changes.iter().map(|change| (change.key.as_str(), &change.setting_value)).collect();
+            let settings: Vec<(SettingId, &Value)> =
+                advice.changes.iter().map(|change| (change.id, &change.setting_value)).collect();
             return self.apply_settings(&settings);
         }
         let Some(entry) = screen.selected().and_then(|row| screen.entry(row)) else {

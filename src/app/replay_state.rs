@@ -11,11 +11,11 @@ use crate::app::state::{App, Overlay};
 use crate::app::target::{ReplayOutcome, Target};
 use crate::app::timeline::TimelineScreen;
 use crate::ids::{EntryIx, Epoch};
+use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::replay::Settings;
 use crate::report::timeline::{RecordedSession, Timeline, TraceKind};
 use crate::session::replay_summary::ReplaySummary;
-use crate::session::session_settings::CONTEXT_WINDOW;
 use crate::session::simulated_settings::simulate_settings;
 use progress::ReplayRequest;
 pub use progress::ReplayState;
@@ -93,7 +93,8 @@ impl App {
         let doubted =
             inputs.contradicted_policies.iter().filter(|policy| self.tuning.count_changed(*policy) == 0);
         let left_out = doubted.fold(PolicySet::NONE, |steps, policy| steps.with(policy, true));
-        let trigger_moved = self.tuning.assumed_changes.iter().any(|change| change.key == CONTEXT_WINDOW);
+        let trigger_moved =
+            self.tuning.assumed_changes.iter().any(|change| change.id == SettingId::ContextWindow);
         let tuned = self.tuned_policies(inputs.recorded_settings.policies.enabled).without(left_out);
         let steps = PolicySettings {
             enabled: tuned.with(Policy::Compact, trigger_moved || tuned.has(Policy::Compact)),

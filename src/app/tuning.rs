@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
-use crate::gateway::prune_setting::{Control, PruneSetting, Unit};
+use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::setting_value::{input_text, parse_value, slider_position, snap_to_step};
 use crate::js::Value;
 use crate::policy::prune::Gate;
-use crate::policy::settings::{PolicySetting, settings_from_values};
+use crate::policy::settings::{PolicySetting, SettingId, SettingRow, settings_from_values};
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::setting_change::SettingChange;
 use crate::session::{LoadedSession, SessionViewKey};
@@ -101,7 +101,7 @@ impl TuningPane {
     /// configured value as before.
     pub fn configure(&mut self, session: &LoadedSession) {
         let offset = self.cursor.saturating_sub(self.policy_rows().start);
-        let rows = session.setting_rows.iter().filter(|row| row.key() != "contextPruning.mode");
+        let rows = session.setting_rows.iter().filter(|row| row.setting.id != SettingId::PruneMode);
         let rows: Vec<PolicySetting> = rows.cloned().collect();
         self.values = rows
             .iter()
@@ -123,7 +123,9 @@ impl TuningPane {
     /// fixed now.
     fn retained_value(&self, row: &PolicySetting) -> Option<Value> {
         let same = |old: &PolicySetting| {
-            old.key() == row.key() && old.owner == row.owner && old.setting.value == row.setting.value
+            old.setting.id == row.setting.id
+                && old.owner == row.owner
+                && old.setting.value == row.setting.value
         };
         let at = self.rows.iter().position(same).filter(|_| row.setting.control.fixed_reason().is_none())?;
         self.values.get(at).cloned()
@@ -140,11 +142,11 @@ impl TuningPane {
         Some(self.cursor).filter(|at| self.policy_rows().contains(at))
     }
 
-    pub fn setting(&self, at: usize) -> Option<&PruneSetting> {
+    pub fn setting(&self, at: usize) -> Option<&SettingRow> {
         self.rows.get(at).map(|row| &row.setting)
     }
 
-    pub fn focused_setting(&self) -> Option<&PruneSetting> {
+    pub fn focused_setting(&self) -> Option<&SettingRow> {
         self.setting(self.focused_row()?)
     }
 
@@ -294,7 +296,7 @@ impl TuningPane {
         self.set_focused(|row| row.value.clone());
     }
 
-    fn set_focused(&mut self, value: impl Fn(&PruneSetting) -> Value) {
+    fn set_focused(&mut self, value: impl Fn(&SettingRow) -> Value) {
         if let Some(at) = self.focused_row() {
             self.values[at] = value(&self.rows[at].setting);
         }
@@ -317,7 +319,7 @@ impl TuningPane {
     /// The expected form, when the text is not valid for the setting.
     pub fn set_text(&mut self, text: &str) -> Result<(), &'static str> {
         let Some(at) = self.focused_row() else { return Ok(()) };
-        self.values[at] = parse_value(&self.rows[at].setting, text)?;
+        self.values[at] = parse_value(self.rows[at].setting.control, text)?;
         Ok(())
     }
 
@@ -328,13 +330,13 @@ impl TuningPane {
 
     /// Returns the tuned position on the slider's track, 0 to 1.
     pub fn share(&self, at: usize) -> Option<f64> {
-        slider_position(self.setting(at)?, self.values.get(at)?)
+        slider_position(self.setting(at)?.control, self.values.get(at)?)
     }
 
     /// Returns the configured position on the slider's track, 0 to 1.
     pub fn config_share(&self, at: usize) -> Option<f64> {
         let row = self.setting(at)?;
-        slider_position(row, &row.value)
+        slider_position(row.control, &row.value)
     }
 
     /// Returns the gate of the pruner at `now_ms` under the tuned settings.

@@ -3,7 +3,7 @@ use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::clear_tool_uses::ClearSettings;
-use crate::policy::settings::{SettingSources, policy_settings};
+use crate::policy::settings::{SettingRow, SettingSources, policy_settings};
 use crate::session::testing::{loaded_session, transcript, user};
 
 /// A session of one turn under the default config.
@@ -78,7 +78,7 @@ fn every_step_shows_its_own_rows_and_keeps_its_cursor() {
     focus(&mut pane, "contextPruning.softTrimRatio");
     pane.focus_policy(Policy::Guard);
     pane.focus_policy(Policy::Prune);
-    assert_eq!(pane.focused_setting().map(|row| row.key), Some("softTrimRatio"));
+    assert_eq!(pane.focused_setting().map(SettingRow::name), Some("softTrimRatio"));
 }
 
 #[test]

@@ -1,5 +1,33 @@
 //! The long texts of `--help`.
 
+use crate::policy::settings::SETTINGS;
+
+/// Columns of the lines that are laid out by hand.
+const WIDTH: usize = 100;
+/// The column at which the description of a key begins.
+const INDENT: usize = 40;
+
+/// Returns the end of the long help, with the keys of `--set` from the settings table.
+pub(super) fn after_long_help() -> String {
+    AFTER_LONG_HELP.replace("{settings}", &setting_lines())
+}
+
+fn setting_lines() -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for setting in &SETTINGS {
+        let mut line = format!("  {:width$}", setting.key, width = INDENT - 2);
+        for word in setting.description.split(' ') {
+            if line.chars().count() + 1 + word.chars().count() > WIDTH {
+                lines.push(std::mem::replace(&mut line, " ".repeat(INDENT)));
+            }
+            let gap = if line.ends_with(' ') { "" } else { " " };
+            line = format!("{line}{gap}{word}");
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
 pub(super) const USAGE: &str = "\
 clawscope [OPTIONS] [PATH]
        clawscope <COMMAND> [OPTIONS]";
@@ -18,7 +46,7 @@ Numbers with ~ are estimated by the gateway's own rule (four chars a token); the
 pub(super) const AFTER_HELP: &str = "\
 Try it: `clawscope --demo` opens a store made up for looking around. `clawscope --help` tells more.";
 
-pub(super) const AFTER_LONG_HELP: &str = "\
+const AFTER_LONG_HELP: &str = "\
 Start here:
   clawscope                                   the screen, on your gateway's store
   clawscope --demo                            the screen, on the demo store
@@ -32,41 +60,7 @@ SESSION is a session key, a session id or the unique start of one, or a path to 
   clawscope context ./2f6c.jsonl --json
 
 Keys of --set (the gateway's own names, so what is learnt here can be pasted into openclaw.json):
-  contextPruning.mode                   off or cache-ttl; other keys switch it on for the preview
-  contextPruning.ttl                    a duration: 30m, 1h, 1h30m
-  contextPruning.keepLastAssistants     results after the start of so many last replies stay
-  contextPruning.softTrimRatio          0 to 1: share of the window from which results are shortened
-  contextPruning.hardClearRatio         0 to 1: share of the window from which results are cleared
-  contextPruning.minPrunableToolChars   chars: clearing needs at least so many
-  contextPruning.softTrim.maxChars      chars: results up to this size stay whole
-  contextPruning.softTrim.headChars     chars kept from the start
-  contextPruning.softTrim.tailChars     chars kept from the end
-  contextPruning.hardClear.enabled      true or false
-  contextPruning.hardClear.placeholder  text that stands for a cleared result
-  contextPruning.tools.allow            tool names and patterns: exec,web_*
-  contextPruning.tools.deny             tool names and patterns that are never pruned
-  contextTokens                         tokens: lowers the window
-  contextWindow                         tokens: the window of the session's model
-                                        (models.providers.*.models[].contextWindow)
-  bootstrapMaxChars                     chars of one workspace file in the system prompt
-  bootstrapTotalMaxChars                chars of all workspace files in the system prompt
-  historyLimit                          user turns of history that stay; 0: all
-                                        (channels.*.historyLimit, dmHistoryLimit)
-  compaction.keepRecentTokens           tokens of the newest messages that a compaction keeps
-  compaction.reserveTokens              tokens of the window kept free; with less, it compacts
-  compaction.reserveTokensFloor         tokens: the reserve is never less
-  compaction.summaryTokens              tokens the summary is taken to have
-  contextLimits.toolResultMaxChars      chars of a single result at most (2026.4.15 to 7.35)
-  compaction.midTurnPrecheck.enabled    true or false: check the prompt inside a tool loop, too
-  truncate.windowShare, .maxChars, .minKeepChars
-                                        how far a single result is cut (built into the gateway)
-  reduce.allChars, .keepSent            chars of all results together; whether sent ones keep their
-                                        bytes (built into the gateway, 2026.4.8 to 7.35)
-  check.promptTokens                    tokens of your next message, for the check before a prompt
-  guard.budgetShare, .singleShare       0 to 1: share of the window that a call's context, and one
-                                        result, may take (built into the gateway)
-  clearToolUses.trigger, .keep, .clearAtLeast, .clearToolInputs, .countByModel, .excludeTools,
-    .placeholder                        tool-use clearing, by the client's or the provider's names
+{settings}
 
 Gateways of different versions have different rules and settings. A store is read by those of its own version: that of \
 meta.lastTouchedVersion in openclaw.json, or the one that wrote an agent's database where that is newer; else by those of 2026.3.2. --ruleset \
@@ -505,6 +499,19 @@ Examples:
 The gateway changes how it trims a context from release to release. clawscope knows 26 rulesets, from 2026.1.24 to 2026.9.6; a ruleset \
 is named after its first release. What the upgrade does to one session: `clawscope replay SESSION --ruleset VERSION`; to a store: \
 `clawscope explain --all --ruleset VERSION`.";
+
+pub(super) const SETTINGS_HELP: &str = "\
+Examples:
+  clawscope settings                                      the values of your store, and the defaults
+  clawscope settings agent:main:main                      the values of one session
+  clawscope settings --ruleset 2026.9.6                   under the rules of another release
+  clawscope settings --markdown                           the table of the README
+
+The keys are those of --set, and of openclaw.json below agents.defaults where the gateway has them. A key that the release \
+does not read says why. `clawscope doctor` names the file and line of each value.
+
+JSON: {schemaVersion, ruleset: {id, name, from, note}, window, settings: [{key, policy, path, unit, min, max, expected, default, \
+value, from, fixed, releases, description}]}; fixed is why the release does not read the key, else null; durations are in ms.";
 
 pub(super) const DOCTOR: &str = "\
 Examples:

@@ -13,16 +13,15 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::compaction::{
     CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
 };
-use crate::gateway::compaction_setting::compaction_settings;
 use crate::gateway::effective::{ResolvedSetting, list_settings};
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings_under};
 use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::PruneSetting;
 use crate::gateway::ruleset::{Reserve, Ruleset};
 use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::WindowInfo;
 use crate::gateway::window_lookup::flush_window;
+use crate::policy::settings::{SettingRow, compaction_settings};
 use crate::redact::Redactor;
 use crate::runtime::watch::{WatchMode, find_polled, store_folders};
 use crate::session::lifecycle::Lifecycle;
@@ -82,7 +81,7 @@ pub(super) struct DoctorReport {
     pub locks: Vec<TranscriptLock>,
     /// From the store, its configuration and every transcript.
     pub diagnostics: Vec<Diagnostic>,
-    pub compaction_rows: Vec<PruneSetting>,
+    pub compaction_rows: Vec<SettingRow>,
     /// Number of transcripts read.
     pub transcripts: u64,
     pub bytes: u64,
@@ -262,14 +261,14 @@ fn compaction_rows(
     agents: &[AgentReport],
     pi: Option<&PiSettingsReport>,
     in_force: CompactionSettings,
-) -> Vec<PruneSetting> {
+) -> Vec<SettingRow> {
     let ruleset = workspace.store().ruleset.id;
     let window = agents.first().map_or(f64::NAN, |agent| agent.model.window.tokens);
     let of_runtime = ruleset.rules().reserve == Reserve::Runtime;
     let runtime = if of_runtime { in_force } else { CompactionSettings::default() };
     let mut rows = compaction_settings(&workspace.store().config, ruleset, runtime, window);
     for row in rows.iter_mut().filter(|_| pi.is_some()) {
-        let Some(own) = pi.map(|pi| pi.settings.token_setting(row.key, Some(""))) else { continue };
+        let Some(own) = pi.map(|pi| pi.settings.token_setting(row.name(), Some(""))) else { continue };
         (row.config, row.value, row.provenance) = (own.raw_value, own.value.into(), own.provenance);
     }
     rows

@@ -30,9 +30,9 @@ use crate::gateway::effective::overridden_text;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::reset::ResetMode;
 use crate::js::{self, Members, Value};
+use crate::policy::settings::{SettingId, find_setting};
 use crate::session::Mark;
 use crate::session::lifecycle::Lifecycle;
-use crate::session::session_settings::is_session_setting;
 
 /// Parent keys of the rows in the settings tables.
 const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
@@ -183,7 +183,7 @@ fn report_json(workspace: &Workspace, checkup: &DoctorReport, repairs: Option<&[
         SettingJson::new(key, value, from, &overridden_origins(&store.config, path, key, from))
     };
     let pruning = checkup.settings.iter().map(|row| (row.key, &row.value, &row.provenance));
-    let compaction = checkup.compaction_rows.iter().map(|row| (row.key, &row.value, &row.provenance));
+    let compaction = checkup.compaction_rows.iter().map(|row| (row.name(), &row.value, &row.provenance));
     let flush = flush_rows(checkup).map(|(key, value, from)| SettingJson::new(key, &value, from, &[]));
     let lifecycle = |(key, lifecycle): &(String, Lifecycle)| SessionLifecycleJson {
         key: key.clone(),
@@ -423,9 +423,9 @@ fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Ou
         ]);
     }
     for row in &checkup.compaction_rows {
-        let over = overridden_origins(config, COMPACTION_PATH, row.key, &row.provenance);
+        let over = overridden_origins(config, COMPACTION_PATH, row.name(), &row.provenance);
         table.push(vec![
-            format!("compaction.{}", row.key).as_str().into(),
+            row.key().into(),
             format_value(None, &row.value).into(),
             Cell::new(&describe_origins(&row.provenance, &over), Tone::Dim),
         ]);
@@ -460,7 +460,7 @@ fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Ou
 /// Explains a reserve above its setting: the reserve floor raises it (compaction 2.2).
 fn describe_raised_reserve(checkup: &DoctorReport) -> Option<String> {
     let floor = checkup.flush.floor_tokens.value;
-    let row = checkup.compaction_rows.iter().find(|row| row.key == "reserveTokens")?;
+    let row = checkup.compaction_rows.iter().find(|row| row.id == SettingId::ReserveTokens)?;
     let set = row.config.as_ref().and_then(Value::as_f64).filter(|tokens| *tokens >= 0.0);
     let own = set.unwrap_or(CompactionSettings::default().reserve_tokens);
     (checkup.compaction.reserve_tokens == floor && own < floor).then(|| {
@@ -481,7 +481,7 @@ fn print_other_settings(checkup: &DoctorReport, output: &mut Output) -> Result<(
     // Keys that `--set` accepts are listed at their default too.
     let settable = |row: &ResolvedSetting| {
         let key = row.key.strip_prefix("agents.defaults.");
-        key.is_some_and(is_session_setting) && row.value != Value::Null
+        key.and_then(find_setting).is_some_and(|setting| setting.policy.is_none()) && row.value != Value::Null
     };
     for row in
         checkup.other_settings.iter().filter(|row| row.provenance != Provenance::Default || settable(row))

@@ -403,7 +403,7 @@ fn part_json(part: &PromptPart) -> PartJson {
 
 fn advice_json(advice: &Advice) -> AdviceJson {
     AdviceJson {
-        set: advice.changes.iter().map(|change| (change.key.as_str(), change.value.clone())).collect(),
+        set: advice.changes.iter().map(|change| (change.key(), change.value.clone())).collect(),
         helps: advice.fits_all,
         has_room: advice.has_room,
         overflows: advice.overflows(),

@@ -5,9 +5,9 @@ use crate::cli::WindowArg;
 use crate::gateway::provenance::Provenance;
 use crate::js::Value;
 use crate::policy::PolicySet;
+use crate::policy::settings::SettingId;
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
-use crate::session::session_settings::CONTEXT_WINDOW;
 use crate::session::setting_change::SettingChange;
 
 /// Adds the learnt window as `contextWindow` if the option is set and the value differs from the believed window. An
@@ -17,7 +17,7 @@ pub(super) fn with_learned_window(
     changes: Vec<SettingChange>,
     session: &LoadedSession,
 ) -> Result<Vec<SettingChange>, Failure> {
-    let named = changes.iter().any(|change| change.key == CONTEXT_WINDOW);
+    let named = changes.iter().any(|change| change.id == SettingId::ContextWindow);
     if requested.is_none() || named {
         return Ok(changes);
     }
@@ -30,8 +30,8 @@ fn insert_window(mut changes: Vec<SettingChange>, learnt: f64, believed: f64) ->
     let tokens = learnt.floor();
     if tokens > 0.0 && tokens.is_finite() && tokens != believed {
         let value = Value::Number(tokens);
-        let key = CONTEXT_WINDOW.to_owned();
-        changes.insert(0, SettingChange { key, policy: None, value, origin: Provenance::Flag });
+        let id = SettingId::ContextWindow;
+        changes.insert(0, SettingChange { id, value, origin: Provenance::Flag });
     }
     changes
 }
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn a_learnt_window_becomes_context_window_unless_it_is_the_believed_one() {
         let learnt = insert_window(Vec::new(), 65_474.6, 200_000.0);
-        assert_eq!((learnt[0].key.as_str(), &learnt[0].value), (CONTEXT_WINDOW, &Value::Number(65_474.0)));
+        assert_eq!((learnt[0].id, &learnt[0].value), (SettingId::ContextWindow, &Value::Number(65_474.0)));
         for window in [200_000.0, f64::NAN, 0.0] {
             assert_eq!(insert_window(Vec::new(), window, 200_000.0), [], "{window}");
         }

@@ -53,6 +53,7 @@ mod screen;
 mod session_output;
 mod sessions;
 mod setting_value;
+mod settings;
 mod simulate;
 mod summarize;
 mod summary;
@@ -141,6 +142,7 @@ fn run_command(
         Command::Export(args) => export::run(args, place, invocation, output),
         Command::Watch(args) => watch::run(args, place, invocation, output),
         Command::Rules(args) => rules::run(args, place, invocation, output),
+        Command::Settings(args) => settings::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),

@@ -19,10 +19,9 @@ use crate::plan::PolicyEffect;
 use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightResult, Route};
-use crate::policy::settings::SettingOwner;
+use crate::policy::settings::{SettingId, SettingOwner};
 use crate::policy::{Fate, Policy};
 use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, Split};
-use crate::session::simulated_settings::SUMMARY_TOKENS;
 
 pub(super) fn describe_check(checked: &PreflightResult) -> String {
     let [estimate, room] =
@@ -138,7 +137,7 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
             None => format_value(unit, &row.value),
         };
         let tone = if row.provenance == Provenance::Flag { Tone::Warning } else { Tone::Plain };
-        let made = row.setting.key() == SUMMARY_TOKENS
+        let made = row.setting.setting.id == SettingId::SummaryTokens
             && matches!(preview.summary_length, SummaryLength::Generated(_));
         let from = match (&row.provenance, &row.setting.owner) {
             (Provenance::Default, SettingOwner::BuiltIn) => "built into the gateway".to_owned(),
@@ -154,11 +153,7 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
             (Provenance::Default, SettingOwner::Preview) => preview.summary_length.describe(),
             (provenance, _) => provenance.to_string(),
         };
-        table.push(vec![
-            row.setting.key().as_str().into(),
-            Cell::new(&value, tone),
-            Cell::new(&from, Tone::Dim),
-        ]);
+        table.push(vec![row.setting.key().into(), Cell::new(&value, tone), Cell::new(&from, Tone::Dim)]);
     }
     Ok(table.print(output, "  ")?)
 }

@@ -19,11 +19,12 @@ use crate::gateway::setting_value::input_text;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
+use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet, Reason};
 use crate::report::cost::describe_cache_cost;
 use crate::session::LoadedSession;
 use crate::session::setting_change::{SettingChange, read_changes};
-use crate::session::simulated_settings::{SUMMARY_TOKENS, SimulatedSettings, simulate_settings};
+use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
 use crate::write::rewrite_loss::{RewriteLoss, find_rewrite_loss};
 use crate::write::summary::assumed_summary;
 
@@ -135,7 +136,7 @@ fn assume_summary_length(
     session: &LoadedSession,
     changes: &[SettingChange],
 ) -> SummaryLength {
-    if changes.iter().any(|change| change.key == SUMMARY_TOKENS) {
+    if changes.iter().any(|change| change.id == SettingId::SummaryTokens) {
         return SummaryLength::Configured;
     }
     let compacts = simulated.policies.enabled.has(Policy::Compact);
@@ -164,7 +165,7 @@ impl Preview {
         for row in &self.simulated.prune_rows {
             let control = configured
                 .iter()
-                .find(|own| own.policy == Policy::Prune && own.setting.key == row.key)
+                .find(|own| own.policy == Policy::Prune && own.setting.name() == row.key)
                 .map(|own| own.setting.control);
             let unit = match control {
                 Some(Control::Slider { unit, .. }) => Some(unit).filter(|unit| *unit != Unit::Milliseconds),

@@ -71,7 +71,7 @@ pub(super) fn replay_session(
     let mut simulated = simulate_settings(&inspection, &changes, steps);
     let mut material = read_inputs(&inspection, steps)?;
     if args.policy.is_empty() {
-        let set = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
+        let set = changes.iter().filter_map(SettingChange::policy).collect::<Vec<_>>();
         let doubted = own.as_ref().map_or(material.contradicted_policies, |own| own.1.contradicted_policies);
         let left_out = doubted.without(PolicySet::of(&set));
         simulated.policies.enabled = simulated.policies.enabled.without(left_out);

@@ -12,7 +12,7 @@ pub(super) fn requested_policies(
     changes: &[SettingChange],
     inspection: &LoadedSession,
 ) -> Result<PolicySet, Failure> {
-    let changed = changes.iter().filter_map(|change| Some((change.policy?, change)));
+    let changed = changes.iter().filter_map(|change| Some((change.policy()?, change)));
     if policy.is_empty() {
         return Ok(changed.fold(PolicySet::of(&[Policy::Prune]), |steps, (step, _)| steps.with(step, true)));
     }
@@ -27,7 +27,7 @@ pub(super) fn requested_policies(
     for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
         // A settings file may hold settings of policies that are off; a `--set` for one is a mistake.
         if change.origin == Provenance::Flag {
-            let (key, step) = (&change.key, step.word());
+            let (key, step) = (change.key(), step.word());
             return Err(Failure::usage(format!(
                 "--set {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
             )));

@@ -14,7 +14,8 @@ use super::table::{Align, Cell, Table};
 use crate::cli::{RulesArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::gateway::provenance::Provenance;
-use crate::gateway::ruleset::{ConfigKey, KEYS, Ruleset, RulesetChoice, Topic};
+use crate::gateway::ruleset::{Ruleset, RulesetChoice, Topic};
+use crate::policy::settings::{ConfigKey, config_keys};
 
 pub(super) fn run(
     args: &RulesArgs,
@@ -50,7 +51,7 @@ fn choose_ruleset(
 
 fn show_rules(chosen: &RulesetChoice, json: bool, output: &mut Output) -> Result<(), Failure> {
     let topics = chosen.id.rules().topics();
-    let read: Vec<&ConfigKey> = KEYS.iter().filter(|key| key.is_read(chosen.id)).collect();
+    let read: Vec<&ConfigKey> = config_keys().filter(|key| key.is_read(chosen.id)).collect();
     if json {
         return Ok(output.json(&RulesJson {
             ruleset: ruleset_json(chosen),
@@ -79,8 +80,10 @@ fn show_diff(
     let changed: Vec<(&Topic, &Topic)> =
         old.iter().zip(&new).filter(|(old, new)| old.rule != new.rule).collect();
     let is = |key: &&ConfigKey, ruleset: Ruleset| key.is_read(ruleset);
-    let comes: Vec<&ConfigKey> = KEYS.iter().filter(|key| !is(key, before.id) && is(key, after.id)).collect();
-    let goes: Vec<&ConfigKey> = KEYS.iter().filter(|key| is(key, before.id) && !is(key, after.id)).collect();
+    let comes: Vec<&ConfigKey> =
+        config_keys().filter(|key| !is(key, before.id) && is(key, after.id)).collect();
+    let goes: Vec<&ConfigKey> =
+        config_keys().filter(|key| is(key, before.id) && !is(key, after.id)).collect();
     if json {
         let rule = |(old, new): &(&Topic, &Topic)| ChangedTopicJson {
             group: new.group,

@@ -54,8 +54,8 @@ pub(super) fn print_ruleset(chosen: &RulesetChoice, output: &mut Output) -> Resu
 /// Refuses a setting that the version does not support: the gateway would ignore it.
 pub(super) fn refuse_unsupported(changes: &[SettingChange], session: &LoadedSession) -> Result<(), Failure> {
     for change in changes {
-        let Some(why) = describe_missing(session, &change.key) else { continue };
-        let (place, key, name) = (&change.origin, &change.key, session.ruleset.id.display_name());
+        let Some(why) = describe_missing(session, change.id) else { continue };
+        let (place, key, name) = (&change.origin, change.key(), session.ruleset.id.display_name());
         return Err(Failure::usage(format!(
             "{place}: {key} cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
         )));

@@ -10,8 +10,8 @@ use super::failure::Failure;
 use super::output::{FailureJson, Output, Tone};
 use super::{
     breakdown_json, check, commits, compare, context, doctor, estimators, explain_all, explain_json,
-    migration_json, recorded_json, recovery, replay_json, rule, rules, sessions, simulate, summarize, tree,
-    watch, writing,
+    migration_json, recorded_json, recovery, replay_json, rule, rules, sessions, settings, simulate,
+    summarize, tree, watch, writing,
 };
 use crate::export::json::{DocumentJson, JsonOutput, Versioned};
 use crate::report::sweep::json::SweepJson;
@@ -20,7 +20,7 @@ use crate::report::sweep::json::SweepJson;
 type Forms = fn(&mut SchemaGenerator) -> Vec<Schema>;
 
 /// The forms of each command's answer; `error` is a failed command's answer on the error stream.
-const SCHEMAS: [(&str, Forms); 20] = [
+const SCHEMAS: [(&str, Forms); 21] = [
     ("sessions", |all| vec![form::<sessions::SessionsJson>(all)]),
     ("tree", |all| vec![form::<tree::TreeJson>(all)]),
     ("context", |all| {
@@ -53,6 +53,7 @@ const SCHEMAS: [(&str, Forms); 20] = [
             form::<watch::PollingJson>(all),
         ]
     }),
+    ("settings", |all| vec![form::<settings::SettingsJson>(all)]),
     ("doctor", |all| vec![form::<doctor::DoctorJson>(all), form::<migration_json::MigrationJson>(all)]),
     ("rules", |all| {
         vec![

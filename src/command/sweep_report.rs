@@ -88,7 +88,7 @@ fn cell_policies(
     }
     let mut left_out = varied.filter(|(step, _)| !steps.has(*step));
     if let Some((step, axis)) = left_out.next() {
-        let (key, step) = (&axis.key, step.word());
+        let (key, step) = (axis.key(), step.word());
         return Err(Failure::usage(format!(
             "--vary {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
         )));
@@ -105,7 +105,7 @@ fn without_ineffective(
     steps: PolicySet,
 ) -> PolicySet {
     let named =
-        base.iter().filter_map(|change| change.policy).chain(axes.iter().filter_map(|axis| axis.policy));
+        base.iter().filter_map(SettingChange::policy).chain(axes.iter().filter_map(|axis| axis.policy));
     let named = named.collect::<Vec<_>>();
     let left_out =
         if args.overrides.policy.is_empty() { material.contradicted_policies } else { PolicySet::NONE };

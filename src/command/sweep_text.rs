@@ -248,7 +248,7 @@ fn describe_change(sweep: &Sweep, at: usize) -> String {
     let moved =
         sweep.axes.iter().zip(&sweep.cells[at].points).filter(|(axis, point)| **point != axis.current);
     let words = moved.map(|(axis, point)| {
-        format!("{} {} → {}", axis.key, axis.points[axis.current].text, axis.points[*point].text)
+        format!("{} {} → {}", axis.key(), axis.points[axis.current].text, axis.points[*point].text)
     });
     words.collect::<Vec<_>>().join(", ")
 }

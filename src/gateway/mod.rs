@@ -6,7 +6,6 @@
 
 pub mod catalog;
 pub mod compaction;
-pub mod compaction_setting;
 pub mod config;
 mod config_error;
 mod convert;

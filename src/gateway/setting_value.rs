@@ -1,7 +1,6 @@
 //! The value of one setting in its three forms: a position on a slider, typed text, and the gateway's own value.
 
-use crate::gateway::prune_setting::{Control, PruneSetting, Unit};
-use crate::gateway::pruning::{PruneSettings, effective_settings};
+use crate::gateway::prune_setting::{Control, Unit};
 use crate::js::{Object, Value};
 
 /// Rounds a value to its step. Steps are decimal: 0.1 + 0.2 is 0.3 on a slider.
@@ -11,39 +10,11 @@ pub fn snap_to_step(value: f64, step: f64) -> f64 {
 }
 
 /// The position of a value on a slider, 0 to 1; `None` for other controls.
-pub fn slider_position(row: &PruneSetting, value: &Value) -> Option<f64> {
-    match row.control {
+pub fn slider_position(control: Control, value: &Value) -> Option<f64> {
+    match control {
         Control::Slider { min, max, .. } => Some(((value.as_f64()? - min) / (max - min)).clamp(0.0, 1.0)),
         _ => None,
     }
-}
-
-/// Sets a value in the gateway's settings. Passes it through the gateway's own reading, which checks and clamps it.
-pub fn apply_value(settings: &mut PruneSettings, key: &str, value: &Value) {
-    let mut raw = Object::default();
-    raw.set("mode", Value::from("cache-ttl"));
-    insert_dotted(&mut raw, key, if key == "ttl" { ttl_text(value) } else { value.clone() });
-    let Some(read) = effective_settings(Some(&Value::Object(raw))) else { return };
-    match key {
-        "ttl" => settings.ttl_ms = read.ttl_ms,
-        "keepLastAssistants" => settings.keep_last_assistants = read.keep_last_assistants,
-        "softTrimRatio" => settings.soft_trim_ratio = read.soft_trim_ratio,
-        "hardClearRatio" => settings.hard_clear_ratio = read.hard_clear_ratio,
-        "minPrunableToolChars" => settings.min_prunable_tool_chars = read.min_prunable_tool_chars,
-        "softTrim.maxChars" => settings.soft_trim.max_chars = read.soft_trim.max_chars,
-        "softTrim.headChars" => settings.soft_trim.head_chars = read.soft_trim.head_chars,
-        "softTrim.tailChars" => settings.soft_trim.tail_chars = read.soft_trim.tail_chars,
-        "hardClear.enabled" => settings.hard_clear.enabled = read.hard_clear.enabled,
-        "hardClear.placeholder" => settings.hard_clear.placeholder = read.hard_clear.placeholder,
-        _ => merge_tools(settings, key, value),
-    }
-}
-
-fn merge_tools(settings: &mut PruneSettings, key: &str, value: &Value) {
-    let Some(list) = key.strip_prefix("tools.") else { return };
-    let mut tools = settings.tools.as_object().cloned().unwrap_or_default();
-    tools.set(list, value.clone());
-    settings.tools = Value::Object(tools);
 }
 
 pub fn insert_dotted(object: &mut Object, key: &str, value: Value) {
@@ -90,9 +61,9 @@ pub fn input_text(unit: Option<Unit>, value: &Value) -> String {
 }
 
 /// Parses typed text; the error is the expected input.
-pub fn parse_value(row: &PruneSetting, text: &str) -> Result<Value, &'static str> {
+pub fn parse_value(control: Control, text: &str) -> Result<Value, &'static str> {
     let text = text.trim();
-    match row.control {
+    match control {
         Control::Slider { unit: Unit::Milliseconds, .. } => {
             let parsed = crate::gateway::duration::parse_duration_ms(&text.into());
             parsed.map(Value::Number).ok_or("a duration such as 30m, 1h or 1h30m")

@@ -3,21 +3,11 @@
 use std::path::PathBuf;
 
 use crate::gateway::window::{WindowInfo, WindowSource};
-use crate::policy::settings::SettingOwner;
+use crate::policy::settings::{SessionSetting, SettingOwner, SettingSpec, Source};
 use crate::session::LoadedSession;
 use crate::store::prompt_report::{InjectedFile, SystemPromptReport};
 
-/// An upper limit for the window of an agent.
-pub const CONTEXT_TOKENS: &str = "contextTokens";
-/// The window of the session's model.
-pub const CONTEXT_WINDOW: &str = "contextWindow";
-/// Chars of one workspace file in the system prompt (compaction 11.9).
-pub const BOOTSTRAP_MAX_CHARS: &str = "bootstrapMaxChars";
-/// Chars of all workspace files in the system prompt (compaction 11.9).
-pub const BOOTSTRAP_TOTAL_MAX_CHARS: &str = "bootstrapTotalMaxChars";
-pub const KEYS: [&str; 4] = [CONTEXT_TOKENS, CONTEXT_WINDOW, BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS];
-
-/// Shown for versions that do not read [`CONTEXT_TOKENS`].
+/// Shown for versions that do not read `contextTokens`.
 const WINDOW_OF_MODEL: &str = "the window comes from the model or models.providers.*.models[].contextTokens";
 /// The gateway's default limits, in chars, for a report that names none.
 const DEFAULT_MAX_CHARS: u64 = 20_000;
@@ -29,27 +19,31 @@ const MIN_FILE_CHARS: u64 = 64;
 /// Chars per token in the gateway's estimate.
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-pub fn is_session_setting(key: &str) -> bool {
-    KEYS.contains(&key)
-}
-
-/// Returns why the session's version lacks this key, or `None` if it has it.
-pub fn describe_missing(session: &LoadedSession, key: &str) -> Option<&'static str> {
-    match key {
-        CONTEXT_TOKENS => {
-            (!session.ruleset.id.rules().window_source.reads_context_tokens()).then_some(WINDOW_OF_MODEL)
-        }
-        BOOTSTRAP_MAX_CHARS | BOOTSTRAP_TOTAL_MAX_CHARS => {
-            (!session.limits.is_gateway_run).then_some("pi itself injects no workspace files")
-        }
+/// Returns the setting as one of the session; `None` if it belongs to a policy.
+pub fn session_setting(setting: &SettingSpec) -> Option<SessionSetting> {
+    match setting.source {
+        Source::Session(setting) => Some(setting),
         _ => None,
     }
 }
 
-/// Returns the file that holds a key and the path in it. `None` is the gateway's `openclaw.json`.
-pub fn config_path(session: &LoadedSession, key: &str) -> (Option<PathBuf>, String) {
-    if key != CONTEXT_WINDOW {
-        return (None, format!("agents.defaults.{key}"));
+/// Returns why the session's version lacks this setting, or `None` if it has it.
+pub fn describe_missing(session: &LoadedSession, setting: SessionSetting) -> Option<&'static str> {
+    match setting {
+        SessionSetting::ContextTokens => {
+            (!session.ruleset.id.rules().window_source.reads_context_tokens()).then_some(WINDOW_OF_MODEL)
+        }
+        SessionSetting::BootstrapMaxChars | SessionSetting::BootstrapTotalMaxChars => {
+            (!session.limits.is_gateway_run).then_some("pi alone injects no workspace files")
+        }
+        SessionSetting::ContextWindow => None,
+    }
+}
+
+/// Returns the file that holds a setting and the path in it. `None` is the gateway's `openclaw.json`.
+pub fn config_path(session: &LoadedSession, setting: &SettingSpec) -> (Option<PathBuf>, String) {
+    if setting.source != Source::Session(SessionSetting::ContextWindow) {
+        return (None, setting.config_path().unwrap_or_default());
     }
     let own = session.setting_rows.iter().find_map(|row| match &row.owner {
         SettingOwner::Runtime { agent_dir, .. } => Some(agent_dir.join("models.json")),
@@ -61,13 +55,26 @@ pub fn config_path(session: &LoadedSession, key: &str) -> (Option<PathBuf>, Stri
 }
 
 /// Returns the value in force, in tokens or chars.
-pub fn current_value(session: &LoadedSession, key: &str) -> f64 {
+pub fn current_value(session: &LoadedSession, setting: SessionSetting) -> f64 {
     let report = session.prompt_report.as_deref();
-    match key {
-        CONTEXT_TOKENS => session.window.tokens,
-        CONTEXT_WINDOW => session.limits.runtime_window,
-        BOOTSTRAP_MAX_CHARS => report.and_then(|it| it.max_file_chars).unwrap_or(DEFAULT_MAX_CHARS) as f64,
-        _ => report.and_then(|it| it.max_total_chars).unwrap_or(DEFAULT_TOTAL_MAX_CHARS) as f64,
+    match setting {
+        SessionSetting::ContextTokens => session.window.tokens,
+        SessionSetting::ContextWindow => session.limits.runtime_window,
+        SessionSetting::BootstrapMaxChars => {
+            report.and_then(|it| it.max_file_chars).unwrap_or(DEFAULT_MAX_CHARS) as f64
+        }
+        SessionSetting::BootstrapTotalMaxChars => {
+            report.and_then(|it| it.max_total_chars).unwrap_or(DEFAULT_TOTAL_MAX_CHARS) as f64
+        }
+    }
+}
+
+/// Returns the gateway's default, in chars; `None` for the windows, which depend on the model.
+pub fn default_value(setting: SessionSetting) -> Option<f64> {
+    match setting {
+        SessionSetting::ContextTokens | SessionSetting::ContextWindow => None,
+        SessionSetting::BootstrapMaxChars => Some(DEFAULT_MAX_CHARS as f64),
+        SessionSetting::BootstrapTotalMaxChars => Some(DEFAULT_TOTAL_MAX_CHARS as f64),
     }
 }
 
@@ -84,11 +91,11 @@ pub fn tokens_saved_by_limits(session: &LoadedSession, max_file: Option<f64>, ma
     if max_file.is_none() && max_total.is_none() {
         return 0.0;
     }
-    let limit = |own: Option<f64>, key| own.unwrap_or_else(|| current_value(session, key)).max(0.0) as u64;
-    let (max_file, max_total) =
-        (limit(max_file, BOOTSTRAP_MAX_CHARS), limit(max_total, BOOTSTRAP_TOTAL_MAX_CHARS));
-    let before =
-        injected_chars(report, limit(None, BOOTSTRAP_MAX_CHARS), limit(None, BOOTSTRAP_TOTAL_MAX_CHARS));
+    let (one, all) = (SessionSetting::BootstrapMaxChars, SessionSetting::BootstrapTotalMaxChars);
+    let limit =
+        |own: Option<f64>, setting| own.unwrap_or_else(|| current_value(session, setting)).max(0.0) as u64;
+    let (max_file, max_total) = (limit(max_file, one), limit(max_total, all));
+    let before = injected_chars(report, limit(None, one), limit(None, all));
     (before as f64 - injected_chars(report, max_file, max_total) as f64) / CHARS_PER_TOKEN
 }
 

@@ -4,16 +4,12 @@
 
 use std::path::Path;
 
-use crate::gateway::compaction::CompactionSettings;
-use crate::gateway::config::GatewayConfig;
 use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
-use crate::gateway::ruleset::{Ruleset, unread_reason};
 use crate::js::{self, Value};
 use crate::policy::Policy;
-use crate::policy::clear_tool_uses::ClearSettings;
-use crate::policy::settings::{PolicySetting, SettingSources, policy_settings};
+use crate::policy::settings::{SettingId, SettingSpec, config_keys, find_setting, nearest_setting};
 use crate::session::{LoadedSession, session_settings};
 
 /// The option or file, the key, the value found and the value expected, in one sentence.
@@ -22,37 +18,29 @@ use crate::session::{LoadedSession, session_settings};
 pub struct ChangeError(pub String);
 
 /// Precedes the keys of the pruner.
-pub const PRUNING_PREFIX: &str = "contextPruning.";
-pub use crate::session::session_settings::CONTEXT_TOKENS;
+const PRUNING_PREFIX: &str = "contextPruning.";
 const COMPACTION_PREFIX: &str = "compaction.";
-/// The turn limit of a session, on any channel.
-const HISTORY_LIMIT: &str = "historyLimit";
 /// Optional before any key, as in the configuration itself.
 const DEFAULTS_PREFIX: &str = "agents.defaults.";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingChange {
-    /// `contextTokens`, or the key of a policy's setting, such as `contextPruning.ttl`.
-    pub key: String,
-    /// The policy that the setting belongs to; `None` for the window.
-    pub policy: Option<Policy>,
+    pub id: SettingId,
     /// In the form that the configuration holds.
     pub value: Value,
     /// The source of the change: an option or a file.
     pub origin: Provenance,
 }
 
-/// The rule that validates a key's value.
-enum ValueKind {
-    Mode,
-    Tokens,
-    Setting(Control),
-}
+impl SettingChange {
+    pub fn key(&self) -> &'static str {
+        self.id.spec().key
+    }
 
-struct KnownKey {
-    key: String,
-    policy: Option<Policy>,
-    value_kind: ValueKind,
+    /// Returns the policy that the setting belongs to; `None` for the windows and the workspace files.
+    pub fn policy(&self) -> Option<Policy> {
+        self.id.spec().policy
+    }
 }
 
 /// Reads the changes in the order in which they apply: the last one of a key wins.
@@ -64,54 +52,28 @@ pub fn read_changes(file: Option<&Path>, sets: &[String]) -> Result<Vec<SettingC
     Ok(changes)
 }
 
-/// Returns the full key for a name from a configuration or a person.
+/// Finds the setting for a name from a configuration or a person.
 ///
 /// # Errors
-/// When no setting has this name. The error names `option` and the known keys.
-pub fn full_key(option: &str, key: &str) -> Result<String, ChangeError> {
-    find_key(key.trim()).map(|known| known.key).ok_or_else(|| unknown_key_error(option, key.trim()))
+/// When no setting has this name. The error names `option` and the nearest key.
+pub fn named_setting(option: &str, key: &str) -> Result<&'static SettingSpec, ChangeError> {
+    find_key(key.trim()).ok_or_else(|| unknown_key_error(option, key.trim()))
 }
 
 /// Returns why the session's version lacks a setting that another version has, or `None` if it has it.
-pub fn missing_in_version(session: &LoadedSession, key: &str) -> Option<&'static str> {
-    let row = session.setting_rows.iter().find(|row| row.key() == key);
-    row.and_then(|row| row.setting.control.fixed_reason())
-        .or_else(|| session_settings::describe_missing(session, key))
+pub fn missing_in_version(session: &LoadedSession, id: SettingId) -> Option<&'static str> {
+    let row = session.setting_rows.iter().find(|row| row.setting.id == id);
+    row.and_then(|row| row.setting.control.fixed_reason()).or_else(|| {
+        let own = session_settings::session_setting(id.spec())?;
+        session_settings::describe_missing(session, own)
+    })
 }
 
 /// Like [`missing_in_version`], with the release that dropped the key and its replacement, or the release that adds it.
-pub fn describe_missing(session: &LoadedSession, key: &str) -> Option<String> {
-    let why = missing_in_version(session, key)?;
-    Some(unread_reason(session.ruleset.id, key).unwrap_or_else(|| why.to_owned()))
-}
-
-/// Returns every known key, in the order of the configuration.
-pub fn known_keys() -> Vec<String> {
-    all_setting_rows()
-        .iter()
-        .map(PolicySetting::key)
-        .chain(session_settings::KEYS.map(str::to_owned))
-        .collect()
-}
-
-/// Returns every setting, without a configuration: from the reference, or from a later release that adds it.
-fn all_setting_rows() -> Vec<PolicySetting> {
-    let of = |ruleset| {
-        policy_settings(&SettingSources {
-            config: &GatewayConfig::empty(),
-            ruleset,
-            session_key: "",
-            runtime: CompactionSettings::default(),
-            window: f64::NAN,
-            clear: &ClearSettings::default(),
-        })
-    };
-    let later = of(Ruleset::V2026_6_11);
-    let movable = |row: PolicySetting| match row.setting.control.fixed_reason() {
-        Some(_) => later.iter().find(|other| other.key() == row.key()).cloned().unwrap_or(row),
-        None => row,
-    };
-    of(Ruleset::default()).into_iter().map(movable).collect()
+pub fn describe_missing(session: &LoadedSession, id: SettingId) -> Option<String> {
+    let why = missing_in_version(session, id)?;
+    let config = id.spec().config.as_ref();
+    Some(config.and_then(|key| key.unread_reason(session.ruleset.id)).unwrap_or_else(|| why.to_owned()))
 }
 
 /// Parses `KEY=VALUE` as the gateway would.
@@ -124,12 +86,13 @@ pub fn parse_change(option: &str, text: &str) -> Result<SettingChange, ChangeErr
             "{option} {text:?}: expected KEY=VALUE, such as contextPruning.softTrimRatio=0.2"
         )));
     };
-    let KnownKey { key, policy: step, value_kind: rule } =
-        find_key(key.trim()).ok_or_else(|| unknown_key_error(option, key.trim()))?;
-    let typed = parse_value(&rule, value.trim());
-    let value = validate(&rule, &typed)
-        .map_err(|expected| invalid_value_error(option, &key, value.trim(), expected))?;
-    Ok(SettingChange { key, policy: step, value, origin: Provenance::Flag })
+    let setting = named_setting(option, key)?;
+    let found = value.trim();
+    let value = parse_value(setting, found);
+    if !accepts(setting, &value) {
+        return Err(invalid_value_error(option, setting, found));
+    }
+    Ok(SettingChange { id: setting.id, value, origin: Provenance::Flag })
 }
 
 /// Reads a file that is an `openclaw.json`, its `agents.defaults`, or its `contextPruning` alone.
@@ -142,22 +105,23 @@ fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
     let defaults = root.pointer("/agents/defaults").unwrap_or(&root);
     let mut changes = Vec::new();
     let mut take = |key: String, value: &serde_json::Value| {
-        let named = find_key(&key).ok_or_else(|| unknown_key_error(&path.display().to_string(), &key))?;
-        let KnownKey { key, policy: step, value_kind: rule } = named;
+        let place = path.display().to_string();
+        let setting = named_setting(&place, &key)?;
         let value = Value::from(value);
-        let value = validate(&rule, &value).map_err(|expected| {
-            invalid_value_error(&path.display().to_string(), &key, &js::stringify(&value), expected)
-        })?;
-        let origin = Provenance::File { path: path.to_path_buf(), line: None, key: key.clone() };
-        changes.push(SettingChange { key, policy: step, value, origin });
+        if !accepts(setting, &value) {
+            return Err(invalid_value_error(&place, setting, &js::stringify(&value)));
+        }
+        let origin = Provenance::File { path: path.to_path_buf(), line: None, key: setting.key.to_owned() };
+        changes.push(SettingChange { id: setting.id, value, origin });
         Ok::<_, ChangeError>(())
     };
     if !defaults.is_object() {
         return Err(reported("expected an object: an openclaw.json, or only its contextPruning.".into()));
     }
     let whole = defaults.get("contextPruning").is_some() || root.pointer("/agents/defaults").is_some();
-    if let Some(tokens) = defaults.get(CONTEXT_TOKENS) {
-        take(CONTEXT_TOKENS.to_owned(), tokens)?;
+    let context_tokens = SettingId::ContextTokens.spec().key;
+    if let Some(tokens) = defaults.get(context_tokens) {
+        take(context_tokens.to_owned(), tokens)?;
     }
     for (key, value) in flatten_settings(defaults.get("compaction").filter(|_| whole)) {
         // The other keys of compaction concern the summary's writer and the memory flush, which no policy uses.
@@ -167,7 +131,7 @@ fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
     }
     let pruning = if whole { defaults.get("contextPruning") } else { Some(defaults) };
     for (key, value) in flatten_settings(pruning) {
-        if whole || key != CONTEXT_TOKENS {
+        if whole || key != context_tokens {
             take(format!("{PRUNING_PREFIX}{}", key.strip_prefix(PRUNING_PREFIX).unwrap_or(&key)), value)?;
         }
     }
@@ -186,32 +150,22 @@ fn flatten_settings(object: Option<&serde_json::Value>) -> Vec<(String, &serde_j
     leaves
 }
 
-/// Finds a key as the configuration or the command line spells it.
-fn find_key(key: &str) -> Option<KnownKey> {
+/// Finds a setting by its key as the configuration or the command line spells it.
+fn find_key(key: &str) -> Option<&'static SettingSpec> {
     let key = key.strip_prefix(DEFAULTS_PREFIX).unwrap_or(key);
     let limit = key.starts_with("channels.")
         && [".historyLimit", ".dmHistoryLimit"].iter().any(|end| key.ends_with(end));
-    let key = if limit { HISTORY_LIMIT } else { key };
-    if session_settings::is_session_setting(key) {
-        return Some(KnownKey { key: key.to_owned(), policy: None, value_kind: ValueKind::Tokens });
-    }
-    let row = all_setting_rows().into_iter().find(|row| row.key() == key)?;
-    let mode = row.policy == Policy::Prune && row.setting.key == "mode";
-    let rule = if mode { ValueKind::Mode } else { ValueKind::Setting(row.setting.control) };
-    Some(KnownKey { key: key.to_owned(), policy: Some(row.policy), value_kind: rule })
+    if limit { Some(SettingId::HistoryLimit.spec()) } else { find_setting(key) }
 }
 
 /// Converts command-line text to the value that a configuration would hold.
-fn parse_value(rule: &ValueKind, text: &str) -> Value {
-    match rule {
-        ValueKind::Tokens | ValueKind::Setting(Control::Switch) => {
-            js::parse(text).unwrap_or_else(|_| Value::from(text))
+fn parse_value(setting: &SettingSpec, text: &str) -> Value {
+    match setting.control {
+        Control::Slider { unit: Unit::Milliseconds, .. } | Control::Text | Control::Fixed { .. } => {
+            Value::from(text)
         }
-        ValueKind::Setting(Control::Slider { unit, .. }) if *unit != Unit::Milliseconds => {
-            js::parse(text).unwrap_or_else(|_| Value::from(text))
-        }
-        ValueKind::Setting(Control::List) => parse_list(text),
-        _ => Value::from(text),
+        Control::Switch | Control::Slider { .. } => js::parse(text).unwrap_or_else(|_| Value::from(text)),
+        Control::List => parse_list(text),
     }
 }
 
@@ -224,46 +178,47 @@ fn parse_list(text: &str) -> Value {
     Value::Array(names.map(Value::from).collect())
 }
 
-/// Returns the value if the gateway would accept it, else the value it expects.
-fn validate(rule: &ValueKind, value: &Value) -> Result<Value, &'static str> {
-    let number =
-        |fits: fn(f64) -> bool| value.as_f64().is_some_and(|number| number.is_finite() && fits(number));
-    let (fits, expected) = match rule {
-        ValueKind::Mode => (value.str_is("off") || value.str_is("cache-ttl"), "off or cache-ttl"),
-        ValueKind::Tokens => (number(|n| n >= 1.0 && n.fract() == 0.0), "a whole number, 1 or more"),
-        ValueKind::Setting(Control::Slider { unit: Unit::Milliseconds, .. }) => {
-            (value.as_str().and_then(parse_duration_ms).is_some(), "a duration such as 30m, 1h or 1h30m")
+/// Whether the gateway would accept the value.
+fn accepts(setting: &SettingSpec, value: &Value) -> bool {
+    let number = value.as_f64().filter(|number| number.is_finite());
+    match setting.control {
+        Control::Switch if setting.id == SettingId::PruneMode => {
+            value.str_is("off") || value.str_is("cache-ttl")
         }
-        ValueKind::Setting(Control::Slider { unit: Unit::Share, .. }) => {
-            (number(|n| (0.0..=1.0).contains(&n)), "a number from 0 to 1")
+        Control::Switch => value.as_bool().is_some(),
+        Control::Slider { unit: Unit::Milliseconds, .. } => {
+            value.as_str().and_then(parse_duration_ms).is_some()
         }
-        ValueKind::Setting(Control::Slider { .. }) => {
-            (number(|n| n >= 0.0 && n.fract() == 0.0), "a whole number, 0 or more")
-        }
-        ValueKind::Setting(Control::Switch) => (value.as_bool().is_some(), "true or false"),
-        ValueKind::Setting(Control::List) => {
-            let texts = value.as_array().is_some_and(|list| list.iter().all(|item| item.as_str().is_some()));
-            (texts, "tool names and patterns, such as exec,web_* or [\"exec\"]")
-        }
-        ValueKind::Setting(Control::Fixed { why, .. }) => (false, *why),
-        ValueKind::Setting(Control::Text) => {
-            (value.as_str().is_some_and(|text| !text.is_blank()), "text that is not blank")
-        }
-    };
-    if fits { Ok(value.clone()) } else { Err(expected) }
+        Control::Slider { unit: Unit::Share, .. } => number.is_some_and(|share| (0.0..=1.0).contains(&share)),
+        Control::Slider { min, .. } => number.is_some_and(|count| count >= min && count.fract() == 0.0),
+        Control::List => value.as_array().is_some_and(|list| list.iter().all(|item| item.as_str().is_some())),
+        Control::Text => value.as_str().is_some_and(|text| !text.is_blank()),
+        Control::Fixed { .. } => false,
+    }
 }
 
 fn unknown_key_error(place: &str, key: &str) -> ChangeError {
-    ChangeError(format!("{place}: unknown setting {key:?}; expected one of {}", known_keys().join(", ")))
+    let bare = key.strip_prefix(DEFAULTS_PREFIX).unwrap_or(key);
+    if config_keys().any(|known| known.path == bare) {
+        return ChangeError(format!(
+            "{place}: clawscope does not simulate `{key}`, though the gateway reads it"
+        ));
+    }
+    let advice = nearest_setting(bare).map_or_else(
+        || "`clawscope settings` lists those that it knows".to_owned(),
+        |nearest| format!("did you mean `{}`?", nearest.key),
+    );
+    ChangeError(format!("{place}: unknown setting `{key}`; {advice}"))
 }
 
-fn invalid_value_error(place: &str, key: &str, found: &str, expected: &str) -> ChangeError {
-    ChangeError(format!("{place}: {key} is {found:?}; expected {expected}"))
+fn invalid_value_error(place: &str, setting: &SettingSpec, found: &str) -> ChangeError {
+    ChangeError(format!("{place}: {} is {found:?}; expected {}", setting.key, setting.expected()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::settings::SETTINGS;
     use std::io::Write as _;
 
     fn set(text: &str) -> Result<SettingChange, String> {
@@ -284,20 +239,26 @@ mod tests {
             ("tools.allow", "exec, web_*"),
             ("tools.deny", r#"["a,b"]"#),
         ];
-        for key in known_keys() {
+        for SettingSpec { id, key, .. } in &SETTINGS {
             let named = values.iter().find(|(name, _)| key.ends_with(name)).map_or("1", |(_, value)| value);
             let change = set(&format!("{key}={named}")).unwrap();
-            assert_eq!((change.key, change.origin), (key, Provenance::Flag));
+            assert_eq!((change.id, change.origin), (*id, Provenance::Flag));
         }
         assert_eq!(set("contextPruning.ttl=10").unwrap().value, Value::from("10"));
         assert_eq!(set("contextPruning.tools.deny=[\"a,b\"]").unwrap().value.as_array().unwrap().len(), 1);
-        assert_eq!(set("agents.defaults.contextTokens=128000").unwrap().key, "contextTokens");
+        assert_eq!(set("agents.defaults.contextTokens=128000").unwrap().id, SettingId::ContextTokens);
     }
 
     #[test]
-    fn unknown_keys_list_the_known_ones_and_wrong_types_say_what_fits() {
-        let unknown = set("contextPruning.softTrimRation=0.2").unwrap_err();
-        assert!(unknown.contains("contextPruning.softTrimRatio,"), "{unknown}");
+    fn unknown_keys_name_the_nearest_and_wrong_types_say_what_fits() {
+        assert_eq!(
+            set("contextPruning.softTrim.maxChar=9").unwrap_err(),
+            "--set: unknown setting `contextPruning.softTrim.maxChar`; did you mean `contextPruning.softTrim.maxChars`?"
+        );
+        assert!(set("zzz=1").unwrap_err().ends_with("; `clawscope settings` lists those that it knows"));
+        assert!(
+            set("compaction.mode=safeguard").unwrap_err().contains("does not simulate `compaction.mode`")
+        );
         for wrong in [
             "contextPruning.softTrimRatio=2",
             "contextPruning.softTrimRatio=high",
@@ -324,7 +285,7 @@ mod tests {
         ] {
             std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
             let changes = read_changes(Some(&path), &["contextPruning.ttl=2h".into()]).unwrap();
-            let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
+            let keys: Vec<&str> = changes.iter().map(SettingChange::key).collect();
             assert_eq!(
                 keys,
                 ["contextPruning.softTrim.maxChars", "contextPruning.ttl", "contextPruning.ttl"],

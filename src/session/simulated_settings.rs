@@ -2,23 +2,18 @@
 
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::{PRUNING_PATH, prune_settings};
+use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::setting_value::{duration_text, insert_dotted};
 use crate::gateway::window::{DEFAULT_WINDOW, WindowInfo, resolve_window};
 use crate::js::{Object, Value};
-use crate::policy::settings::{PolicySetting, settings_from_values};
+use crate::policy::settings::{PolicySetting, SettingId, Source, prune_settings, settings_from_values};
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::replay::{Assumptions, Settings};
 use crate::session::LoadedSession;
-use crate::session::session_settings::{
-    BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS, CONTEXT_WINDOW, tokens_saved_by_limits, window_with,
-};
-use crate::session::setting_change::{CONTEXT_TOKENS, PRUNING_PREFIX, SettingChange};
-
-/// The assumed length of a summary, in tokens.
-pub const SUMMARY_TOKENS: &str = "compaction.summaryTokens";
+use crate::session::session_settings::{tokens_saved_by_limits, window_with};
+use crate::session::setting_change::SettingChange;
 
 /// A setting of the pruner as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +71,7 @@ impl SimulatedSettings {
     /// Sets the assumed length of a summary, in tokens.
     pub fn set_summary_tokens(&mut self, tokens: u64) {
         self.policies.summary_tokens = tokens;
-        let row = self.policy_rows.iter_mut().find(|row| row.setting.key() == SUMMARY_TOKENS);
+        let row = self.policy_rows.iter_mut().find(|row| row.setting.setting.id == SettingId::SummaryTokens);
         if let Some(row) = row {
             row.value = Value::from(tokens);
         }
@@ -86,8 +81,8 @@ impl SimulatedSettings {
 /// Returns the policies of a replay when a person names none: the gateway's, those with changed settings, and
 /// compaction if the window of its trigger changes.
 pub fn default_replay_policies(session: &LoadedSession, changes: &[SettingChange]) -> PolicySet {
-    let window = last_change(changes, CONTEXT_WINDOW).map(|_| Policy::Compact);
-    let changed = changes.iter().filter_map(|change| change.policy).chain(window);
+    let window = last_change(changes, SettingId::ContextWindow).map(|_| Policy::Compact);
+    let changed = changes.iter().filter_map(SettingChange::policy).chain(window);
     changed.fold(session.gateway_policies(), |policies, policy| policies.with(policy, true))
 }
 
@@ -102,12 +97,11 @@ pub fn simulate_settings(
     let ruleset = session.ruleset.id;
     let effective_settings = |raw: Option<&Value>| effective_settings_under(ruleset.rules(), raw);
     let configured_on = effective_settings(Some(&Value::Object(raw.clone()))).is_some();
-    let pruning =
-        || changes.iter().filter_map(|change| Some((change.key.strip_prefix(PRUNING_PREFIX)?, change)));
-    for (key, change) in pruning() {
-        insert_dotted(&mut raw, key, change.value.clone());
+    let pruning = || changes.iter().filter(|change| change.id.spec().source == Source::Pruning);
+    for change in pruning() {
+        insert_dotted(&mut raw, change.id.spec().name(), change.value.clone());
     }
-    let mode_set = pruning().any(|(key, _)| key == "mode");
+    let mode_set = pruning().any(|change| change.id == SettingId::PruneMode);
     let switched_on = !configured_on && !mode_set && pruning().next().is_some();
     if switched_on {
         raw.set("mode", Value::from("cache-ttl"));
@@ -119,25 +113,25 @@ pub fn simulate_settings(
         effective_settings(Some(&Value::Object(raw))).unwrap_or_default()
     });
     let window = simulated_window(config, session, changes);
-    let number = |key| last_change(changes, key).and_then(|change| change.value.as_f64());
+    let number = |id| last_change(changes, id).and_then(|change| change.value.as_f64());
     let values: Vec<Value> = session.setting_rows.iter().map(|row| changed_value(row, changes)).collect();
     let tuned = settings_from_values(&session.setting_rows, &values, &session.configured_settings);
     SimulatedSettings {
         policies: PolicySettings { enabled: steps, prune: settings.clone(), ..tuned },
         policy_rows: policy_rows(session, &values, changes, steps),
         prune_rows: prune_rows(config, ruleset, &settings, on, changes),
-        window_unchanged: last_change(changes, CONTEXT_TOKENS)
+        window_unchanged: last_change(changes, SettingId::ContextTokens)
             .is_some_and(|change| change.value.as_f64() != Some(window.tokens)),
         prune_settings: settings,
         prune_on: on,
         prune_switched_on: switched_on,
         window,
         assumed: Assumptions {
-            runtime_window: number(CONTEXT_WINDOW),
+            runtime_window: number(SettingId::ContextWindow),
             fixed_reduction: tokens_saved_by_limits(
                 session,
-                number(BOOTSTRAP_MAX_CHARS),
-                number(BOOTSTRAP_TOTAL_MAX_CHARS),
+                number(SettingId::BootstrapMaxChars),
+                number(SettingId::BootstrapTotalMaxChars),
             ),
             ..Assumptions::default()
         },
@@ -146,7 +140,7 @@ pub fn simulate_settings(
 
 fn changed_value(row: &PolicySetting, changes: &[SettingChange]) -> Value {
     let own = row.setting.value.clone();
-    last_change(changes, &row.key())
+    last_change(changes, row.setting.id)
         .filter(|_| row.policy != Policy::Prune)
         .map_or(own, |change| change.value.clone())
 }
@@ -163,22 +157,22 @@ fn policy_rows(
         .map(|(row, value)| EffectivePolicySetting {
             setting: row.clone(),
             value: value.clone(),
-            provenance: last_change(changes, &row.key())
+            provenance: last_change(changes, row.setting.id)
                 .map_or_else(|| row.setting.provenance.clone(), |change| change.origin.clone()),
         })
         .collect()
 }
 
-fn last_change<'a>(changes: &'a [SettingChange], key: &str) -> Option<&'a SettingChange> {
-    changes.iter().rev().find(|change| change.key == key)
+fn last_change(changes: &[SettingChange], id: SettingId) -> Option<&SettingChange> {
+    changes.iter().rev().find(|change| change.id == id)
 }
 
 /// Resolves the window as the gateway does with `contextTokens` in its configuration: the key only lowers the window
 /// (compaction 7.1).
 fn simulated_window(config: &GatewayConfig, loaded: &LoadedSession, changes: &[SettingChange]) -> WindowInfo {
-    let own = last_change(changes, CONTEXT_WINDOW).and_then(|change| change.value.as_f64());
+    let own = last_change(changes, SettingId::ContextWindow).and_then(|change| change.value.as_f64());
     let before = own.map_or(loaded.window, |own| window_with(loaded, own));
-    let Some(change) = last_change(changes, CONTEXT_TOKENS) else { return before };
+    let Some(change) = last_change(changes, SettingId::ContextTokens) else { return before };
     let mut root = config.js_root.as_object().cloned().unwrap_or_default();
     insert_dotted(&mut root, "agents.defaults.contextTokens", change.value.clone());
     let LoadedSession { provider, model, item: session, .. } = loaded;
@@ -215,10 +209,10 @@ fn prune_rows(
     configured
         .into_iter()
         .map(|row| {
-            let own = last_change(changes, &format!("{PRUNING_PREFIX}{}", row.key));
-            let path: Vec<&str> = PRUNING_PATH.into_iter().chain(row.key.split('.')).collect();
-            let value = row.key.split('.').try_fold(&values, |value, key| value.get(key)).cloned();
-            let moved = row.key == "mode" && on != (row.value.as_bool() == Some(true));
+            let own = last_change(changes, row.id);
+            let path: Vec<&str> = PRUNING_PATH.into_iter().chain(row.name().split('.')).collect();
+            let value = row.name().split('.').try_fold(&values, |value, key| value.get(key)).cloned();
+            let moved = row.id == SettingId::PruneMode && on != (row.value.as_bool() == Some(true));
             let provenance = match own {
                 Some(change) => change.origin.clone(),
                 None if moved => Provenance::Flag,
@@ -226,7 +220,7 @@ fn prune_rows(
                 None if row.config.is_some() => config.provenance(&path),
                 None => Provenance::Default,
             };
-            EffectiveSetting { key: row.key, value: value.unwrap_or(Value::Null), provenance }
+            EffectiveSetting { key: row.id.spec().name(), value: value.unwrap_or(Value::Null), provenance }
         })
         .collect()
 }

@@ -10,9 +10,8 @@ use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{input_text, ttl_text};
 use crate::js::Value;
 use crate::policy::Policy;
-use crate::policy::settings::{PolicySetting, SettingOwner};
+use crate::policy::settings::{PolicySetting, SETTINGS, SettingId, SettingOwner};
 use crate::session::LoadedSession;
-use crate::session::session_settings;
 use crate::session::session_settings::config_path;
 use crate::session::setting_change::SettingChange;
 
@@ -37,12 +36,12 @@ impl ConfigPatch {
 
     /// Builds the patch from changes; the last one of a key wins.
     pub fn from_changes(session: &LoadedSession, changes: &[SettingChange]) -> Self {
-        let last = |key: &str| changes.iter().rev().find(|change| change.key == key);
+        let last = |id: SettingId| changes.iter().rev().find(|change| change.id == id);
         let rows = session.setting_rows.iter();
-        let rows: Vec<_> = rows.filter_map(|row| Some((row, &last(&row.key())?.value))).collect();
-        let of_session = session_settings::KEYS.iter().filter_map(|key| {
-            let (file, path) = config_path(session, key);
-            Some(WrittenSetting { file, path, value: last(key)?.value.clone() })
+        let rows: Vec<_> = rows.filter_map(|row| Some((row, &last(row.setting.id)?.value))).collect();
+        let of_session = SETTINGS.iter().filter(|setting| setting.policy.is_none()).filter_map(|setting| {
+            let (file, path) = config_path(session, setting);
+            Some(WrittenSetting { file, path, value: last(setting.id)?.value.clone() })
         });
         Self::new(session.pruning_configured, of_session.collect(), &rows)
     }
@@ -75,7 +74,7 @@ impl ConfigPatch {
 
 /// Whether the row is the pruner's switch, which is a boolean here and a text in the file.
 fn is_mode(row: &PolicySetting) -> bool {
-    row.policy == Policy::Prune && row.setting.key == "mode"
+    row.setting.id == SettingId::PruneMode
 }
 
 /// Returns a value in the form of the file.

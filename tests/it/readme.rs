@@ -58,6 +58,25 @@ fn the_readme_lists_the_keys_of_the_keymap() {
     assert_eq!(readme[begin..end].trim(), table().trim(), "run the test with CLAWSCOPE_UPDATE=1");
 }
 
+#[test]
+fn the_readme_lists_the_settings_as_the_program_prints_them() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(&path).expect("README.md");
+    let mut program = assert_cmd::Command::cargo_bin("clawscope").expect("the program");
+    let ran = program.env_clear().args(["settings", "--markdown"]).output().expect("it runs");
+    let printed = String::from_utf8(ran.stdout).expect("UTF-8");
+    let begin = readme.find("<!-- settings -->\n").expect("a place for the settings");
+    let begin = begin + "<!-- settings -->\n".len();
+    let end = readme.find("<!-- /settings -->").expect("its end");
+    if std::env::var_os("CLAWSCOPE_UPDATE").is_some() {
+        let new = format!("{}{printed}{}", &readme[..begin], &readme[end..]);
+        let mut file = fs::File::create(&path).expect("README.md");
+        std::io::Write::write_all(&mut file, new.as_bytes()).expect("writes");
+        return;
+    }
+    assert_eq!(readme[begin..end], printed, "run the test with CLAWSCOPE_UPDATE=1");
+}
+
 /// The command lines of a text: those that begin with the program's name, without what a shell does with the answer and
 /// without the words beside them.
 fn commands(text: &str) -> Vec<Vec<String>> {

@@ -99,7 +99,7 @@ fn combinations(recording: &RecordedSession, asked: &SweepSpec) -> Vec<Combinati
             let Some(at) = at else { continue };
             let value = axis.points[*at].value.clone().expect("a value");
             let text = value.as_str().map_or_else(|| js::stringify(&value), js::JsString::to_string_lossy);
-            changes.push(parse_change("--set", &format!("{}={text}", axis.key)).expect("a change"));
+            changes.push(parse_change("--set", &format!("{}={text}", axis.key())).expect("a change"));
             let numbers: Vec<f64> = axis.points.iter().filter_map(|point| point.number).collect();
             let span = numbers.iter().fold(f64::MIN, |a, b| a.max(*b))
                 - numbers.iter().fold(f64::MAX, |a, b| a.min(*b));

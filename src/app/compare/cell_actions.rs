@@ -28,7 +28,7 @@ impl App {
         if let Some((axis, _)) = axes.iter().find(|(axis, at)| *at != axis.current && !self.has_setting(axis))
         {
             let words =
-                format!("{} is no setting of the tuning pane; y copies the patch of this cell", axis.key);
+                format!("{} is no setting of the tuning pane; y copies the patch of this cell", axis.key());
             self.show_toast(words, true);
             return;
         }
@@ -48,13 +48,13 @@ impl App {
 
     /// Whether the tuning pane can set an axis: with a row, or with the pruning switch in its title.
     fn has_setting(&self, axis: &Axis) -> bool {
-        axis.policy == Some(Policy::Prune) || self.tuning.rows.iter().any(|row| row.key() == axis.key)
+        axis.policy == Some(Policy::Prune) || self.tuning.rows.iter().any(|row| row.setting.id == axis.id)
     }
 
     fn apply_point(&mut self, axis: &Axis, at: usize) {
         let (Some(point), tuning) = (axis.points.get(at), &mut self.tuning) else { return };
         let moved = at != axis.current;
-        let Some(row) = tuning.rows.iter().position(|row| row.key() == axis.key) else {
+        let Some(row) = tuning.rows.iter().position(|row| row.setting.id == axis.id) else {
             let mode = axis.policy == Some(Policy::Prune);
             if mode && moved {
                 let on = point.value.as_ref().is_some_and(|value| value.str_is("cache-ttl"));

@@ -151,14 +151,14 @@ impl App {
         let base: Vec<_> = self.tuned_changes(&recording.session);
         let axis_context = AxisContext { session: &recording.session, base: &base };
         let taken =
-            |axis: &Axis| axes.iter().enumerate().any(|(at, shown)| at != place && shown.key == axis.key);
+            |axis: &Axis| axes.iter().enumerate().any(|(at, shown)| at != place && shown.id == axis.id);
         let mut usual = usual_axes(&axis_context, recording.inputs.provider_window);
         usual.retain(|axis| !taken(axis));
         if usual.is_empty() {
             self.show_toast("no other setting can be varied".into(), false);
             return;
         }
-        let now = axes.get(place).and_then(|axis| usual.iter().position(|usual| usual.key == axis.key));
+        let now = axes.get(place).and_then(|axis| usual.iter().position(|usual| usual.id == axis.id));
         let count = usual.len() as isize;
         let next = now.map_or(if by > 0 { 0 } else { count - 1 }, |at| (at as isize + by).rem_euclid(count));
         let axis = usual.swap_remove(next as usize);
@@ -228,7 +228,7 @@ fn axes_text(axes: &[Axis]) -> String {
     let text = |axis: &Axis| {
         let others = axis.points.iter().filter(|point| point.value.is_some());
         let values: Vec<&str> = others.map(|point| point.text.as_str()).collect();
-        format!("{}={}", axis.key, values.join(","))
+        format!("{}={}", axis.key(), values.join(","))
     };
     axes.iter().map(text).collect::<Vec<_>>().join(" ")
 }

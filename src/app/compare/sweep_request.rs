@@ -11,10 +11,11 @@ use crate::gateway::setting_value::ttl_text;
 use crate::ids::Epoch;
 use crate::js::Value;
 use crate::policy::Policy;
+use crate::policy::settings::SettingId;
 use crate::report::sweep::Axis;
 use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
-use crate::session::setting_change::{PRUNING_PREFIX, SettingChange};
+use crate::session::setting_change::SettingChange;
 
 /// The inputs of a sweep: a change of them makes its cells stale.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +89,7 @@ impl App {
     fn sweep_query(&self, recording: &RecordedSession) -> SweepQuery {
         let axes = self.compare_screen.chosen_axes.clone();
         let mut base = self.tuned_changes(&recording.session);
-        base.retain(|change| !axes.iter().flatten().any(|axis| axis.key == change.key));
+        base.retain(|change| !axes.iter().flatten().any(|axis| axis.id == change.id));
         let varied = axes.iter().flatten().filter_map(Axis::affected_policy);
         let in_force = recording.inputs.recorded_settings.policies.enabled;
         let steps = varied.fold(self.tuned_policies(in_force), |steps, step| steps.with(step, true));
@@ -103,17 +104,16 @@ impl App {
         if !tuning.preview {
             return Vec::new();
         }
-        let change =
-            |key: String, step, value| SettingChange { key, policy: step, value, origin: Provenance::Tuned };
+        let change = |id, value| SettingChange { id, value, origin: Provenance::Tuned };
         let on = tuning.policies.has(Policy::Prune);
         let mode = (on != session.pruning_configured).then(|| {
             let word = if on { "cache-ttl" } else { "off" };
-            change(format!("{PRUNING_PREFIX}mode"), Some(Policy::Prune), Value::from(word))
+            change(SettingId::PruneMode, Value::from(word))
         });
         let rows = tuning.rows.iter().zip(&tuning.values).enumerate();
         let changed = rows.filter(|(at, _)| tuning.is_changed(*at)).map(|(_, (row, value))| {
             let ms = row.setting.control.unit() == Some(Unit::Milliseconds);
-            change(row.key(), Some(row.policy), if ms { ttl_text(value) } else { value.clone() })
+            change(row.setting.id, if ms { ttl_text(value) } else { value.clone() })
         });
         mode.into_iter().chain(changed).chain(tuning.assumed_changes.iter().cloned()).collect()
     }

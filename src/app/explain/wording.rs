@@ -61,7 +61,7 @@ pub fn advice_sentence(explanation: &Explanation) -> String {
 /// Returns `Set KEY to VALUE and KEY to VALUE`; a removed value is `nothing`.
 fn settings_text(advice: &Advice) -> String {
     let value = |now: &str| if now.is_empty() { "nothing".to_owned() } else { now.to_owned() };
-    let changes = advice.changes.iter().map(|change| format!("{} to {}", change.key, value(&change.after)));
+    let changes = advice.changes.iter().map(|change| format!("{} to {}", change.key(), value(&change.after)));
     format!("Set {}", changes.collect::<Vec<_>>().join(" and "))
 }
 

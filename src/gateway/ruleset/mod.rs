@@ -7,7 +7,6 @@
 
 mod choice;
 mod gateways;
-mod keys;
 mod known;
 mod pi;
 mod pi_release;
@@ -17,7 +16,6 @@ mod topics;
 mod version;
 
 pub use choice::{Era, PiMark, RulesetChoice};
-pub use keys::{ConfigKey, KEYS, unread_reason};
 pub use known::Ruleset;
 pub use pi_release::{PiChange, PiRelease};
 pub use rules::*;

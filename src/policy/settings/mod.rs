@@ -1,11 +1,21 @@
 //! The parameters of all policies in one value: the input of a plan, and the state that the settings pane edits.
 
+mod compaction;
+mod pruning;
 mod rows;
+mod setting;
+mod table;
+#[cfg(test)]
+mod table_tests;
 
+pub use compaction::compaction_settings;
+pub use pruning::prune_settings;
 pub use rows::{
-    PolicySetting, ResultLimits, SettingOwner, SettingSources, assign_to_pi, policy_settings,
+    PolicySetting, ResultLimits, SettingOwner, SettingRow, SettingSources, assign_to_pi, policy_settings,
     settings_from_values,
 };
+pub use setting::{ConfigKey, Field, Hint, SessionSetting, SettingId, SettingSpec, Source};
+pub use table::{SETTINGS, config_keys, find_setting, nearest_setting};
 
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::pruning::PruneSettings;

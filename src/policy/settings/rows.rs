@@ -1,29 +1,46 @@
-//! Each setting of each policy as a row, for the settings pane and for `--set`. A row holds the key, the control, the
-//! value and its owner, the file in which a person would change it.
+//! The settings of every policy under a configuration: each value with its default, its origin and its owner, the file
+//! in which a person would change it.
 
 use std::path::{Path, PathBuf};
 
 use crate::gateway::compaction::CompactionSettings;
-use crate::gateway::compaction_setting::{TOKEN_SLIDER, compaction_settings};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::history_limit::HistoryLimit;
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::{Control, PruneSetting, Unit, prune_settings};
+use crate::gateway::prune_setting::Control;
 use crate::gateway::ruleset::{Aggregate, Guard, Rules, Ruleset};
-use crate::js::{self, Value};
-use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, TokenCounting};
+use crate::js::Value;
+use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy};
 use crate::policy::policy_set::Policy;
+use crate::policy::settings::compaction::compaction_settings;
+use crate::policy::settings::pruning::{prune_settings, write_pruning};
+use crate::policy::settings::setting::{SettingId, SettingSpec, Source};
+use crate::policy::settings::table::SETTINGS;
 use crate::policy::settings::{PolicySettings, ReduceSettings, TruncateSettings};
 
+/// A setting under a configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SettingRow {
+    pub id: SettingId,
+    /// That of the table, or fixed if the version does not read the key.
+    pub control: Control,
+    /// The built-in value; a duration is in ms.
+    pub default: Value,
+    /// The unchecked value from the configuration or from a loading rule.
+    pub config: Option<Value>,
+    /// The value in force: `config` after all checks, else `default`.
+    pub value: Value,
+    pub provenance: Provenance,
+}
+
+/// A setting with the policy and the program that read it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicySetting {
     pub policy: Policy,
-    /// Prefix of the key in `--set`, such as `contextPruning.`; may be empty.
-    pub prefix: &'static str,
     pub owner: SettingOwner,
-    pub setting: PruneSetting,
+    pub setting: SettingRow,
 }
 
 /// Program that reads a setting; decides where a changed value has to be written.
@@ -49,10 +66,22 @@ pub enum SettingOwner {
     Preview,
 }
 
+impl SettingRow {
+    /// Returns the key used by `--set` and in JSON.
+    pub fn key(&self) -> &'static str {
+        self.id.spec().key
+    }
+
+    /// Returns the key without its first part.
+    pub fn name(&self) -> &'static str {
+        self.id.spec().name()
+    }
+}
+
 impl PolicySetting {
     /// Returns the key used by `--set` and in JSON.
-    pub fn key(&self) -> String {
-        format!("{}{}", self.prefix, self.setting.key)
+    pub fn key(&self) -> &'static str {
+        self.setting.key()
     }
 }
 
@@ -70,187 +99,111 @@ pub struct SettingSources<'a> {
     pub clear: &'a ClearSettings,
 }
 
-const fn slider(max: f64, step: f64, unit: Unit) -> Control {
-    Control::Slider { min: 0.0, max, step, unit }
-}
-
-type ReadSetting = fn(&PolicySettings) -> Value;
-type OwnSetting = (Policy, &'static str, &'static str, SettingOwner, Control, ReadSetting);
-
-/// Upper bound for the tokens of a summary; no window is larger.
-const MAX_SUMMARY_TOKENS: f64 = 1e6;
-
-const SHARE: Control = slider(1.0, 0.01, Unit::Share);
-
-/// Settings that the gateway's configuration does not have.
-const OWN_SETTINGS: [OwnSetting; 16] = [
-    (
-        Policy::Compact,
-        "compaction.",
-        "summaryTokens",
-        SettingOwner::Preview,
-        slider(16_000.0, 100.0, Unit::Tokens),
-        |s| (s.summary_tokens as f64).into(),
-    ),
-    (Policy::Truncate, "truncate.", "windowShare", SettingOwner::BuiltIn, SHARE, |s| {
-        s.truncate.window_share.into()
-    }),
-    (
-        Policy::Truncate,
-        "truncate.",
-        "maxChars",
-        SettingOwner::BuiltIn,
-        slider(1e6, 10_000.0, Unit::Chars),
-        |s| s.truncate.max_chars.into(),
-    ),
-    (
-        Policy::Truncate,
-        "truncate.",
-        "minKeepChars",
-        SettingOwner::BuiltIn,
-        slider(20_000.0, 100.0, Unit::Chars),
-        |s| s.truncate.min_keep_chars.into(),
-    ),
-    (Policy::Reduce, "reduce.", "allChars", SettingOwner::BuiltIn, slider(2e6, 10_000.0, Unit::Chars), |s| {
-        s.reduce.all_chars.into()
-    }),
-    (Policy::Reduce, "reduce.", "keepSent", SettingOwner::BuiltIn, Control::Switch, |s| {
-        Value::Bool(s.reduce.keeps_sent)
-    }),
-    (
-        Policy::Check,
-        "check.",
-        "promptTokens",
-        SettingOwner::Preview,
-        slider(200_000.0, 500.0, Unit::Tokens),
-        |s| s.check.prompt_tokens.into(),
-    ),
-    (Policy::Guard, "guard.", "budgetShare", SettingOwner::BuiltIn, SHARE, |s| s.guard.budget_share.into()),
-    (Policy::Guard, "guard.", "singleShare", SettingOwner::BuiltIn, SHARE, |s| s.guard.single_share.into()),
-    (
-        Policy::Clear,
-        "clearToolUses.",
-        "trigger",
-        SettingOwner::Client,
-        slider(1e6, 5_000.0, Unit::Tokens),
-        |s| s.clear.trigger.into(),
-    ),
-    (Policy::Clear, "clearToolUses.", "keep", SettingOwner::Client, slider(50.0, 1.0, Unit::Messages), |s| {
-        s.clear.keep.into()
-    }),
-    (
-        Policy::Clear,
-        "clearToolUses.",
-        "clearAtLeast",
-        SettingOwner::Client,
-        slider(200_000.0, 500.0, Unit::Tokens),
-        |s| s.clear.clear_at_least.into(),
-    ),
-    (Policy::Clear, "clearToolUses.", "clearToolInputs", SettingOwner::Client, Control::Switch, |s| {
-        Value::Bool(s.clear.clear_tool_inputs)
-    }),
-    (Policy::Clear, "clearToolUses.", "countByModel", SettingOwner::Client, Control::Switch, |s| {
-        Value::Bool(s.clear.counting == TokenCounting::Model)
-    }),
-    (Policy::Clear, "clearToolUses.", "excludeTools", SettingOwner::Client, Control::List, |s| {
-        Value::Array(s.clear.exclude_tools.iter().cloned().map(Value::String).collect())
-    }),
-    (Policy::Clear, "clearToolUses.", "placeholder", SettingOwner::Client, Control::Text, |s| {
-        Value::String(s.clear.placeholder.clone())
-    }),
-];
-
-/// Returns the rows of all policies, in the order of [`Policy::ALL`]; `contextPruning.mode` is the first row of its
-/// policy.
+/// Returns the rows of all policies, in the order of [`SettingId`]: by policy.
 pub fn policy_settings(source: &SettingSources<'_>) -> Vec<PolicySetting> {
     let SettingSources { config, ruleset, runtime, window, .. } = *source;
-    let gateway = |step, prefix: &'static str| {
-        move |row: PruneSetting| PolicySetting {
-            policy: step,
-            prefix,
-            owner: SettingOwner::Gateway(format!("agents.defaults.{prefix}{}", row.key)),
-            setting: row,
-        }
-    };
     let limits = ResultLimits::of(config, ruleset.rules(), source.session_key, window);
-    let built_in = PolicySettings {
+    let mut built_in = PolicySettings {
         clear: source.clear.clone(),
         reduce: limits.reduce,
         ..PolicySettings::built_in(ruleset, window)
     };
-    let compaction = compaction_settings(config, ruleset, runtime, window).into_iter();
-    let pruning = prune_settings(config, ruleset).into_iter();
-    let mut rows: Vec<PolicySetting> = compaction
-        .map(gateway(Policy::Compact, "compaction."))
-        .chain(pruning.map(gateway(Policy::Prune, "contextPruning.")))
-        .chain(std::iter::once(history_limit_setting(source)))
-        .chain([result_chars_setting(source), mid_turn_setting(source)])
-        .chain(OWN_SETTINGS.iter().map(|row| own_setting(row, ruleset, &built_in)))
-        .collect();
-    rows.sort_by_key(|row| row.policy);
-    rows
+    let pruning = prune_settings(config, ruleset);
+    let compaction = compaction_settings(config, ruleset, runtime, window);
+    let row = |setting: &SettingSpec| {
+        let policy = setting.policy?;
+        let known = |rows: &[SettingRow]| rows.iter().find(|row| row.id == setting.id).cloned();
+        let gateway = SettingOwner::Gateway(setting.config_path().unwrap_or_default());
+        let (owner, row) = match setting.source {
+            Source::Pruning => (gateway, known(&pruning)?),
+            Source::Compaction => (gateway, known(&compaction)?),
+            Source::HistoryLimit => history_limit_setting(setting, source),
+            Source::ResultChars => (gateway, result_chars_setting(setting, source)),
+            Source::MidTurn => (gateway, mid_turn_setting(setting, source)),
+            Source::BuiltIn => (SettingOwner::BuiltIn, own_setting(setting, policy, &mut built_in)),
+            Source::Client => (
+                clearing_owner(setting, built_in.clear.cleared_by),
+                own_setting(setting, policy, &mut built_in),
+            ),
+            Source::Preview => (SettingOwner::Preview, own_setting(setting, policy, &mut built_in)),
+            Source::Session(_) => return None,
+        };
+        Some(PolicySetting { policy, owner, setting: row })
+    };
+    SETTINGS.iter().filter_map(row).collect()
 }
 
 /// Makes pi the owner of the compaction settings, because its own files hold them. `model` is `provider/id` if single
 /// models may have their own.
 pub fn assign_to_pi(rows: &mut [PolicySetting], settings: &PiSettings, model: Option<&str>) {
     let agent_dir = settings.global().parent().map(Path::to_path_buf).unwrap_or_default();
-    for row in rows.iter_mut().filter(|row| ["reserveTokens", "keepRecentTokens"].contains(&row.setting.key))
-    {
-        let own = settings.token_setting(row.setting.key, model);
+    let held = [SettingId::ReserveTokens, SettingId::KeepRecentTokens];
+    for row in rows.iter_mut().filter(|row| held.contains(&row.setting.id)) {
+        let own = settings.token_setting(row.setting.name(), model);
         row.owner = SettingOwner::Runtime { agent_dir: agent_dir.clone(), file: own.file, path: own.path };
-        row.setting.control = TOKEN_SLIDER;
+        row.setting.control = row.setting.id.spec().control;
         row.setting.config = own.raw_value;
         row.setting.provenance = own.provenance;
         row.setting.value = own.value.into();
     }
 }
 
-fn own_setting(
-    (step, prefix, key, reader, control, read): &OwnSetting,
-    ruleset: Ruleset,
-    built_in: &PolicySettings,
-) -> PolicySetting {
-    let value = read(built_in);
-    let server = *reader == SettingOwner::Client && built_in.clear.cleared_by != ClearedBy::Client;
-    // The server chooses its own text for a cleared result (pruning 7.14).
-    let reader = match (server, *key) {
-        (true, "placeholder") => SettingOwner::Preview,
-        (true, _) => SettingOwner::Server,
-        (false, _) => reader.clone(),
-    };
-    let missing = unsupported_reason(ruleset, *step, key);
-    let control = missing.map_or(*control, |why| Control::Fixed { unit: control.unit(), why });
-    let row = PruneSetting {
-        key,
-        control,
+/// Returns the row of a setting that the gateway's configuration does not have.
+fn own_setting(setting: &SettingSpec, policy: Policy, built_in: &mut PolicySettings) -> SettingRow {
+    let value = setting.field.read(built_in);
+    let missing = unsupported_reason(built_in.ruleset, policy, setting.id);
+    let control = setting.control;
+    SettingRow {
+        id: setting.id,
+        control: missing.map_or(control, |why| Control::Fixed { unit: control.unit(), why }),
         default: value.clone(),
         config: None,
         value,
         provenance: missing.map_or(Provenance::Default, Provenance::Fixed),
-    };
-    PolicySetting { policy: *step, prefix, owner: reader, setting: row }
+    }
 }
 
-/// Returns the reason why a version does not have a setting; `None` if it has it.
-fn unsupported_reason(ruleset: Ruleset, policy: Policy, key: &str) -> Option<&'static str> {
+/// The server chooses its own text for a cleared result (pruning 7.14).
+fn clearing_owner(setting: &SettingSpec, cleared_by: ClearedBy) -> SettingOwner {
+    match (cleared_by == ClearedBy::Client, setting.id) {
+        (true, _) => SettingOwner::Client,
+        (false, SettingId::ClearPlaceholder) => SettingOwner::Preview,
+        (false, _) => SettingOwner::Server,
+    }
+}
+
+/// Returns the reason why a version does not have a built-in value; `None` if it has it.
+fn unsupported_reason(ruleset: Ruleset, policy: Policy, id: SettingId) -> Option<&'static str> {
     let rules = ruleset.rules();
-    match (policy, key) {
-        (Policy::Guard, _) if rules.guard == Guard::None => Some("this runtime has no guard"),
-        (Policy::Guard, "budgetShare") if matches!(rules.guard, Guard::SingleThenStop | Guard::Single) => {
-            Some("no total budget since 2026.4.8")
-        }
-        (Policy::Truncate, _) if !Policy::Truncate.is_supported_by(rules) => Some("added in 2026.2.12"),
-        (Policy::Truncate, "maxChars") if rules.result_limit.is_configured() => {
+    match policy {
+        Policy::Guard => match rules.guard {
+            Guard::None => Some("this runtime has no guard"),
+            Guard::SingleThenStop | Guard::Single if id == SettingId::GuardBudgetShare => {
+                Some("no total budget since 2026.4.8")
+            }
+            _ => None,
+        },
+        Policy::Truncate if !policy.is_supported_by(rules) => Some("added in 2026.2.12"),
+        Policy::Truncate if id == SettingId::TruncateMaxChars && rules.result_limit.is_configured() => {
             Some("contextLimits.toolResultMaxChars")
         }
-        (Policy::Reduce, _) if rules.aggregate == Aggregate::Weighted => {
-            Some("part of truncation since 2026.8.1")
+        Policy::Reduce if rules.aggregate == Aggregate::Weighted => Some("part of truncation since 2026.8.1"),
+        Policy::Reduce if id == SettingId::ReduceKeepSent && rules.aggregate == Aggregate::Elided => {
+            Some("went with 2026.7.1")
         }
-        (Policy::Reduce, "keepSent") if rules.aggregate == Aggregate::Elided => Some("removed in 2026.7.1"),
-        (Policy::Reduce, "keepSent") if rules.aggregate != Aggregate::Emptied => Some("added in 2026.6.11"),
-        (Policy::Reduce | Policy::Check, _) if !policy.is_supported_by(rules) => Some("added in 2026.4.8"),
-        _ => None,
+        Policy::Reduce if id == SettingId::ReduceKeepSent && rules.aggregate != Aggregate::Emptied => {
+            Some("added in 2026.6.11")
+        }
+        Policy::Reduce | Policy::Check if !policy.is_supported_by(rules) => Some("added in 2026.4.8"),
+        Policy::Truncate
+        | Policy::Reduce
+        | Policy::Check
+        | Policy::Compact
+        | Policy::Repair
+        | Policy::History
+        | Policy::Images
+        | Policy::Prune
+        | Policy::Clear => None,
     }
 }
 
@@ -290,7 +243,7 @@ fn written_result_chars<'a>(config: &'a GatewayConfig, session_key: &str) -> Opt
 }
 
 /// (releases R30)
-fn result_chars_setting(source: &SettingSources<'_>) -> PolicySetting {
+fn result_chars_setting(setting: &SettingSpec, source: &SettingSources<'_>) -> SettingRow {
     let rules = source.ruleset.rules();
     let configured = rules.result_limit.is_configured();
     let [limits, key] = RESULT_CHARS_PATH;
@@ -298,64 +251,55 @@ fn result_chars_setting(source: &SettingSources<'_>) -> PolicySetting {
     let path = ["agents", "defaults", limits, key];
     let usable = configured_result_chars(source.config, rules, source.session_key);
     let provenance = if usable.is_some() { source.config.provenance(&path) } else { Provenance::Default };
-    let control = slider(200_000.0, 1000.0, Unit::Chars);
+    let control = setting.control;
     let why = if source.ruleset >= Ruleset::V2026_8_1 { "removed in 2026.8.1" } else { "added in 2026.4.15" };
-    let row = PruneSetting {
-        key,
+    SettingRow {
+        id: setting.id,
         control: if configured { control } else { Control::Fixed { unit: control.unit(), why } },
         default: built_in.into(),
         config: written_result_chars(source.config, source.session_key).cloned(),
         value: usable.unwrap_or(built_in).into(),
         provenance: if configured { provenance } else { Provenance::Fixed(why) },
-    };
-    let reader = SettingOwner::Gateway(path.join("."));
-    PolicySetting { policy: Policy::Truncate, prefix: "contextLimits.", owner: reader, setting: row }
+    }
 }
 
 const RESULT_CHARS_PATH: [&str; 2] = ["contextLimits", "toolResultMaxChars"];
 
 /// (releases R43)
-fn mid_turn_setting(source: &SettingSources<'_>) -> PolicySetting {
+fn mid_turn_setting(setting: &SettingSpec, source: &SettingSources<'_>) -> SettingRow {
     let path = ["agents", "defaults", "compaction", "midTurnPrecheck", "enabled"];
     let read = source.ruleset.rules().mid_turn_check;
     let config = source.config.value(&path).cloned();
     let value = Value::Bool(config.as_ref().and_then(Value::as_bool).unwrap_or(false) && read);
     let why = "added in 2026.5.2";
-    let row = PruneSetting {
-        key: "midTurnPrecheck.enabled",
-        control: if read { Control::Switch } else { Control::Fixed { unit: None, why } },
+    SettingRow {
+        id: setting.id,
+        control: if read { setting.control } else { Control::Fixed { unit: None, why } },
         default: Value::Bool(false),
         config,
         value,
         provenance: if read { source.config.provenance(&path) } else { Provenance::Fixed(why) },
-    };
-    PolicySetting {
-        policy: Policy::Check,
-        prefix: "compaction.",
-        owner: SettingOwner::Gateway(path.join(".")),
-        setting: row,
     }
 }
 
 /// Builds the row of the session's turn limit (pruning 2.3). Without a limit, its owner is the path where one would be
 /// set.
-fn history_limit_setting(source: &SettingSources<'_>) -> PolicySetting {
+fn history_limit_setting(setting: &SettingSpec, source: &SettingSources<'_>) -> (SettingOwner, SettingRow) {
     let limit = history_limit_under(source.ruleset.rules(), source.session_key, &source.config.js_root);
     let place = limit.as_ref().map(|limit| limit.setting.clone());
     let path: Vec<&str> = place.iter().flat_map(|place| place.split('.')).collect();
     let provenance = if place.is_some() { source.config.provenance(&path) } else { Provenance::Default };
     let value = limit.as_ref().map_or(0.0, HistoryLimit::turns).max(0.0);
-    let row = PruneSetting {
-        key: "historyLimit",
-        control: slider(100.0, 1.0, Unit::Turns),
+    let row = SettingRow {
+        id: setting.id,
+        control: setting.control,
         default: 0.0.into(),
         config: limit.map(|limit| limit.value),
         value: value.into(),
         provenance,
     };
     let place = place.or_else(|| default_path(source.session_key));
-    let reader = place.map_or(SettingOwner::Preview, SettingOwner::Gateway);
-    PolicySetting { policy: Policy::History, prefix: "", owner: reader, setting: row }
+    (place.map_or(SettingOwner::Preview, SettingOwner::Gateway), row)
 }
 
 /// Returns the path for a limit of this session: the channel's default for its kind. A session without a channel never
@@ -381,72 +325,26 @@ pub fn settings_from_values(
     configured: &PolicySettings,
 ) -> PolicySettings {
     let mut settings = configured.clone();
-    let number = |key: &str| {
-        let at = rows.iter().position(|row| row.key() == key)?;
-        // The reserve already includes a built-in floor.
-        values.get(at)?.as_f64().filter(|_| rows[at].setting.control.fixed_reason().is_none())
-    };
     // Compaction and pruning compute with built-in values; for other policies a fixed row means that the version has no
     // such setting.
-    let counts = |row: &PolicySetting| {
-        row.setting.control.fixed_reason().is_none() || matches!(row.policy, Policy::Compact | Policy::Prune)
-    };
-    for (row, value) in rows.iter().zip(values).filter(|(row, _)| counts(row)) {
-        assign(&mut settings, row, value);
+    let is_fixed = |row: &PolicySetting| row.setting.control.fixed_reason().is_some();
+    let counts =
+        |row: &PolicySetting| !is_fixed(row) || matches!(row.policy, Policy::Compact | Policy::Prune);
+    let values = rows.iter().zip(values).filter(|(row, _)| counts(row));
+    let values = values.map(|(row, value)| (row.setting.id.spec(), value, is_fixed(row)));
+    let is_pruning = |setting: &SettingSpec| setting.source == Source::Pruning;
+    let mut floor = 0.0;
+    for (setting, value, is_fixed) in values.clone().filter(|(setting, ..)| !is_pruning(setting)) {
+        setting.field.write(&mut settings, value);
+        // The reserve already includes a built-in floor.
+        if setting.id == SettingId::ReserveTokensFloor && !is_fixed {
+            floor = value.as_f64().unwrap_or(0.0);
+        }
     }
-    let floor = number("compaction.reserveTokensFloor").unwrap_or(0.0);
     settings.compaction.reserve_tokens = settings.compaction.reserve_tokens.max(floor);
+    let pruning = values.filter(|(setting, ..)| is_pruning(setting));
+    write_pruning(&mut settings, pruning.map(|(setting, value, _)| (setting, value)));
     settings
-}
-
-fn assign(settings: &mut PolicySettings, row: &PolicySetting, value: &Value) {
-    let number = value.as_f64().unwrap_or(f64::NAN);
-    match (row.prefix, row.setting.key) {
-        ("contextPruning.", key) => {
-            crate::gateway::setting_value::apply_value(&mut settings.prune, key, value);
-        }
-        ("compaction.", "reserveTokens") => settings.compaction.reserve_tokens = number,
-        ("compaction.", "keepRecentTokens") => settings.compaction.keep_recent_tokens = number,
-        ("compaction.", "summaryTokens") => {
-            settings.summary_tokens = number.min(MAX_SUMMARY_TOKENS) as u64;
-        }
-        ("", "historyLimit") => settings.history_limit = number,
-        ("truncate.", "windowShare") => settings.truncate.window_share = number,
-        ("truncate.", "maxChars") | ("contextLimits.", "toolResultMaxChars") => {
-            settings.truncate.max_chars = number;
-        }
-        ("truncate.", "minKeepChars") => settings.truncate.min_keep_chars = number,
-        ("reduce.", "allChars") => settings.reduce.all_chars = number,
-        ("reduce.", "keepSent") => settings.reduce.keeps_sent = value.as_bool().unwrap_or(false),
-        ("check.", "promptTokens") => settings.check.prompt_tokens = number,
-        ("compaction.", "midTurnPrecheck.enabled") => {
-            settings.check.mid_turn = value.as_bool().unwrap_or(false);
-        }
-        ("guard.", "budgetShare") => settings.guard.budget_share = number,
-        ("guard.", "singleShare") => settings.guard.single_share = number,
-        ("clearToolUses.", key) => assign_clear(settings, key, value),
-        _ => {}
-    }
-}
-
-fn assign_clear(settings: &mut PolicySettings, key: &str, value: &Value) {
-    let clear = &mut settings.clear;
-    let number = value.as_f64().unwrap_or(f64::NAN);
-    match key {
-        "trigger" => clear.trigger = number,
-        "keep" => clear.keep = number,
-        "clearAtLeast" => clear.clear_at_least = number,
-        "clearToolInputs" => clear.clear_tool_inputs = value.as_bool().unwrap_or(false),
-        "countByModel" => {
-            let by_model = value.as_bool().unwrap_or(false);
-            clear.counting = if by_model { TokenCounting::Model } else { TokenCounting::Approximate };
-        }
-        "excludeTools" => {
-            let names = value.as_array().unwrap_or_default().iter();
-            clear.exclude_tools = names.filter_map(Value::as_str).cloned().collect();
-        }
-        _ => clear.placeholder = js::to_text(Some(value)),
-    }
 }
 
 #[cfg(test)]
@@ -484,7 +382,7 @@ mod tests {
     #[test]
     fn every_key_is_there_once_and_steps_come_in_their_order() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
-        let mut keys: Vec<String> = rows.iter().map(PolicySetting::key).collect();
+        let mut keys: Vec<&str> = rows.iter().map(PolicySetting::key).collect();
         assert!(rows.iter().map(|row| row.policy).is_sorted());
         keys.sort();
         let count = keys.len();
@@ -498,15 +396,16 @@ mod tests {
         let values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
         let mut configured = PolicySettings::default();
         configured.compaction.reserve_tokens = 20_000.0;
-        configured.prune.tools = js::parse(r#"{"allow":[],"deny":[]}"#).unwrap();
+        configured.prune.tools = crate::js::parse(r#"{"allow":[],"deny":[]}"#).unwrap();
         assert_eq!(settings_from_values(&rows, &values, &configured), configured);
     }
 
     #[test]
     fn each_moved_value_arrives_where_its_step_looks() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
-        let moves =
-            |row: &PolicySetting| row.setting.key != "mode" && row.setting.control.fixed_reason().is_none();
+        let moves = |row: &PolicySetting| {
+            row.setting.id != SettingId::PruneMode && row.setting.control.fixed_reason().is_none()
+        };
         for (at, row) in rows.iter().enumerate().filter(|(_, row)| moves(row)) {
             let mut values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
             let before = settings_from_values(&rows, &values, &PolicySettings::default());

@@ -6,13 +6,13 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowSource;
 use crate::js::Value;
 use crate::policy::Policy;
+use crate::policy::settings::SettingId;
 use crate::replay::Settings;
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::overflow::OverflowKind;
-use crate::session::session_settings::CONTEXT_WINDOW;
 use crate::session::setting_change::SettingChange;
 use crate::store::entry::StopReason;
 
@@ -54,8 +54,7 @@ fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Fi
         return None;
     }
     let change = SettingChange {
-        key: CONTEXT_WINDOW.to_owned(),
-        policy: None,
+        id: SettingId::ContextWindow,
         value: Value::from(served as f64),
         origin: Provenance::Tuned,
     };

@@ -90,7 +90,7 @@ impl ReplayRunner {
 
     pub(super) fn settings_under(&self, changes: &[SettingChange]) -> Settings {
         let policies = default_replay_policies(&self.session, changes);
-        let changed = changes.iter().filter_map(|change| change.policy).collect::<Vec<_>>();
+        let changed = changes.iter().filter_map(SettingChange::policy).collect::<Vec<_>>();
         let left_out = self.inputs.contradicted_policies.without(PolicySet::of(&changed));
         simulate_settings(&self.session, changes, policies.without(left_out)).replay_settings()
     }

@@ -5,12 +5,13 @@ use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::{duration_text, input_text, ttl_text};
 use crate::js::{Value, number_text};
-use crate::policy::settings::{PolicySetting, SettingOwner};
+use crate::policy::settings::{PolicySetting, SettingId, SettingOwner};
 use crate::policy::{Policy, PolicySet};
 use crate::session::LoadedSession;
-use crate::session::session_settings;
-use crate::session::session_settings::{CONTEXT_TOKENS, CONTEXT_WINDOW, is_session_setting};
-use crate::session::setting_change::{ChangeError, SettingChange, describe_missing, full_key, parse_change};
+use crate::session::session_settings::{current_value, session_setting};
+use crate::session::setting_change::{
+    ChangeError, SettingChange, describe_missing, named_setting, parse_change,
+};
 use crate::session::simulated_settings::simulate_settings;
 
 /// The option that sets axes.
@@ -43,8 +44,7 @@ pub struct AxisPoint {
 /// A setting and its values, sorted by number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// The key as `--set` takes it.
-    pub key: String,
+    pub id: SettingId,
     /// The policy of the setting; `None` for the window.
     pub policy: Option<Policy>,
     /// The unit of numbers.
@@ -62,10 +62,15 @@ pub struct AxisContext<'a> {
 }
 
 impl Axis {
+    /// Returns the key as `--set` takes it.
+    pub fn key(&self) -> &'static str {
+        self.id.spec().key
+    }
+
     /// Returns the policy that the axis affects: its own, or compaction for the window, because the model's window
     /// decides its trigger.
     pub fn affected_policy(&self) -> Option<Policy> {
-        self.policy.or((self.key == CONTEXT_WINDOW).then_some(Policy::Compact))
+        self.policy.or((self.id == SettingId::ContextWindow).then_some(Policy::Compact))
     }
 
     /// Reads `KEY=A..B:STEP` or `KEY=a,b,c`.
@@ -79,16 +84,16 @@ impl Axis {
                 "{OPTION} {text:?}: expected KEY=A..B:STEP or KEY=a,b,c, such as contextPruning.softTrimRatio=0.1..0.4:0.1"
             )));
         };
-        let key = full_key(OPTION, key)?;
-        let row = settable_row(axis_context, &key)?;
+        let setting = named_setting(OPTION, key)?;
+        let row = settable_row(axis_context, setting.id)?;
         let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
         let values = values.trim();
         let texts = if values.contains("..") {
-            expand_range(&key, values, unit)?
+            expand_range(setting.key, values, unit)?
         } else {
             values.split(',').map(|value| value.trim().to_owned()).collect()
         };
-        Self::from_texts(axis_context, &key, &texts)
+        Self::from_texts(axis_context, setting.id, &texts)
     }
 
     /// Builds an axis from values as the command line gives them.
@@ -97,10 +102,11 @@ impl Axis {
     /// As [`Self::parse`].
     pub fn from_texts(
         axis_context: &AxisContext<'_>,
-        key: &str,
+        id: SettingId,
         texts: &[impl AsRef<str>],
     ) -> Result<Self, AxisError> {
-        let row = settable_row(axis_context, key)?;
+        let key = id.spec().key;
+        let row = settable_row(axis_context, id)?;
         if texts.len() > MAX_VALUES {
             let count = texts.len();
             return Err(AxisError(format!(
@@ -108,7 +114,7 @@ impl Axis {
             )));
         }
         let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
-        let mut points = vec![current_point(axis_context, key, row)];
+        let mut points = vec![current_point(axis_context, id, row)];
         for text in texts {
             let change = parse_change(OPTION, &format!("{key}={}", text.as_ref()))?;
             let point = new_point(unit, change.value);
@@ -123,14 +129,14 @@ impl Axis {
             order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal)
         });
         let current = points.iter().position(|point| *point == now).unwrap_or(0);
-        Ok(Self { key: key.to_owned(), policy: row.map(|row| row.policy), unit, points, current })
+        Ok(Self { id, policy: row.map(|row| row.policy), unit, points, current })
     }
 
     /// Returns the change at a point; `None` for the current value.
     pub fn change(&self, at: usize) -> Option<SettingChange> {
         let value = self.points.get(at).filter(|_| at != self.current)?.value.clone()?;
         let origin = crate::gateway::provenance::Provenance::Tuned;
-        Some(SettingChange { key: self.key.clone(), policy: self.policy, value, origin })
+        Some(SettingChange { id: self.id, value, origin })
     }
 
     /// Returns the distance of a point from the current value as a share of the axis's range of numbers; 1 to or from a
@@ -152,9 +158,8 @@ impl Axis {
     }
 
     /// Returns the key without its first part, as a column head.
-    pub fn name(&self) -> &str {
-        let key = self.key.as_str();
-        key.split_once('.').map_or(key, |(_, rest)| rest)
+    pub fn name(&self) -> &'static str {
+        self.id.spec().name()
     }
 }
 
@@ -172,22 +177,23 @@ impl AxisPoint {
 /// Returns the row of a key that can be varied; `None` for the window.
 fn settable_row<'a>(
     axis_context: &AxisContext<'a>,
-    key: &str,
+    id: SettingId,
 ) -> Result<Option<&'a PolicySetting>, AxisError> {
+    let key = id.spec().key;
     let refuse = |why: &str| Err(AxisError(format!("{OPTION} {key}: {why}")));
     let name = axis_context.session.ruleset.id.display_name();
-    if let Some(why) = describe_missing(axis_context.session, key) {
+    if let Some(why) = describe_missing(axis_context.session, id) {
         return refuse(&format!(
             "cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
         ));
     }
-    if axis_context.base.iter().any(|change| change.key == key) {
+    if axis_context.base.iter().any(|change| change.id == id) {
         return refuse("is set already. Give its values to one of the two.");
     }
-    if is_session_setting(key) {
+    if session_setting(id.spec()).is_some() {
         return Ok(None);
     }
-    let Some(row) = axis_context.session.setting_rows.iter().find(|row| row.key() == key) else {
+    let Some(row) = axis_context.session.setting_rows.iter().find(|row| row.setting.id == id) else {
         return refuse(&format!("{name} has no such setting. `clawscope doctor` lists those it has."));
     };
     match (row.setting.control, &row.owner) {
@@ -208,17 +214,16 @@ fn settable_row<'a>(
 }
 
 /// Returns the current value, with the base changes applied.
-fn current_point(axis_context: &AxisContext<'_>, key: &str, row: Option<&PolicySetting>) -> AxisPoint {
+fn current_point(axis_context: &AxisContext<'_>, id: SettingId, row: Option<&PolicySetting>) -> AxisPoint {
     let now = simulate_settings(axis_context.session, axis_context.base, PolicySet::NONE);
     let Some(row) = row else {
-        let own =
-            axis_context.base.iter().all(|change| change.key != CONTEXT_WINDOW) || key != CONTEXT_TOKENS;
-        let value =
-            if own { session_settings::current_value(axis_context.session, key) } else { now.window.tokens };
+        let own = axis_context.base.iter().all(|change| change.id != SettingId::ContextWindow)
+            || id != SettingId::ContextTokens;
+        let current = session_setting(id.spec()).filter(|_| own);
+        let value = current.map_or(now.window.tokens, |setting| current_value(axis_context.session, setting));
         return new_point(Some(Unit::Tokens), value.into());
     };
-    let is_mode = row.policy == Policy::Prune && row.setting.key == "mode";
-    if is_mode {
+    if id == SettingId::PruneMode {
         return new_point(None, Value::from(if now.prune_on { "cache-ttl" } else { "off" }));
     }
     let unit = row.setting.control.unit();
@@ -231,7 +236,6 @@ fn current_point(axis_context: &AxisContext<'_>, key: &str, row: Option<&PolicyS
     if row.policy == Policy::Prune && !now.prune_on {
         (point.value, point.text) = (None, "as is".to_owned());
     }
-    debug_assert_eq!(key, row.key());
     point
 }
 

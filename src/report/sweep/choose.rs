@@ -1,6 +1,7 @@
 //! Chooses the settings to vary if the user names none: of those that the version supports, the two with the largest
 //! effect on this session. It tries each alone, then each together with the best of the first round.
 
+use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{TraceTotals, simulated_totals};
 use crate::report::sweep::axis::{Axis, AxisContext};
@@ -12,29 +13,29 @@ use crate::session::setting_change::SettingChange;
 const MAX_AXES: usize = 2;
 
 /// Common values by key, in the order of preference if no key has an effect.
-const USUAL_VALUES: [(&str, &[&str]); 8] = [
-    ("contextPruning.ttl", &["5m", "15m", "30m", "1h", "2h"]),
-    ("contextPruning.keepLastAssistants", &["1", "2", "3", "5", "8"]),
-    ("contextPruning.hardClearRatio", &["0.2", "0.3", "0.4", "0.5", "0.65"]),
-    ("contextPruning.softTrimRatio", &["0.1", "0.2", "0.3", "0.45"]),
-    ("contextPruning.minPrunableToolChars", &["0", "10000", "25000", "50000", "100000"]),
-    ("contextPruning.hardClear.enabled", &["true", "false"]),
-    ("contextPruning.softTrim.maxChars", &["1000", "2000", "4000", "8000"]),
-    ("historyLimit", &["5", "10", "20", "40"]),
+const USUAL_VALUES: [(SettingId, &[&str]); 8] = [
+    (SettingId::PruneTtl, &["5m", "15m", "30m", "1h", "2h"]),
+    (SettingId::KeepLastAssistants, &["1", "2", "3", "5", "8"]),
+    (SettingId::HardClearRatio, &["0.2", "0.3", "0.4", "0.5", "0.65"]),
+    (SettingId::SoftTrimRatio, &["0.1", "0.2", "0.3", "0.45"]),
+    (SettingId::MinPrunableToolChars, &["0", "10000", "25000", "50000", "100000"]),
+    (SettingId::HardClearEnabled, &["true", "false"]),
+    (SettingId::SoftTrimMaxChars, &["1000", "2000", "4000", "8000"]),
+    (SettingId::HistoryLimit, &["5", "10", "20", "40"]),
 ];
 /// Values as shares of the window.
-const WINDOW_SHARES: [(&str, &[f64]); 2] = [
-    ("compaction.reserveTokens", &[0.1, 0.2, 0.3, 0.4]),
-    ("compaction.keepRecentTokens", &[0.05, 0.1, 0.2, 0.3]),
+const WINDOW_SHARES: [(SettingId, &[f64]); 2] = [
+    (SettingId::ReserveTokens, &[0.1, 0.2, 0.3, 0.4]),
+    (SettingId::KeepRecentTokens, &[0.05, 0.1, 0.2, 0.3]),
 ];
 /// Shares of the window are rounded to multiples of this many tokens.
 const ROUND_TO_TOKENS: f64 = 1000.0;
 
 /// Builds the axis of a key from common values, or from shares of `window` in tokens; `None` if the version cannot set
 /// the key, or if no value differs from the current one.
-fn usual_axis(axis_context: &AxisContext<'_>, key: &str, window: f64) -> Option<Axis> {
-    let fixed = USUAL_VALUES.iter().find(|(known, _)| *known == key);
-    let shares = WINDOW_SHARES.iter().find(|(known, _)| *known == key).filter(|_| window > 0.0);
+fn usual_axis(axis_context: &AxisContext<'_>, id: SettingId, window: f64) -> Option<Axis> {
+    let fixed = USUAL_VALUES.iter().find(|(known, _)| *known == id);
+    let shares = WINDOW_SHARES.iter().find(|(known, _)| *known == id).filter(|_| window > 0.0);
     let texts: Vec<String> = match (fixed, shares) {
         (Some((_, values)), _) => values.iter().map(|value| (*value).to_owned()).collect(),
         (None, Some((_, shares))) => {
@@ -45,13 +46,13 @@ fn usual_axis(axis_context: &AxisContext<'_>, key: &str, window: f64) -> Option<
         }
         (None, None) => return None,
     };
-    Axis::from_texts(axis_context, key, &texts).ok().filter(|axis| axis.points.len() > 1)
+    Axis::from_texts(axis_context, id, &texts).ok().filter(|axis| axis.points.len() > 1)
 }
 
 /// Returns every axis that needs no typing, in the order of preference.
 pub fn usual_axes(axis_context: &AxisContext<'_>, window: f64) -> Vec<Axis> {
-    let keys = USUAL_VALUES.iter().map(|(key, _)| *key).chain(WINDOW_SHARES.iter().map(|(key, _)| *key));
-    keys.filter_map(|key| usual_axis(axis_context, key, window)).collect()
+    let ids = USUAL_VALUES.iter().map(|(id, _)| *id).chain(WINDOW_SHARES.iter().map(|(id, _)| *id));
+    ids.filter_map(|id| usual_axis(axis_context, id, window)).collect()
 }
 
 /// Chooses the default axes of a session; `None` once the caller cancelled.

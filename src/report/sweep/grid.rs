@@ -18,10 +18,10 @@ impl Grid {
     /// When two axes have one key, or the grid would exceed [`MAX_CELLS`].
     pub fn from_axes(axes: &[Axis]) -> Result<Self, AxisError> {
         for (at, axis) in axes.iter().enumerate() {
-            if axes[..at].iter().any(|other| other.key == axis.key) {
+            if axes[..at].iter().any(|other| other.id == axis.id) {
                 return Err(AxisError(format!(
                     "--vary {}: is varied twice. Give all its values at once.",
-                    axis.key
+                    axis.key()
                 )));
             }
         }

@@ -114,12 +114,12 @@ pub fn sweep_json(session: &LoadedSession, sweep: &Sweep) -> SweepJson {
 
 fn axis_json(axis: &Axis) -> AxisJson {
     let values = axis.points.iter().map(|point| point.value.clone());
-    AxisJson { key: axis.key.clone(), values: values.collect(), current: axis.current }
+    AxisJson { key: axis.key().to_owned(), values: values.collect(), current: axis.current }
 }
 
 fn cell_json(sweep: &Sweep, cell: &Cell) -> CellJson {
     let points = sweep.axes.iter().zip(&cell.points);
-    let set = points.filter_map(|(axis, at)| Some((axis.key.as_str(), axis.points[*at].value.clone()?)));
+    let set = points.filter_map(|(axis, at)| Some((axis.key(), axis.points[*at].value.clone()?)));
     CellJson {
         set: set.collect(),
         overflows: cell.overflows(),
@@ -136,7 +136,7 @@ fn cell_json(sweep: &Sweep, cell: &Cell) -> CellJson {
 }
 
 fn changes_json(changes: &[SettingChange]) -> Object {
-    changes.iter().map(|change| (change.key.as_str(), change.value.clone())).collect()
+    changes.iter().map(|change| (change.key(), change.value.clone())).collect()
 }
 
 fn smallest_json(session: &LoadedSession, sweep: &Sweep, cell: usize) -> SmallestChangeJson {

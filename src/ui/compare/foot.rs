@@ -105,16 +105,16 @@ impl View<'_> {
         };
         let points = self.screen.sweep_state.axes.iter().zip(&self.screen.point);
         let moved = points.filter(|(axis, at)| **at != axis.current).map(|(axis, at)| {
-            change(&axis.key, axis.points[axis.current].text.clone(), axis.points[*at].text.clone())
+            change(axis.key(), axis.points[axis.current].text.clone(), axis.points[*at].text.clone())
         });
         let rows =
             self.app.displayed_session().map(|session| session.setting_rows.as_slice()).unwrap_or_default();
         let base = self.sweep().map(|sweep| sweep.base.as_slice()).unwrap_or_default();
         let held = base.iter().map(|held| {
-            let row = rows.iter().find(|row| row.key() == held.key);
+            let row = rows.iter().find(|row| row.setting.id == held.id);
             let unit = row.and_then(|row| row.setting.control.unit());
             let was = row.map(|row| input_text(unit, &row.setting.value)).unwrap_or_default();
-            change(&held.key, was, input_text(unit, &held.value))
+            change(held.key(), was, input_text(unit, &held.value))
         });
         moved.chain(held).collect()
     }

@@ -80,7 +80,7 @@ impl View<'_> {
 
 /// Shortens a setting's key to its last part.
 fn short_name(axis: &Axis) -> &str {
-    axis.key.rsplit('.').next().unwrap_or(&axis.key)
+    axis.key().rsplit('.').next().unwrap_or(axis.key())
 }
 
 /// Formats a value beside the map: whole thousands as `20k`.

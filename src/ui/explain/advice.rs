@@ -58,7 +58,7 @@ fn change(view: &View<'_>, letter: char, advice: &Advice, row: &PlacedRow, buf: 
         let parted = if at > 0 { ", " } else { "" };
         spans.extend([
             view.muted(parted),
-            Span::styled(change.key.as_str(), key),
+            Span::styled(change.key(), key),
             view.muted(format!(" {} {} ", change.before, glyphs::ARROW)),
             Span::styled(if change.after.is_empty() { glyphs::UNKNOWN } else { change.after.as_str() }, now),
         ]);

@@ -63,7 +63,7 @@ fn highlight_changes<'a>(view: &View<'_>, line: &'a str, best: &Advice) -> Optio
     let mut rest = line;
     for change in best.changes.iter().filter(|change| !change.after.is_empty()) {
         let words = [
-            (change.key.as_str(), view.theme.style(Role::Bright)),
+            (change.key(), view.theme.style(Role::Bright)),
             (change.after.as_str(), view.theme.bold(Role::Plan)),
         ];
         for (word, style) in words {

@@ -120,7 +120,7 @@ fn unused_changes<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let fact = |change: &SettingChange| {
         let value = change.value.as_f64().map_or_else(String::new, |value| grouped(value as i64));
         vec![
-            Span::styled(format!("{} ", change.key), theme.style(Role::Muted)),
+            Span::styled(format!("{} ", change.key()), theme.style(Role::Muted)),
             Span::styled(value, theme.bold(Role::Plan)),
         ]
     };

@@ -10,7 +10,7 @@ use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{duration_text, input_text};
 use crate::js::Value;
 use crate::policy::Policy;
-use crate::policy::settings::{PolicySetting, SettingOwner};
+use crate::policy::settings::{Hint, SettingOwner};
 use crate::session::LoadedSession;
 use crate::store::entry::Role;
 
@@ -35,76 +35,42 @@ pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
         return String::new();
     };
     let number = value.as_f64().unwrap_or(0.0);
-    match row.policy {
-        Policy::Prune => pruning(app, session, row.setting.key, number),
-        Policy::Compact => compaction(app, session, row.setting.key, number),
-        Policy::History => turns(session, number),
-        Policy::Truncate | Policy::Reduce | Policy::Guard | Policy::Clear => limit(session, row, number),
-        Policy::Check => "of your next message".to_owned(),
-        Policy::Repair | Policy::Images => String::new(),
-    }
-}
-
-fn pruning(app: &App, session: &LoadedSession, key: &str, number: f64) -> String {
-    match key {
-        "ttl" => last_touch(app, session),
-        "keepLastAssistants" => cutoff(app, session),
-        "softTrimRatio" | "hardClearRatio" => format!("{} of messages", share_of_window(session, number)),
-        "minPrunableToolChars" => prunable(app),
-        "softTrim.maxChars" => format!("{} over", pluralised(app.plan_totals.long_results, "result")),
-        "softTrim.headChars" => "kept from the start".to_owned(),
-        "softTrim.tailChars" => "kept from the end".to_owned(),
-        "hardClear.enabled" if app.tuning.is_policy_on(Policy::Prune) => {
+    match row.setting.id.spec().hint {
+        Hint::None => String::new(),
+        Hint::Words(words) => words.to_owned(),
+        Hint::ShareOf(what) => format!("{} {what}", share_of_window(session, number)),
+        Hint::IdleTime => last_touch(app, session),
+        Hint::Protected => cutoff(app, session),
+        Hint::PrunableChars => prunable(app),
+        Hint::LongResults => format!("{} over", pluralised(app.plan_totals.long_results, "result")),
+        Hint::ClearedResults if app.tuning.is_policy_on(Policy::Prune) => {
             format!("{} cleared", app.plan_totals.cleared)
         }
-        "hardClear.placeholder" => "stands for what is cleared".to_owned(),
-        "tools.allow" => "empty: every tool".to_owned(),
-        "tools.deny" => denied(app),
-        _ => String::new(),
+        Hint::ClearedResults => String::new(),
+        Hint::DeniedResults => denied(app),
+        Hint::CompactionTrigger => trigger(session, number),
+        Hint::KeptTokens => kept(app),
+        Hint::Turns => turns(session, number),
     }
 }
 
-fn compaction(app: &App, session: &LoadedSession, key: &str, number: f64) -> String {
-    match key {
-        "reserveTokens" => {
-            let above = session.window.tokens - number;
-            if above < 0.0 {
-                "always compacts".to_owned()
-            } else {
-                format!("compacts above {}", round_thousands(above as u64))
-            }
-        }
-        "reserveTokensFloor" => "least reserve".to_owned(),
-        "keepRecentTokens" => app.transcript.as_ref().and_then(|pane| pane.compaction_marker).map_or_else(
-            || "kept at the end".to_owned(),
-            |cut| format!("{} kept", estimate(cut.kept_tokens)),
-        ),
-        "summaryTokens" => "assumed length".to_owned(),
-        _ => String::new(),
+fn trigger(session: &LoadedSession, reserve: f64) -> String {
+    let above = session.window.tokens - reserve;
+    if above < 0.0 {
+        "always compacts".to_owned()
+    } else {
+        format!("compacts above {}", round_thousands(above as u64))
     }
+}
+
+fn kept(app: &App) -> String {
+    let cut = app.transcript.as_ref().and_then(|pane| pane.compaction_marker);
+    cut.map_or_else(|| "kept at the end".to_owned(), |cut| format!("{} kept", estimate(cut.kept_tokens)))
 }
 
 fn turns(session: &LoadedSession, number: f64) -> String {
     let users = session.context.messages.iter().filter(|message| message.size.role == Role::User).count();
     if number > 0.0 { format!("of {}", pluralised(users as u64, "turn")) } else { "no limit".to_owned() }
-}
-
-/// Formats the limit that truncation, the guard and clearing apply.
-fn limit(session: &LoadedSession, row: &PolicySetting, number: f64) -> String {
-    match row.setting.key {
-        "windowShare" | "singleShare" => format!("{} of one result", share_of_window(session, number)),
-        "maxChars" => "whatever the window".to_owned(),
-        "minKeepChars" => "kept of every block".to_owned(),
-        "budgetShare" => format!("{} of all", share_of_window(session, number)),
-        "trigger" => "clears from here on".to_owned(),
-        "keep" => "newest uses kept".to_owned(),
-        "clearAtLeast" => "or nothing goes".to_owned(),
-        "clearToolInputs" => "arguments go too".to_owned(),
-        "countByModel" => "or chars/4 + 3 each".to_owned(),
-        "excludeTools" => "never cleared".to_owned(),
-        "placeholder" => "stands for a result".to_owned(),
-        _ => String::new(),
-    }
 }
 
 fn share_of_window(session: &LoadedSession, share: f64) -> String {

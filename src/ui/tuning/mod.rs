@@ -209,7 +209,7 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     {
         let value = meaning::value_text(app, app.tuning.cursor);
         let role = if app.tuning.is_changed(app.tuning.cursor) { Role::Plan } else { Role::Muted };
-        let words = Span::styled(format!("{} {value}", row.key), theme.style(role));
+        let words = Span::styled(format!("{} {value}", row.name()), theme.style(role));
         start = put_right(buf, area.y, area.x + area.width / 2, end, &[words]);
     }
     let (Some(plan), Some(pane)) = (&app.plan, &app.transcript) else {

@@ -54,8 +54,8 @@ impl SettingLine<'_> {
         let numbered = slides || fixed;
         let value = if numbered { value_text(app, at) } else { String::new() };
         let room = value_end.saturating_sub(crate::text::width(&value) as u16 + u16::from(numbered));
-        let whole = name + row.key.len() as u16 <= room;
-        let name_text = if whole { row.key } else { row.key.rsplit('.').next().unwrap_or(row.key) };
+        let whole = name + row.name().len() as u16 <= room;
+        let name_text = if whole { row.name() } else { row.name().rsplit('.').next().unwrap_or_default() };
         let used = put(buf, (name, y), room, name_text, style);
         let style = match (changed, selected) {
             (true, _) => theme.bold(Role::Plan),

@@ -72,7 +72,7 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
 fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     let mut driver = compared();
     let keys = |driver: &Driver| -> Vec<String> {
-        driver.app.compare_screen.sweep_state.axes.iter().map(|axis| axis.key.clone()).collect()
+        driver.app.compare_screen.sweep_state.axes.iter().map(|axis| axis.key().to_owned()).collect()
     };
     driver.press("x");
     assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants", "contextPruning.ttl"]);
@@ -93,10 +93,7 @@ fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     driver.app.tuning.preview = true;
     driver.press("w");
     let held = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
-    assert_eq!(
-        held.base.iter().map(|change| change.key.as_str()).collect::<Vec<_>>(),
-        ["contextPruning.ttl"]
-    );
+    assert_eq!(held.base.iter().map(|change| change.key()).collect::<Vec<_>>(), ["contextPruning.ttl"]);
     assert_eq!(held.smallest_fitting, Some(held.current), "with the shorter ttl every call fits");
     // The trade-offs lead to their cells.
     driver.press("tab G");

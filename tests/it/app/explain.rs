@@ -167,7 +167,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     assert!(tuning.preview && tuning.policies.has(Policy::Prune) && driver.app.plan.is_some());
     let row = tuning.focused_setting().expect("a row has the focus");
     assert_eq!(
-        (row.key, tuning.focused_row().map(|at| tuning.values[at].as_f64())),
+        (row.name(), tuning.focused_row().map(|at| tuning.values[at].as_f64())),
         ("ttl", Some(Some(1_800_000.0)))
     );
     assert_eq!((0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count(), 1);

@@ -46,7 +46,7 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     };
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_3_2);
     driver.press("4 j j");
-    assert_eq!(driver.app.tuning.focused_setting().map(|row| row.key), Some("softTrimRatio"));
+    assert_eq!(driver.app.tuning.focused_setting().map(|row| row.name()), Some("softTrimRatio"));
     driver.press("l l");
     assert!(driver.app.tuning.has_changes());
     // Through all rulesets in between, to the newest.
@@ -98,8 +98,13 @@ fn a_shut_gate_is_looked_past_until_it_is_executed() {
 fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
     let mut driver = tuned();
     driver.press("4");
-    let at =
-        driver.app.tuning.rows.iter().position(|row| row.setting.key == "hardClearRatio").expect("the row");
+    let at = driver
+        .app
+        .tuning
+        .rows
+        .iter()
+        .position(|row| row.setting.name() == "hardClearRatio")
+        .expect("the row");
     driver.press(&"j ".repeat(at - driver.app.tuning.policy_rows().start));
     let before = driver.app.plan.as_ref().expect("a plan").total_after();
     driver.press("H H H");

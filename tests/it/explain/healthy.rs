@@ -248,7 +248,7 @@ fn advice_names_only_keys_that_the_version_reads() {
     ] {
         let read = made.on(200_000).config(json!({ "meta": { "lastTouchedVersion": version } })).read();
         assert_eq!(read.ruleset.id, ruleset);
-        let fixed: Vec<String> = read
+        let fixed: Vec<&str> = read
             .setting_rows
             .iter()
             .filter(|row| row.setting.control.fixed_reason().is_some())
@@ -256,7 +256,7 @@ fn advice_names_only_keys_that_the_version_reads() {
             .collect();
         for advice in read.said().advice {
             for change in &advice.changes {
-                assert!(!fixed.contains(&change.key), "{}: {}", ruleset.id(), change.key);
+                assert!(!fixed.contains(&change.key()), "{}: {}", ruleset.id(), change.key());
             }
         }
     }

@@ -6,14 +6,10 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{input_text, ttl_text};
 use crate::js::Value;
-use crate::policy::Policy;
-use crate::policy::settings::{PolicySetting, SettingOwner};
+use crate::policy::settings::{PolicySetting, SettingId, SettingOwner};
 use crate::report::explain::failure::Failure;
 use crate::session::LoadedSession;
-use crate::session::session_settings::{
-    BOOTSTRAP_MAX_CHARS, BOOTSTRAP_TOTAL_MAX_CHARS, CONTEXT_TOKENS, CONTEXT_WINDOW, config_path,
-    current_value,
-};
+use crate::session::session_settings::{config_path, current_value, session_setting};
 use crate::session::setting_change::{SettingChange, missing_in_version};
 use crate::store::entry::Role;
 
@@ -74,32 +70,32 @@ impl SearchSpace<'_> {
         if self.can_prune {
             all.push(self.context_tokens());
         }
-        all.push(self.files(BOOTSTRAP_MAX_CHARS, &FILE_CHARS));
-        all.push(self.files(BOOTSTRAP_TOTAL_MAX_CHARS, &TOTAL_CHARS));
+        all.push(self.files(SettingId::BootstrapMaxChars, &FILE_CHARS));
+        all.push(self.files(SettingId::BootstrapTotalMaxChars, &TOTAL_CHARS));
         all.retain(|candidate| !candidate.values.is_empty());
         all
     }
 
-    fn candidate(&self, key: &str, values: impl IntoIterator<Item = Value>) -> Candidate {
-        let values = values.into_iter().filter_map(|value| Some(vec![self.change(key, value)?]));
+    fn candidate(&self, id: SettingId, values: impl IntoIterator<Item = Value>) -> Candidate {
+        let values = values.into_iter().filter_map(|value| Some(vec![self.change(id, value)?]));
         Candidate { values: values.collect() }
     }
 
-    fn candidate_below(&self, key: &str, values: &[f64]) -> Candidate {
-        let now = self.setting_row(key).and_then(|row| row.setting.value.as_f64()).unwrap_or(f64::NAN);
-        self.candidate(key, values.iter().filter(|value| **value < now).map(|value| Value::from(*value)))
+    fn candidate_below(&self, id: SettingId, values: &[f64]) -> Candidate {
+        let now = self.setting_row(id).and_then(|row| row.setting.value.as_f64()).unwrap_or(f64::NAN);
+        self.candidate(id, values.iter().filter(|value| **value < now).map(|value| Value::from(*value)))
     }
 
-    fn setting_row(&self, key: &str) -> Option<&PolicySetting> {
-        self.session.setting_rows.iter().find(|row| row.key() == key)
+    fn setting_row(&self, id: SettingId) -> Option<&PolicySetting> {
+        self.session.setting_rows.iter().find(|row| row.setting.id == id)
     }
 
     /// Returns a change of a key; `None` if the version lacks the key or only a preview can set it.
-    fn change(&self, key: &str, value: Value) -> Option<SettingChange> {
-        if missing_in_version(self.session, key).is_some() {
+    fn change(&self, id: SettingId, value: Value) -> Option<SettingChange> {
+        if missing_in_version(self.session, id).is_some() {
             return None;
         }
-        let row = self.setting_row(key);
+        let row = self.setting_row(id);
         let settable = |row: &PolicySetting| {
             matches!(row.owner, SettingOwner::Gateway(_) | SettingOwner::Runtime { .. })
         };
@@ -108,12 +104,7 @@ impl SearchSpace<'_> {
         }
         let is_ttl = row.is_some_and(|row| row.setting.control.unit() == Some(Unit::Milliseconds));
         let value = if is_ttl { ttl_text(&value) } else { value };
-        Some(SettingChange {
-            key: key.to_owned(),
-            policy: row.map(|row| row.policy),
-            value,
-            origin: Provenance::Tuned,
-        })
+        Some(SettingChange { id, value, origin: Provenance::Tuned })
     }
 
     /// The provider's actual window, if the runtime assumes a larger one.
@@ -125,43 +116,43 @@ impl SearchSpace<'_> {
             .iter()
             .filter(|_| smaller)
             .map(|share| Value::from((served * share).floor()));
-        self.candidate(CONTEXT_WINDOW, values)
+        self.candidate(SettingId::ContextWindow, values)
     }
 
     fn pruning_on(&self) -> Candidate {
         if self.session.pruning_configured {
-            return self.candidate_below("contextPruning.ttl", &TTLS_MS);
+            return self.candidate_below(SettingId::PruneTtl, &TTLS_MS);
         }
         let on = |ttl: &f64| {
-            let mode = self.change("contextPruning.mode", Value::from("cache-ttl"))?;
-            Some(vec![mode, self.change("contextPruning.ttl", Value::from(*ttl))?])
+            let mode = self.change(SettingId::PruneMode, Value::from("cache-ttl"))?;
+            Some(vec![mode, self.change(SettingId::PruneTtl, Value::from(*ttl))?])
         };
         Candidate { values: NEW_TTLS_MS.iter().filter_map(on).collect() }
     }
 
     fn pruning(&self) -> Vec<Candidate> {
         let trims = TRIMS.iter().filter_map(|(max, kept)| {
-            let now = self.setting_row("contextPruning.softTrim.maxChars")?.setting.value.as_f64()?;
-            let change = |key: &str, chars: f64| {
-                self.change(&format!("contextPruning.softTrim.{key}"), Value::from(chars))
-            };
-            let all = [change("maxChars", *max)?, change("headChars", *kept)?, change("tailChars", *kept)?];
+            let now = self.setting_row(SettingId::SoftTrimMaxChars)?.setting.value.as_f64()?;
+            let change = |id: SettingId, chars: f64| self.change(id, Value::from(chars));
+            let all = [
+                change(SettingId::SoftTrimMaxChars, *max)?,
+                change(SettingId::SoftTrimHeadChars, *kept)?,
+                change(SettingId::SoftTrimTailChars, *kept)?,
+            ];
             (*max < now).then(|| all.to_vec())
         });
-        let tools =
-            ["contextPruning.tools.allow", "contextPruning.tools.deny"].into_iter().filter_map(|key| {
-                let set =
-                    self.setting_row(key)?.setting.value.as_array().is_some_and(|list| !list.is_empty());
-                let none = self.change(key, Value::Array(Vec::new()))?;
-                set.then(|| vec![none])
-            });
+        let tools = [SettingId::ToolsAllow, SettingId::ToolsDeny].into_iter().filter_map(|id| {
+            let set = self.setting_row(id)?.setting.value.as_array().is_some_and(|list| !list.is_empty());
+            let none = self.change(id, Value::Array(Vec::new()))?;
+            set.then(|| vec![none])
+        });
         vec![
-            self.candidate_below("contextPruning.keepLastAssistants", &KEEP_LAST),
+            self.candidate_below(SettingId::KeepLastAssistants, &KEEP_LAST),
             Candidate { values: tools.collect() },
             Candidate { values: trims.collect() },
-            self.candidate_below("contextPruning.minPrunableToolChars", &MIN_CHARS),
-            self.candidate_below("contextPruning.hardClearRatio", &RATIOS),
-            self.candidate_below("contextPruning.softTrimRatio", &RATIOS),
+            self.candidate_below(SettingId::MinPrunableToolChars, &MIN_CHARS),
+            self.candidate_below(SettingId::HardClearRatio, &RATIOS),
+            self.candidate_below(SettingId::SoftTrimRatio, &RATIOS),
         ]
     }
 
@@ -171,26 +162,26 @@ impl SearchSpace<'_> {
         let now = self.session.configured_settings.history_limit;
         let most = if now > 0.0 { now as usize } else { requested };
         self.candidate(
-            "historyLimit",
+            SettingId::HistoryLimit,
             TURN_LIMITS.iter().filter(|turns| **turns < most).map(|turns| Value::from(*turns as f64)),
         )
     }
 
     fn keep_recent(&self) -> Candidate {
-        self.candidate_below("compaction.keepRecentTokens", &KEEP_RECENT)
+        self.candidate_below(SettingId::KeepRecentTokens, &KEEP_RECENT)
     }
 
     /// A larger reserve compacts earlier; a smaller one leaves room where the reserve took all of it.
     fn reserve(&self) -> Candidate {
         let window = self.session.limits.runtime_window;
         let now = self.session.configured_settings.compaction.reserve_tokens;
-        let key = ["compaction.reserveTokens", "compaction.reserveTokensFloor"];
-        let key = key.into_iter().find(|key| self.change(key, Value::from(1.0)).is_some());
-        let Some(key) = key.filter(|_| window > 0.0) else { return Candidate { values: Vec::new() } };
+        let ids = [SettingId::ReserveTokens, SettingId::ReserveTokensFloor];
+        let id = ids.into_iter().find(|id| self.change(*id, Value::from(1.0)).is_some());
+        let Some(id) = id.filter(|_| window > 0.0) else { return Candidate { values: Vec::new() } };
         let larger = RESERVES.iter().map(|share| (window * share / 1_000.0).ceil() * 1_000.0);
         let most = (window * RESERVES[RESERVES.len() - 1]).floor();
         self.candidate(
-            key,
+            id,
             larger.map(|reserve| reserve.min(most)).filter(|reserve| *reserve > now).map(Value::from),
         )
     }
@@ -201,15 +192,15 @@ impl SearchSpace<'_> {
             .iter()
             .filter(|_| window > 0.0)
             .map(|share| Value::from((window * share).floor()));
-        self.candidate(CONTEXT_TOKENS, values)
+        self.candidate(SettingId::ContextTokens, values)
     }
 
     /// Fewer chars of workspace files in the system prompt, if a run reported files.
-    fn files(&self, key: &str, values: &[f64]) -> Candidate {
+    fn files(&self, id: SettingId, values: &[f64]) -> Candidate {
         let reported = self.session.prompt_report.as_deref().map_or(0, |report| report.files.len());
-        let now = current_value(self.session, key);
+        let now = session_setting(id.spec()).map_or(f64::NAN, |setting| current_value(self.session, setting));
         self.candidate(
-            key,
+            id,
             values.iter().filter(|value| reported > 0 && **value < now).map(|value| Value::from(*value)),
         )
     }
@@ -217,21 +208,26 @@ impl SearchSpace<'_> {
 
 /// Describes a change for display and for the configuration file.
 pub(super) fn describe_change(session: &LoadedSession, change: &SettingChange) -> super::AdvisedChange {
-    let row = session.setting_rows.iter().find(|row| row.key() == change.key);
+    let row = session.setting_rows.iter().find(|row| row.setting.id == change.id);
     let unit = row.and_then(|row| row.setting.control.unit());
     let (file, path): (Option<PathBuf>, String) = match row.map(|row| &row.owner) {
         Some(SettingOwner::Gateway(path)) => (None, path.clone()),
         Some(SettingOwner::Runtime { file, path, .. }) => (Some(file.clone()), path.clone()),
-        _ => config_path(session, &change.key),
+        _ => config_path(session, change.id.spec()),
     };
-    let is_mode = row.is_some_and(|row| row.policy == Policy::Prune && row.setting.key == "mode");
+    let is_mode = change.id == SettingId::PruneMode;
     let was = match row {
         Some(_) if is_mode => "off".to_owned(),
-        Some(row) if row.key() == "historyLimit" && session.configured_settings.history_limit <= 0.0 => {
+        Some(row)
+            if row.setting.id == SettingId::HistoryLimit
+                && session.configured_settings.history_limit <= 0.0 =>
+        {
             "off".to_owned()
         }
         Some(row) => input_text(unit, &row.setting.value),
-        None => input_text(None, &Value::from(current_value(session, &change.key))),
+        None => session_setting(change.id.spec()).map_or_else(String::new, |setting| {
+            input_text(None, &Value::from(current_value(session, setting)))
+        }),
     };
     let ttl = (unit == Some(Unit::Milliseconds))
         .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration_ms))
@@ -245,7 +241,7 @@ pub(super) fn describe_change(session: &LoadedSession, change: &SettingChange) -
     let named = |text: String| if text.is_empty() { "none".to_owned() } else { text };
     let (was, now) = (named(was), named(now));
     super::AdvisedChange {
-        key: change.key.clone(),
+        id: change.id,
         file,
         config_path: path,
         before: was,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use crate::format::{format_short_estimate, format_usd, format_usd_difference, quantity_with_commas};
 use crate::gateway::patch::{WrittenSetting, patches};
 use crate::js::Value;
+use crate::policy::settings::SettingId;
 use crate::session::replay_summary::ReplaySummary;
 
 pub(super) use search::{SearchResult, search_advice};
@@ -16,8 +17,7 @@ pub(super) use search::{SearchResult, search_advice};
 /// One changed setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdvisedChange {
-    /// The key as `--set` takes it.
-    pub key: String,
+    pub id: SettingId,
     /// The file that holds it; `None` for the gateway's `openclaw.json`.
     pub file: Option<PathBuf>,
     /// The path in that file.
@@ -30,6 +30,13 @@ pub struct AdvisedChange {
     pub value: Value,
     /// The new value as the rules and the settings pane hold it.
     pub setting_value: Value,
+}
+
+impl AdvisedChange {
+    /// Returns the key as `--set` takes it.
+    pub fn key(&self) -> &'static str {
+        self.id.spec().key
+    }
 }
 
 /// Changed settings, and the replay of the failing call and of all calls under them.
@@ -59,7 +66,8 @@ pub struct Advice {
 impl Advice {
     /// Formats the changes: `contextPruning.ttl 1h → 30m`, separated by commas.
     pub fn description(&self) -> String {
-        let change = |change: &AdvisedChange| format!("{} {} → {}", change.key, change.before, change.after);
+        let change =
+            |change: &AdvisedChange| format!("{} {} → {}", change.key(), change.before, change.after);
         self.changes.iter().map(change).collect::<Vec<_>>().join(", ")
     }
 

@@ -4,8 +4,9 @@ use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterato
 
 use crate::format::quantity_with_commas;
 use crate::policy::Policy;
+use crate::policy::settings::SettingId;
 use crate::report::explain::advice::candidates::{Candidate, SearchSpace, describe_change};
-use crate::report::explain::advice::{Advice, render_patch};
+use crate::report::explain::advice::{Advice, AdvisedChange, render_patch};
 use crate::report::explain::case::Case;
 use crate::report::explain::engine;
 use crate::report::explain::failure::Failure;
@@ -112,8 +113,9 @@ impl ReplayFidelity {
     }
 
     fn is_credible(&self, changes: &[SettingChange]) -> bool {
-        let compacts =
-            |change: &SettingChange| change.policy == Some(Policy::Compact) || change.key == "contextWindow";
+        let compacts = |change: &SettingChange| {
+            change.policy() == Some(Policy::Compact) || change.id == SettingId::ContextWindow
+        };
         self.compaction || !changes.iter().any(compacts)
     }
 }
@@ -208,7 +210,7 @@ fn build_advice(rehearsal: &ReplayRunner, failure: &Failure, turn: u64, trial: &
 /// Sorts changes that prevent every overflow first. Among these, unrelated workspace files go last and the verdict's
 /// key first; then fewer keys win, where missing room for a turn counts as one more key.
 fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, usize, usize, usize, u64) {
-    let key = advice.changes.first().map_or("", |change| change.key.as_str());
+    let key = advice.changes.first().map_or("", AdvisedChange::key);
     let is_own = match verdict {
         Some(FindingClass::WrongWindow) => key == "contextWindow",
         Some(FindingClass::PruningInert) => key.starts_with("contextPruning."),

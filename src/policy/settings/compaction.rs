@@ -1,18 +1,17 @@
 //! The settings of compaction one by one: key, control, default, value and origin, limited to those of the version
 //! (compaction 2.2, 2.6; 12, row "Reserve").
 
-use super::compaction::{CompactionSettings, RESERVE_FLOOR, gateway_compaction_under};
-use super::config::GatewayConfig;
-use super::provenance::Provenance;
-use super::prune_setting::{Control, PruneSetting, Unit};
-use super::ruleset::{Reserve, Ruleset};
+use crate::gateway::compaction::{CompactionSettings, RESERVE_FLOOR, gateway_compaction_under};
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::provenance::Provenance;
+use crate::gateway::prune_setting::Control;
+use crate::gateway::ruleset::{Reserve, Ruleset};
 use crate::js;
+use crate::policy::settings::SettingRow;
+use crate::policy::settings::setting::SettingId;
 
 /// The path of the settings object in the configuration.
-pub const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
-
-pub const TOKEN_SLIDER: Control =
-    Control::Slider { min: 0.0, max: 200_000.0, step: 1000.0, unit: Unit::Tokens };
+const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
 /// Lists `reserveTokens`, `reserveTokensFloor` and `keepRecentTokens` for a window in tokens. `pi` holds the settings
 /// of the runtime itself. A key that the version does not read is fixed at the value that the version uses.
@@ -21,34 +20,37 @@ pub fn compaction_settings(
     ruleset: Ruleset,
     pi: CompactionSettings,
     window: f64,
-) -> Vec<PruneSetting> {
+) -> Vec<SettingRow> {
     let rules = ruleset.rules();
     let in_force = gateway_compaction_under(rules, &config.js_root, pi, window);
     let empty = js::Value::Object(js::Object::default());
     let defaults = gateway_compaction_under(rules, &empty, pi, window);
     let floor = config.value(&path_of("reserveTokensFloor")).and_then(js::Value::as_f64);
     let floor = floor.filter(|floor| rules.reserve.reads("reserveTokensFloor") && *floor >= 0.0);
-    let row = |key: &'static str, value: f64, default: f64| {
+    let row = |id: SettingId, value: f64, default: f64| {
+        let setting = id.spec();
+        let key = setting.name();
         let own = config.value(&path_of(key)).cloned();
         let read = rules.reserve.reads(key);
         let control = if read {
-            TOKEN_SLIDER
+            setting.control
         } else {
-            Control::Fixed { unit: Some(Unit::Tokens), why: unread_reason(ruleset, key) }
+            Control::Fixed { unit: setting.control.unit(), why: unread_reason(ruleset, id) }
         };
         let provenance = match control.fixed_reason() {
             Some(why) => Provenance::Fixed(why),
             None => config.provenance(&path_of(key)),
         };
-        PruneSetting { key, control, default: default.into(), config: own, value: value.into(), provenance }
+        SettingRow { id, control, default: default.into(), config: own, value: value.into(), provenance }
     };
     let rows = [
-        row("reserveTokens", in_force.reserve_tokens, defaults.reserve_tokens),
-        row("reserveTokensFloor", floor.map_or(RESERVE_FLOOR, f64::floor), RESERVE_FLOOR),
-        row("keepRecentTokens", in_force.keep_recent_tokens, defaults.keep_recent_tokens),
+        row(SettingId::ReserveTokens, in_force.reserve_tokens, defaults.reserve_tokens),
+        row(SettingId::ReserveTokensFloor, floor.map_or(RESERVE_FLOOR, f64::floor), RESERVE_FLOOR),
+        row(SettingId::KeepRecentTokens, in_force.keep_recent_tokens, defaults.keep_recent_tokens),
     ];
     // pi without a gateway has no floor.
-    let knows = |row: &PruneSetting| rules.reserve != Reserve::Runtime || row.key != "reserveTokensFloor";
+    let knows =
+        |row: &SettingRow| rules.reserve != Reserve::Runtime || row.id != SettingId::ReserveTokensFloor;
     rows.into_iter().filter(knows).collect()
 }
 
@@ -58,10 +60,10 @@ fn path_of(key: &str) -> [&str; 4] {
 }
 
 /// Returns the reason for which a version does not read a key.
-fn unread_reason(ruleset: Ruleset, key: &str) -> &'static str {
+fn unread_reason(ruleset: Ruleset, id: SettingId) -> &'static str {
     match ruleset.rules().reserve {
         Reserve::Quarter | Reserve::CappedAlone => "built in since 2026.8.1",
-        Reserve::Floor if key == "keepRecentTokens" => "a key since 2026.2.21; the runtime's own",
+        Reserve::Floor if id == SettingId::KeepRecentTokens => "a key since 2026.2.21; the runtime's own",
         Reserve::Floor => "a key since 2026.2.21",
         Reserve::Runtime | Reserve::Configured | Reserve::CappedFloor | Reserve::Capped => {
             "the runtime's own"
@@ -82,7 +84,7 @@ mod tests {
         std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
         let config = GatewayConfig::load(Some(&path), &Environment::default(), dir.path());
         let rows = compaction_settings(&config, ruleset, CompactionSettings::default(), 200_000.0);
-        let reported = |row: &PruneSetting| {
+        let reported = |row: &SettingRow| {
             let from_file = matches!(row.provenance, Provenance::File { .. });
             (row.value.as_f64().unwrap(), row.control.fixed_reason(), from_file)
         };

@@ -1,0 +1,348 @@
+//! `clawscope settings [SESSION]`: lists every setting with its default, the value in force, its unit and its meaning.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::environment::{Invocation, Workspace};
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::preview::format_value;
+use super::ruleset::{RulesetJson, print_ruleset, ruleset_json};
+use super::session_output::finite;
+use super::table::{Align, Cell, Table};
+use crate::cli::{SettingsArgs, StoreArgs};
+use crate::export::json::JsonOutput;
+use crate::format::format_number;
+use crate::gateway::compaction::CompactionSettings;
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::prune_setting::{Control, Unit};
+use crate::gateway::ruleset::{Reserve, Ruleset, RulesetChoice};
+use crate::gateway::window::DEFAULT_WINDOW;
+use crate::js::Value;
+use crate::policy::Policy;
+use crate::policy::clear_tool_uses::ClearSettings;
+use crate::policy::settings::{
+    PolicySetting, SETTINGS, SettingId, SettingSources, SettingSpec, assign_to_pi, policy_settings,
+};
+use crate::session::LoadedSession;
+use crate::session::session_settings::{current_value, default_value, session_setting};
+use crate::store::discovery::Store;
+use crate::store::pi_dirs::load_settings;
+
+/// A setting under a ruleset and a configuration.
+struct Listed {
+    setting: &'static SettingSpec,
+    default: Option<Value>,
+    value: Option<Value>,
+    from: String,
+    /// The reason for which the release does not read it.
+    fixed: Option<&'static str>,
+}
+
+pub(super) fn run(
+    args: &SettingsArgs,
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if args.markdown {
+        return print_markdown(output);
+    }
+    let (chosen, window, listed) = match &args.session {
+        Some(text) => {
+            let session = Workspace::for_session(text, place, invocation)?.open_session(text)?;
+            (session.ruleset.clone(), session.window.tokens, session_list(&session))
+        }
+        None => {
+            let workspace = Workspace::from_path(None, place, invocation)?;
+            let store = workspace.store();
+            (store.ruleset.clone(), DEFAULT_WINDOW, store_list(store))
+        }
+    };
+    if args.json {
+        return Ok(output.json(&settings_json(&chosen, window, &listed))?);
+    }
+    print_table(&chosen, window, &listed, output)
+}
+
+/// Returns the settings of a session, with the values in force for it.
+fn session_list(session: &LoadedSession) -> Vec<Listed> {
+    let own = |setting: &SettingSpec| Some(Value::from(current_value(session, session_setting(setting)?)));
+    list(session.ruleset.id, &session.setting_rows, own)
+}
+
+/// Returns the settings of a store, for a session that belongs to no channel.
+fn store_list(store: &Store) -> Vec<Listed> {
+    let rules = store.ruleset.id.rules();
+    let mut rows = rows_under(store.ruleset.id, &store.config);
+    let pi = load_settings(&store.path_kind, None).filter(|_| rules.reserve == Reserve::Runtime);
+    if let Some(pi) = &pi {
+        assign_to_pi(&mut rows, pi, None);
+    }
+    let own = |setting: &SettingSpec| {
+        let path = setting.config_path()?;
+        store.config.value(&path.split('.').collect::<Vec<_>>()).cloned()
+    };
+    list(store.ruleset.id, &rows, own)
+}
+
+fn rows_under(ruleset: Ruleset, config: &GatewayConfig) -> Vec<PolicySetting> {
+    policy_settings(&SettingSources {
+        config,
+        ruleset,
+        session_key: "",
+        runtime: CompactionSettings::default(),
+        window: DEFAULT_WINDOW,
+        clear: &ClearSettings::default(),
+    })
+}
+
+/// Joins the table with the rows of the policies that the version has. `own` returns the value of a setting that
+/// belongs to no policy.
+fn list(
+    ruleset: Ruleset,
+    rows: &[PolicySetting],
+    own: impl Fn(&SettingSpec) -> Option<Value>,
+) -> Vec<Listed> {
+    let visible = Policy::visible_for(ruleset.rules());
+    let listed = |setting: &'static SettingSpec| {
+        let Some(policy) = setting.policy else {
+            let default = session_setting(setting).and_then(default_value).map(Value::from);
+            let value = own(setting);
+            let from = if value.is_some() { "configuration or session" } else { "default" };
+            let value = value.or_else(|| default.clone());
+            return Some(Listed { setting, default, value, from: from.to_owned(), fixed: None });
+        };
+        let row = rows.iter().find(|row| row.setting.id == setting.id && visible.contains(&policy))?;
+        let row = &row.setting;
+        Some(Listed {
+            setting,
+            default: Some(row.default.clone()),
+            value: Some(row.value.clone()),
+            from: row.provenance.to_string(),
+            fixed: row.control.fixed_reason(),
+        })
+    };
+    SETTINGS.iter().filter_map(listed).collect()
+}
+
+fn print_table(
+    chosen: &RulesetChoice,
+    window: f64,
+    listed: &[Listed],
+    output: &mut Output,
+) -> Result<(), Failure> {
+    print_ruleset(chosen, output)?;
+    let window = number_text(window);
+    output.line(Tone::Dim, &format!("values for a window of {window} tokens"))?;
+    output.line(Tone::Plain, "")?;
+    let mut table = Table::new(&[
+        ("SETTING", Align::Left),
+        ("VALUE", Align::Right),
+        ("DEFAULT", Align::Right),
+        ("UNIT", Align::Left),
+        ("MEANING", Align::Left),
+    ]);
+    for row in listed {
+        let tone = if row.fixed.is_some() { Tone::Dim } else { Tone::Plain };
+        let changed = row.fixed.is_none() && row.value != row.default;
+        let meaning = match row.fixed {
+            Some(why) => format!("Cannot be set: {why}."),
+            None => row.setting.description.to_owned(),
+        };
+        table.push(vec![
+            Cell::new(row.setting.key, tone),
+            Cell::new(
+                &value_text(row.setting, row.value.as_ref()),
+                if changed { Tone::Strong } else { tone },
+            ),
+            Cell::new(&value_text(row.setting, row.default.as_ref()), Tone::Dim),
+            Cell::new(unit_text(row.setting), Tone::Dim),
+            Cell::new(&meaning, tone),
+        ]);
+    }
+    Ok(table.print(output, "")?)
+}
+
+/// Every setting with its value in force.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SettingsJson {
+    ruleset: RulesetJson,
+    /// Window in tokens for which the built-in values are computed.
+    window: Option<f64>,
+    settings: Vec<SettingJson>,
+}
+
+impl JsonOutput for SettingsJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct SettingJson {
+    /// The key of `--set`.
+    key: &'static str,
+    /// The policy that reads it; null for settings of the whole session.
+    policy: Option<&'static str>,
+    /// The place in the configuration; null for built-in values.
+    path: Option<String>,
+    unit: &'static str,
+    min: Option<f64>,
+    max: Option<f64>,
+    /// The accepted values in words.
+    expected: String,
+    default: Option<Value>,
+    value: Option<Value>,
+    /// The origin of the value.
+    from: String,
+    /// The reason for which the release does not read it.
+    fixed: Option<&'static str>,
+    /// The releases that read it.
+    releases: String,
+    description: &'static str,
+}
+
+fn settings_json(chosen: &RulesetChoice, window: f64, listed: &[Listed]) -> SettingsJson {
+    let known =
+        |value: &Option<Value>| value.clone().filter(|value| value.as_f64().is_none_or(f64::is_finite));
+    let row = |row: &Listed| {
+        let setting = row.setting;
+        let (min, max) = range(setting);
+        SettingJson {
+            key: setting.key,
+            policy: setting.policy.map(Policy::word),
+            path: setting.config_path().map(|path| path.to_string()),
+            unit: unit_text(setting),
+            min,
+            max,
+            expected: setting.expected(),
+            default: known(&row.default),
+            value: known(&row.value),
+            from: row.from.clone(),
+            fixed: row.fixed,
+            releases: releases_text(setting),
+            description: setting.description,
+        }
+    };
+    SettingsJson {
+        ruleset: ruleset_json(chosen),
+        window: finite(window),
+        settings: listed.iter().map(row).collect(),
+    }
+}
+
+/// Prints the table of the README: what holds for every store.
+fn print_markdown(output: &mut Output) -> Result<(), Failure> {
+    let config = GatewayConfig::empty();
+    let reference = rows_under(Ruleset::default(), &config);
+    let later = rows_under(Ruleset::V2026_6_11, &config);
+    output.line(Tone::Plain, "| setting | default | values | releases | meaning |")?;
+    output.line(Tone::Plain, "|---|---|---|---|---|")?;
+    for setting in &SETTINGS {
+        let settable = |row: &&PolicySetting| {
+            row.setting.id == setting.id && row.setting.control.fixed_reason().is_none()
+        };
+        let row = reference.iter().find(settable).or_else(|| later.iter().find(settable));
+        let default = match row {
+            Some(row) => Some(row.setting.default.clone()),
+            None => session_setting(setting).and_then(default_value).map(Value::from),
+        };
+        let (default, values) = (value_text(setting, default.as_ref()), values_text(setting));
+        let (releases, meaning) = (releases_text(setting), setting.description);
+        output.line(
+            Tone::Plain,
+            &format!("| `{}` | {default} | {values} | {releases} | {meaning} |", setting.key),
+        )?;
+    }
+    Ok(())
+}
+
+fn value_text(setting: &SettingSpec, value: Option<&Value>) -> String {
+    match value {
+        Some(Value::Bool(on)) if setting.id == SettingId::PruneMode => {
+            if *on { "cache-ttl" } else { "off" }.to_owned()
+        }
+        Some(Value::Bool(on)) => on.to_string(),
+        Some(Value::Number(number)) if setting.control.unit() != Some(Unit::Milliseconds) => {
+            number_text(*number)
+        }
+        Some(value) => format_value(setting.control.unit(), value),
+        None => "–".to_owned(),
+    }
+}
+
+fn number_text(number: f64) -> String {
+    match number {
+        number if !number.is_finite() => "–".to_owned(),
+        number if number.fract() == 0.0 && number >= 0.0 => format_number(number as u64),
+        number => crate::js::number_text(number),
+    }
+}
+
+fn unit_text(setting: &SettingSpec) -> &'static str {
+    match setting.control {
+        Control::Switch => "switch",
+        Control::List => "tools",
+        Control::Text => "text",
+        Control::Slider { unit, .. } => unit_word(unit),
+        Control::Fixed { unit, .. } => unit.map_or("", unit_word),
+    }
+}
+
+fn unit_word(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Milliseconds => "ms",
+        Unit::Messages => "count",
+        Unit::Share => "share",
+        Unit::Chars => "chars",
+        Unit::Tokens => "tokens",
+        Unit::Turns => "turns",
+    }
+}
+
+/// Returns the values that a setting takes, for the README.
+fn values_text(setting: &SettingSpec) -> String {
+    match setting.control {
+        Control::Slider { unit: Unit::Milliseconds, .. } => "a duration: 30m, 1h, 1h30m".to_owned(),
+        Control::Slider { unit: Unit::Share, .. } => "0 to 1".to_owned(),
+        Control::Slider { unit, .. } => unit_word(unit).to_owned(),
+        Control::List => "tool names and patterns: exec,web_*".to_owned(),
+        Control::Text => "a text".to_owned(),
+        Control::Switch | Control::Fixed { .. } => setting.expected(),
+    }
+}
+
+/// Returns the range that the gateway accepts; a tuning slider may end earlier.
+fn range(setting: &SettingSpec) -> (Option<f64>, Option<f64>) {
+    match setting.control {
+        Control::Slider { min, max, unit: Unit::Share, .. } => (Some(min), Some(max)),
+        Control::Slider { min, .. } => (Some(min), None),
+        Control::Switch | Control::List | Control::Text | Control::Fixed { .. } => (None, None),
+    }
+}
+
+/// Returns the gateway releases that read a setting: `all`, `from 2026.4.15, before 2026.8.1`.
+fn releases_text(setting: &SettingSpec) -> String {
+    let config = GatewayConfig::empty();
+    let reads = |ruleset: Ruleset| match (setting.policy, &setting.config) {
+        (None, config) => config.is_none_or(|key| key.is_read(ruleset)),
+        (Some(_), _) => rows_under(ruleset, &config)
+            .iter()
+            .any(|row| row.setting.id == setting.id && row.setting.control.fixed_reason().is_none()),
+    };
+    let gateways: Vec<(Ruleset, bool)> = Ruleset::all_known()
+        .filter(|ruleset| !ruleset.is_pi())
+        .map(|ruleset| (ruleset, reads(ruleset)))
+        .collect();
+    let spans = gateways.chunk_by(|(_, before), (_, after)| before == after);
+    let mut start = 0;
+    let mut texts = Vec::new();
+    for span in spans {
+        let end = start + span.len();
+        if span.iter().all(|(_, read)| *read) {
+            let from = (start > 0).then(|| format!("from {}", gateways[start].0.id()));
+            let before = gateways.get(end).map(|(next, _)| format!("before {}", next.id()));
+            let parts: Vec<String> = from.into_iter().chain(before).collect();
+            texts.push(if parts.is_empty() { "all".to_owned() } else { parts.join(", ") });
+        }
+        start = end;
+    }
+    texts.join("; ")
+}
