@@ -17,7 +17,7 @@ pub(super) fn run(command: Option<&str>, output: &mut Output) -> Result<(), Fail
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
             let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
             Failure::usage(format!(
-                "man {name:?}: there is no such command; expected one of {}",
+                "No command is called {name:?}. The commands are {}.",
                 known.join(", ")
             ))
         })?,

@@ -25,6 +25,7 @@ mod export;
 pub mod failure;
 mod flush;
 mod format;
+mod guide;
 mod learned_window;
 mod man;
 mod messages;
@@ -142,6 +143,7 @@ fn run_command(
         Command::Rules(args) => rules::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
+        Command::Guide { topic } => guide::run(topic.as_deref(), output),
         Command::Completions { shell } => completions::run(*shell, output),
         Command::Man { command } => man::run(command.as_deref(), output),
     }
