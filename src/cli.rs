@@ -105,10 +105,10 @@ pub enum Command {
     /// Print the summary that a compaction would store
     #[command(after_long_help = help::SUMMARIZE)]
     Summarize(SummarizeArgs),
-    /// Write a pruned or compacted branch to a transcript; --apply writes
+    /// Write a pruned or compacted branch; without --apply, only show it
     #[command(after_long_help = help::COMMIT)]
     Commit(CommitArgs),
-    /// Switch back to the branch before the last commit; --apply writes
+    /// Switch back to the branch before a commit; without --apply, only show it
     #[command(after_long_help = help::UNDO)]
     Undo(UndoArgs),
     /// List the commits and undos of a session and which are active

@@ -217,7 +217,9 @@ yours. Tool results and answers stay the same; an answer that the provider never
 provider's counts, adjusted by what your settings change; estimates have a ~. `clawscope guide replay` describes costs, \
 compactions and limits.
 
-Signs: ! overflow   \u{2717} still does not fit   \u{3a3} compacted   ~ trimmed   \u{2702} cleared   \u{21e5} cut in the transcript";
+Signs:
+  ! overflow   \u{2717} still does not fit   \u{3a3} compacted
+  ~ trimmed   \u{2702} cleared   \u{21e5} cut in the transcript";
 
 pub(super) const SWEEP: &str = "\
 Examples:
@@ -266,7 +268,9 @@ keys of --set.
 The summary is assumed to be as long as the earlier summaries of the session, else 2,000 tokens. --summary or --with \
 writes it and counts its length. ctrl-c cancels.
 
-Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared   ⇥ truncated   Σ summarised   ✗ dropped";
+Signs:
+  · kept   ◆ protected   ~ soft-trimmed   ✂ cleared
+  ⇥ truncated   Σ summarised   ✗ dropped";
 
 pub(super) const SUMMARIZE: &str = "\
 Examples:
