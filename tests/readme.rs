@@ -29,6 +29,11 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+fn write(path: &Path, text: &str) {
+    let mut file = fs::File::create(path).expect("a file");
+    std::io::Write::write_all(&mut file, text.as_bytes()).expect("writes");
+}
+
 fn is_updating() -> bool {
     std::env::var_os("CLAWSCOPE_UPDATE").is_some()
 }
@@ -85,7 +90,7 @@ fn the_guide_lists_the_keys_of_the_keymap() {
     let end = page.find(END).expect("its end");
     if is_updating() {
         let new = format!("{}{}\n{}", &page[..begin], key_table(), &page[end..]);
-        fs::write(root().join(path), new).expect("writes");
+        write(&root().join(path), &new);
         return;
     }
     assert_eq!(page[begin..end].trim(), key_table().trim(), "run the test with CLAWSCOPE_UPDATE=1");
@@ -263,7 +268,7 @@ fn the_settings_files_of_the_guide_are_read() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join(".config/clawscope");
     fs::create_dir_all(&folder).expect("a folder");
-    fs::write(folder.join("config.toml"), settings).expect("writes");
+    write(&folder.join("config.toml"), settings);
     let env = Environment::new([("HOME", home.path().to_str().expect("text"))], None, "/".into());
     let config = clawscope::config::load(&env).expect("the settings of the guide");
     assert_eq!((config.mouse, config.motion, config.ascii), (false, false, Some(true)));
@@ -330,7 +335,7 @@ fn the_examples_show_what_the_program_prints() {
             seen += 1;
         }
         if new != text {
-            fs::write(root().join(&page), new).expect("writes");
+            write(&root().join(&page), &new);
         }
     }
     assert_eq!(seen, 5);
