@@ -1,5 +1,6 @@
-//! The command line: what can be asked, and the help that teaches it. The answers are in [`crate::command`].
+//! The command line: commands, options, their help and the guide. [`crate::command`] runs them.
 
+pub mod guide;
 mod help;
 
 use std::path::PathBuf;
@@ -10,12 +11,12 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::SummarizerKind;
 use crate::redact::SecretDisplay;
 
-/// Summarizers.
+/// The names of the summarizers, for `--with`.
 const SUMMARIZERS: [&str; 3] =
     [SummarizerKind::Extractive.as_str(), SummarizerKind::Command.as_str(), SummarizerKind::Http.as_str()];
-/// Forms of an export.
+/// The formats of `export`.
 const FORMATS: [&str; 5] = ["html", "md", "json", "svg", "pi"];
-/// Policies that are built.
+/// The policies that `--policy` takes.
 pub const POLICIES: [&str; 12] = [
     "compact", "truncate", "repair", "history", "images", "reduce", "check", "prune", "guard", "clear",
     "gateway", "all",
@@ -24,132 +25,139 @@ pub const POLICIES: [&str; 12] = [
 /// Why did this LLM session overflow its context window, and which settings would have prevented it?
 #[derive(Debug, Parser)]
 #[command(name = "clawscope", version, long_about = help::ABOUT, after_help = help::AFTER_HELP, after_long_help = help::after_long_help())]
-#[command(override_usage = help::USAGE, max_term_width = 100)]
+#[command(override_usage = help::USAGE, max_term_width = 80)]
 pub struct Cli {
-    /// What to open: a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript [default: the gateway's
-    /// state dir; the demo store when there is none]
+    /// Open this: a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript [default: the
+    /// gateway's state dir, or the demo store if there is none]
     pub path: Option<PathBuf>,
     /// The store.
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Colours of the screen: dark, light or mono [default: as the terminal's background]
+    /// Use these colours on the screen: dark, light or mono [default: dark or light, like the terminal]
     #[arg(long, value_name = "NAME", help_heading = "Screen")]
     pub theme: Option<String>,
-    /// Leave the mouse to the terminal
+    /// Do not capture the mouse, so that the terminal can select text
     #[arg(long, help_heading = "Screen")]
     pub no_mouse: bool,
-    /// Draw with plain ASCII signs, for terminals and fonts without others
+    /// Draw with ASCII characters only
     #[arg(long, help_heading = "Screen")]
     pub ascii: bool,
-    /// What to do; without one the screen opens.
+    /// The command; without one the screen opens.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// Where sessions are looked for.
+/// The store to read.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Store")]
 pub struct StoreArgs {
-    /// The embedded demo store instead of your own
+    /// Use the built-in demo store
     #[arg(long, global = true, conflicts_with = "store")]
     pub demo: bool,
-    /// Where the sessions are, for commands that take a SESSION
+    /// Find SESSION in this store instead of the gateway's state dir
     #[arg(long, value_name = "PATH", global = true)]
     pub store: Option<PathBuf>,
-    /// Only this agent's sessions
+    /// Use only this agent's sessions
     #[arg(long, value_name = "ID", global = true)]
     pub agent: Option<String>,
-    /// The gateway's profile: its state dir is ~/.openclaw-NAME
+    /// Use this gateway profile, with the state dir ~/.openclaw-NAME
     #[arg(long, value_name = "NAME", global = true)]
     pub profile: Option<String>,
-    /// A gateway configuration (openclaw.json) instead of the store's own
+    /// Read this gateway configuration instead of the store's openclaw.json
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// The gateway release whose rules apply, such as 2026.4.15 (known: 2026.1.24 to 2026.9.6), or pi-0.55 to pi-1.5; a newer one
-    /// gets the newest known rules [default: the release that last wrote the store, else 2026.3.2]
+    /// Apply the rules of this release, such as 2026.4.15 or pi-1.5; known are 2026.1.24 to 2026.9.6 and pi-0.55 to pi-1.5
+    /// [default: the release that last wrote the store, else 2026.3.2]
     #[arg(long, value_name = "VERSION", global = true)]
     pub ruleset: Option<String>,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List sessions: model, window, tokens, compactions, marks
+    /// List sessions with model, window, tokens and compactions
     #[command(after_long_help = help::SESSIONS)]
     Sessions(SessionsArgs),
-    /// Draw a transcript as a tree, with sizes, branches and the active leaf
+    /// Draw a transcript as a tree with sizes, branches and the active leaf
     #[command(after_long_help = help::TREE)]
     Tree(TreeArgs),
-    /// Show what the model would be sent, message by message
+    /// Show the messages that the next call would send to the model
     #[command(after_long_help = help::CONTEXT)]
     Context(ContextViewArgs),
-    /// Show what the gateway tries after an overflow, beside what the transcript records
+    /// Show how the gateway tries to recover from an overflow
     #[command(after_long_help = help::RECOVERY)]
     Recovery(SessionArgs),
-    /// Tell why a session overflowed, with evidence, and which settings would have helped
+    /// Explain why a session overflowed and which settings would have helped
     #[command(after_long_help = help::EXPLAIN)]
     Explain(ExplainArgs),
-    /// Preview what pruning, compaction and other steps would do under other settings; writes nothing
+    /// Preview pruning, compaction and other policies under other settings
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
-    /// Follow a session call by call again under other settings, beside what is recorded
+    /// Replay every call of a session under other settings
     #[command(after_long_help = help::REPLAY)]
     Replay(ReplayArgs),
-    /// Replay a session over a grid of settings: the best trade-offs, and the smallest change after which every call fits
+    /// Try a grid of settings and find the smallest change that fits every call
     #[command(after_long_help = help::SWEEP)]
     Sweep(SweepArgs),
-    /// Tell whether every call of a session fits a budget under some settings, by the exit code
+    /// Check that every call fits a budget; exit code 1 if one does not
     #[command(after_long_help = help::CHECK)]
     Check(CheckArgs),
-    /// Make the summary that a compaction would store; writes nothing
+    /// Print the summary that a compaction would store
     #[command(after_long_help = help::SUMMARIZE)]
     Summarize(SummarizeArgs),
-    /// Write what pruning would do as a new branch, or a compaction; a dry run without --apply
+    /// Write a pruned or compacted branch; without --apply, only show it
     #[command(after_long_help = help::COMMIT)]
     Commit(CommitArgs),
-    /// Make the branch before the last commit active again; a dry run without --apply
+    /// Switch back to the branch before a commit; without --apply, only show it
     #[command(after_long_help = help::UNDO)]
     Undo(UndoArgs),
-    /// List the commits and undos of a session, and which of them are in force
+    /// List the commits and undos of a session and which are active
     #[command(after_long_help = help::COMMITS)]
     Commits(SessionArgs),
-    /// Compare two branches of a session: messages, tokens and costs
+    /// Compare two branches of a session by messages, tokens and cost
     #[command(after_long_help = help::COMPARE)]
     Compare(CompareArgs),
-    /// Write a session as a page, Markdown, JSON, a picture or a transcript of its own, without its secrets
+    /// Export a session without its secrets as HTML, Markdown, JSON, SVG or JSONL
     #[command(after_long_help = help::EXPORT)]
     Export(ExportArgs),
-    /// Follow a store: one line for each new entry, with running totals
+    /// Follow a store and print one line for each new entry
     #[command(after_long_help = help::WATCH)]
     Watch(WatchArgs),
-    /// Tell what was found, what is wrong with it, and which settings are in force
+    /// Check the store, its configuration and the settings in force
     #[command(after_long_help = help::DOCTOR)]
     Doctor(DoctorArgs),
-    /// Print the rules of a gateway release, or what changes between two
+    /// Print the rules of a gateway release, or the changes between two
     #[command(after_long_help = help::RULES)]
     Rules(RulesArgs),
-    /// List the settings: value in force, default, unit and meaning of each
+    /// List every setting with its value, default, unit and meaning
     #[command(after_long_help = help::SETTINGS_HELP)]
     Settings(SettingsArgs),
-    /// Print a rule that a screen or a report cites, such as pruning-5.12
+    /// Print the full text of a rule, such as pruning-5.12
     #[command(after_long_help = help::RULE)]
     Rule(RuleArgs),
-    /// Print the JSON schema of a command's --json, or the names that have one
+    /// Print a topic of the guide; without a topic, list the topics
+    #[command(after_long_help = help::GUIDE)]
+    Guide {
+        /// Print this topic [default: list the topics]
+        #[arg(value_parser = PossibleValuesParser::new(guide::TOPICS.map(|topic| topic.name)), hide_possible_values = true)]
+        topic: Option<String>,
+    },
+    /// Print the JSON schema of a command's --json; without a name, list the commands
     #[command(after_long_help = help::SCHEMA)]
     Schema {
-        /// A command, or error
+        /// Print the schema of this command, or of error
         name: Option<String>,
     },
-    /// Print a completion script for a shell
+    /// Print a completion script for your shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
-        /// The shell
+        /// Print the script for this shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff), or that of one command
+    /// Print the manual page of clawscope or of one command (roff)
     #[command(after_long_help = help::MAN)]
     Man {
-        /// The command [default: clawscope itself]
+        /// Print the page of this command [default: clawscope]
         command: Option<String>,
     },
 }
@@ -157,9 +165,9 @@ pub enum Command {
 /// A store to list.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// What to read [default: the gateway's state dir; the demo store when there is none]
+    /// Read this store [default: the gateway's state dir, or the demo store if there is none]
     pub path: Option<PathBuf>,
-    /// One JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -170,7 +178,7 @@ pub struct SessionsArgs {
     /// The store.
     #[command(flatten)]
     pub list: ListArgs,
-    /// Leave secrets in titles
+    /// Show secrets in titles
     #[arg(long)]
     pub no_redact: bool,
 }
@@ -181,10 +189,10 @@ pub struct DoctorArgs {
     /// The store.
     #[command(flatten)]
     pub list: ListArgs,
-    /// Finish commits that were broken off, or take them back where they cannot be finished
+    /// Finish interrupted commits, or undo those that cannot be finished
     #[arg(long)]
     pub repair: bool,
-    /// Compare every transcript file with its import in the database instead, entry by entry
+    /// Compare every transcript file, entry by entry, with its copy in the database
     #[arg(long, conflicts_with = "repair")]
     pub migration: bool,
 }
@@ -192,9 +200,9 @@ pub struct DoctorArgs {
 /// A session to look at.
 #[derive(Debug, Args)]
 pub struct SessionArgs {
-    /// A session key, a session id or the unique start of one, or a path to a transcript
+    /// The session: its key, its id or the unique start of one, or a transcript's path
     pub session: String,
-    /// One JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -205,25 +213,24 @@ pub struct TreeArgs {
     /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
-    /// Leave secrets in the rows
+    /// Show secrets in the rows
     #[arg(long)]
     pub no_redact: bool,
 }
 
-/// What to explain.
+/// The sessions to explain.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A session key, a session id or the unique start of one, or a path to a transcript; with --all, the store
+    /// The session: its key, its id or the unique start of one, or a transcript's path; with --all, the store
     #[arg(value_name = "SESSION", required_unless_present = "all")]
     pub target: Option<String>,
-    /// Every session of the store, those at risk first
+    /// Explain every session of the store, those at risk first
     #[arg(long)]
     pub all: bool,
-    /// With --all: whether each session would fit in a window of so many tokens, as of a fallback model; may be given
-    /// often
+    /// With --all: check each session against a window of N tokens, such as a fallback model's; repeatable
     #[arg(long, value_name = "N", requires = "all", value_parser = clap::value_parser!(u64).range(1..))]
     pub window: Vec<u64>,
-    /// One JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -234,62 +241,61 @@ pub struct ContextArgs {
     /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
-    /// The entry the context ends at, by its id or the unique start of one [default: the active leaf]
+    /// End the context at this entry: its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
-    /// The messages themselves, as the runtime builds them
+    /// Print the messages themselves, as the runtime builds them
     #[arg(long)]
     pub messages: bool,
-    /// Leave secrets in the rows; the messages themselves are always shown whole
+    /// Show secrets in the rows; --messages always shows them
     #[arg(long)]
     pub no_redact: bool,
 }
 
-/// What to show of a context.
+/// The view of a context.
 #[derive(Debug, Args)]
 pub struct ContextViewArgs {
     /// The session and the leaf.
     #[command(flatten)]
     pub context: ContextArgs,
-    /// What is in the window instead: the parts of the prompt, roles, tools, the heaviest messages, and what is not
-    /// accounted for
+    /// Show what fills the window: parts of the prompt, roles, tools, the largest messages
     #[arg(long, conflicts_with = "messages")]
     pub breakdown: bool,
-    /// Every estimator beside the provider's count, call by call
+    /// Compare every estimator with the provider's count, call by call
     #[arg(long, conflicts_with_all = ["messages", "breakdown"])]
     pub estimators: bool,
-    /// With --estimators: every call, not the last 20
+    /// With --estimators: show every call [default: the last 20]
     #[arg(long, requires = "estimators")]
     pub all: bool,
-    /// Compare the gateway's recording of a run with the context rebuilt from the transcript
+    /// Compare the gateway's recording of a run with the context that clawscope builds
     #[arg(long, conflicts_with_all = ["messages", "breakdown", "estimators", "leaf"])]
     pub recorded: bool,
-    /// With --recorded: the N-th newest run [default: 1, the newest]
+    /// With --recorded: use the N-th newest run [default: 1, the newest]
     #[arg(long, value_name = "N", requires = "recorded")]
     pub run: Option<usize>,
 }
 
-/// Which settings a plan is made with.
+/// The settings of a plan.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct PlanArgs {
-    /// The steps that are taken, in the gateway's own order whatever the order here; `gateway`: what a call of this
-    /// version goes through; `all`: each of them [default: prune, and the steps whose settings are --set]
+    /// Apply these policies, in the gateway's order; `gateway` means those that this release runs for a call, `all` means
+    /// every one [default: prune, and the policies of the keys in --set]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(POLICIES))]
     pub policy: Vec<String>,
-    /// A setting by the gateway's own name; may be given often
+    /// Change a setting, by the gateway's name for it; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Settings from a JSON or JSON5 file: an openclaw.json, or its contextPruning alone; --set comes after
+    /// Read settings from a JSON or JSON5 file: an openclaw.json or its contextPruning; --set overrides it
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// The window of the model: `learnt`, what the session's refusals and answers teach, as its contextWindow
+    /// Set the model's window; `learnt` infers it from calls that the provider refused or answered
     #[arg(long, value_name = "learnt", value_enum)]
     pub window: Option<WindowArg>,
-    /// Obey the gates as they are when the next call is made at this time: `now`, a time, or ms since 1970
+    /// Respect the gates, with the next call at this time: `now`, an RFC 3339 time, or ms since 1970
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub now: Option<String>,
-    /// Obey the gates as they are now: nothing is planned while the cache is warm or the provider is not eligible
+    /// Respect the gates now: do not prune while the cache is warm or the provider is not eligible
     #[arg(long)]
     pub gates: bool,
 }
@@ -303,29 +309,29 @@ pub struct SimulateArgs {
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Make the compaction's summary and count its real length; stored nowhere
+    /// Write the compaction's summary and count its real length; nothing is stored
     #[arg(long)]
     pub summary: bool,
-    /// Who writes that summary [default: as config.toml says, else extractive]; without --summary too
+    /// Write the summary with this summarizer; implies --summary [default: config.toml, else extractive]
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
     pub with: Option<String>,
 }
 
-/// Which settings a session is replayed with.
+/// The settings of a replay.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct ReplaySettingsArgs {
-    /// The window of the model: `learnt`, what the session's refusals and answers teach, as its contextWindow
+    /// Set the model's window; `learnt` infers it from calls that the provider refused or answered
     #[arg(long, value_name = "learnt", value_enum)]
     pub window: Option<WindowArg>,
-    /// The steps that take part, as for `simulate`; with `compact` the recorded compactions are left out, and made where
-    /// the settings say [default: gateway, and the steps whose settings are --set]
+    /// Apply these policies, as in `simulate`; `compact` replaces the recorded compactions by those that the settings
+    /// trigger [default: gateway, and the policies of the keys in --set]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(POLICIES))]
     pub policy: Vec<String>,
-    /// A setting by the gateway's own name; may be given often
+    /// Change a setting, by the gateway's name for it; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Settings from a JSON or JSON5 file: an openclaw.json, or its contextPruning alone; --set comes after
+    /// Read settings from a JSON or JSON5 file: an openclaw.json or its contextPruning; --set overrides it
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
 }
@@ -339,13 +345,13 @@ pub struct ReplayArgs {
     /// The settings.
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
-    /// The entry the path ends at, by its id or the unique start of one [default: the active leaf]
+    /// End the path at this entry: its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
-    /// Every call, not the last 40
+    /// Show every call [default: the last 40]
     #[arg(long)]
     pub all: bool,
-    /// The course of both in sentences, as a screen reader reads them, instead of tables
+    /// Describe the calls in sentences instead of tables, for a screen reader
     #[arg(long, conflicts_with = "all")]
     pub timeline: bool,
 }
@@ -356,44 +362,44 @@ pub struct SweepArgs {
     /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
-    /// A setting and its values, from A to B in steps or one by one; may be given often. The value in force is always among
-    /// them [default: the two settings that matter most for this session]
+    /// Try these values of a setting, and always the value in force; repeatable [default: the two settings that matter
+    /// most for this session]
     #[arg(long, value_name = "KEY=A..B:STEP|KEY=a,b,c")]
     pub vary: Vec<String>,
-    /// Tokens that every prompt has to leave free of the provider's window, or a share of it such as `10%`
+    /// Leave this much of the provider's window free: tokens, or a share such as `10%` [default: 0]
     #[arg(long, value_name = "N|PCT")]
     pub headroom: Option<String>,
-    /// What the map of two settings shows
+    /// Show this measure in the map of two settings
     #[arg(long, value_name = "MEASURE", value_enum, default_value_t = MeasureArg::Peak)]
     pub measure: MeasureArg,
-    /// Save the patch of the smallest change as a new file; nothing is overwritten, and openclaw.json is never written
+    /// Save the patch of the smallest change to this new file; clawscope never writes openclaw.json
     #[arg(long, value_name = "FILE")]
     pub patch: Option<PathBuf>,
     /// The settings of every cell.
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
-    /// The entry the path ends at, by its id or the unique start of one [default: the active leaf]
+    /// End the path at this entry: its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
 }
 
-/// A window that stands for the configured one.
+/// A window to use in place of the configured one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum WindowArg {
-    /// What the session's refusals and answers teach
+    /// Infer it from calls that the provider refused or answered
     Learnt,
 }
 
-/// What a map of cells shows.
+/// The measure that a map of cells shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum MeasureArg {
     /// The largest prompt
     Peak,
-    /// What calls and summaries cost
+    /// The cost of calls and summaries
     Cost,
-    /// Calls that did not fit
+    /// The number of calls that do not fit
     Overflows,
-    /// Tokens that were not sent
+    /// The tokens not sent
     Cleared,
 }
 
@@ -403,7 +409,7 @@ pub struct CheckArgs {
     /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
-    /// Tokens that no prompt may exceed, or a share of the provider's window such as `80%`
+    /// The limit for every prompt: tokens, or a share of the provider's window such as `80%`
     #[arg(long, value_name = "N|PCT")]
     pub budget: String,
     /// The settings.
@@ -417,16 +423,16 @@ pub struct SummarizeArgs {
     /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
-    /// The entry the branch ends at, by its id or the unique start of one [default: the active leaf]
+    /// End the branch at this entry: its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
-    /// Who writes it [default: as config.toml says, else extractive]
+    /// Write it with this summarizer [default: config.toml, else extractive]
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
     pub with: Option<String>,
-    /// What to look at besides, as after /compact; extractive cannot follow it
+    /// Add instructions, like the text after /compact; extractive cannot use them
     #[arg(long, value_name = "TEXT")]
     pub instructions: Option<String>,
-    /// Only tell the calls that the gateway would make, with tokens and cost; make none
+    /// Only list the calls that the gateway would make, with tokens and cost
     #[arg(long, conflicts_with_all = ["with", "instructions"])]
     pub calls: bool,
 }
@@ -440,11 +446,10 @@ pub struct CommitArgs {
     /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Who writes a compaction's summary [default: with --apply as config.toml says, else extractive; a dry run asks
-    /// nobody but extractive]
+    /// Write a compaction's summary with this summarizer [default: extractive; with --apply, config.toml, else extractive]
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
     pub with: Option<String>,
-    /// How it is written.
+    /// The options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -455,13 +460,13 @@ pub struct UndoArgs {
     /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
-    /// Take the last undo back: the commit is active again
+    /// Undo the last undo: the commit becomes active again
     #[arg(long)]
     pub redo: bool,
-    /// Take this commit or undo back, with everything after it; `clawscope commits` lists them [default: the last commit]
+    /// Undo this commit or undo and everything after it; `clawscope commits` lists ids [default: the last commit]
     #[arg(long, value_name = "ID", conflicts_with = "redo")]
     pub commit: Option<String>,
-    /// How it is written.
+    /// The options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -469,30 +474,30 @@ pub struct UndoArgs {
 /// A comparison.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// A session key, a session id or the unique start of one, or a path to a transcript
+    /// The session: its key, its id or the unique start of one, or a transcript's path
     pub session: String,
-    /// The entry that one branch ends at, by its id or the unique start of one [default: where the last commit came from,
-    /// else the newest other end]
+    /// End the first branch at this entry: its id or the unique start of one [default: the leaf before the last commit,
+    /// else the newest other leaf]
     #[arg(value_name = "LEAF")]
     pub first: Option<String>,
-    /// The entry that the other ends at [default: the active leaf]
+    /// End the second branch at this entry [default: the active leaf]
     #[arg(value_name = "LEAF")]
     pub second: Option<String>,
-    /// Every message, not only those that are not the same
+    /// List every message [default: only those that differ]
     #[arg(long)]
     pub all: bool,
-    /// One JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
 
-/// How something is written.
+/// The options for writing to a transcript.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct WriteArgs {
-    /// Write; without it, only tell what would be written
+    /// Write to the transcript [default: only show what would be written]
     #[arg(long)]
     pub apply: bool,
-    /// Write even to a transcript that no row of the store names
+    /// Allow writing to a transcript that the store does not list
     #[arg(long)]
     pub allow_orphan: bool,
 }
@@ -500,49 +505,49 @@ pub struct WriteArgs {
 /// An export.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// A session key, a session id or the unique start of one, or a path to a transcript
+    /// The session: its key, its id or the unique start of one, or a transcript's path
     pub session: String,
-    /// The form: html, md, json, svg (a picture of the screen) or pi (a transcript that the runtime opens)
+    /// Write this format: html, md, json, svg (a picture of the screen) or pi (a transcript that the runtime opens)
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS))]
     pub format: String,
-    /// The entry the branch ends at, by its id or the unique start of one [default: the active leaf]
+    /// End the branch at this entry: its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
-    /// The file to write [default: standard output]
+    /// Write to this file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Replace the file of --out where it is there
+    /// Overwrite the file of --out if it exists
     #[arg(long, requires = "out")]
     pub force: bool,
-    /// Leave secrets and images in
+    /// Keep secrets and images
     #[arg(long)]
     pub no_redact: bool,
-    /// Replace every word by another of the same shape: sizes and structure stay, for reports of faults
+    /// Replace every letter and digit and keep sizes and structure, for bug reports
     #[arg(long, conflicts_with = "no_redact")]
     pub shape_only: bool,
-    /// Columns and rows of the picture
+    /// Draw the picture with this many columns and rows
     #[arg(long, value_name = "COLSxROWS", default_value = "130x40")]
     pub size: String,
-    /// Colours of the picture: dark, light or mono
+    /// Use these colours in the picture: dark, light or mono
     #[arg(long, value_name = "NAME", default_value = "dark")]
     pub colours: String,
-    /// The plan that is told along, where any of these is given.
+    /// The plan to include, if any of these options is set.
     #[command(flatten)]
     pub plan: PlanArgs,
 }
 
-/// What to follow.
+/// A store to follow.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// What to follow [default: the gateway's state dir]
+    /// Follow this store [default: the gateway's state dir]
     pub path: Option<PathBuf>,
-    /// Only this session
+    /// Follow only this session
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// One JSON object a line instead of text
+    /// Print one JSON object per line instead of text
     #[arg(long)]
     pub json: bool,
-    /// Leave secrets in the lines
+    /// Show secrets in the lines
     #[arg(long)]
     pub no_redact: bool,
 }
@@ -550,15 +555,15 @@ pub struct WatchArgs {
 /// Rules to print.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
-    /// Use the release of this store [default: the gateway's state dir; the demo store when there is none]
+    /// Use the release of this store [default: the gateway's state dir, or the demo store if there is none]
     pub path: Option<PathBuf>,
-    /// Only what changes from the release to this one
+    /// Print only what changes from the release to this one
     #[arg(long, value_name = "VERSION", conflicts_with = "releases")]
     pub diff: Option<String>,
-    /// Every ruleset and its releases
+    /// List every ruleset and its releases
     #[arg(long)]
     pub releases: bool,
-    /// One JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -579,9 +584,9 @@ pub struct SettingsArgs {
 /// Rules to print in full.
 #[derive(Debug, Args)]
 pub struct RuleArgs {
-    /// Document and id, such as pruning-5.12 [default: the sections of every document]
+    /// Print these rules, by document and id, such as pruning-5.12 [default: list the sections of every document]
     pub rule: Vec<String>,
-    /// One JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -592,7 +597,7 @@ pub fn secrets(no_redact: bool) -> SecretDisplay {
 }
 
 impl Cli {
-    /// Whether results and errors are wanted as JSON.
+    /// Whether to print results and errors as JSON.
     pub fn is_json(&self) -> bool {
         match &self.command {
             Some(Command::Sessions(args)) => args.list.json,
@@ -614,7 +619,13 @@ impl Cli {
             Some(Command::Undo(args)) => args.target.json,
             Some(Command::Watch(args)) => args.json,
             Some(Command::Export(args)) => args.format == "json",
-            Some(Command::Schema { .. } | Command::Completions { .. } | Command::Man { .. }) | None => false,
+            Some(
+                Command::Guide { .. }
+                | Command::Schema { .. }
+                | Command::Completions { .. }
+                | Command::Man { .. },
+            )
+            | None => false,
         }
     }
 }
@@ -639,13 +650,13 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_laid_out_by_hand_stay_whole_at_a_hundred_columns() {
+    fn lines_that_are_laid_out_by_hand_stay_whole_at_eighty_columns() {
         let mut commands = vec![Cli::command()];
         commands.extend(Cli::command().get_subcommands().cloned());
         for command in commands {
             let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
             for line in help.lines().filter(|line| line.starts_with("  ")) {
-                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
             }
         }
     }

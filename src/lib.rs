@@ -3,7 +3,8 @@
 //!
 //! # Map
 //!
-//! A module imports only from modules above it in this list; `tests/it/layers.rs` enforces that.
+//! A module imports only from modules above it in this list; `tests/it/layers.rs` enforces that. `src/ARCHITECTURE.md`
+//! follows one entry and one key press through them.
 //!
 //! ```text
 //! bytes ─ store ─▶ transcript ─▶ context ─▶ policy ─▶ plan ─▶ session ─▶ report ─▶ app ─▶ ui

@@ -1,11 +1,11 @@
-//! The long texts of `--help`.
+//! The long texts of `--help`. Lines that begin with two spaces are laid out by hand, for 80 columns.
 
 use crate::policy::settings::SETTINGS;
 
 /// Columns of the lines that are laid out by hand.
-const WIDTH: usize = 100;
+const WIDTH: usize = 80;
 /// The column at which the description of a key begins.
-const INDENT: usize = 40;
+const INDENT: usize = 32;
 
 /// Returns the end of the long help, with the keys of `--set` from the settings table.
 pub(super) fn after_long_help() -> String {
@@ -16,6 +16,9 @@ fn setting_lines() -> String {
     let mut lines: Vec<String> = Vec::new();
     for setting in &SETTINGS {
         let mut line = format!("  {:width$}", setting.key, width = INDENT - 2);
+        if line.len() > INDENT {
+            lines.push(std::mem::replace(&mut line, " ".repeat(INDENT)));
+        }
         for word in setting.description.split(' ') {
             if line.chars().count() + 1 + word.chars().count() > WIDTH {
                 lines.push(std::mem::replace(&mut line, " ".repeat(INDENT)));
@@ -35,523 +38,376 @@ clawscope [OPTIONS] [PATH]
 pub(super) const ABOUT: &str = "\
 Why did this LLM session overflow its context window, and which settings would have prevented it?
 
-clawscope reads the sessions of an OpenClaw gateway or of the pi coding agent, draws each transcript as a tree with token \
-estimates, shows what the model would be sent, previews context pruning while its thresholds move, and commits a result \
-as a new branch without touching the old one.
+clawscope reads the sessions of an OpenClaw gateway or of the pi coding agent. It draws each transcript as a tree with \
+token counts, shows what the model receives, previews pruning and compaction under other settings, and can write the \
+result as a new branch. The old branch stays in the file.
 
-It makes no network request, unless you set up a summarizer of kind http, and writes to a session only with \
-`commit --apply`, `undo --apply` and `doctor --repair`.
-Numbers with ~ are estimated by the gateway's own rule (four chars a token); the others were counted by the provider.";
+clawscope writes to a session only with `commit --apply`, `undo --apply` and `doctor --repair`, or when you confirm it on \
+the screen. It makes no network request, unless you configure a summarizer of kind http.
+
+Numbers with ~ are estimates; the provider counted all others.";
 
 pub(super) const AFTER_HELP: &str = "\
-Try it: `clawscope --demo` opens a store made up for looking around. `clawscope --help` tells more.";
+Try it: `clawscope --demo` opens a demo store. `clawscope guide` lists the topics of the guide; `clawscope --help` prints \
+more help.";
 
 const AFTER_LONG_HELP: &str = "\
 Start here:
-  clawscope                                   the screen, on your gateway's store
-  clawscope --demo                            the screen, on the demo store
-  clawscope sessions                          which sessions there are, and how full they are
-  clawscope context KEY                       what one of them would send
+  clawscope                      open the screen on your gateway's store
+  clawscope --demo               open the screen on the demo store
+  clawscope sessions             list the sessions and how full they are
+  clawscope explain KEY          explain why a session overflowed
+  clawscope context KEY          show what its next call would send
   clawscope simulate KEY --set contextPruning.softTrimRatio=0.2
-                                              what another threshold would do
-  clawscope commit KEY                        what a commit would write (nothing is written)
+                                 preview another threshold
+  clawscope commit KEY           show what a commit would write
+  clawscope guide                list the topics of the guide
 
-SESSION is a session key, a session id or the unique start of one, or a path to a transcript; a path needs no store:
+SESSION is a session key, a session id or the unique start of one, or the path of a transcript. A path needs no store:
   clawscope context ./2f6c.jsonl --json
 
-Keys of --set (the gateway's own names, so what is learnt here can be pasted into openclaw.json):
+Keys of --set, with the gateway's own names (`clawscope settings` prints their values):
 {settings}
 
-Gateways of different versions have different rules and settings. A store is read by those of its own version: that of \
-meta.lastTouchedVersion in openclaw.json, or the one that wrote an agent's database where that is newer; else by those of 2026.3.2. --ruleset \
-names another. A key that the version does not have is refused; `clawscope doctor` shows what is built in.
+Rules and settings differ between releases. clawscope uses those of the release in meta.lastTouchedVersion of \
+openclaw.json, or those of the release that wrote an agent's database if that is newer, else those of 2026.3.2. --ruleset \
+selects another release. clawscope rejects a key that the release does not read.
 
 Exit codes:
   0  done
-  1  the question's answer is no
-  2  usage: a bad option, key or value, or a SESSION that means several
-  3  a store, a session or a transcript cannot be found or read
-  4  refused: the file changed, a lock is held, writing is not safe, or no summary could be made;
-     nothing was written
+  1  the check failed: the answer is no
+  2  usage error: an unknown option, key or value, or an ambiguous SESSION
+  3  a store, a session or a transcript is missing or cannot be read
+  4  refused: the file changed, another program locked it, writing is not safe,
+     or no summary could be made; nothing was written
 
 Environment:
-  OPENCLAW_STATE_DIR    the gateway's state dir, in place of ~/.openclaw
-  OPENCLAW_CONFIG_PATH  the gateway's configuration, in place of openclaw.json in the state dir
-  OPENCLAW_HOME         the home folder these start from
-  PI_CODING_AGENT_DIR, PI_CODING_AGENT_SESSION_DIR
-                        pi's agent dir, in place of ~/.pi/agent, and where its sessions lie
-  PI_SESSION_FILE       set by pi's shell tool: the session that the screen opens there
-  NO_COLOR              set to anything: no colours
-  PAGER                 the pager of the screen
+  OPENCLAW_STATE_DIR    the gateway's state dir; default ~/.openclaw
+  OPENCLAW_CONFIG_PATH  the gateway's configuration; default openclaw.json in
+                        the state dir
+  OPENCLAW_HOME         the home folder that these defaults start from
+  PI_CODING_AGENT_DIR   pi's agent dir; default ~/.pi/agent
+  PI_CODING_AGENT_SESSION_DIR
+                        pi's sessions; default sessions in pi's agent dir
+  PI_SESSION_FILE       the session that the screen opens; pi's shell tool sets
+                        it
+  NO_COLOR              any value: no colours
+  PAGER                 the pager of the screen; default less
   CLAWSCOPE_THEME       dark, light or mono
-  CLAWSCOPE_RULESET     the gateway version whose rules apply, as --ruleset
-  CLAWSCOPE_MOUSE, CLAWSCOPE_MOTION, CLAWSCOPE_ASCII
-                        1 or 0: take the mouse, let changed values flash, draw with ASCII signs
-                        alone (by default as TERM and the locale need it)
+  CLAWSCOPE_RULESET     a release, as in --ruleset
+  CLAWSCOPE_MOUSE       1 or 0: capture the mouse or not
+  CLAWSCOPE_MOTION      1 or 0: highlight changed values briefly or not
+  CLAWSCOPE_ASCII       1 or 0: draw with ASCII characters only or not
+  CLAWSCOPE_POLL        1: check folders every second instead of waiting for
+                        the system's change events
 
-Files of your own, in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope:
-  config.toml           theme = \"light\", ruleset = \"2026.9.6\", mouse = false, motion = false,
-                        ascii = true; [summarizer]: who writes summaries
-                        (clawscope summarize --help); variables and options go over it
-  keymap.toml           [global] \"ctrl-q\" = \"quit\": single keys, by the names that `:` shows;
-                        \"\" takes a key away
+Files in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope:
+  config.toml           theme = \"light\", ruleset = \"2026.9.6\", mouse = false,
+                        motion = false, ascii = true; [summarizer]
+                        (clawscope summarize --help). Variables override it,
+                        options override both.
+  keymap.toml           [global] \"ctrl-q\" = \"quit\" binds a key to an action;
+                        \"\" unbinds it. `:` on the screen lists the actions.
 
-Scripts: every command that prints takes --json (one object with schemaVersion, whole numbers; errors as one object on \
-the error stream).";
+Scripts: commands that print data take --json: one object with schemaVersion and exact integers; errors are one object on \
+standard error. `clawscope guide json` lists the fields.";
 
 pub(super) const SESSIONS: &str = "\
 Examples:
   clawscope sessions
   clawscope sessions ~/.openclaw --agent main
-  clawscope sessions --demo --json | jq '.sessions[] | select(.flags | index(\"overflow\")) | .key'
+  clawscope sessions --demo --json | jq -r '.sessions[].key'
 
-A session that has no name is titled by what the person said first; the gateway's envelope around it becomes a short mark, as \
-⟨telegram⟩. Secrets in titles are masked as in exports; --no-redact leaves them in.
-
-JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, sessions: [{key, agent, kind, id, path, provider, model, \
-ruleset (its id), window, windowGuard: warn|block or null, tokens: {value, source: est|measured} or null, percent, entries, compactions, \
-updatedAt (ms), bytes, title, flags, reset}], \
-findings: [{severity, path, line, entry, what, next}]}; reset as lifecycle in `clawscope doctor --help`.";
+A session without a name shows the start of its first user message. clawscope shortens the text that a gateway puts \
+around a message to a mark such as ⟨telegram⟩, and masks secrets; --no-redact shows them.";
 
 pub(super) const TREE: &str = "\
 Examples:
   clawscope tree agent:main:main
   clawscope tree ./2f6c.jsonl --json | jq '.nodes[] | select(.active)'
 
-● is on the active path, ○ on another branch, ◀ marks the active leaf. Branches are indented where they leave. \
-A silent answer (NO_REPLY, of which the person saw nothing) says so. Secrets are masked as in exports; --no-redact leaves \
-them in.
-
-JSON: {schemaVersion, session, leaf, nodes: [{entry, parent, line, type, role, tool, tokens, chars, time, label, depth, \
-active, leaf, silent, children}]}, in the order of the drawing";
+● is on the active path, ○ on another branch, ◀ marks the active leaf. A branch is indented where it leaves the path. \
+An answer that the user did not see (NO_REPLY) is marked. Secrets are masked; --no-redact shows them.";
 
 pub(super) const CONTEXT: &str = "\
 Examples:
   clawscope context agent:main:main
   clawscope context ./2f6c.jsonl --json
   clawscope context KEY --store ~/copy-of-openclaw --leaf 4fe1 --messages
-  clawscope context KEY --estimators                      how far off each way to count is
-  clawscope context KEY --breakdown
-  clawscope context KEY --breakdown --json | jq '.tools[] | select(.calls.count == 0) | .name'
-  clawscope context KEY --recorded --run 2                the run before the newest
+  clawscope context KEY --breakdown        show what fills the window
+  clawscope context KEY --estimators       show the error of each estimator
+  clawscope context KEY --recorded --run 2
+                                           compare with the second newest run
 
-JSON: {schemaVersion, session, leaf, ruleset: {id, name, from, note}, window: {tokens, source}, estimate: {tokens, \
-usageTokens, trailingTokens, anchor}, messageTokens, sessionTokens, spent: {answers: {calls, input, output, cacheRead, cacheWrite, cost}, failed, \
-beside, cost, recordedCost, listedCost, callsWithoutCost}, budget, memoryFlush: {state, threshold, total, toGo, \
-late, rule} or null, messages: [{index, entry, role, tool, tokens, chars, prunerChars, sent: {fate, reason, tokens, \
-prunerChars} or null}]}. sent is what calls before made of a message and every call repeats (2026.9). \
-tokens and chars follow pi's estimate; prunerChars is how context pruning counts. estimate is what a provider counted \
-last, plus the estimates of what came after. With --messages each has its message.
+--breakdown adds up to the estimate. The remainder is the provider's count of the last prompt minus the estimate of the \
+same prompt, with its reason.
 
-Estimators: pi (chars/4 as pi and compaction count), gateway (chars/4 as context pruning counts), weighted (chars/4 with the \
-CJK weights of 2026.9), usage (what was counted last, and chars/4 of what came after), bpe (a tokenizer; exact for OpenAI's \
-models, a stand-in for others), calibrated (tokens per char of each script, fitted to this session's own counts). \
-An error is (estimate - measured) / measured: below 0 is too low.
+--estimators: pi (chars/4, as pi and compaction count), gateway (chars/4, as pruning counts), weighted (chars/4 with \
+the weights of 2026.9 for Chinese, Japanese and Korean), usage (the last count plus chars/4 of everything since), bpe (a \
+tokenizer: exact for OpenAI's models, approximate for all others), calibrated (tokens per char for each script, fitted to \
+the counts of this session). The error is (estimate - measured) / measured: a negative error is too low.
 
-JSON of --estimators: {schemaVersion, session, leaf, provider, model, fixedTokens, tokenizer: {name, exact}, \
-calibration: {tokensPerChar: {ascii, cjk, other}, ownFactor: {ascii, cjk, other}, fixedTokens, growths, meanErrorPercent, \
-maxErrorPercent, aheadErrorPercent} or null, chars: {ascii, cjk, other}, images, copies, estimators: [{name, now, calls, \
-meanErrorPercent, biasPercent, maxErrorPercent, lastErrorPercent}], calls: [{entry, line, measured, shrunk, estimates: {pi, \
-gateway, weighted, usage, bpe, calibrated}}]}. calls has every call of the path that was counted. shrunk marks those whose \
-prompt was smaller than one before though the context only grew, as after pruning in memory: no error counts them. copies \
-are answers left out because a rewritten branch copied them with the usage of another context.
-
-With --recorded: the messages that the gateway recorded at the start of a run, before the trimming of each call, beside those \
-that the transcript gives at that run's leaf. The gateway's own repairs are made first and named. A place that the recorder \
-cut or masked matches anything.
-
-JSON with --recorded: {schemaVersion, session, verdict, message, elsewhere, run: {number, of, id, started, place, provider, \
-model, gateway, trigger, status, submitted} or null, context: {recorded, atStart, rebuilt, repaired, repairs: [{name, count}], \
-unrepaired, mergedOrphan, cuts: [{path, reason}], redacted, difference: {position, recorded: {entry, role, chars}, rebuilt, \
-paths, onlyRecorded, onlyRebuilt, cause} or null} or null}. verdict is missing, elsewhere, no run, not compiled, cut whole, no \
-messages recorded, leaf missing, equal, \"equal after\" repairs, recorder cuts or redaction, or different. Paths are JSON \
-pointers into the recorded messages.
-
-With --breakdown: what is in the window, part by part. The parts add up to the bar; a part is rounded up as a whole and \
-its pieces share that. What is not accounted for is what the provider counted for the last prompt less the estimate of that \
-same prompt, and why.
-
-JSON with --breakdown: {schemaVersion, session, leaf, provider, model, window, budget, percent, \
-system: {chars, tokens, instructions, skills: {chars, tokens, items: [{name, chars, tokens}], around}, toolList}, \
-files: {chars, tokens, maxFileChars, maxTotalChars, items: [{name, path, status: ok|truncated|missing, rawChars, \
-injectedChars, tokens}], around, warnings}, \
-schemas: {chars, tokens, other, descriptions} (each of them {chars, tokens}; descriptions are sent and in no estimate), \
-roles: [{role, part, count, chars, tokens}], text, thinking (each {count, chars, tokens}), \
-tools: [{name, schema: {chars, tokens, properties} or null, calls, results: {count, chars, tokens}, images, imageTokens, \
-errors, heaviest}], images: {priced, tokens, free}, \
-heaviest: [{index, entry, role, tool, chars, tokens, block: {type, tool, chars, blocks} or null, about}], \
-history: {window, path, file: {messages, tokens}, compactions}, \
-remainder: {tokens, measured, estimated, since, entry, reason: no-report|estimated-report|other-session|other-model| \
-older-report|estimator|not-measured, words}, report: as stored, or null}. \
-system, files and schemas are null where no report is stored.";
+--recorded compares the messages that the gateway recorded at the start of a run with those that clawscope builds from \
+the transcript. It applies and lists the gateway's own repairs first, and ignores places that the recorder cut or masked.";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:
   clawscope explain agent:main:main
   clawscope explain KEY --json | jq -r '.verdict.line'
-  clawscope explain --all --window 131072     which sessions a fallback model would refuse
+  clawscope explain --all --window 131072
 
-The first line is the answer: whether a call overflowed, what made it too large, and which guard was short of acting. The second
-names the change that would have fixed it. Then four blocks: what happened (each refused call once, with the provider's numbers,
-and whether this release recognised its words); what made it large, part by part; why nothing prevented it, guard by guard in the
-order the gateway asks them; and who counted what. A mis-measurement or a guard is the verdict only where setting it right makes
-every call fit by replay; otherwise the mechanism is.
+The first line is the answer; the second is the change that would have fixed it. Four blocks follow: what happened, what \
+made the call large, why no guard prevented it, and who counted how many tokens.
 
-The advice is a search over every key that this release reads, one key first, then pairs. Each change is replayed over the whole
-session; it helps where every call fits. `check`, `replay` and `sweep` with the same --set give the same numbers. That no setting
-would have helped is said only where the search is exhausted.
+To find a fix, clawscope replays the whole session with every setting that the release reads, alone and in pairs. A change \
+helps if every call fits. `check`, `replay` and `sweep` with the same --set print the same numbers.
 
-Classes of an overflow: bytes-limit, wrong-window, counter-stale-low, estimator-error, pruning-inert, impossible-budget, engine-owned,
-model-switch, user-message, single-result, parallel-results, image-bloat, tool-loop-treadmill, fixed-overhead,
-recurring-session-growth, gradual-growth. Without one: compaction-hollow, compaction-no-op, compaction-timeout, compaction-treadmill,
-impossible-budget, at-risk, healthy. Beside a verdict also: compaction-refused, runtime-fault, counter-inflated.
-
-JSON: {schemaVersion: 2, session, ruleset, overflow, events: [{entry, kind, time, model: {provider, id}, requested, limit, reply,
-acceptedBefore, recognised, rule, by, text, again: [entry ids]}], verdict: {class, confidence: sure|likely|possible, line},
-mechanism: {class, tokens, count, entries} or null, parts: [{part, messages, tokens, new}], guards: [{guard, state, why, dueBy,
-opened: [keys], entry}], counts: [{who, tokens, exact, what, entry}], mismeasured, aftermath and findings: [{class, confidence,
-text, rule, flips, evidence: [entry ids], lines: [{text, rule, entries}], numbers: {}}], advice: [{set: {key: value}, helps,
-hasRoom, overflows, peak, cost, note, fits, before, after, compactions, limit, patch, commands}], recorded: {overflows, peak,
-cost, compactions} or null, tried, exhausted, noSettingHelps}. kind is refused, precheck, bytes, silent or cut-short; requested,
-limit and reply (tokens reserved for the reply) are null where nothing names them; recognised is null where the release is not
-known. flips is true where every call fits once this is set right. before, after and limit are tokens of the failing call;
-overflows, peak (tokens), cost (US dollars, null without a price) and compactions are of the whole session under the change, and
-recorded is the session as it was.
-With --all: {schemaVersion: 2, ruleset, sessions: [{session, overflow, verdict, noSettingHelps, tokens: {value, source} or null,
-window, windows: [{window, overflows, over}]}], unread: [{session, error}]}.";
+`clawscope guide explain` describes every class of overflow.";
 
 pub(super) const RECOVERY: &str = "\
 Examples:
   clawscope recovery agent:main:main
   clawscope recovery KEY --json | jq '.ending'
 
-Looks at the last call that was refused as too large, with the errors that belong to it; where none was, at what the next \
-one would lead to. What would be compacted or cut is told from the transcript; whether a prompt then fits is an estimate, \
-scaled by the refused one.
+Follows the last call that the provider refused as too large, attempt by attempt, next to what the transcript records. If \
+no call was refused, it shows what the next overflow would lead to. Whether a prompt then fits is an estimate, scaled by \
+the size of the refused call.
 
-Signs: \u{26a0} refused   \u{2713} done   \u{2717} in vain   \u{2192} once more
-
-JSON: {schemaVersion, session, window, compaction: {enabled, mode, reserveTokens, keepRecentTokens, maxResultChars, \
-runtimeWindow}, ruleset: {id, name, from, note}, rulesOf (the id of the rules that recoveries are followed by), happened, overflow: {entry, source, text, time, tokens, limit, detectors: {runtime, gateway, chat, \
-compactionFailure, rateLimit, transient}}, earlierOverflows, attempts: [{number, steps: [{step, outcome, tokens, rule, why, \
-shown, ...}]}], ending: {outcome, kind, reset, reply, rule}, recorded: [{what, entry, time}]}. step is call, \
-compactionInRun, compactionByGateway, runAgain or truncation; shown says whether the transcript shows it.";
+Signs: \u{26a0} refused   \u{2713} done   \u{2717} failed   \u{2192} retried";
 
 pub(super) const REPLAY: &str = "\
 Examples:
-  clawscope replay KEY                                    the session as configured now
-  clawscope replay KEY --set contextPruning.ttl=5m        what another ttl would have done
-  clawscope replay KEY --policy gateway,compact --set compaction.keepRecentTokens=30000
-                                                          compactions where these settings make them
-  clawscope replay KEY --timeline                         in sentences, for a screen reader
-  clawscope replay KEY --all --json | jq '.calls[] | select(.simulated.overflow)'
+  clawscope replay KEY                            with the settings in force
+  clawscope replay KEY --set contextPruning.ttl=5m
+  clawscope replay KEY --policy gateway,compact \\
+      --set compaction.keepRecentTokens=30000
+  clawscope replay KEY --ruleset 2026.7.1         what an upgrade would do
+  clawscope replay KEY --timeline                 in sentences
+  clawscope replay KEY --all --json \\
+      | jq '.calls[] | select(.simulated.overflow)'
 
-Every call that the path records is made again, in its order and at its time: `recorded` under the settings in force, with \
-the compactions as they were written, and `simulated` under the others. What tools returned and the model said stays as it \
-was, and an answer that was never given costs nothing. A step in force that the provider's counts speak against is left out. \
-Estimated tokens are marked ~ and calibrated to the session where it has enough calls; `prompt` is what the provider \
-counted, moved by what the settings change. Costs are those of the record where the prompt is the recorded one, else those \
-of a model of the provider's cache (5 minutes, or an hour where the configuration asks for it). Summaries have an assumed \
-length (compaction.summaryTokens); what they cost is estimated on both sides.
+`recorded` is the session with the settings in force and its recorded compactions; `simulated` is the same session with \
+yours. Tool results and answers stay the same; an answer that the provider never gave costs nothing. Prompts are the \
+provider's counts, adjusted by what your settings change; estimates have a ~. `clawscope guide replay` describes costs, \
+compactions and limits.
 
-With --ruleset, if the store names the version that wrote it, `recorded` follows that version and `simulated` the one \
-from --ruleset, compaction included: it shows the effect of an upgrade. The check before a prompt (2026.4.8 and later) runs \
-before each run; if the recorded version's own check asks for a compaction that the transcript lacks, the replay skips it.
-
-Signs: ! did not fit   \u{2717} nor after what was tried   \u{3a3} compacted before   ~ trimmed   \u{2702} cleared   \u{21e5} cut in the transcript
-
-JSON: {schemaVersion, session, leaf, ruleset, recordedRuleset, window, providerWindow, retention, touches: recorded|assumed, fitErrorPercent, \
-policy, contradicted, calls: [{index, entry, time, idleMs, model, recorded, simulated}], totals: {recorded, simulated}, log: [{kind, call, \
-calls, time, messages, first, tokens, cost}], policies: [{kind, times, every, tokens, cost, tooOften}]}. recorded and simulated \
-of a call: {tokens, expected, size: counted|named|estimated|unknown, measured, overflow, failed, messages, gate, cleared, trimmed, freed, history, reduced, checked, compacted: \
-{byOverflow, recorded, messages, tokens, before, cost} or null, truncated, firstChanged, cacheRead, cacheWrite, input, output, cost, \
-costFrom: recorded|list|model, totalCost}; measured is the provider's count or null, and only of recorded. Of totals: {calls, \
-overflows, failed, peak, peakCall, answeredPeak, refusedPeak, freed, compactions, cost, modelCost, summaryCost, cacheRead, \
-cacheWrite, input, recordedCost, listedCost, callsWithoutCost}: recordedCost is what the file records, listedCost the list price \
-of the calls and summaries that it records no cost or 0 of.";
+Signs:
+  ! overflow   \u{2717} still does not fit   \u{3a3} compacted
+  ~ trimmed   \u{2702} cleared   \u{21e5} cut in the transcript";
 
 pub(super) const SWEEP: &str = "\
 Examples:
-  clawscope sweep KEY                                     the two settings that matter most for it
-  clawscope sweep KEY --vary contextPruning.ttl=15m..2h:15m --vary historyLimit=5,10,20
-  clawscope sweep KEY --headroom 10% --patch patch.json5  the least change with a tenth left free
-  clawscope sweep KEY --vary contextPruning.hardClearRatio=0.2..0.6:0.1 --json | jq .smallestChange
+  clawscope sweep KEY                     the two settings that matter most
+  clawscope sweep KEY --vary contextPruning.ttl=15m..2h:15m \\
+      --vary historyLimit=5,10,20
+  clawscope sweep KEY --headroom 10% --patch patch.json5
+  clawscope sweep KEY --vary contextPruning.hardClearRatio=0.2..0.6:0.1 --json \\
+      | jq .smallestChange
 
-Every cell is a whole replay (`clawscope help replay`) with one value of each setting; the value in force is always one of \
-them, and the steps are the same in every cell. Values are read by the gateway's own checks, and a setting that the version \
-does not have, or that no key sets, is refused by name. A setting of pruning that is off is left `as is` where it is not \
-changed; any other value switches pruning on.
+Every cell of the grid replays the whole session. Best trade-offs are the cells that no other cell beats in cost, peak and \
+tokens cleared together. The smallest change is the cell with the fewest changed settings in which every call fits the \
+first time, with the headroom free; of several, the one whose values move least, then the cheapest.
 
-Best trade-offs are the cells that no other beats in cost, peak and tokens cleared together. The smallest change is the cell \
-with the fewest settings changed in which every call fits at first, with the head-room asked for; of several the one with the \
-least distance, which is how far each setting is moved as a share of its axis (1 for a switch), then the cheapest, then the \
-one with the lowest peak. Nothing is ever written to openclaw.json, nor to pi's settings.json: patch and commands are yours to \
-apply. Of a session of pi compaction.reserveTokens and compaction.keepRecentTokens can be varied, which settings.json holds.
-
-JSON: {schemaVersion, session, ruleset, providerWindow, headroom, policy, base: {key: value}, axes: [{key, values, current}], \
-recorded, current, cells: [{set: {key: value}, overflows, failed, fits, peak, cost, cleared, summaries, changes, distance}], \
-pareto: [cell], tradeOffs: [cell], smallestChange: {set: {key: value}, cell, patch, commands} or null}. A cell is named by its \
-index; `current` of an axis is the index of a value, and null among the values leaves the setting as it is. `cleared` are \
-tokens that the model was not sent, once for each call: by the steps of a call, the turn limit and compactions. `pareto` is \
-over all cells; `tradeOffs` leaves those out that overflow while others do not, and repetitions.";
+A value `as is` leaves a pruning setting unset; any other value turns pruning on. clawscope never writes openclaw.json or \
+pi's settings.json: you apply the patch or the commands yourself.";
 
 pub(super) const CHECK: &str = "\
 Examples:
   clawscope check KEY --budget 90%
   clawscope check KEY --budget 150000 --set contextPruning.ttl=5m --json
 
-Replays the session (`clawscope help replay`) and tells whether every prompt fits the budget: exit code 0 where all do, 1 where \
-one does not. Prompts are what the provider counted, moved by what the settings change, or estimates where it counted nothing.
-
-JSON: {schemaVersion, session, ruleset, budget, fits, over, peak, peakCall, calls, first: {index, entry, time, tokens} or null}.";
+Replays the session (`clawscope replay --help`). Exit code 0: every prompt fits the budget; 1: at least one does not. A \
+prompt is the provider's count, adjusted by what your settings change, or an estimate if there is no count.";
 
 pub(super) const SIMULATE: &str = "\
 Examples:
-  clawscope simulate KEY                                  what pruning does as configured
-  clawscope simulate KEY --gates                          what it would do at this very moment
-  clawscope simulate KEY --set contextPruning.softTrimRatio=0.2 --set historyLimit=20
+  clawscope simulate KEY                          pruning as configured
+  clawscope simulate KEY --gates                  what it would do right now
+  clawscope simulate KEY --set contextPruning.softTrimRatio=0.2 \\
+      --set historyLimit=20
   clawscope simulate KEY --settings new.json5 --now 2026-03-05T15:00:00Z --json
-  clawscope simulate KEY --policy gateway                 what the gateway sends, step by step
-  clawscope simulate KEY --policy compact --set compaction.keepRecentTokens=30000
-                                                          what a compaction keeps and loses
-  clawscope simulate KEY --policy compact --summary       with its summary made, at its length
+  clawscope simulate KEY --policy gateway         what the gateway sends
+  clawscope simulate KEY --policy compact \\
+      --set compaction.keepRecentTokens=30000
+  clawscope simulate KEY --policy compact --summary
+                                                  write the summary and count it
 
-Steps, in the order they are taken whatever the order of --policy: compact and truncate are written to the transcript; repair, \
-history and images are done once a run; prune, guard and clear for every model call.
+clawscope writes nothing. It applies policies in the gateway's order: compact and truncate change the transcript; \
+repair, history and images run once for each run; prune, guard and clear run for every call.
 
-The gateway prunes only when the mode is cache-ttl, provider and model are eligible, and the ttl has passed since the last \
-call. The preview shows what it does once it runs, and says beside it whether it would run now; with --gates, or at a \
-moment given by --now, a shut gate leaves everything as it is. `clawscope --help` lists the keys of --set.
+The gateway prunes only if mode is cache-ttl, the provider and model are eligible, and the ttl has passed since the last \
+call. The preview ignores these gates and shows their state; --gates and --now respect them. `clawscope --help` lists the \
+keys of --set.
 
-A compaction's summary is taken to be as long as the session's earlier ones, else 2,000 tokens. With --summary or --with it is
-made, as by `clawscope summarize`, and its own length counts; it is stored nowhere. ctrl-c cancels.
+The summary is assumed to be as long as the earlier summaries of the session, else 2,000 tokens. --summary or --with \
+writes it and counts its length. ctrl-c cancels.
 
-Signs: · kept   ◆ protected   ~ soft-trimmed   ✂ cleared   ⇥ truncated   Σ summarised   ✗ dropped
-
-JSON: {schemaVersion, session, leaf, now, settings, provenance, ruleset: {id, name, from, note}, gate: {open, reason, rule, \
-idleMs, ttlMs, ignored}, window, ratios, before: {tokens, chars}, after: {tokens, chars}, steps: [{step, moment, changed, \
-messagesBefore, messagesAfter, tokensBefore, tokensAfter, fates: {FATE: count}, settings: {KEY: {value, from, reader}}}], \
-compaction: {trigger: {tokens, threshold, fires}, firstKept, split: none|turn|false, previousSummary, history, turnPrefix, \
-kept, lost: {messages, tokens}, tokensBefore, summaryTokens, summaryFrom: assumed|earlier|set|made, calls: {count, inputTokens, \
-outputTokens, cost, each: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}]} or null, tokensAfter} or null, \
-fates: [{index, entry, role, tool, fate, reason, rule, before, after, tokensBefore, tokensAfter}], rewriteLoss}; before and \
-after of a fate are chars as context pruning counts them. calls are those that the gateway itself would make for the summary, \
-cost in US dollars; null where it would cancel. With --summary: summary: {summarizer, model, tokens, calls: [{purpose, merges, \
-messages, attempts, inputTokens, outputTokens, source, cut}], costUsd, text}. With --messages the messages after the plan are in \
-messages. Where the plan cuts results in the transcript, rewriteLoss: {results, labels, branchSummaries, compaction: {entry, \
-firstKept, messages, tokens}, brokenOff, sentence} tells what the gateway's own rewrite would lose and a commit keeps; else it \
-is null.";
+Signs:
+  · kept   ◆ protected   ~ soft-trimmed   ✂ cleared
+  ⇥ truncated   Σ summarised   ✗ dropped";
 
 pub(super) const SUMMARIZE: &str = "\
 Examples:
-  clawscope summarize agent:main:main                     out of its own words, offline
-  clawscope summarize KEY --calls                         the gateway's own calls and their cost
-  clawscope summarize KEY --with command                  by the program that config.toml names
+  clawscope summarize agent:main:main             offline, from its own words
+  clawscope summarize KEY --calls                 the gateway's calls and cost
+  clawscope summarize KEY --with command          with your own program
   clawscope summarize KEY --with http --instructions tickets --json
 
-Prints the summary that a compaction with the session's settings would store, in the runtime's form, with the file lists, \
-tool failures and workspace rules that the gateway appends in mode safeguard. Nothing is written, and where no summary can \
-be made none is made up. The summary goes to standard output, everything about it to the error stream. ctrl-c cancels.
+Prints the summary that a compaction with the session's settings would store, including the file lists, tool failures and \
+workspace rules that the gateway adds in mode safeguard. Nothing is written. The summary goes to standard output, \
+everything else to standard error. ctrl-c cancels. If the summary fails, the exit code is 4.
 
-In config.toml (clawscope --help tells where):
+In config.toml (`clawscope --help` says where it is):
   [summarizer]
   kind = \"extractive\"         or command, or http
   command = [\"my-summarizer\", \"--brief\"]
-                              the conversation on its standard input,
-                              the summary on its standard output
-  timeout = \"5m\"              time that one call may take
+                              reads the conversation from standard input,
+                              writes the summary to standard output
+  timeout = \"5m\"              time limit of one call
   api = \"openai\"              or anthropic: the protocol of url
   url = \"https://api.openai.com/v1\"
   model = \"gpt-5\"
-  key-env = \"OPENAI_API_KEY\"  the variable that holds the key; the key itself never stands in a file
+  key-env = \"OPENAI_API_KEY\"  the environment variable with the API key
 
-http sends the conversation to url, and a key only over https or to this machine. A call is tried three times; a server \
-that asks for a wait of up to a minute is waited for.
-
-JSON: {schemaVersion, session, leaf, ruleset, mode, window, reserveTokens, keepRecentTokens, firstKeptEntryId, \
-tokensBefore, splitTurn, gateway: {calls: [{purpose, merges, messages, inputTokens, maxTokens, outputTokens}], inputTokens, outputTokens, \
-assumedSummaryTokens, costUsd, dropped}, summarizer, calls: [{purpose, merges, messages, attempts, inputTokens, \
-outputTokens, source: est|measured, cut}], costUsd, leftOut, readFiles, modifiedFiles, summaryTokens, summary}; those after \
-gateway are missing with --calls. gateway is what the gateway itself would take, when every call succeeds.";
+http sends the conversation to url, and the key only over https or to this machine. clawscope tries a call three times, and \
+waits up to a minute if the server requests it.";
 
 pub(super) const COMMIT: &str = "\
 Examples:
-  clawscope commit KEY                                    what would be written; writes nothing
+  clawscope commit KEY                            show it; write nothing
   clawscope commit KEY --apply
-  clawscope commit KEY --policy compact --apply           a compaction with its summary, offline
+  clawscope commit KEY --policy compact --apply   a compaction, offline
   clawscope commit KEY --policy compact,prune --with http --apply
-  clawscope undo KEY --apply                              the branch before it is active again
+  clawscope undo KEY --apply                      switch back
 
-A commit appends a new branch with the shortened results to the transcript, under the gateway's own lock, after checking \
-that the file is as it was read. Nothing that stands in the file is changed; the old branch stays. What a compaction keeps, \
-and labels, are named by the ids of the copies. A compaction is appended with a summary that was made for it, and is \
-always the last line: the runtime would compact once more, and keep nothing, if anything stood behind it. For today's pi no \
-branch is copied: each message that changes gets one context_edit on the active branch, which that pi reads; `way` and `why` \
-say which it is (branch, context_edit, append).
+A commit appends a new branch with the shortened results, under the gateway's own lock, if the file has not changed since \
+clawscope read it. Existing lines never change and the old branch stays. For today's pi, clawscope appends one \
+context_edit for each changed message to the active branch instead.
 
-That summary is made first, by whom --with names: extractive (offline), command or http (`clawscope summarize --help`). \
-Without --with a dry run is always extractive, so that nobody is asked and nothing paid for a look; --apply does as config.toml \
-says. What would be refused is refused before it is made. Progress goes to the error stream, ctrl-c cancels; where no summary \
-can be made, nothing is written and the exit code is 4.
+A compaction needs a summary. Without --with, a dry run writes it offline (extractive), so that it costs nothing; --apply \
+follows config.toml. clawscope checks everything else first. If the summary fails, it writes nothing and the exit code \
+is 4.
 
-Not everything can be written: the history limit and the repair of tool calls leave out, move or invent messages on every \
-run and never touch the file. A plan with them is refused, with what to do instead.
-
-JSON: {schemaVersion, session, kind, applied, path, way, why, entries, bytes, fileBytes, from, oldLeaf, newLeaf, offset, lock, checks: \
-[{check: passed|warning, what}], changed: [{from, to}], undo, tokens: {before, after}, summary}; summary is null without a \
-compaction, else as in `clawscope simulate --summary`, and tokens.after counts it.";
+clawscope refuses to commit the history limit and the repair of tool calls: the gateway applies them in memory on every \
+run and never to the file.";
 
 pub(super) const UNDO: &str = "\
 Examples:
-  clawscope undo KEY                                      what would be written; writes nothing
+  clawscope undo KEY                              show it; write nothing
   clawscope undo KEY --apply
-  clawscope undo KEY --redo --apply                       the commit is active again
-  clawscope undo KEY --commit 3f9c21aa --apply            that one, and everything after it
+  clawscope undo KEY --redo --apply               make the commit active again
+  clawscope undo KEY --commit 3f9c21aa --apply    undo it and everything after
 
-An undo appends one line that makes the branch before the last commit active again; the commit stays in the file. Where \
-that branch ends in a compaction, a copy of it follows, so that it stays the last line.";
+An undo appends one line that makes the branch before the last commit active; the commit stays in the file. If that \
+branch ends in a compaction, a copy of the compaction follows, because it must be the last line.";
 
 pub(super) const COMMITS: &str = "\
 Examples:
   clawscope commits KEY
   clawscope commits KEY --json
 
-The transcript itself tells: every commit and undo leaves a record that no runtime sends to a model. One is in force while \
-the active branch comes from it.
-
-JSON: {schemaVersion, session, commits: [{id, kind, time, inForce, state, fromLeaf, undoes, tool, tokensBefore, tokensAfter, \
-changed: [{from, to}], steps: [{policy, settings, tokensBefore, tokensAfter}]}]}";
+Every commit and undo leaves a record in the transcript, which no runtime sends to a model. A commit is active while the \
+active branch contains it.";
 
 pub(super) const COMPARE: &str = "\
 Examples:
-  clawscope compare KEY                                   before the last commit, and now
-  clawscope compare KEY 3f9c21aa                          another branch, and the active
+  clawscope compare KEY                           before the last commit and now
+  clawscope compare KEY 3f9c21aa                  a branch and the active one
   clawscope compare KEY 3f9c21aa 77d0b1e4 --all --json
 
-Messages are matched by the call that a result answers, else by role and size; of a commit's own changes its record tells. \
-Tokens are estimates (~), recorded costs are what the provider's answers say, and the next prompt costs what the model's \
-price says.
-
-JSON: {schemaVersion, session, parting, shared, first, second, changes: {same, differs, onlyFirst, onlySecond}, rows: \
-[{change, role, tool, first, second, tokensFirst, tokensSecond}]}; a branch is {leaf, active, entries, ownEntries, messages, \
-tokens, parts, calls, spent, ownSpent, nextCold, nextWarm}, costs in USD";
+Tool results match by their call, other messages by role and size; a commit's record names the messages that it changed. \
+Tokens are estimates (~). Recorded costs come from the provider's answers; the next prompt's cost comes from the model's \
+price.";
 
 pub(super) const EXPORT: &str = "\
 Examples:
-  clawscope export KEY --format html --out session.html   one file, offline, searchable
+  clawscope export KEY --format html --out session.html
   clawscope export KEY --format md --policy prune --out plan.md
   clawscope export KEY --format json | jq '.entries[] | select(.active)'
   clawscope export KEY --format svg --out screen.svg
-  clawscope export KEY --format pi --out branch.jsonl     a branch that the runtime opens
-  clawscope export KEY --format pi --policy compact,history --set historyLimit=20 --out small.jsonl
-                                                          the messages after a plan
+  clawscope export KEY --format pi --out branch.jsonl
+  clawscope export KEY --format pi --policy compact,history \\
+      --set historyLimit=20 --out small.jsonl
   clawscope export KEY --format pi --shape-only --out report.jsonl
-                                                          sizes without words, for a report
   clawscope export KEY --format pi --shape-only --out report/
-                                                          the same with its row and its settings
 
-Secrets are taken out of every form: tokens by their shape, values of keys and headers that name them, passwords in addresses, \
-private keys, and every other place where one of them stands, behind escapes, percent signs and base64 too; the same secret has the same [redacted:KIND:N]. Pictures in messages \
-cannot be looked into and are left out. --no-redact leaves everything in. No rule knows every secret: read what you hand on.
+Every format replaces secrets by [redacted:KIND:N] and leaves out images; --no-redact keeps both. No rule finds every \
+secret, so read the file before you share it.
 
---shape-only keeps ids, times, roles, names of tools and models, usage, sizes, line ends and punctuation, and replaces every other \
-letter and digit by one of the same kind, so that `clawscope context --json` tells the same numbers of the file. Where --out \
-names a folder, the session's row and the settings that decide about it are written with it, and the folder opens as a store.
+--shape-only replaces every letter and digit of the conversation and keeps sizes, ids, times, roles, names and usage, so \
+that `clawscope context` prints the same numbers. If --out is a folder, clawscope adds the session's record and settings, \
+and the folder opens as a store.
 
-A file that is there is not replaced without --force, and nothing is written into a folder of sessions. pi without a plan holds \
-the branch with its compactions; with a plan, the messages as they would be sent. A compaction's summary is made offline.
-
-JSON: {schemaVersion, format, session: {key, agent, id, title, path}, provider, model, ruleset, window: {tokens, source}, budget, \
-tokens, leaf, exportedAt, shapeOnly, redacted: {secrets: {KIND: count}, images} or null, plan: {tokensBefore, tokensAfter, steps, \
-made: [{before, message}]} or null, entries: [{entry, parent, line, depth, active, leaf, context, type, role, tool, tokens, chars, \
-time, label, fate: {fate, reason, rule, tokensBefore, tokensAfter} or null, value, after}], findings}; context is the position in \
-the context, value the entry, after its message under the plan.";
+Without a plan, format pi contains the branch with its compactions; with a plan, the messages as they would be sent. \
+clawscope does not overwrite a file without --force and does not write into a folder of sessions.";
 
 pub(super) const WATCH: &str = "\
 Examples:
   clawscope watch
   clawscope watch ~/.openclaw --session agent:main:main --json
 
-Ends with ctrl-c. Totals are estimates (~) of the messages that the model would be sent at that entry.
-
-JSON, a line each: {schemaVersion, key, agent, path, entry, parent, type, role, tool, tokens, chars, time, contextTokens, \
-sessionTokens, window, percent}";
+ctrl-c ends it. Totals are estimates (~) of the context that ends at the entry.";
 
 pub(super) const RULE: &str = "\
 Examples:
-  clawscope rule                                          the sections of every document
-  clawscope rule pruning-5.12                             one rule
-  clawscope rule pruning 5                                a section
-  clawscope rule releases-R60 compaction-8.1 --json       several
+  clawscope rule                                  list all sections
+  clawscope rule pruning-5.12                     print one rule
+  clawscope rule pruning 5                        print a section
+  clawscope rule releases-R60 compaction-8.1 --json
 
-Screens and reports cite the rules of the gateway's releases and of pi by document and id, such as `pruning 5.12`. \
-A citation of a part, such as `pruning 7.2e`, prints the rule that includes it.
+Screens and reports cite rules by document and id, such as `pruning 5.12`. A citation of a part, such as `pruning 7.2e`, \
+prints the rule that contains it.";
 
-JSON: {schemaVersion, rules: [{document, id, title, text}]}; without RULE no text.";
+pub(super) const GUIDE: &str = "\
+Examples:
+  clawscope guide                                 list the topics
+  clawscope guide keys                            print the keys
+  clawscope guide explain | less";
 
 pub(super) const RULES: &str = "\
 Examples:
-  clawscope rules                                         the rules of your store's release
-  clawscope rules --ruleset 2026.4.15                     those of another release
-  clawscope rules --ruleset 2026.4.15 --diff 2026.7.1     what an upgrade changes
-  clawscope rules --releases                              every ruleset and its releases
+  clawscope rules                                 your store's release
+  clawscope rules --ruleset 2026.4.15             another release
+  clawscope rules --ruleset 2026.4.15 --diff 2026.7.1
+  clawscope rules --releases                      every ruleset
 
-The gateway changes how it trims a context from release to release. clawscope knows 26 rulesets, from 2026.1.24 to 2026.9.6; a ruleset \
-is named after its first release. What the upgrade does to one session: `clawscope replay SESSION --ruleset VERSION`; to a store: \
-`clawscope explain --all --ruleset VERSION`.";
+Releases with the same rules share a ruleset, named after the first of them. `clawscope replay SESSION --ruleset VERSION` \
+shows what an upgrade does to a session, `clawscope explain --all --ruleset VERSION` what it does to a store.";
 
 pub(super) const SETTINGS_HELP: &str = "\
 Examples:
-  clawscope settings                                      the values of your store, and the defaults
-  clawscope settings agent:main:main                      the values of one session
-  clawscope settings --ruleset 2026.9.6                   under the rules of another release
-  clawscope settings --markdown                           the table of the README
+  clawscope settings                       values of your store, and defaults
+  clawscope settings agent:main:main       values of one session
+  clawscope settings --ruleset 2026.9.6    values under another release
+  clawscope settings --markdown            the table of the guide
 
-The keys are those of --set, and of openclaw.json below agents.defaults where the gateway has them. A key that the release \
-does not read says why. `clawscope doctor` names the file and line of each value.
-
-JSON: {schemaVersion, ruleset: {id, name, from, note}, window, settings: [{key, policy, path, unit, min, max, expected, default, \
-value, from, fixed, releases, description}]}; fixed is why the release does not read the key, else null; durations are in ms.";
+The keys are those of --set. openclaw.json has them below agents.defaults, unless they are built into the gateway. For a key \
+that the release does not read, the table shows why. `clawscope doctor` names the file and line of each value.";
 
 pub(super) const DOCTOR: &str = "\
 Examples:
   clawscope doctor
   clawscope doctor ~/copy-of-openclaw --json
-  clawscope doctor --repair                               settle commits that were broken off
-  clawscope doctor --migration                            check what the move into a database kept
+  clawscope doctor --repair                       finish interrupted commits
+  clawscope doctor --migration                    check the database import
 
-A commit that a kill, a power failure or a full disk broke off is told by every command that opens its session; reading \
-never changes it. --repair appends what is missing of it, or cuts off what is there where that cannot be done, and only \
-while nothing else stands behind it. It takes the gateway's lock for that, as a commit does.
+Reads every transcript of the store and lists problems, the release and its ruleset, every setting in force with the file \
+and line that sets it, and when each session will reset.
 
-Tells by which version's rules the store is read and what settles that. Settings that the version does not have say since \
-when they are built in. In a place of pi's the settings are those of its settings.json, of a project's over it and of single \
-models; those of a gateway are left out.
+--repair finishes a commit that a kill, a power failure or a full disk interrupted, or removes its lines if that is \
+impossible and no line follows them. It takes the gateway's lock.
 
-JSON: {schemaVersion, place, demo, ruleset: {id, name, from, note}, stateDir, config, databases: \
-[{path, agent, schemaVersion, appVersion}], rulesets: {id: transcripts}, counts, agents, contextPruning, \
-compaction, compactionSettings, memoryFlush, settings, lifecycle, locks, repairs: [{path, found, outcome, what}], findings}; settings are {key, value, from, over}, over \
-being the places that the value goes over; a project of pi's has its own with {project, ...}. lifecycle: [{key, type, mode, atHour, idleMinutes, next: {at, reason, local, due} or \
-null, leaves}] tells what begins each session anew by itself, in the time zone of this machine (TZ): a gateway looks at it when \
-the next message comes.
+--migration compares every transcript file that is left with its session in the database, which gateways since 2026.8.1 \
+use. It lists each entry that is lost, added, changed, moved, duplicated or has another parent, with its line, and \
+counts the changes that the importer makes on purpose. It does not print texts.
 
---migration checks the move of transcripts from files into a database, which gateways from 2026.8.1 on make \
-(`openclaw doctor --session-sqlite import`). Every file that is left, in use or put away as *.imported-<time>, is compared \
-with its session, entry by entry. What the importer and the gateway's own repairs change on purpose is counted and is no \
-fault. Faults name the entry and its line: lost; added (to a file in use, after the import); changed, with the place; \
-re-parented; doubled; moved. A file whose session is not in the database is lost as a whole. Texts are measured, never shown.
-
-JSON of --migration: {schemaVersion, place, demo, databases, clean, totals: {compared, unreadable, lostSessions, entries, \
-identical, rewritten, leftOut, later, lost, added, changed, reparented, doubled, moved}, pairs: [{agent, key, session, file, \
-database, putAway, error, (as in totals), unreadableLines, faults: [{kind, entry, line, idTakenByLine, againAs, parent: {file, \
-database}, places: [{path, file, database, fromChar}], morePlaces}]}], alone: [{agent, session, file, why}], withoutFile, archives}.
-
-Reads every transcript of the store. Exit code 3 when the store, its configuration or a transcript cannot be read; with \
---migration 1 when something was not kept, 0 when all was or there is nothing to compare.";
+Exit code 3: the store, its configuration or a transcript cannot be read. With --migration, 1: the import lost or changed \
+something.";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:
-  clawscope completions bash > ~/.local/share/bash-completion/completions/clawscope
+  clawscope completions bash \\
+      > ~/.local/share/bash-completion/completions/clawscope
   clawscope completions zsh > ~/.zfunc/_clawscope
   clawscope completions fish > ~/.config/fish/completions/clawscope.fish";
 

@@ -16,10 +16,7 @@ pub(super) fn run(command: Option<&str>, output: &mut Output) -> Result<(), Fail
         None => program,
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
             let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
-            Failure::usage(format!(
-                "man {name:?}: there is no such command; expected one of {}",
-                known.join(", ")
-            ))
+            Failure::usage(format!("No command is called {name:?}. The commands are {}.", known.join(", ")))
         })?,
     };
     let title = page.get_display_name().unwrap_or(page.get_name()).to_owned();

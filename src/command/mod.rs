@@ -24,6 +24,7 @@ mod explain_json;
 mod export;
 pub mod failure;
 mod flush;
+mod guide;
 mod learned_window;
 mod man;
 mod messages;
@@ -146,6 +147,7 @@ fn run_command(
         Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
+        Command::Guide { topic } => guide::run(topic.as_deref(), output),
         Command::Completions { shell } => completions::run(*shell, output),
         Command::Man { command } => man::run(command.as_deref(), output),
     }

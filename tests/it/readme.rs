@@ -1,18 +1,55 @@
-//! What the README and the help say is so. The table of keys is made from the keymap: run with `CLAWSCOPE_UPDATE=1` to
-//! write it anew.
+//! Checks README, guide, help and architecture page against the program. With `CLAWSCOPE_UPDATE=1` the test writes the
+//! table of keys and the outputs of examples again.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use clawscope::app::action::{ACTIONS, ActionGroup};
 use clawscope::app::keymap::{KeyContext, Keymap};
 use clawscope::cli::Cli;
+use clawscope::cli::guide::TOPICS;
 use clawscope::gateway::env::Environment;
+use serde_json::Value;
 
 const BEGIN: &str = "<!-- keys -->\n";
 const END: &str = "<!-- /keys -->";
+/// A line that marks omitted output.
+const OMITTED: &str = "…\n";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn write(path: &Path, text: &str) {
+    let mut file = fs::File::create(path).expect("a file");
+    std::io::Write::write_all(&mut file, text.as_bytes()).expect("writes");
+}
+
+fn is_updating() -> bool {
+    std::env::var_os("CLAWSCOPE_UPDATE").is_some()
+}
+
+fn topic_path(name: &str) -> String {
+    format!("assets/guide/{name}.md")
+}
+
+/// README and every page of the guide.
+fn pages() -> Vec<String> {
+    let guide = TOPICS.iter().map(|topic| topic_path(topic.name));
+    std::iter::once("README.md".to_owned()).chain(guide).collect()
+}
+
+/// The fenced blocks of a page, each with its language on the first line.
+fn blocks(page: &str) -> Vec<&str> {
+    page.split("```").skip(1).step_by(2).collect()
+}
 
 fn context(group: ActionGroup) -> KeyContext {
     match group {
@@ -26,7 +63,7 @@ fn context(group: ActionGroup) -> KeyContext {
     }
 }
 
-fn table() -> String {
+fn key_table() -> String {
     let keymap = Keymap::standard();
     let mut text = String::new();
     for group in ActionGroup::ALL {
@@ -44,42 +81,99 @@ fn table() -> String {
 }
 
 #[test]
-fn the_readme_lists_the_keys_of_the_keymap() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = fs::read_to_string(&path).expect("README.md");
-    let begin = readme.find(BEGIN).expect("a place for the keys") + BEGIN.len();
-    let end = readme.find(END).expect("its end");
-    if std::env::var_os("CLAWSCOPE_UPDATE").is_some() {
-        let new = format!("{}{}\n{}", &readme[..begin], table(), &readme[end..]);
-        let mut file = fs::File::create(&path).expect("README.md");
-        std::io::Write::write_all(&mut file, new.as_bytes()).expect("writes");
+fn the_guide_lists_the_keys_of_the_keymap() {
+    let path = topic_path("keys");
+    let page = read(&path);
+    let begin = page.find(BEGIN).expect("a place for the keys") + BEGIN.len();
+    let end = page.find(END).expect("its end");
+    if is_updating() {
+        let new = format!("{}{}\n{}", &page[..begin], key_table(), &page[end..]);
+        write(&root().join(path), &new);
         return;
     }
-    assert_eq!(readme[begin..end].trim(), table().trim(), "run the test with CLAWSCOPE_UPDATE=1");
+    assert_eq!(page[begin..end].trim(), key_table().trim(), "run the test with CLAWSCOPE_UPDATE=1");
 }
 
 #[test]
-fn the_readme_lists_the_settings_as_the_program_prints_them() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = fs::read_to_string(&path).expect("README.md");
+fn the_guide_lists_the_settings_as_the_program_prints_them() {
+    let path = topic_path("settings");
+    let page = read(&path);
     let mut program = assert_cmd::Command::cargo_bin("clawscope").expect("the program");
     let ran = program.env_clear().args(["settings", "--markdown"]).output().expect("it runs");
     let printed = String::from_utf8(ran.stdout).expect("UTF-8");
-    let begin = readme.find("<!-- settings -->\n").expect("a place for the settings");
+    let begin = page.find("<!-- settings -->\n").expect("a place for the settings");
     let begin = begin + "<!-- settings -->\n".len();
-    let end = readme.find("<!-- /settings -->").expect("its end");
-    if std::env::var_os("CLAWSCOPE_UPDATE").is_some() {
-        let new = format!("{}{printed}{}", &readme[..begin], &readme[end..]);
-        let mut file = fs::File::create(&path).expect("README.md");
-        std::io::Write::write_all(&mut file, new.as_bytes()).expect("writes");
+    let end = page.find("<!-- /settings -->").expect("its end");
+    if is_updating() {
+        write(&root().join(path), &format!("{}{printed}{}", &page[..begin], &page[end..]));
         return;
     }
-    assert_eq!(readme[begin..end], printed, "run the test with CLAWSCOPE_UPDATE=1");
+    assert_eq!(page[begin..end], printed, "run the test with CLAWSCOPE_UPDATE=1");
 }
 
-/// The command lines of a text: those that begin with the program's name, without what a shell does with the answer and
-/// without the words beside them.
+#[test]
+fn the_ten_keys_of_the_readme_are_bound() {
+    let keymap = Keymap::standard();
+    let bound: Vec<String> = ACTIONS
+        .iter()
+        .flat_map(|row| {
+            let contexts = [context(row.2), KeyContext::Global];
+            contexts.map(|context| keymap.keys_for(context, row.0)).concat()
+        })
+        .collect();
+    let readme = read("README.md");
+    let (_, keys) = readme.split_once("| key | does |\n").expect("the table of keys");
+    let rows: Vec<&str> = keys.lines().skip(1).take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 10);
+    for key in rows.iter().flat_map(|row| row.split('`').skip(1).step_by(2)) {
+        assert!(bound.iter().any(|name| name == key), "{key} is not bound");
+    }
+}
+
+#[test]
+fn the_guide_contains_every_page_and_the_readme_links_each() {
+    let readme = read("README.md");
+    for topic in TOPICS {
+        assert!(topic.text.starts_with("# "), "{} has no title", topic.name);
+        assert!(readme.contains(&format!("[{}]({})", topic.name, topic_path(topic.name))), "{}", topic.name);
+    }
+    let files = fs::read_dir(root().join("assets/guide")).expect("the guide");
+    let mut names: Vec<String> =
+        files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect();
+    let mut topics = TOPICS.map(|topic| format!("{}.md", topic.name)).to_vec();
+    names.sort();
+    topics.sort();
+    assert_eq!(names, topics);
+}
+
+#[test]
+fn the_readme_is_at_most_two_hundred_lines() {
+    assert!(read("README.md").lines().count() <= 200);
+}
+
+#[test]
+fn guide_prints_topics_and_suggests_the_nearest() {
+    let run = |args: &[&str]| {
+        let mut program = assert_cmd::Command::cargo_bin("clawscope").expect("the program");
+        program.env_clear().args(args).output().expect("it runs")
+    };
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    let list = text(run(&["guide"]).stdout);
+    for topic in TOPICS {
+        assert!(list.contains(topic.name) && list.contains(topic.title()), "{}", topic.name);
+    }
+    assert_eq!(text(run(&["guide", "commit"]).stdout), read(&topic_path("commit")));
+    let unknown = run(&["guide", "setings"]);
+    let error = text(unknown.stderr);
+    assert!(
+        unknown.status.code() == Some(2) && error.contains("'settings'") && error.contains("troubleshooting"),
+        "{error}"
+    );
+}
+
+/// The command lines of a text: lines that begin with the program's name, without redirections, pipes and remarks.
 fn commands(text: &str) -> Vec<Vec<String>> {
+    let text = text.split("\\\n").map(str::trim_start).collect::<Vec<_>>().join("");
     let lines = text.lines().map(str::trim).filter(|line| line.starts_with("clawscope"));
     let words = lines.map(|line| {
         let alone = ["  ", " #", " |", " >", " \u{b7}"]
@@ -102,16 +196,51 @@ fn all_parse(text: &str, least: usize) {
 }
 
 #[test]
-fn every_command_of_the_readme_is_one() {
-    let readme =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
-    let blocks: Vec<&str> = readme.split("```").skip(1).step_by(2).collect();
-    all_parse(&blocks.join("\n"), 9);
-    let table = readme.lines().filter(|line| line.starts_with("| `clawscope"));
-    let named: Vec<&str> = table.filter_map(|line| line.split('`').nth(1)?.split(' ').nth(1)).collect();
-    for command in Cli::command().get_subcommands().map(clap::Command::get_name).filter(|name| *name != "man")
-    {
-        assert!(named.contains(&command), "{command} is missing in the table");
+fn every_command_of_readme_and_guide_is_one() {
+    for page in pages() {
+        let text = read(&page);
+        let shell: Vec<&str> = blocks(&text).into_iter().filter(|block| block.starts_with("sh\n")).collect();
+        all_parse(&shell.join("\n"), shell.iter().filter(|block| block.contains("clawscope ")).count());
+    }
+    all_parse(&blocks(&read("README.md")).join("\n"), 12);
+}
+
+/// Commands in running text, with examples for placeholders.
+#[test]
+fn every_command_in_a_sentence_is_one() {
+    for page in pages() {
+        let text = read(&page);
+        let prose: Vec<&str> = text.split("```").step_by(2).collect();
+        let prose = prose.join("\n").replace('\n', " ");
+        for span in prose.split('`').skip(1).step_by(2).filter(|span| span.starts_with("clawscope ")) {
+            let words = span.split(' ').filter(|word| !word.starts_with('[') && *word != "COMMAND");
+            let words: Vec<&str> = words
+                .map(|word| match word {
+                    "VERSION" => "2026.4.1",
+                    "FORMAT" => "html",
+                    "TOPIC" => "keys",
+                    "SHELL" => "bash",
+                    "N" => "1000",
+                    other => other,
+                })
+                .collect();
+            let Err(error) = Cli::try_parse_from(&words) else { continue };
+            let is_allowed =
+                matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::MissingRequiredArgument);
+            assert!(is_allowed, "{page}: `{span}`: {error}");
+        }
+    }
+}
+
+#[test]
+fn readme_and_guide_list_every_command() {
+    for page in ["README.md", "assets/guide/commands.md"] {
+        let text = read(page);
+        let table = text.lines().filter(|line| line.starts_with("| `clawscope"));
+        let named: Vec<&str> = table.filter_map(|line| line.split('`').nth(1)?.split(' ').nth(1)).collect();
+        for command in Cli::command().get_subcommands().map(clap::Command::get_name) {
+            assert!(named.contains(&command), "{page} does not list {command}");
+        }
     }
 }
 
@@ -119,57 +248,175 @@ fn every_command_of_the_readme_is_one() {
 fn every_example_of_the_help_is_a_command() {
     let mut cli = Cli::command();
     cli.build();
-    let long =
-        |command: &clap::Command| command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
-    all_parse(&long(&cli), 6);
+    let long = |command: &clap::Command| {
+        let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+        help.lines().filter(|line| line.starts_with("  ")).collect::<Vec<_>>().join("\n")
+    };
+    all_parse(&long(&cli), 8);
     for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
         all_parse(&long(command), 1);
     }
 }
 
 #[test]
-fn the_settings_the_readme_names_are_read() {
-    let readme =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
-    let home = tempfile::tempdir().expect("a folder");
-    let folder = home.path().join(".config/clawscope");
-    fs::create_dir_all(&folder).expect("a folder");
-    let named = readme.lines().find(|line| line.contains("`theme = ")).expect("a line with the settings");
-    let settings: Vec<&str> = named.split('`').filter(|part| part.contains(" = ")).collect();
-    assert_eq!(settings.len(), 5, "{named}");
-    let mut file = fs::File::create(folder.join("config.toml")).expect("a file");
-    std::io::Write::write_all(&mut file, settings.join("\n").as_bytes()).expect("writes");
-    let env = Environment::new([("HOME", home.path().to_str().expect("text"))], None, "/".into());
-    let config = clawscope::config::load(&env).expect("the settings of the README");
-    assert_eq!((config.mouse, config.motion, config.ascii), (false, false, Some(true)));
-    assert_eq!(config.ruleset.map(|named| named.name).as_deref(), Some("2026.9.6"));
+fn help_is_at_most_eighty_columns_wide() {
+    let mut cli = Cli::command().term_width(80);
+    cli.build();
+    let names: Vec<String> = cli.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let mut pages = vec![cli.render_long_help().to_string()];
+    for name in names {
+        let command = cli.find_subcommand_mut(&name).expect("a command");
+        pages.push(command.render_long_help().to_string());
+    }
+    for page in pages {
+        let wide = page.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "{}", page.lines().next().unwrap_or_default());
+    }
 }
 
 #[test]
-fn what_the_readme_shows_of_an_explanation_is_what_is_printed() {
-    let readme =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
-    let blocks =
-        readme.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("text\n$ clawscope "));
-    let mut seen = 0;
-    for block in blocks {
-        let (command, shown) = block.split_once('\n').expect("a command and what it prints");
-        let mut program = assert_cmd::Command::cargo_bin("clawscope").expect("the program");
-        let ran = program
-            .env_clear()
-            .env("HOME", "/nonexistent")
-            .args(command.split(' '))
-            .output()
-            .expect("it runs");
-        let mut rest = String::from_utf8(ran.stdout).expect("UTF-8");
-        // What stands between two dots was left out; nothing else was.
-        for part in shown.split("…\n") {
-            let at =
-                rest.find(part).unwrap_or_else(|| panic!("{command}: README says\n{part}\nbut not\n{rest}"));
-            rest = rest.split_off(at + part.len());
-        }
-        assert_eq!(rest, "", "{command}: more is printed");
-        seen += 1;
+fn the_settings_files_of_the_guide_are_read() {
+    let page = read(&topic_path("config"));
+    let files: Vec<&str> =
+        blocks(&page).into_iter().filter_map(|block| block.strip_prefix("toml\n")).collect();
+    let [settings, keys] = files[..] else { panic!("config.toml and keymap.toml") };
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join(".config/clawscope");
+    fs::create_dir_all(&folder).expect("a folder");
+    write(&folder.join("config.toml"), settings);
+    let env = Environment::new([("HOME", home.path().to_str().expect("text"))], None, "/".into());
+    let config = clawscope::config::load(&env).expect("the settings of the guide");
+    assert_eq!((config.mouse, config.motion, config.ascii), (false, false, Some(true)));
+    assert_eq!(config.ruleset.map(|named| named.name).as_deref(), Some("2026.9.6"));
+    Keymap::with_overrides(keys).expect("the keymap of the guide");
+}
+
+/// Runs an example on the demo store and returns what it prints.
+fn output_of(command: &str) -> String {
+    let mut program = assert_cmd::Command::cargo_bin("clawscope").expect("the program");
+    let program = program.env_clear().env("HOME", "/nonexistent").args(command.split(' '));
+    let ran = program.output().expect("it runs");
+    assert!(
+        ran.status.code().is_some_and(|code| code < 2),
+        "{command}: {}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    String::from_utf8(ran.stdout).expect("UTF-8")
+}
+
+/// Checks that each part of an example is in the output, in order, and that only marked parts are missing.
+fn check_example(page: &str, command: &str, shown: &str, output: &str) {
+    let mut rest = output;
+    let parts: Vec<&str> = shown.split(OMITTED).collect();
+    for (at, part) in parts.iter().enumerate() {
+        let found = rest
+            .find(part)
+            .unwrap_or_else(|| panic!("{page}: {command}: not in the output:\n{part}\n{rest}"));
+        assert!(at > 0 || found == 0, "{page}: {command}: the output begins earlier:\n{output}");
+        rest = &rest[found + part.len()..];
     }
-    assert_eq!(seen, 2);
+    let ends_early = parts.last().is_some_and(|part| part.is_empty());
+    assert!(ends_early || rest.is_empty(), "{page}: {command}: the output continues:\n{rest}");
+}
+
+/// Writes an example again: each part keeps its number of lines and the start of its first line.
+fn renew_example(shown: &str, output: &str) -> String {
+    let lines: Vec<&str> = output.split_inclusive('\n').collect();
+    let mut from = 0;
+    let parts = shown.split(OMITTED).map(|part| {
+        let count = part.split_inclusive('\n').count();
+        let start: String = part.chars().take(10).collect();
+        let at = lines[from..].iter().position(|line| line.starts_with(&start)).map_or(from, |at| from + at);
+        from = (at + count).min(lines.len());
+        lines[at..from].concat()
+    });
+    parts.collect::<Vec<_>>().join(OMITTED)
+}
+
+#[test]
+fn the_examples_show_what_the_program_prints() {
+    let mut seen = 0;
+    for page in pages() {
+        let text = read(&page);
+        let mut new = text.clone();
+        for block in blocks(&text).into_iter().filter_map(|block| block.strip_prefix("text\n$ clawscope ")) {
+            let (command, shown) = block.split_once('\n').expect("a command and its output");
+            let output = output_of(command);
+            if is_updating() {
+                new = new.replace(shown, &renew_example(shown, &output));
+            } else {
+                check_example(&page, command, shown, &output);
+            }
+            seen += 1;
+        }
+        if new != text {
+            write(&root().join(&page), &new);
+        }
+    }
+    assert_eq!(seen, 5);
+}
+
+/// A transcript by path, which opens at once.
+const TRANSCRIPT: &str = "tests/golden/transcripts/huge-results.jsonl";
+
+#[test]
+fn the_guide_names_the_json_fields_of_every_answer() {
+    let of_a_transcript = [
+        "tree",
+        "context",
+        "context --estimators",
+        "context --recorded",
+        "context --breakdown",
+        "recovery",
+        "replay",
+        "check --budget=300000",
+        "simulate",
+        "summarize",
+        "commits",
+    ];
+    for command in of_a_transcript {
+        check_fields(command, &format!("{command} {TRANSCRIPT} --json"));
+    }
+    for command in ["explain", "commit", "compare"] {
+        check_fields(command, &format!("{command} telegram:direct:8812 --demo --json"));
+    }
+    check_fields("export", &format!("export {TRANSCRIPT} --format json"));
+    for command in ["sessions", "doctor", "rules", "rules --diff=2026.7.1"] {
+        check_fields(command, &format!("{command} --demo --json"));
+    }
+    for command in ["rules --releases", "rule pruning-5.12"] {
+        check_fields(command, &format!("{command} --json"));
+    }
+}
+
+/// Checks that the section of `json.md` for a command names every field of its answer's object.
+fn check_fields(command: &str, words: &str) {
+    let page = read(&topic_path("json"));
+    let (name, option) = command.split_once(' ').unwrap_or((command, ""));
+    let of_option = page
+        .split("\n## ")
+        .find(|section| section.lines().next().is_some_and(|title| title == format!("{name} {option}")));
+    let of_name = || page.split("\n## ").find(|section| section.split([' ', ',', '\n']).next() == Some(name));
+    let section = of_option.or_else(of_name).unwrap_or_else(|| panic!("no section for {command}"));
+    let named: Vec<&str> = section.split(|sign: char| !sign.is_alphanumeric()).collect();
+    let answer: Value = serde_json::from_str(&output_of(words)).expect("JSON");
+    for key in answer.as_object().expect("an object").keys() {
+        assert!(named.contains(&key.as_str()), "the section of {command} does not name {key}");
+    }
+}
+
+#[test]
+fn every_path_of_the_architecture_page_exists() {
+    let page = read("src/ARCHITECTURE.md");
+    let spans = page.split('`').skip(1).step_by(2);
+    let is_path = |span: &&str| {
+        let known =
+            ["rs", "md", "toml"].iter().any(|end| Path::new(span).extension().is_some_and(|it| it == *end));
+        (known || span.ends_with('/')) && !span.contains(['<', ' '])
+    };
+    let paths: Vec<&str> = spans.filter(is_path).collect();
+    assert!(paths.len() > 40, "{} paths", paths.len());
+    for path in paths {
+        assert!(root().join(path).exists(), "{path} does not exist");
+    }
 }
