@@ -116,7 +116,7 @@ fn a_store_of_schema_19_says_its_version_and_lists_every_kind_of_keeping() {
     };
     assert_eq!([count("earlier"), count("archived"), count("imported"), count("not-imported")], [2, 1, 8, 1]);
     let what: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
-    let aside = "the file contains history that is not in the database: no row knows session 55555555-5555-4555-8555-555555555555";
+    let aside = "the file contains history that is not in the database: no row has session 55555555-5555-4555-8555-555555555555";
     assert_eq!(what, ["the database has the older schema version 19", aside]);
     let (code, out, _) = run(&["doctor", state.path().to_str().unwrap()]);
     assert!(code == 0 && out.contains("schema 19, written by 2026.8.1, read only"), "{out}");
@@ -136,7 +136,7 @@ fn a_database_of_schema_1_holds_no_sessions_and_the_files_beside_it_are_read() {
         assert_eq!(store.sessions, without.sessions);
         let [note] = store.diagnostics.as_slice() else { panic!("{:?}", store.diagnostics) };
         let words = note.to_string();
-        assert!(words.starts_with("note: ") && words.contains("holds no sessions"), "{words}");
+        assert!(words.starts_with("note: ") && words.contains("contains no sessions"), "{words}");
         assert!(words.contains("2026.6.11 to 2026.7.35") && words.contains("from the files"), "{words}");
     }
     let session = opened(&listed(state.path()), "agent:main:main");

@@ -116,7 +116,7 @@ fn settings_that_make_no_summarizer_are_reported_before_anything_is_requested() 
     for (table, with, words) in [
         ("", "command", "no program is configured"),
         ("", "http", "no model is configured"),
-        ("model = \"m\"\nkey-env = \"NOT_SET\"", "http", "NOT_SET holds no key"),
+        ("model = \"m\"\nkey-env = \"NOT_SET\"", "http", "NOT_SET contains no key"),
         ("model = \"m\"\nkey-env = \"KEY\"\nurl = \"http://example.com\"", "http", "Use https"),
         ("kind = \"http\"\nkey = \"x\"", "http", "key-env"),
     ] {

@@ -78,9 +78,8 @@ fn a_version_can_be_requested_and_one_between_two_says_whose_rules_are_used() {
     let (code, _, error) = store.run(&["sessions", "--ruleset", "newest"]);
     assert_eq!(code, 2);
     assert!(
-        error.contains(
-            "--ruleset: \"newest\" is not a version; expected a release of the gateway such as 2026.4.15"
-        ),
+        error
+            .contains("--ruleset: \"newest\" is not a version; expected a gateway release such as 2026.4.15"),
         "{error}"
     );
 }

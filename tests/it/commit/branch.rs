@@ -193,5 +193,5 @@ fn a_transcript_in_memory_can_be_planned_for_and_not_written() {
         clawscope::commit::prepare(&request, &mut clawscope::commit::RandomIds::default()).unwrap();
     assert_eq!(prepared.lines.len(), 3);
     let refused = write(&prepared, 0, &SystemClock).unwrap_err().to_string();
-    assert!(refused.starts_with("demo.jsonl: is held in memory"), "{refused}");
+    assert!(refused.starts_with("demo.jsonl: the session is in memory"), "{refused}");
 }

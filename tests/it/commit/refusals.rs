@@ -190,7 +190,7 @@ fn a_file_that_took_the_place_of_the_one_read_is_not_written() {
         write(&prepared, 0, &SystemClock)
             .unwrap_err()
             .to_string()
-            .contains("the file was replaced since it was read")
+            .contains("the file was replaced after clawscope read it")
     );
     assert_eq!(session.bytes(), before);
 }
