@@ -303,21 +303,21 @@ fn a_commit_is_requested_written_and_undone_without_touching_an_old_byte() {
         (plan.total_before(), plan.total_after())
     };
     driver.press("2 c");
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     let WriteStage::Confirming(shown) = &dialog.stage else { panic!("{:?}", dialog.stage) };
     assert!(shown.entries > 1);
     assert_eq!(std::fs::read(driver.path()).expect("the transcript"), old, "asking writes nothing");
     driver.press("enter");
-    assert!(driver.app.overlay.is_some(), "enter decides nothing");
+    assert!(driver.app.overlay().is_some(), "enter decides nothing");
     driver.press("y");
-    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     let new = std::fs::read(driver.path()).expect("the transcript");
     assert!(new.starts_with(&old) && new.len() > old.len());
     let tokens =
         |driver: &Driver| driver.app.transcript.as_ref().expect("a transcript").tokens.iter().sum::<u64>();
     assert_eq!(tokens(&driver), after);
     driver.press("u y");
-    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     assert_eq!(tokens(&driver), before);
     assert!(std::fs::read(driver.path()).expect("the transcript").starts_with(&new));
 }
@@ -327,7 +327,7 @@ fn n_leaves_the_dialog_and_nothing_is_written() {
     let mut driver = tuned();
     let old = std::fs::read(driver.path()).expect("the transcript");
     driver.press("2 c n");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     assert_eq!(std::fs::read(driver.path()).expect("the transcript"), old);
 }
 
@@ -338,7 +338,7 @@ fn a_file_that_changed_since_it_was_read_is_refused() {
     let line = "{\"type\":\"custom\",\"customType\":\"x\",\"data\":{},\"id\":\"ffffffff\",\"parentId\":null,\"timestamp\":\"2026-03-05T14:06:41.000Z\"}\n";
     driver::append_to(&driver.path(), line);
     driver.press("y");
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     assert!(matches!(&dialog.stage, WriteStage::Refused(_)), "{:?}", dialog.stage);
 }
 
@@ -451,7 +451,7 @@ fn overflowed_sessions_are_marked() {
 }
 
 fn breakdown(driver: &Driver) -> &BreakdownScreen {
-    match &driver.app.overlay {
+    match driver.app.overlay() {
         Some(Overlay::Breakdown(screen)) => screen,
         other => panic!("no breakdown: {other:?}"),
     }
@@ -488,7 +488,7 @@ fn the_sections_of_the_window_add_up_to_the_estimate() {
             breakdown(&driver).blocks.values().all(|block| block.as_ref().is_ok_and(|block| block.chars > 0))
         );
         driver.press("B");
-        assert!(driver.app.overlay.is_none());
+        assert!(driver.app.overlay().is_none());
     }
 }
 
@@ -497,7 +497,7 @@ fn a_heavy_message_leads_to_its_row_in_the_transcript() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("3 z B - j j j j j j j j j l j j enter");
-    assert!(driver.app.overlay.is_none() && !driver.app.zoom);
+    assert!(driver.app.overlay().is_none() && !driver.app.zoom);
     assert_eq!(driver.app.focus, Pane::Transcript);
     let session = driver.app.displayed_session().expect("a session");
     let second = WindowContents::new(session, None).heaviest[1];
@@ -521,7 +521,7 @@ fn sections_fold_and_the_cursor_stays_with_them() {
     assert!(screen.scroll.top > 0);
     driver.press("g y b");
     assert!(driver.copied[0].starts_with("System prompt  ~9600 tokens"), "{:?}", driver.copied);
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
 }
 
 #[test]
@@ -611,7 +611,7 @@ fn the_estimators_are_at_the_last_call_and_enter_goes_to_its_answer() {
     driver.press("g j j");
     let entry = driver.app.estimators().and_then(|view| view.selected()).expect("a call").entry;
     driver.press("enter");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     assert_eq!(driver.app.focus, Pane::Transcript);
     let row = driver.app.transcript.as_ref().and_then(|pane| pane.selected().copied()).expect("a row");
     assert_eq!(row.entry, entry);
@@ -634,7 +634,7 @@ fn a_call_is_copied_with_what_every_estimator_says_of_it() {
     let line = driver.copied.last().expect("a line");
     assert!(line.contains("counted") && line.contains("pi ~") && line.contains("calibrated ~"), "{line}");
     driver.press("E");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
 }
 
 #[test]
@@ -672,7 +672,7 @@ fn a_session_that_grows_is_estimated_anew_and_the_end_is_followed() {
 
 /// The rows of the recovery that is open.
 fn recovery_rows(driver: &Driver) -> usize {
-    match &driver.app.overlay {
+    match driver.app.overlay() {
         Some(Overlay::Recovery(screen)) => screen.rows().len(),
         other => panic!("{other:?}"),
     }
@@ -685,7 +685,7 @@ fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
     driver.press("g v");
     assert_eq!(recovery_rows(&driver), 5);
     driver.press("enter");
-    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
+    assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);
     let session = driver.app.displayed_session().expect("a session");
     let entry = driver.app.selected_entry().expect("a row");
     let message = session.index.entry(entry).message.expect("a message");
@@ -693,10 +693,10 @@ fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
 }
 
 #[test]
-fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
+fn the_key_of_a_screen_leads_to_it_from_any_other_and_its_own_closes_it() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
-    let name = |driver: &Driver| match &driver.app.overlay {
+    let name = |driver: &Driver| match driver.app.overlay() {
         None => "none",
         Some(Overlay::Help { .. }) => "?",
         Some(Overlay::Findings { .. }) => "!",
@@ -716,7 +716,9 @@ fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
             driver.press(to);
             assert_eq!(name(&driver), to, "from {from}");
             driver.press(to);
-            assert_eq!(name(&driver), "none", "{to} closes its own");
+            assert_eq!(name(&driver), from, "{to} closes its own");
+            driver.press(from);
+            assert_eq!(name(&driver), "none", "{from} closes its own");
         }
     }
 }
@@ -729,7 +731,7 @@ fn a_row_that_nothing_is_recorded_of_stays_open_and_says_so() {
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("shows nothing")));
     assert_eq!(recovery_rows(&driver), 5);
     driver.press("esc");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
 }
 
 #[test]
@@ -739,7 +741,7 @@ fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
     let requested = driver.held_key("v");
     let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
     driver.append(&format!("{compaction}\n"));
-    let recorded = |driver: &Driver| match &driver.app.overlay {
+    let recorded = |driver: &Driver| match driver.app.overlay() {
         Some(Overlay::Recovery(screen)) => match &screen.result {
             Some(Ok(view)) => view.events.len(),
             other => panic!("{other:?}"),
@@ -753,7 +755,7 @@ fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
 
 /// The explanation that is open.
 fn explanation(driver: &Driver) -> &clawscope::app::explain::ExplainScreen {
-    match &driver.app.overlay {
+    match driver.app.overlay() {
         Some(Overlay::Explain(screen)) => screen,
         other => panic!("{other:?}"),
     }
@@ -781,7 +783,7 @@ fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
     let wanted = verdict.evidence[1].entries[0];
     go_to_row(&mut driver, ExplainRow::Evidence(0, 1));
     driver.press("enter");
-    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
+    assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);
     assert_eq!(driver.app.selected_entry(), Some(wanted));
 }
 
@@ -905,7 +907,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("e enter");
-    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Tuning);
+    assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Tuning);
     let tuning = &driver.app.tuning;
     assert!(tuning.preview && tuning.policies.has(Policy::Prune) && driver.app.plan.is_some());
     let row = tuning.focused_setting().expect("a row has the focus");
@@ -939,7 +941,7 @@ fn a_line_without_an_entry_stays_open_and_an_older_reading_is_dropped() {
     driver.press("enter");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry")));
     driver.press("esc");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
 }
 
 /// The session that overflowed once, its settings side by side.
@@ -978,7 +980,7 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
     assert_eq!((name.as_str(), json["cells"].as_array().map(Vec::len)), ("clawscope-sweep.json", Some(12)));
     driver.press("enter");
-    assert!(driver.app.overlay.is_none() && driver.app.tuning.preview && driver.app.plan.is_some());
+    assert!(driver.app.overlay().is_none() && driver.app.tuning.preview && driver.app.plan.is_some());
     assert_eq!(driver.app.focus, Pane::Tuning);
     let tuning = &driver.app.tuning;
     let value = |key: &str| {
@@ -1059,7 +1061,7 @@ fn a_cell_that_the_tuning_pane_cannot_hold_stays_on_the_map_with_its_patch() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("w a ctrl-u text:contextTokens=120000,160000 enter g enter");
-    assert!(matches!(driver.app.overlay, Some(Overlay::Compare)), "it is not taken in part");
+    assert!(matches!(driver.app.overlay(), Some(Overlay::Compare)), "it is not taken in part");
     let toast = driver.app.toast.as_ref().expect("told").text.clone();
     assert!(toast.starts_with("contextTokens is no setting of the tuning pane; y copies"), "{toast}");
     driver.press("y");

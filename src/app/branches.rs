@@ -10,16 +10,9 @@ use crate::app::effect::{Effect, PendingWrite};
 use crate::app::state::{App, Overlay};
 use crate::commit::UndoTarget;
 use crate::ids::EntryIx;
-use crate::report::compare::{BranchComparison, ComparedBranch};
+use crate::report::compare::BranchComparison;
 use crate::write::commit_list::{CommitRecord, CommitStatus};
-pub use screens::{BranchesScreen, CommitsScreen};
-
-/// Rows above the list of commits: title, a blank, column names.
-pub const COMMITS_HEADER_ROWS: u16 = 3;
-/// Rows above the compared messages: title, names, one row per fact, a blank, the changes, a blank.
-pub const COMPARE_HEADER_ROWS: u16 = 5 + ComparedBranch::FACTS.len() as u16;
-/// Header and status line of the program.
-const CHROME_ROWS: u16 = 2;
+pub use screens::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen};
 
 impl App {
     pub(super) fn open_commits(&mut self) -> Vec<Effect> {
@@ -27,7 +20,7 @@ impl App {
             self.show_toast("no session is open".into(), false);
             return Vec::new();
         }
-        self.overlay = Some(Overlay::Commits(CommitsScreen::default()));
+        self.views.push(Overlay::Commits(CommitsScreen::default()));
         self.request_branches()
     }
 
@@ -39,7 +32,7 @@ impl App {
             return Vec::new();
         };
         let find = |name: &str| session.tree.find_by_text(&session.index, name);
-        let requested = if let Some(Overlay::Commits(screen)) = &self.overlay {
+        let requested = if let Some(Overlay::Commits(screen)) = self.overlay() {
             let pair = |committed: &CommitRecord| {
                 [find(&committed.receipt.from_leaf), Some(committed.receipt.entry)]
             };
@@ -48,66 +41,69 @@ impl App {
             let off_path = |entry: &EntryIx| !session.context.path.contains(entry);
             [self.selected_entry().filter(off_path), None]
         };
-        self.overlay =
-            Some(Overlay::Branches(BranchesScreen { leaves: requested, ..BranchesScreen::default() }));
+        self.views.push(Overlay::Branches(BranchesScreen { leaves: requested, ..BranchesScreen::default() }));
         self.request_branches()
     }
 
-    /// Requests the data of the open list; called again when the session was read again.
+    /// Requests the data of the open lists; called again when the session was read again.
     pub(super) fn request_branches(&self) -> Vec<Effect> {
         let Some(loaded) = self.active_session().map(Arc::clone) else { return Vec::new() };
-        match &self.overlay {
-            Some(Overlay::Commits(_)) => vec![Effect::ReadCommits { session: loaded }],
-            Some(Overlay::Branches(screen)) => {
-                vec![Effect::CompareBranches { session: loaded, leaves: screen.leaves }]
+        let request = |view: &Overlay| match view {
+            Overlay::Commits(_) => Some(Effect::ReadCommits { session: Arc::clone(&loaded) }),
+            Overlay::Branches(screen) => {
+                Some(Effect::CompareBranches { session: Arc::clone(&loaded), leaves: screen.leaves })
             }
-            _ => Vec::new(),
-        }
-    }
-
-    pub(super) fn on_commits(&mut self, view: Result<Arc<Vec<CommitRecord>>, String>) {
-        if let Some(Overlay::Commits(screen)) = &mut self.overlay {
-            screen.commits = Some(view);
-        }
-        self.move_branches_cursor(0);
-    }
-
-    pub(super) fn on_branches_compared(&mut self, view: Result<Arc<BranchComparison>, String>) {
-        if let Some(Overlay::Branches(screen)) = &mut self.overlay {
-            screen.comparison = Some(view);
-        }
-        self.move_branches_cursor(0);
-    }
-
-    /// Rows of the open list.
-    pub(super) fn branch_list_rows(&self) -> Option<usize> {
-        let head = match &self.overlay {
-            Some(Overlay::Commits(_)) => COMMITS_HEADER_ROWS,
-            Some(Overlay::Branches(_)) => COMPARE_HEADER_ROWS,
-            _ => return None,
+            _ => None,
         };
-        Some(usize::from(self.size.1.saturating_sub(CHROME_ROWS + head)).max(1))
+        self.views.iter().filter_map(request).collect()
     }
 
-    /// Moves the cursor of the open list; returns whether one is open.
+    pub(super) fn on_commits(&mut self, commits: Result<Arc<Vec<CommitRecord>>, String>) {
+        let rows = self.size.1;
+        let list = self.views.find_mut(|view| match view {
+            Overlay::Commits(screen) => Some(screen),
+            _ => None,
+        });
+        if let Some(screen) = list {
+            screen.commits = Some(commits);
+            screen.move_by(0, rows);
+        }
+    }
+
+    pub(super) fn on_branches_compared(&mut self, comparison: Result<Arc<BranchComparison>, String>) {
+        let rows = self.size.1;
+        let list = self.views.find_mut(|view| match view {
+            Overlay::Branches(screen) => Some(screen),
+            _ => None,
+        });
+        if let Some(screen) = list {
+            screen.comparison = Some(comparison);
+            screen.move_by(0, rows);
+        }
+    }
+
+    /// Rows of the list on top.
+    pub(super) fn branch_list_rows(&self) -> Option<usize> {
+        match self.overlay() {
+            Some(Overlay::Commits(_)) => Some(CommitsScreen::list_rows(self.size.1)),
+            Some(Overlay::Branches(_)) => Some(BranchesScreen::list_rows(self.size.1)),
+            _ => None,
+        }
+    }
+
+    /// Moves the cursor of the list on top; returns whether there is one.
     pub(super) fn move_branches_cursor(&mut self, by: isize) -> bool {
-        let Some(height) = self.branch_list_rows() else { return false };
-        match &mut self.overlay {
-            Some(Overlay::Commits(screen)) => {
-                let len = screen.rows().len();
-                screen.scroll.move_by(by, len, height);
-            }
-            Some(Overlay::Branches(screen)) => {
-                let len = screen.rows().len();
-                screen.scroll.move_by(by, len, height);
-            }
-            _ => {}
+        let rows = self.size.1;
+        match self.views.top_mut() {
+            Some(Overlay::Commits(screen)) => screen.move_by(by, rows),
+            Some(Overlay::Branches(screen)) => screen.move_by(by, rows),
+            _ => return false,
         }
         true
     }
 
     pub(super) fn toggle_identical(&mut self) {
-        if let Some(Overlay::Branches(screen)) = &mut self.overlay {
+        if let Some(Overlay::Branches(screen)) = self.views.top_mut() {
             screen.show_all = !screen.show_all;
         }
         self.move_branches_cursor(0);
@@ -115,7 +111,7 @@ impl App {
 
     /// Moves to the entry under the cursor; for a message on both branches, to the entry of the second.
     pub(super) fn go_to_branch_entry(&mut self) {
-        let entry = match &self.overlay {
+        let entry = match self.overlay() {
             Some(Overlay::Commits(screen)) => screen.selected().map(|committed| committed.receipt.entry),
             Some(Overlay::Branches(screen)) => {
                 let row = screen.rows().get(screen.scroll.cursor).copied();
@@ -125,14 +121,14 @@ impl App {
         };
         match entry {
             Some(entry) => self.go_to_entry(entry),
-            None => self.overlay = None,
+            None => drop(self.views.pop()),
         }
     }
 
     /// Returns the commit to undo: the one under the cursor of the list, otherwise the last one. `None` with a toast
     /// when it is not in force.
     pub(super) fn undo_target(&mut self) -> Option<UndoTarget> {
-        let Some(Overlay::Commits(screen)) = &self.overlay else { return Some(UndoTarget::LastCommit) };
+        let Some(Overlay::Commits(screen)) = self.overlay() else { return Some(UndoTarget::LastCommit) };
         let committed = screen.selected()?;
         if committed.status == CommitStatus::InForce {
             return Some(UndoTarget::Entry(committed.receipt.id.clone()));
@@ -151,7 +147,7 @@ impl App {
             return Vec::new();
         }
         let path = session.source.path().to_path_buf();
-        self.overlay = None;
+        self.views.clear();
         vec![Effect::RepairCommit { path }]
     }
 

@@ -32,14 +32,21 @@ impl App {
         };
         let screen = BreakdownScreen::new(&session, self.plan.as_deref());
         let effects = request_blocks(&screen, session);
-        self.overlay = Some(Overlay::Breakdown(Box::new(screen)));
+        self.views.push(Overlay::Breakdown(Box::new(screen)));
         effects
     }
 
     pub(super) fn close_breakdown_without_session(&mut self) {
-        if self.transcript.is_none() && matches!(self.overlay, Some(Overlay::Breakdown(_))) {
-            self.overlay = None;
+        if self.transcript.is_none() {
+            self.views.retain(|view| !matches!(view, Overlay::Breakdown(_)));
         }
+    }
+
+    fn breakdown_mut(&mut self) -> Option<&mut BreakdownScreen> {
+        self.views.find_mut(|view| match view {
+            Overlay::Breakdown(screen) => Some(&mut **screen),
+            _ => None,
+        })
     }
 
     /// Refreshes the screen after the session was read again or another one was opened.
@@ -48,7 +55,7 @@ impl App {
         let (Some(session), plan) = (self.displayed_session().cloned(), self.plan.clone()) else {
             return Vec::new();
         };
-        let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return Vec::new() };
+        let Some(screen) = self.breakdown_mut() else { return Vec::new() };
         screen.refresh(&session, plan.as_deref(), height);
         request_blocks(screen, session)
     }
@@ -56,14 +63,14 @@ impl App {
     pub(super) fn on_blocks(&mut self, blocks: HeavyBlocks) {
         let height = self.breakdown_rows();
         let Some(session) = self.displayed_session().cloned() else { return };
-        if let Some(Overlay::Breakdown(screen)) = &mut self.overlay {
+        if let Some(screen) = self.breakdown_mut() {
             screen.add_blocks(blocks, &session, height);
         }
     }
 
     pub(super) fn fold_breakdown(&mut self, action: Action) {
         let height = self.breakdown_rows();
-        let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return };
+        let Some(Overlay::Breakdown(screen)) = self.views.top_mut() else { return };
         match action {
             Action::FoldAll => screen.fold_all(false, height),
             Action::UnfoldAll => screen.fold_all(true, height),
@@ -75,7 +82,7 @@ impl App {
 
     /// Moves to the message of the selected line; toggles the fold of any other row.
     pub(super) fn open_breakdown_row(&mut self) {
-        let Some(Overlay::Breakdown(screen)) = &self.overlay else { return };
+        let Some(Overlay::Breakdown(screen)) = self.overlay() else { return };
         let Some(entry) = screen.selected().and_then(|(_, line)| line?.entry) else {
             self.fold_breakdown(Action::Fold);
             return;
@@ -86,7 +93,7 @@ impl App {
     /// Handles a click: selects a row; a click on the selected row opens it.
     pub(super) fn click_breakdown(&mut self, row: u16) -> Vec<Effect> {
         let (area, height) = (self.breakdown_area(), self.breakdown_rows());
-        let Some(Overlay::Breakdown(screen)) = &mut self.overlay else { return Vec::new() };
+        let Some(Overlay::Breakdown(screen)) = self.views.top_mut() else { return Vec::new() };
         let line = usize::from(row).checked_sub(usize::from(area.y) + 1).filter(|line| *line < height);
         let Some(at) = line.map(|line| screen.scroll.top + line).filter(|at| *at < screen.rows.len()) else {
             return Vec::new();

@@ -37,7 +37,7 @@ impl App {
             Action::Yes => self.confirm_write(),
             Action::No => {
                 if !self.cancel_summary() {
-                    self.overlay = None;
+                    self.views.pop();
                 }
                 Vec::new()
             }
@@ -93,23 +93,36 @@ impl App {
             }
             _ => (WriteStage::Checking, Some(Effect::PreviewWrite(write.clone()))),
         };
-        self.overlay = Some(Overlay::Write(WriteDialog { write, stage, top: 0 }));
+        self.views.push(Overlay::Write(WriteDialog { write, stage, top: 0 }));
         effect.into_iter().collect()
+    }
+
+    pub(super) fn write_dialog_mut(&mut self) -> Option<&mut WriteDialog> {
+        self.views.find_mut(|view| match view {
+            Overlay::Write(dialog) => Some(dialog),
+            _ => None,
+        })
+    }
+
+    /// Closes the write dialog; the screen that it was opened from shows again.
+    pub(super) fn close_write_dialog(&mut self) {
+        self.views.retain(|view| !matches!(view, Overlay::Write(_)));
     }
 
     /// Repeats a request that waited for the session, for the file as it is now.
     pub(super) fn reopen_write_dialog(&mut self) -> Vec<Effect> {
-        let Some(Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. })) = &self.overlay
-        else {
-            return Vec::new();
-        };
+        let waiting = self.views.find(|view| match view {
+            Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. }) => Some(write),
+            _ => None,
+        });
+        let Some(write) = waiting else { return Vec::new() };
         let (PendingWrite::Commit { session: asked, .. } | PendingWrite::Undo { session: asked, .. }) = write;
         let same = self.active_session().is_some_and(|open| open.item.key == asked.item.key);
         let undo = match write {
             PendingWrite::Undo { target, .. } => Some(target.clone()),
             PendingWrite::Commit { .. } => None,
         };
-        self.overlay = None;
+        self.close_write_dialog();
         match (same, undo) {
             (false, _) => Vec::new(),
             (true, Some(target)) => self.open_undo_dialog(target),
@@ -118,7 +131,7 @@ impl App {
     }
 
     fn confirm_write(&mut self) -> Vec<Effect> {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
+        let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         if !matches!(dialog.stage, WriteStage::Confirming(_)) {
             return Vec::new();
         }
@@ -126,9 +139,9 @@ impl App {
         vec![Effect::Write(dialog.write.clone())]
     }
 
-    /// Closes the dialog and shows the diff of the first changed message.
+    /// Closes every screen and shows the diff of the first changed message.
     pub(super) fn show_first_diff(&mut self) {
-        self.overlay = None;
+        self.views.clear();
         let height = self.pane_height(Pane::Transcript);
         let first =
             self.plan.as_ref().and_then(|plan| plan.fates().iter().position(|fate| fate.fate.is_change()));
@@ -167,23 +180,23 @@ impl App {
                 .collect()
         };
         let session = self.sessions.selected().filter(|_| self.focus == Pane::Sessions);
-        if let (Some(Overlay::Findings { scroll }), Action::Copy) = (&self.overlay, action) {
+        if let (Some(Overlay::Findings { scroll }), Action::Copy) = (self.overlay(), action) {
             return copy(self.findings().nth(scroll.cursor).map(ToString::to_string), "finding");
         }
-        if let (Some(Overlay::Estimators(_)), Action::Copy) = (&self.overlay, action) {
+        if let (Some(Overlay::Estimators(_)), Action::Copy) = (self.overlay(), action) {
             return copy(self.call_text(), "call");
         }
-        if let (Some(Overlay::Timeline), Action::Copy) = (&self.overlay, action) {
+        if let (Some(Overlay::Timeline), Action::Copy) = (self.overlay(), action) {
             return copy(self.timeline_text(), "timeline");
         }
-        if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (&self.overlay, action) {
+        if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (self.overlay(), action) {
             return copy(screen.row_text(), "line");
         }
-        if let (Some(Overlay::Explain(screen)), Action::Copy | Action::CopyPatch) = (&self.overlay, action) {
+        if let (Some(Overlay::Explain(screen)), Action::Copy | Action::CopyPatch) = (self.overlay(), action) {
             let copied = screen.copy_text(action == Action::CopyPatch);
             return copied.map(|(text, what)| Effect::Copy { text, label: what }).into_iter().collect();
         }
-        if matches!(self.overlay, Some(Overlay::Compare))
+        if matches!(self.overlay(), Some(Overlay::Compare))
             && matches!(action, Action::Copy | Action::CopyPatch)
         {
             return self.copy_cell();

@@ -37,7 +37,7 @@ impl App {
             Action::Commits => self.open_commits(),
             Action::Branches => self.open_branches(),
             Action::Repair => self.repair(),
-            Action::SavePlan if matches!(self.overlay, Some(Overlay::Compare)) => self.save_sweep(),
+            Action::SavePlan if matches!(self.overlay(), Some(Overlay::Compare)) => self.save_sweep(),
             Action::Yes
             | Action::No
             | Action::Commit
@@ -69,7 +69,7 @@ impl App {
 
     /// Whether the action's own screen is open: its key then closes the screen.
     fn is_overlay_open(&self, action: Action) -> bool {
-        let Some(overlay) = &self.overlay else { return false };
+        let Some(overlay) = self.overlay() else { return false };
         match action {
             Action::Help => matches!(overlay, Overlay::Help { .. }),
             Action::Findings => matches!(overlay, Overlay::Findings { .. }),
@@ -88,25 +88,25 @@ impl App {
 
     /// Runs actions that need no effect.
     fn dispatch_local(&mut self, action: Action) {
-        let dialog = matches!(self.overlay, Some(Overlay::Write(_)));
+        let dialog = matches!(self.overlay(), Some(Overlay::Write(_)));
         match action {
             Action::Diff if dialog => self.show_first_diff(),
-            Action::Fold if matches!(self.overlay, Some(Overlay::Policies(_))) => self.toggle_policy(),
-            Action::Fold if matches!(self.overlay, Some(Overlay::Branches(_))) => self.toggle_identical(),
+            Action::Fold if matches!(self.overlay(), Some(Overlay::Policies(_))) => self.toggle_policy(),
+            Action::Fold if matches!(self.overlay(), Some(Overlay::Branches(_))) => self.toggle_identical(),
             Action::Fold | Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll
-                if self.overlay.is_some() =>
+                if self.overlay().is_some() =>
             {
                 self.fold_breakdown(action);
             }
-            Action::Help => self.overlay = Some(Overlay::Help { top: 0 }),
-            Action::Palette => self.overlay = Some(Overlay::Palette { text: String::new(), selected: 0 }),
-            Action::Findings => self.overlay = Some(Overlay::Findings { scroll: Scroll::default() }),
+            Action::Help => self.views.push(Overlay::Help { top: 0 }),
+            Action::Palette => self.views.push(Overlay::Palette { text: String::new(), selected: 0 }),
+            Action::Findings => self.views.push(Overlay::Findings { scroll: Scroll::default() }),
             Action::NextPane => self.focus_next_by(1),
             Action::PreviousPane => self.focus_next_by(-1),
-            Action::FocusSessions => self.focus_pane(Pane::Sessions),
-            Action::FocusTranscript => self.focus_pane(Pane::Transcript),
-            Action::FocusMessage => self.focus_pane(Pane::Message),
-            Action::FocusTuning => self.focus_pane(Pane::Tuning),
+            Action::FocusSessions => self.show_pane(Pane::Sessions),
+            Action::FocusTranscript => self.show_pane(Pane::Transcript),
+            Action::FocusMessage => self.show_pane(Pane::Message),
+            Action::FocusTuning => self.show_pane(Pane::Tuning),
             Action::Steps => self.open_policies(),
             Action::Timeline => self.open_timeline(),
             Action::Compare => self.open_compare(),
@@ -148,7 +148,7 @@ impl App {
 
     /// Rows of a page in the focused list.
     fn page_rows(&self) -> usize {
-        match &self.overlay {
+        match self.overlay() {
             Some(Overlay::Recovery(_)) => list_rows(self.size.1),
             Some(Overlay::Explain(screen)) => screen.page_rows(self.size),
             Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
@@ -164,13 +164,13 @@ impl App {
         if self.move_estimators_cursor(by) || self.move_branches_cursor(by) {
             return Vec::new();
         }
-        if matches!(self.overlay, Some(Overlay::Timeline)) {
+        if matches!(self.overlay(), Some(Overlay::Timeline)) {
             self.scroll_timeline(by);
             return Vec::new();
         }
         let found = self.findings().count();
         let rows = self.breakdown_rows();
-        match &mut self.overlay {
+        match self.views.top_mut() {
             Some(Overlay::Breakdown(screen)) => screen.scroll.move_by(by, screen.rows.len(), rows),
             Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by).min(MAX_HELP_ROWS),
             Some(Overlay::Findings { scroll }) => {
@@ -209,10 +209,10 @@ impl App {
         Vec::new()
     }
 
-    /// Steps back once: the overlay, the zoom, the search, then pane by pane to the left.
+    /// Steps back once: the top view, the zoom, the search, then pane by pane to the left.
     fn back(&mut self) -> Vec<Effect> {
         let searching = self.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
-        if self.overlay.take().is_some() {
+        if self.views.pop().is_some() {
         } else if self.zoom {
             self.set_zoom(false);
             self.message.view = MessageView::Text;
@@ -237,7 +237,7 @@ impl App {
     }
 
     fn open_selected(&mut self) -> Vec<Effect> {
-        match (&self.overlay, self.focus) {
+        match (self.overlay(), self.focus) {
             (Some(Overlay::Policies(_)), _) => self.open_policy_settings(),
             (Some(Overlay::Estimators(_)), _) => self.go_to_estimated_call(),
             (Some(Overlay::Breakdown(_)), _) => self.open_breakdown_row(),
@@ -246,7 +246,7 @@ impl App {
             (Some(Overlay::Commits(_) | Overlay::Branches(_)), _) => self.go_to_branch_entry(),
             (Some(Overlay::Timeline), _) => self.go_to_timeline_entry(),
             (Some(Overlay::Compare), _) => self.apply_cell(),
-            (Some(_), _) => self.overlay = None,
+            (Some(_), _) => drop(self.views.pop()),
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());
                 let effects = key.map(|key| self.open_session(key)).unwrap_or_default();
@@ -273,6 +273,7 @@ impl App {
 
     /// Opens the input line of the focused pane.
     fn open_input(&mut self) -> Vec<Effect> {
+        self.views.clear();
         let (purpose, text) = match self.focus {
             Pane::Sessions => (InputPurpose::Filter, self.sessions.filter.clone()),
             Pane::Message => (InputPurpose::Find, self.message.query.clone()),
@@ -290,14 +291,20 @@ impl App {
         self.focus_pane(Pane::ALL[(at + by).rem_euclid(4) as usize]);
     }
 
+    /// Closes every screen and focuses a pane.
+    fn show_pane(&mut self, pane: Pane) {
+        self.views.clear();
+        self.focus_pane(pane);
+    }
+
     pub(super) fn focus_pane(&mut self, pane: Pane) {
         self.focus = pane;
         self.keep_cursors_visible();
     }
 
-    /// Closes the screen and moves to an entry in the transcript.
+    /// Closes every screen and moves to an entry in the transcript.
     pub(super) fn go_to_entry(&mut self, entry: EntryIx) {
-        self.overlay = None;
+        self.views.clear();
         self.set_zoom(false);
         self.focus_pane(Pane::Transcript);
         let height = self.pane_height(Pane::Transcript);
@@ -313,6 +320,7 @@ impl App {
 
     /// Shows the message on the full screen in a view; the same view again returns to the text.
     fn zoom_message(&mut self, view: MessageView) {
+        self.views.clear();
         let again = self.zoom && self.focus == Pane::Message;
         match view {
             MessageView::Diff if again => self.message.toggle_diff(true),

@@ -25,18 +25,19 @@ pub fn header_rows(height: u16) -> u16 {
 }
 
 impl App {
+    /// The open panel, perhaps below another screen.
     pub fn estimators(&self) -> Option<&EstimatorsScreen> {
-        match &self.overlay {
-            Some(Overlay::Estimators(view)) => Some(view),
+        self.views.find(|view| match view {
+            Overlay::Estimators(screen) => Some(screen),
             _ => None,
-        }
+        })
     }
 
     fn estimators_mut(&mut self) -> Option<&mut EstimatorsScreen> {
-        match &mut self.overlay {
-            Some(Overlay::Estimators(view)) => Some(view),
+        self.views.find_mut(|view| match view {
+            Overlay::Estimators(screen) => Some(screen),
             _ => None,
-        }
+        })
     }
 
     pub(super) fn open_estimators(&mut self) -> Vec<Effect> {
@@ -44,7 +45,7 @@ impl App {
             self.show_toast("no session is open".into(), false);
             return Vec::new();
         };
-        self.overlay = Some(Overlay::Estimators(EstimatorsScreen::default()));
+        self.views.push(Overlay::Estimators(EstimatorsScreen::default()));
         vec![Effect::ComputeEstimates { session: loaded }]
     }
 
@@ -111,19 +112,19 @@ impl App {
         }
     }
 
-    /// Moves the cursor of the table; returns whether the panel is open.
+    /// Moves the cursor of the table; returns whether the panel is on top.
     pub(super) fn move_estimators_cursor(&mut self, by: isize) -> bool {
         let height = self.estimators_rows();
-        let Some(view) = self.estimators_mut() else { return false };
+        let Some(Overlay::Estimators(view)) = self.views.top_mut() else { return false };
         // `Scroll` clamps the jumps to the first and the last call.
         let len = view.calls().len();
         view.scroll.move_by(by, len, height);
         true
     }
 
-    /// Rows of a page, if the panel is open.
+    /// Rows of a page, if the panel is on top.
     pub(super) fn estimators_page_rows(&self) -> Option<usize> {
-        self.estimators().map(|_| self.estimators_rows().max(1))
+        matches!(self.overlay(), Some(Overlay::Estimators(_))).then(|| self.estimators_rows().max(1))
     }
 
     /// Closes the panel and moves to the entry of the selected call.
@@ -131,7 +132,7 @@ impl App {
         let entry = self.estimators().and_then(EstimatorsScreen::selected).map(|call| call.entry);
         match entry {
             Some(entry) => self.go_to_entry(entry),
-            None => self.overlay = None,
+            None => drop(self.views.pop()),
         }
     }
 

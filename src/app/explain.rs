@@ -23,20 +23,27 @@ impl App {
             self.show_toast("no session is open".into(), false);
             return Vec::new();
         }
-        self.overlay = Some(Overlay::Explain(ExplainScreen::default()));
+        self.views.push(Overlay::Explain(ExplainScreen::default()));
         self.request_explanation()
     }
 
     /// Requests the explanation if its screen is open.
     pub(super) fn request_explanation(&self) -> Vec<Effect> {
-        let open = matches!(self.overlay, Some(Overlay::Explain(_)));
+        let open = self.views.iter().any(|view| matches!(view, Overlay::Explain(_)));
         let loaded = self.active_session().filter(|_| open).map(Arc::clone);
         loaded.map(|inspection| Effect::Explain { session: inspection }).into_iter().collect()
     }
 
+    pub(super) fn explain_mut(&mut self) -> Option<&mut ExplainScreen> {
+        self.views.find_mut(|view| match view {
+            Overlay::Explain(screen) => Some(screen),
+            _ => None,
+        })
+    }
+
     pub(super) fn on_explanation(&mut self, view: Result<Arc<Explanation>, String>) {
         let size = self.size;
-        let Some(Overlay::Explain(screen)) = &mut self.overlay else { return };
+        let Some(screen) = self.explain_mut() else { return };
         let first = screen.result.is_none();
         screen.rows = view.as_ref().map(|explanation| rows::all_rows(explanation)).unwrap_or_default();
         screen.result = Some(view);
@@ -45,7 +52,7 @@ impl App {
 
     /// Moves to the entry of the selected row, or applies its change to the tuning pane.
     pub(super) fn open_explain_row(&mut self) -> Vec<Effect> {
-        let Some(Overlay::Explain(screen)) = &self.overlay else { return Vec::new() };
+        let Some(Overlay::Explain(screen)) = self.overlay() else { return Vec::new() };
         if let Some(advice) = screen.selected().and_then(|row| screen.advice(row)).cloned() {
             let settings: Vec<(&str, &Value)> =
                 advice.changes.iter().map(|change| (change.key.as_str(), &change.setting_value)).collect();
@@ -55,7 +62,7 @@ impl App {
             self.show_toast("no entry is behind this line".into(), false);
             return Vec::new();
         };
-        self.overlay = None;
+        self.views.clear();
         self.zoom = false;
         self.focus_pane(Pane::Transcript);
         let height = self.pane_height(Pane::Transcript);

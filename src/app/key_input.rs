@@ -19,7 +19,7 @@ impl App {
         if self.input.is_some() {
             return self.on_input_key(key);
         }
-        if matches!(self.overlay, Some(Overlay::Palette { .. })) {
+        if matches!(self.overlay(), Some(Overlay::Palette { .. })) {
             return self.on_palette_key(key);
         }
         match self.options.keymap.action_for(self.key_context(), key) {
@@ -29,7 +29,7 @@ impl App {
     }
 
     pub fn key_context(&self) -> KeyContext {
-        match (&self.overlay, self.focus) {
+        match (self.overlay(), self.focus) {
             (Some(Overlay::Write(_)), _) => KeyContext::Dialog,
             (Some(Overlay::Timeline), _) => KeyContext::Timeline,
             (Some(Overlay::Compare), _) => KeyContext::Compare,
@@ -43,7 +43,7 @@ impl App {
 
     pub(super) fn on_paste(&mut self, text: &str) -> Vec<Effect> {
         let line: String = text.chars().filter(|character| !character.is_control()).collect();
-        match (&mut self.input, &mut self.overlay) {
+        match (&mut self.input, self.views.top_mut()) {
             (Some(prompt), _) => prompt.insert(&line),
             (None, Some(Overlay::Palette { text, .. })) => text.push_str(&line),
             (None, Some(_)) => return Vec::new(),
@@ -171,13 +171,13 @@ impl App {
     }
 
     fn on_palette_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(Overlay::Palette { text, selected: at }) = &mut self.overlay else { return Vec::new() };
+        let Some(Overlay::Palette { text, selected: at }) = self.views.top_mut() else { return Vec::new() };
         match key.code {
-            KeyCode::Esc => self.overlay = None,
+            KeyCode::Esc => drop(self.views.pop()),
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return vec![Effect::Quit],
             KeyCode::Enter => {
                 let chosen = palette_rows(text).get(*at).map(|row| row.0);
-                self.overlay = None;
+                self.views.pop();
                 return chosen.map(|action| self.dispatch(action)).unwrap_or_default();
             }
             KeyCode::Down | KeyCode::Tab => *at = (*at + 1).min(palette_rows(text).len().saturating_sub(1)),

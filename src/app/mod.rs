@@ -43,6 +43,7 @@ pub mod transcript;
 mod transcript_navigation;
 pub mod tuning;
 mod update;
+pub mod view_stack;
 pub mod wrap;
 pub use commit_actions::plan_json;
 pub use key_input::palette_rows;

@@ -21,7 +21,7 @@ impl App {
         if shift || self.input.is_some() {
             return Vec::new();
         }
-        if self.overlay.is_some() {
+        if self.overlay().is_some() {
             return match mouse.kind {
                 MouseEventKind::Drag(MouseButton::Left) if self.is_dragging => {
                     self.drag_setting_strip(mouse.column);
@@ -29,7 +29,7 @@ impl App {
                 }
                 MouseEventKind::ScrollDown => self.move_cursor(WHEEL_ROWS),
                 MouseEventKind::ScrollUp => self.move_cursor(-WHEEL_ROWS),
-                MouseEventKind::Down(MouseButton::Left) => match self.overlay {
+                MouseEventKind::Down(MouseButton::Left) => match self.overlay() {
                     Some(Overlay::Policies(_)) => self.click_policies(mouse.column, mouse.row),
                     Some(Overlay::Timeline) => self.click_timeline(mouse.column, mouse.row),
                     Some(Overlay::Compare) => self.click_compare(mouse.column, mouse.row),

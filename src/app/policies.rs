@@ -32,13 +32,25 @@ impl App {
         let shown = self.tuning.visible_policies.clone();
         let cursor = shown.iter().position(|policy| *policy == self.tuning.policy).unwrap_or(0);
         let screen = PoliciesScreen { cursor, policies: shown, ..PoliciesScreen::default() };
-        self.overlay = Some(Overlay::Policies(screen));
+        self.views.push(Overlay::Policies(screen));
         self.replan(false);
+    }
+
+    /// Whether the screen is open, perhaps below another.
+    pub(super) fn has_policies_screen(&self) -> bool {
+        self.views.iter().any(|view| matches!(view, Overlay::Policies(_)))
+    }
+
+    fn policies_mut(&mut self) -> Option<&mut PoliciesScreen> {
+        self.views.find_mut(|view| match view {
+            Overlay::Policies(screen) => Some(screen),
+            _ => None,
+        })
     }
 
     /// Measures every policy alone, if the screen is open.
     pub(super) fn measure_policies(&mut self, session: &LoadedSession, gate: Gate) {
-        if !matches!(self.overlay, Some(Overlay::Policies(_))) {
+        if !self.has_policies_screen() {
             return;
         }
         let few = session.context.messages.len() <= MAX_MEASURED_MESSAGES;
@@ -48,7 +60,7 @@ impl App {
             session.plan(&settings, gate).ok()?.effects.pop()
         };
         let alone = Policy::ALL.into_iter().map(|policy| if few { effect(policy) } else { None }).collect();
-        if let Some(Overlay::Policies(screen)) = &mut self.overlay {
+        if let Some(screen) = self.policies_mut() {
             screen.effects = alone;
         }
     }
@@ -63,7 +75,7 @@ impl App {
             compaction: plan.settings.compaction,
             summary_tokens: plan.settings.summary_tokens,
         };
-        let Some(Overlay::Policies(screen)) = &mut self.overlay else { return };
+        let Some(screen) = self.policies_mut() else { return };
         if screen.summary_calls.as_ref().is_none_or(|(known, _)| *known != requested) {
             screen.summary_calls = Some((requested, None));
             effects.push(Effect::PredictSummaryCalls { session: inspection, request: requested });
@@ -76,7 +88,7 @@ impl App {
         requested: &SummaryCallsRequest,
         reported: Result<SummaryCalls, String>,
     ) {
-        let Some(Overlay::Policies(screen)) = &mut self.overlay else { return };
+        let Some(screen) = self.policies_mut() else { return };
         if let Some((_, answer)) = screen.summary_calls.as_mut().filter(|(known, _)| known == requested) {
             *answer = Some(reported);
         }
@@ -84,7 +96,7 @@ impl App {
 
     /// Toggles the selected policy of the screen, otherwise the focused one of the tuning pane.
     pub(super) fn toggle_policy(&mut self) {
-        match &self.overlay {
+        match self.overlay() {
             None | Some(Overlay::Timeline) => {}
             Some(Overlay::Policies(screen)) => {
                 let policy = screen.selected();
@@ -110,9 +122,9 @@ impl App {
 
     /// Moves from the screen to the settings of the selected policy.
     pub(super) fn open_policy_settings(&mut self) {
-        let Some(Overlay::Policies(screen)) = &self.overlay else { return };
+        let Some(Overlay::Policies(screen)) = self.overlay() else { return };
         let policy = screen.selected();
-        self.overlay = None;
+        self.views.clear();
         self.zoom = false;
         self.focus_policy(policy);
         self.focus_pane(Pane::Tuning);
@@ -121,7 +133,7 @@ impl App {
     /// Handles a click: selects a policy; a click on a sign or on the selected policy toggles it.
     pub(super) fn click_policies(&mut self, column: u16, row: u16) -> Vec<Effect> {
         let area = self.policies_area();
-        let Some(Overlay::Policies(screen)) = &mut self.overlay else { return Vec::new() };
+        let Some(Overlay::Policies(screen)) = self.views.top_mut() else { return Vec::new() };
         let line = usize::from(row.saturating_sub(area.y));
         let Some(policy) = screen.policy_at(line) else { return Vec::new() };
         let again = screen.selected() == policy;

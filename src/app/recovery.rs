@@ -15,13 +15,13 @@ impl App {
             self.show_toast("no session is open".into(), false);
             return Vec::new();
         }
-        self.overlay = Some(Overlay::Recovery(RecoveryScreen::default()));
+        self.views.push(Overlay::Recovery(RecoveryScreen::default()));
         self.request_recovery()
     }
 
     /// Requests the recovery if its screen is open.
     pub(super) fn request_recovery(&self) -> Vec<Effect> {
-        let open = matches!(self.overlay, Some(Overlay::Recovery(_)));
+        let open = self.views.iter().any(|view| matches!(view, Overlay::Recovery(_)));
         let loaded = self.active_session().filter(|_| open).map(Arc::clone);
         loaded.map(|inspection| Effect::ReadRecovery { session: inspection }).into_iter().collect()
     }
@@ -29,7 +29,11 @@ impl App {
     /// Shows the recovery, with the cursor on its first step.
     pub(super) fn on_recovery(&mut self, view: Result<Arc<RecoveryView>, String>) {
         let height = self.size.1;
-        let Some(Overlay::Recovery(screen)) = &mut self.overlay else { return };
+        let open = self.views.find_mut(|view| match view {
+            Overlay::Recovery(screen) => Some(screen),
+            _ => None,
+        });
+        let Some(screen) = open else { return };
         let first = screen.result.is_none();
         screen.result = Some(view);
         let is_head = screen.rows().first().is_some_and(|row| matches!(row.kind, RowKind::Attempt(_)));
@@ -37,7 +41,7 @@ impl App {
     }
 
     pub(super) fn go_to_recovery_entry(&mut self) {
-        let Some(Overlay::Recovery(screen)) = &self.overlay else { return };
+        let Some(Overlay::Recovery(screen)) = self.overlay() else { return };
         let Some(entry) = screen.selected().and_then(|row| row.entry) else {
             self.show_toast("the transcript shows nothing of this".into(), false);
             return;

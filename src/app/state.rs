@@ -24,6 +24,7 @@ use crate::app::target::Target;
 use crate::app::timeline::TimelineScreen;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
+use crate::app::view_stack::ViewStack;
 use crate::diagnostic::Diagnostic;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::js::Value;
@@ -150,6 +151,13 @@ pub enum Overlay {
     Write(WriteDialog),
 }
 
+impl Overlay {
+    /// Whether the screen below stays visible around it.
+    pub fn is_window(&self) -> bool {
+        matches!(self, Self::Help { .. } | Self::Palette { .. } | Self::Write(_))
+    }
+}
+
 /// The dialog of a commit or an undo.
 #[derive(Debug, Clone)]
 pub struct WriteDialog {
@@ -250,7 +258,8 @@ pub struct App {
     pub timeline_screen: TimelineScreen,
     /// Kept while the comparison is closed.
     pub compare_screen: CompareScreen,
-    pub overlay: Option<Overlay>,
+    /// Screens, windows and dialogs over the main screen.
+    pub views: ViewStack<Overlay>,
     /// The line that a person is typing.
     pub input: Option<LineInput>,
     pub toast: Option<Toast>,
@@ -305,7 +314,7 @@ impl App {
             replay_state: ReplayState::default(),
             timeline_screen: TimelineScreen::default(),
             compare_screen: CompareScreen::default(),
-            overlay: None,
+            views: ViewStack::default(),
             input: None,
             toast: None,
             flash: Flash::default(),
@@ -336,6 +345,16 @@ impl App {
 
     pub fn displayed_session(&self) -> Option<&Arc<LoadedSession>> {
         self.transcript.as_ref().map(|pane| &pane.session)
+    }
+
+    /// The screen, window or dialog that gets the keys.
+    pub fn overlay(&self) -> Option<&Overlay> {
+        self.views.top()
+    }
+
+    /// The screen that hides the main one, even below a window or dialog.
+    pub fn page(&self) -> Option<&Overlay> {
+        self.views.visible(Overlay::is_window).0
     }
 
     /// Returns the problems of the store, then those of the open session. The cursor of the list counts in this

@@ -45,12 +45,14 @@ impl App {
 
     /// Whether a summary is offered or in progress.
     pub(super) fn is_summarising(&self) -> bool {
-        matches!(&self.overlay, Some(Overlay::Write(WriteDialog { stage: WriteStage::Summarising(_), .. })))
+        self.views
+            .iter()
+            .any(|view| matches!(view, Overlay::Write(WriteDialog { stage: WriteStage::Summarising(_), .. })))
     }
 
     /// Shows the progress of a summary; drops updates of an older epoch, or without a waiting dialog.
     pub(super) fn on_summary_update(&mut self, epoch: Epoch, message: SummaryUpdate) -> Vec<Effect> {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
+        let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         let requested =
             matches!(&dialog.write, PendingWrite::Commit { session, .. } if session.epoch == epoch);
         if !requested || !matches!(dialog.stage, WriteStage::Summarising(_)) {
@@ -68,14 +70,14 @@ impl App {
     /// Opens the commit dialog again, for the plan with the finished summary.
     fn on_summary_finished(&mut self, made: Arc<SummaryResult>) -> Vec<Effect> {
         self.summary = Some(made);
-        self.overlay = None;
+        self.close_write_dialog();
         self.replan(false);
         self.open_commit_dialog()
     }
 
     /// Starts the offered summary.
     pub(super) fn confirm_summary(&mut self) -> Vec<Effect> {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
+        let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         let (WriteStage::Summarising(SummaryStage::Offered(_)), PendingWrite::Commit { session, plan, .. }) =
             (&dialog.stage, &dialog.write)
         else {
@@ -90,7 +92,7 @@ impl App {
     /// Cancels a summary in progress and says so; returns whether one was in progress. An offer is left for the
     /// caller to close.
     pub(super) fn cancel_summary(&mut self) -> bool {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return false };
+        let Some(dialog) = self.write_dialog_mut() else { return false };
         match &dialog.stage {
             WriteStage::Summarising(SummaryStage::Reading | SummaryStage::Calling(_)) => {
                 dialog.stage = WriteStage::SummaryFailed("The summary was cancelled.".to_owned());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::event::{Event, StoreListing, WriteOutcome};
 use crate::app::layout::Pane;
-use crate::app::state::{App, Loading, Overlay, Toast, UpdateMode, WriteStage};
+use crate::app::state::{App, Loading, Toast, UpdateMode, WriteStage};
 use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::ids::SessionKey;
@@ -30,7 +30,7 @@ impl App {
         self.now_ms = now_ms;
         let estimators = self.estimators().is_some();
         let summarising = self.is_summarising();
-        let comparing = matches!(self.overlay, Some(Overlay::Compare));
+        let comparing = self.is_comparing();
         let mut effects = match event {
             Event::Key(key) => self.on_key(key),
             Event::Mouse(mouse) => self.on_mouse(mouse),
@@ -57,7 +57,7 @@ impl App {
         if summarising && !self.is_summarising() {
             effects.push(Effect::StopSummary);
         }
-        if comparing && !matches!(self.overlay, Some(Overlay::Compare)) && self.is_sweeping() {
+        if comparing && !self.is_comparing() && self.is_sweeping() {
             self.stop_sweep();
             effects.push(Effect::StopSweep);
         }
@@ -132,8 +132,9 @@ impl App {
             pane.scroll.keep_visible(pane.rows.len(), layout.rows(Pane::Transcript));
         }
         self.keep_estimators_cursor_visible();
-        if let Some(Overlay::Explain(screen)) = &mut self.overlay {
-            screen.move_by(0, self.size);
+        let size = self.size;
+        if let Some(screen) = self.explain_mut() {
+            screen.move_by(0, size);
         }
     }
 
@@ -350,7 +351,7 @@ impl App {
     }
 
     fn on_write_previewed(&mut self, preview: Result<crate::app::event::WritePreview, String>) {
-        if let Some(Overlay::Write(dialog)) = &mut self.overlay
+        if let Some(dialog) = self.write_dialog_mut()
             && matches!(dialog.stage, WriteStage::Checking)
         {
             dialog.stage = match preview {
@@ -361,11 +362,11 @@ impl App {
     }
 
     fn on_written(&mut self, written: Result<WriteOutcome, String>) -> Vec<Effect> {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
+        let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         match written {
             Ok(written) => {
                 let undone = matches!(dialog.write, PendingWrite::Undo { .. });
-                self.overlay = None;
+                self.close_write_dialog();
                 if !undone {
                     self.tuning.preview = false;
                 }

@@ -174,7 +174,7 @@ impl EventLoop {
     }
 
     fn read_commits(&mut self, session: Arc<LoadedSession>) {
-        self.jobs.start(JobKind::Branches, move |ticket| {
+        self.jobs.start(JobKind::Commits, move |ticket| {
             let view = list_commits_newest_first(&session).map_err(|error| error.to_string());
             ticket.send_event(Event::Commits { epoch: session.epoch, commits: view });
         });

@@ -25,10 +25,8 @@ type Fact<'a> = Vec<Span<'a>>;
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     apply_style(buf, area, theme.background(BackgroundRole::Surface));
     let (left, right) = match app.layout().width_class {
-        breadth if matches!(app.overlay, Some(Overlay::Timeline)) => on_page("Timeline", app, theme, breadth),
-        breadth if matches!(app.overlay, Some(Overlay::Explain(_))) => {
-            on_page("Explain", app, theme, breadth)
-        }
+        breadth if matches!(app.page(), Some(Overlay::Timeline)) => on_page("Timeline", app, theme, breadth),
+        breadth if matches!(app.page(), Some(Overlay::Explain(_))) => on_page("Explain", app, theme, breadth),
         breadth if app.zoom && app.focus == Pane::Message => breadcrumbs(app, theme, breadth),
         WidthClass::Medium | WidthClass::Wide => (program(app, theme), store(app, theme)),
         breadth => (short_session(app, theme, breadth), short_state(app, theme)),

@@ -4,6 +4,7 @@
 mod branches;
 mod breakdown;
 mod budget;
+mod changed_value;
 mod compare;
 pub mod detail;
 mod diagnostics;
@@ -33,12 +34,11 @@ pub mod widgets;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::{Modifier, Style};
 
 use crate::app::App;
 use crate::app::layout::{Layout, Pane, WidthClass};
 use crate::app::state::Overlay;
-use theme::{BackgroundRole, Role, Theme};
+use theme::{Role, Theme};
 use widgets::{apply_style, put, put_spans};
 
 pub fn draw(app: &App, theme: &Theme, frame: &mut Frame) {
@@ -77,25 +77,31 @@ fn draw_screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> O
         cursor = draw_main(app, theme, layout, buf);
     }
     let typing = status::draw(app, theme, layout.status, buf);
-    match &app.overlay {
-        None => {}
-        Some(Overlay::Help { top }) => help::draw(app, theme, *top, buf),
-        Some(Overlay::Palette { text, selected: at }) => {
-            cursor = Some(palette::draw(app, theme, text, *at, buf));
-        }
-        Some(Overlay::Findings { scroll }) => diagnostics::draw(app, theme, *scroll, body, buf),
-        Some(Overlay::Policies(screen)) => policies::draw(app, theme, screen, buf),
-        Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
-        Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
-        Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
-        Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
-        Some(Overlay::Commits(screen)) => branches::draw_commits(app, theme, screen, body, buf),
-        Some(Overlay::Branches(screen)) => branches::draw_comparison(app, theme, screen, body, buf),
-        Some(Overlay::Timeline) => timeline::draw(app, theme, body, buf),
-        Some(Overlay::Compare) => compare::draw(app, theme, body, buf),
-        Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
+    let (page, windows) = app.views.visible(Overlay::is_window);
+    for view in page.into_iter().chain(windows) {
+        cursor = draw_view(app, theme, view, body, buf).or(cursor);
     }
     cursor.or(typing)
+}
+
+/// Draws a view over the main screen, whose panes leave `body` to it.
+fn draw_view(app: &App, theme: &Theme, view: &Overlay, body: Rect, buf: &mut Buffer) -> Option<Position> {
+    match view {
+        Overlay::Help { top } => help::draw(app, theme, *top, buf),
+        Overlay::Palette { text, selected } => return Some(palette::draw(app, theme, text, *selected, buf)),
+        Overlay::Findings { scroll } => diagnostics::draw(app, theme, *scroll, body, buf),
+        Overlay::Policies(screen) => policies::draw(app, theme, screen, buf),
+        Overlay::Estimators(screen) => estimators::draw(app, theme, screen, body, buf),
+        Overlay::Breakdown(screen) => breakdown::draw(app, theme, screen, buf),
+        Overlay::Recovery(screen) => recovery::draw(app, theme, screen, body, buf),
+        Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
+        Overlay::Commits(screen) => branches::draw_commits(app, theme, screen, body, buf),
+        Overlay::Branches(screen) => branches::draw_comparison(app, theme, screen, body, buf),
+        Overlay::Timeline => timeline::draw(app, theme, body, buf),
+        Overlay::Compare => compare::draw(app, theme, body, buf),
+        Overlay::Write(dialog) => dialog::draw(app, theme, dialog, buf),
+    }
+    None
 }
 
 fn draw_main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<Position> {
@@ -137,15 +143,5 @@ fn draw_tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         let style = if app.focus == pane { theme.bold(Role::Focus) } else { theme.style(Role::Muted) };
         let words = format!(" {} {} ", at + 1, pane.title());
         put_spans(buf, (x, area.y), area.right(), &[ratatui::text::Span::styled(words, style)]);
-    }
-}
-
-/// Returns the style of a value that the last key changed: a background for a moment, or without motion an underline
-/// until the next key.
-fn changed_style(app: &App, theme: &Theme) -> Style {
-    if app.options.motion {
-        theme.background(BackgroundRole::Hot)
-    } else {
-        Style::new().add_modifier(Modifier::UNDERLINED)
     }
 }

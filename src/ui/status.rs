@@ -116,7 +116,7 @@ pub(super) fn draw_input(
 }
 
 fn left_hints(app: &App) -> Vec<Hint> {
-    if let Some(overlay) = &app.overlay {
+    if let Some(overlay) = app.overlay() {
         return overlay_hints(overlay);
     }
     // Without a store there are no panes; the empty state shows the keys instead.
@@ -288,7 +288,7 @@ fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
 }
 
 fn right_hints(app: &App) -> Vec<Hint> {
-    match (&app.overlay, &app.input) {
+    match (app.overlay(), &app.input) {
         (Some(Overlay::Timeline), None) if app.size.0 >= 100 => vec![(&[Action::Explain], "explain")],
         (Some(_), _) | (_, Some(_)) => Vec::new(),
         _ if app.zoom && app.focus == Pane::Message => {

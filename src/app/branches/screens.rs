@@ -5,8 +5,19 @@ use std::sync::Arc;
 
 use crate::app::scroll::Scroll;
 use crate::ids::EntryIx;
-use crate::report::compare::{BranchComparison, ComparedMessage, MessageChange};
+use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
 use crate::write::commit_list::CommitRecord;
+
+/// Rows above the list of commits: title, a blank, column names.
+pub const COMMITS_HEADER_ROWS: u16 = 3;
+/// Rows above the compared messages: title, names, one row per fact, a blank, the changes, a blank.
+pub const COMPARE_HEADER_ROWS: u16 = 5 + ComparedBranch::FACTS.len() as u16;
+/// Header and status line of the program.
+const CHROME_ROWS: u16 = 2;
+
+fn rows_below(header: u16, height: u16) -> usize {
+    usize::from(height.saturating_sub(CHROME_ROWS + header)).max(1)
+}
 
 #[derive(Debug, Clone, Default)]
 pub struct CommitsScreen {
@@ -22,6 +33,16 @@ impl CommitsScreen {
             Some(Ok(view)) => view,
             _ => &[],
         }
+    }
+
+    /// Rows of the list on a screen of this height.
+    pub(in crate::app) fn list_rows(height: u16) -> usize {
+        rows_below(COMMITS_HEADER_ROWS, height)
+    }
+
+    pub(in crate::app) fn move_by(&mut self, by: isize, height: u16) {
+        let len = self.rows().len();
+        self.scroll.move_by(by, len, Self::list_rows(height));
     }
 
     pub fn selected(&self) -> Option<&CommitRecord> {
@@ -41,6 +62,16 @@ pub struct BranchesScreen {
 }
 
 impl BranchesScreen {
+    /// Rows of the list on a screen of this height.
+    pub(in crate::app) fn list_rows(height: u16) -> usize {
+        rows_below(COMPARE_HEADER_ROWS, height)
+    }
+
+    pub(in crate::app) fn move_by(&mut self, by: isize, height: u16) {
+        let len = self.rows().len();
+        self.scroll.move_by(by, len, Self::list_rows(height));
+    }
+
     /// The listed messages.
     pub fn rows(&self) -> Vec<ComparedMessage> {
         let Some(Ok(view)) = &self.comparison else { return Vec::new() };

@@ -40,7 +40,7 @@ impl App {
         }
         // The same settings are varied when the map is opened again.
         self.compare_screen.chosen_axes = Some(self.compare_screen.sweep_state.axes.clone());
-        self.overlay = None;
+        self.views.clear();
         self.zoom = false;
         self.focus_pane(Pane::Tuning);
         self.replan(true);

@@ -11,7 +11,7 @@ use crate::report::sweep::{Axis, AxisContext, Grid, usual_axes};
 impl App {
     /// Handles an action of the comparison; returns whether it is one.
     pub(in crate::app) fn dispatch_compare(&mut self, action: Action) -> bool {
-        if !matches!(self.overlay, Some(Overlay::Compare)) {
+        if !matches!(self.overlay(), Some(Overlay::Compare)) {
             return false;
         }
         match action {

@@ -29,7 +29,7 @@ impl App {
             self.show_toast("no session is open".into(), false);
             return;
         }
-        self.overlay = Some(Overlay::Compare);
+        self.views.push(Overlay::Compare);
     }
 
     /// Whether a sweep is running.
@@ -52,9 +52,14 @@ impl App {
             CompareScreen { request_id: request + 1, metric: measure, headroom, ..CompareScreen::default() };
     }
 
-    /// Requests a sweep if the screen is open and the inputs changed.
+    /// Whether the screen is open, perhaps below another.
+    pub(in crate::app) fn is_comparing(&self) -> bool {
+        self.views.iter().any(|view| matches!(view, Overlay::Compare))
+    }
+
+    /// Requests a sweep if the screen is visible and the inputs changed. A covered map catches up when it shows again.
     pub(in crate::app) fn request_sweep(&mut self, effects: &mut Vec<Effect>) {
-        if !matches!(self.overlay, Some(Overlay::Compare)) {
+        if !matches!(self.page(), Some(Overlay::Compare)) {
             return;
         }
         let Some(recording) = self.replay_state.recording.clone() else { return };

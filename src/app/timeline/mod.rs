@@ -37,7 +37,7 @@ impl App {
             self.show_toast("no session is open".into(), false);
             return;
         }
-        self.overlay = Some(Overlay::Timeline);
+        self.views.push(Overlay::Timeline);
         self.timeline_screen.requested_entry = self.selected_entry();
         self.go_to_requested_entry();
     }
@@ -70,7 +70,7 @@ impl App {
 
     /// Handles an action of the timeline; returns whether it is one.
     pub(super) fn dispatch_timeline(&mut self, action: Action) -> bool {
-        if !matches!(self.overlay, Some(Overlay::Timeline)) {
+        if !matches!(self.overlay(), Some(Overlay::Timeline)) {
             return false;
         }
         let calls = self.timeline().map_or(0, |timeline| timeline.len());
@@ -189,7 +189,7 @@ impl App {
         let call = self.timeline().and_then(|timeline| timeline.calls().get(self.timeline_screen.cursor));
         match call.map(|call| call.entry) {
             Some(entry) => self.go_to_entry(entry),
-            None => self.overlay = None,
+            None => drop(self.views.pop()),
         }
     }
 

@@ -171,7 +171,7 @@ fn cut_at<'a>(session: &LoadedSession, cut: &CompactionMarker, theme: &Theme) ->
 
 /// Returns number, sizes and cost of the summary's calls.
 fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
-    let Some(Overlay::Policies(screen)) = &app.overlay else { return None };
+    let Some(Overlay::Policies(screen)) = app.page() else { return None };
     let muted = theme.style(Role::Muted);
     let facts = match &screen.summary_calls.as_ref()?.1 {
         None => vec![vec![Span::styled("reading what would be summarised…", muted)]],
