@@ -8,14 +8,14 @@ mod driver;
 
 use std::sync::Arc;
 
-use clawscope::app::breakdown::BreakdownScreen;
-use clawscope::app::compare::SweepUpdate;
 use clawscope::app::effect::Effect;
-use clawscope::app::estimators::EstimatesState;
 use clawscope::app::event::Event;
-use clawscope::app::explain::ExplainRow;
 use clawscope::app::layout::Pane;
 use clawscope::app::message::MessageView;
+use clawscope::app::screens::breakdown::BreakdownScreen;
+use clawscope::app::screens::compare::SweepUpdate;
+use clawscope::app::screens::estimators::EstimatesState;
+use clawscope::app::screens::explain::ExplainRow;
 use clawscope::app::state::{Overlay, UpdateMode, WriteStage};
 use clawscope::context::budget::BudgetPart;
 use clawscope::context::rows::RowKind;
@@ -754,7 +754,7 @@ fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
 }
 
 /// The explanation that is open.
-fn explanation(driver: &Driver) -> &clawscope::app::explain::ExplainScreen {
+fn explanation(driver: &Driver) -> &clawscope::app::screens::explain::ExplainScreen {
     match driver.app.overlay() {
         Some(Overlay::Explain(screen)) => screen,
         other => panic!("{other:?}"),
@@ -1015,7 +1015,7 @@ fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     driver.press("] m m");
     assert_eq!(keys(&driver)[0], "contextPruning.keepLastAssistants");
     assert_ne!(keys(&driver)[1], "contextPruning.ttl");
-    assert_eq!(driver.app.compare_screen.metric, clawscope::app::compare::MapMetric::Overflows);
+    assert_eq!(driver.app.compare_screen.metric, clawscope::app::screens::compare::MapMetric::Overflows);
     // What cannot be read is told where it is typed.
     driver.press("a ctrl-u text:contextPruning.ttl=soon enter");
     assert!(driver.app.input.as_ref().and_then(|prompt| prompt.error.as_ref()).is_some());

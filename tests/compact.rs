@@ -10,8 +10,8 @@ mod driver;
 use std::path::Path;
 
 use clawscope::app::effect::{Effect, PendingWrite};
+use clawscope::app::screens::write::{SummaryStage, summary_lines};
 use clawscope::app::state::{Overlay, WriteDialog, WriteStage};
-use clawscope::app::summary_dialog::{SummaryStage, summary_lines};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::write::summary::job::SummaryResult;
 use driver::{Driver, append_to};

@@ -8,7 +8,7 @@ mod driver;
 
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
-use clawscope::app::explain::ExplainScreen;
+use clawscope::app::screens::explain::ExplainScreen;
 use clawscope::app::state::Overlay;
 use driver::Driver;
 
@@ -116,14 +116,14 @@ fn a_sweep_runs_on_below_another_screen_and_stops_with_its_own() {
 #[test]
 fn going_to_an_entry_closes_every_screen_and_stops_their_work() {
     let mut driver = demo();
-    driver.press("E B U v");
-    assert_eq!(open(&driver), ["estimators", "another", "commits", "another"]);
-    let effects = driver.held_key("q");
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::StopEstimates)));
-    driver.press("esc j");
+    driver.press("E U t");
+    assert_eq!(open(&driver), ["estimators", "commits", "timeline"]);
+    let stops = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::StopEstimates));
+    assert!(!stops(&driver.held_key("q")));
+    driver.press("t");
     let effects = driver.held_key("enter");
     assert!(driver.app.overlay().is_none());
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::StopEstimates)));
+    assert!(stops(&effects));
 }
 
 #[test]

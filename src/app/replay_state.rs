@@ -7,10 +7,10 @@ mod progress;
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
+use crate::app::screens::timeline::TimelineScreen;
 use crate::app::state::{App, Overlay};
 use crate::app::target::{ReplayOutcome, Target};
-use crate::app::timeline::TimelineScreen;
-use crate::ids::{EntryIx, Epoch};
+use crate::ids::EntryIx;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::replay::Settings;
 use crate::report::timeline::{RecordedSession, Timeline, TraceKind};
@@ -109,10 +109,7 @@ impl App {
         Settings { policies: steps, prune_on: self.tuning.policies.has(Policy::Prune), ..assumed }
     }
 
-    pub(super) fn on_recording(&mut self, epoch: Epoch, recording: Result<Arc<RecordedSession>, String>) {
-        if !self.is_current(epoch) {
-            return;
-        }
+    pub(super) fn on_recording(&mut self, recording: Result<Arc<RecordedSession>, String>) {
         match recording {
             Ok(recording) => {
                 self.replay_state.error = None;
@@ -122,11 +119,8 @@ impl App {
         }
     }
 
-    /// Shows a replay; drops one of another session, or older than the one on display.
+    /// Shows a replay.
     pub(super) fn on_replayed(&mut self, request: u64, timeline: Arc<Timeline>) {
-        if !self.is_current(timeline.session().epoch) || request <= self.replay_state.answered_id {
-            return;
-        }
         self.replay_state.answered_id = request;
         self.replay_state.outcome =
             Some(replay_outcome(&timeline, self.failed_overflow().map(|overflow| overflow.entry)));

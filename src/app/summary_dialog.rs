@@ -1,35 +1,15 @@
 //! The summary of a compaction before the commit. The dialog asks first when the conversation would leave the
 //! program, shows the progress call by call, and keeps the summary until the cut changes.
 
-mod stage;
-
 use std::sync::Arc;
 
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::event::SummaryUpdate;
+use crate::app::screens::write::SummaryStage;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
-use crate::ids::Epoch;
 use crate::plan::Plan;
 use crate::session::LoadedSession;
-use crate::text;
 use crate::write::summary::job::SummaryResult;
-pub use stage::SummaryStage;
-
-/// Columns of the write dialog, and of its padding.
-pub const DIALOG_COLUMNS: u16 = 80;
-const DIALOG_PADDING: u16 = 8;
-/// Lines of a page of the summary.
-pub(super) const SUMMARY_PAGE: usize = 8;
-
-/// Columns of a line in the dialog on a screen of `columns`.
-pub fn dialog_line_columns(columns: u16) -> usize {
-    usize::from(DIALOG_COLUMNS.min(columns.saturating_sub(2)).saturating_sub(DIALOG_PADDING))
-}
-
-/// Wraps a summary for the dialog.
-pub fn summary_lines(made: &SummaryResult, columns: u16) -> Vec<String> {
-    text::wrap(&made.summary.text.to_string_lossy(), dialog_line_columns(columns).max(1))
-}
 
 impl App {
     /// Applies the length of the finished summary to its plan, if there is one.
@@ -50,14 +30,9 @@ impl App {
             .any(|view| matches!(view, Overlay::Write(WriteDialog { stage: WriteStage::Summarising(_), .. })))
     }
 
-    /// Shows the progress of a summary; drops updates of an older epoch, or without a waiting dialog.
-    pub(super) fn on_summary_update(&mut self, epoch: Epoch, message: SummaryUpdate) -> Vec<Effect> {
+    /// Shows the progress of a summary.
+    pub(super) fn on_summary_update(&mut self, message: SummaryUpdate) -> Vec<Effect> {
         let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
-        let requested =
-            matches!(&dialog.write, PendingWrite::Commit { session, .. } if session.epoch == epoch);
-        if !requested || !matches!(dialog.stage, WriteStage::Summarising(_)) {
-            return Vec::new();
-        }
         dialog.stage = match message {
             SummaryUpdate::Offered(offer) => WriteStage::Summarising(SummaryStage::Offered(offer)),
             SummaryUpdate::Calling(progress) => WriteStage::Summarising(SummaryStage::Calling(progress)),
@@ -100,13 +75,5 @@ impl App {
             }
             _ => false,
         }
-    }
-}
-
-impl WriteDialog {
-    pub(super) fn scroll_by(&mut self, by: isize, columns: u16) {
-        let PendingWrite::Commit { summary: Some(made), .. } = &self.write else { return };
-        let last = summary_lines(made, columns).len().saturating_sub(1);
-        self.top = self.top.saturating_add_signed(by).min(last);
     }
 }

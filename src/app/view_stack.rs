@@ -26,6 +26,10 @@ impl<View> ViewStack<View> {
         self.views.iter()
     }
 
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut View> {
+        self.views.iter_mut()
+    }
+
     /// Returns what `pick` finds in a view, looking from the top down.
     pub fn find<'a, T>(&'a self, pick: impl FnMut(&'a View) -> Option<T>) -> Option<T> {
         self.views.iter().rev().find_map(pick)

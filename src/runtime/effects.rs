@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::app::compare::{SweepQuery, SweepUpdate, run_sweep};
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::event::Event;
+use crate::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
 use crate::commit::{SystemClock, SystemDisk, recover_commit};
 use crate::ids::{EntryIx, SessionKey};
 use crate::plan::Plan;

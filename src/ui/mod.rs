@@ -1,32 +1,21 @@
 //! State to cells. Every function here reads the state, gets styles from the theme and writes cells; none keeps state
 //! from one frame to the next, so a screen is reproducible from its state.
 
-mod branches;
-mod breakdown;
 mod budget;
 mod changed_value;
-mod compare;
 pub mod detail;
-mod diagnostics;
-mod dialog;
 mod empty_states;
-mod estimators;
-mod explain;
 mod frame_box;
 pub mod glyphs;
 mod header;
-mod help;
 pub mod highlight;
 pub mod message;
 mod message_body;
 mod message_spans;
-mod palette;
-mod policies;
-mod recovery;
+mod screens;
 mod sessions;
 mod status;
 pub mod theme;
-mod timeline;
 mod transcript;
 mod tuning;
 pub mod widgets;
@@ -79,29 +68,9 @@ fn draw_screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> O
     let typing = status::draw(app, theme, layout.status, buf);
     let (page, windows) = app.views.visible(Overlay::is_window);
     for view in page.into_iter().chain(windows) {
-        cursor = draw_view(app, theme, view, body, buf).or(cursor);
+        cursor = screens::draw(app, theme, view, body, buf).or(cursor);
     }
     cursor.or(typing)
-}
-
-/// Draws a view over the main screen, whose panes leave `body` to it.
-fn draw_view(app: &App, theme: &Theme, view: &Overlay, body: Rect, buf: &mut Buffer) -> Option<Position> {
-    match view {
-        Overlay::Help { top } => help::draw(app, theme, *top, buf),
-        Overlay::Palette { text, selected } => return Some(palette::draw(app, theme, text, *selected, buf)),
-        Overlay::Findings { scroll } => diagnostics::draw(app, theme, *scroll, body, buf),
-        Overlay::Policies(screen) => policies::draw(app, theme, screen, buf),
-        Overlay::Estimators(screen) => estimators::draw(app, theme, screen, body, buf),
-        Overlay::Breakdown(screen) => breakdown::draw(app, theme, screen, buf),
-        Overlay::Recovery(screen) => recovery::draw(app, theme, screen, body, buf),
-        Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
-        Overlay::Commits(screen) => branches::draw_commits(app, theme, screen, body, buf),
-        Overlay::Branches(screen) => branches::draw_comparison(app, theme, screen, body, buf),
-        Overlay::Timeline => timeline::draw(app, theme, body, buf),
-        Overlay::Compare => compare::draw(app, theme, body, buf),
-        Overlay::Write(dialog) => dialog::draw(app, theme, dialog, buf),
-    }
-    None
 }
 
 fn draw_main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Option<Position> {

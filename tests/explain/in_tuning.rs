@@ -1,6 +1,6 @@
 //! A change that explain advises, taken into tuning, shows the numbers that explain shows.
 
-use clawscope::app::explain::ExplainRow;
+use clawscope::app::screens::explain::ExplainRow;
 use clawscope::app::state::Overlay;
 use clawscope::app::target::Target;
 use clawscope::report::explain::Advice;

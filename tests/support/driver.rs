@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use clawscope::app::App;
-use clawscope::app::compare::{SweepQuery, SweepUpdate, run_sweep};
 use clawscope::app::effect::{Effect, PendingWrite};
 use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
+use clawscope::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
 use clawscope::app::state::Options;
 use clawscope::commit::{Clock, SystemDisk, recover_commit};
 use clawscope::config::SummarizerConfig;

@@ -1,8 +1,8 @@
 //! Every state that has a screen of its own, by name.
 
 use clawscope::app::App;
-use clawscope::app::compare::SweepUpdate;
 use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
+use clawscope::app::screens::compare::SweepUpdate;
 use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::context::rows::RowKind;
