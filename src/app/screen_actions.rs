@@ -2,8 +2,11 @@
 
 use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
+use crate::app::layout::Pane;
 use crate::app::screens::context::{Outcome, ProgramScreen, ScreenContext};
 use crate::app::state::{App, Overlay};
+use crate::policy::Policy;
+use crate::policy::reason::Reason;
 
 impl App {
     pub(super) fn screen_context(&self) -> ScreenContext {
@@ -18,7 +21,22 @@ impl App {
             visible_policies: self.tuning.visible_policies.clone(),
             focused_policy: self.tuning.policy,
             finding_count: self.findings().count(),
+            cited_rule: self.cited_rule(),
         }
+    }
+
+    /// Returns the rule behind the gate or the policy of the tuning pane, otherwise behind the fate of the selected
+    /// message; empty if no rule decides it.
+    fn cited_rule(&self) -> &'static str {
+        let plan = self.plan.as_deref();
+        if self.focus == Pane::Tuning {
+            let gate =
+                plan.filter(|_| self.tuning.policy == Policy::Prune).and_then(|plan| plan.gate.reason());
+            return gate.map_or(self.tuning.policy.rule(), Reason::rule);
+        }
+        let message = self.transcript.as_ref().and_then(|pane| pane.selected()?.message);
+        let fate = plan.zip(message).and_then(|(plan, at)| plan.fates().get(at));
+        fate.map_or("", |fate| fate.reason.rule())
     }
 
     /// Opens a screen over the others, or closes it when it is on top.

@@ -53,6 +53,22 @@ impl Policy {
         Self::Clear,
     ];
 
+    /// Returns the rules of the policy as the rulebook numbers them.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::Compact => "compaction 3",
+            Self::Truncate => "pruning 6b",
+            Self::Repair => "compaction 6",
+            Self::History => "pruning 2",
+            Self::Images => "pruning 1.6",
+            Self::Reduce => "releases R35–R38",
+            Self::Check => "releases R60–R62",
+            Self::Prune => "pruning 3–5",
+            Self::Guard => "pruning 6d",
+            Self::Clear => "pruning 7",
+        }
+    }
+
     /// Returns the word used by `--policy`, in JSON and on screen.
     pub fn word(self) -> &'static str {
         match self {

@@ -156,6 +156,25 @@ impl Overlay {
         }
     }
 
+    /// Returns the rule behind the selected row; empty if no rule decides it.
+    pub(super) fn cited_rule(&self) -> &'static str {
+        match self {
+            Self::Policies(screen) => screen.selected().rule(),
+            Self::Recovery(screen) => screen.selected().map_or("", |row| row.rule),
+            Self::Explain(screen) => screen.cited_rule(),
+            Self::Help(_)
+            | Self::Palette(_)
+            | Self::Findings(_)
+            | Self::Estimators(_)
+            | Self::Breakdown(_)
+            | Self::Commits(_)
+            | Self::Branches(_)
+            | Self::Timeline
+            | Self::Compare
+            | Self::Write(_) => "",
+        }
+    }
+
     /// Requests the data of a screen that was just opened.
     pub(super) fn requests(&self, context: &ScreenContext) -> Vec<Effect> {
         let (Some(shown), Some(active)) = (context.session.clone(), context.active_session.clone()) else {

@@ -84,6 +84,16 @@ impl ExplainScreen {
         }
     }
 
+    /// Returns the rule behind the selected row; empty if it has none.
+    pub(in crate::app) fn cited_rule(&self) -> &'static str {
+        let (Some(explanation), Some(row)) = (self.explanation(), self.selected()) else { return "" };
+        let own = match row {
+            ExplainRow::Guard(at) => explanation.guards.get(at).map(|guard| guard.rule),
+            _ => self.evidence(row).map(|evidence| evidence.rule).filter(|rule| !rule.is_empty()),
+        };
+        own.or(self.finding(row).map(|finding| finding.rule)).unwrap_or_default()
+    }
+
     fn is_on_advice(&self) -> bool {
         matches!(self.selected(), Some(ExplainRow::Advice(_)))
     }
