@@ -179,3 +179,74 @@ fn a_timeline_over_a_comparison_follows_the_settings() {
     driver.press("esc");
     assert_eq!(open(&driver), ["compare"]);
 }
+
+/// The rule on top: document, id, and the first visible line.
+fn rule(driver: &Driver) -> (&'static str, &'static str, usize) {
+    match driver.app.overlay() {
+        Some(Overlay::Rule(screen)) => (screen.rule.document.name, screen.rule.id, screen.top),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_rule_behind_a_policy_opens_and_scrolls_and_leads_back() {
+    let mut driver = demo();
+    driver.press("s j");
+    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
+    let (policy, cursor) = (screen.selected(), screen.cursor);
+    driver.press("W");
+    let (document, id, top) = rule(&driver);
+    assert!(policy.rule().starts_with(document) && policy.rule().contains(id) && top == 0);
+    driver.press("j j");
+    assert_eq!(rule(&driver).2, 2);
+    driver.press("g y G");
+    assert!(driver.copied.last().is_some_and(|text| text.len() > 100));
+    assert!(rule(&driver).2 > 2);
+    driver.press("W");
+    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
+    assert_eq!(screen.cursor, cursor);
+}
+
+#[test]
+fn the_rules_behind_a_finding_and_the_gate_open() {
+    let mut driver = demo();
+    driver.press("e");
+    let cites = |driver: &Driver| {
+        let screen = explain(driver);
+        screen
+            .selected()
+            .is_some_and(|row| screen.finding(row).is_some_and(|finding| !finding.rule.is_empty()))
+    };
+    let rows = explain(&driver).rows.len();
+    for _ in 0..rows {
+        driver.press("j");
+        if cites(&driver) {
+            break;
+        }
+    }
+    assert!(cites(&driver), "a finding of the demo cites a rule");
+    driver.press("W");
+    assert!(!rule(&driver).1.is_empty());
+    driver.press("esc esc 4 p i W");
+    assert_eq!(rule(&driver).0, "pruning");
+}
+
+#[test]
+fn a_row_without_a_rule_says_so() {
+    let mut driver = demo();
+    driver.press("W");
+    assert!(driver.app.overlay().is_none());
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no rule")));
+}
+
+#[test]
+fn every_policy_cites_a_rule_that_opens() {
+    let mut driver = demo();
+    driver.press("s g");
+    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
+    for _ in 0..screen.policies.len() {
+        driver.press("W");
+        assert!(!rule(&driver).1.is_empty());
+        driver.press("esc j");
+    }
+}

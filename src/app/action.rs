@@ -17,6 +17,8 @@ pub enum ScreenKind {
     /// Lists the commits of the session and which are in force.
     Commits,
     Branches,
+    /// Shows the text of the rule behind the selected row.
+    Rule,
     /// Shows every call: recorded, and under the tuned settings.
     Timeline,
     Compare,
@@ -232,6 +234,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Show(ScreenKind::Timeline), "timeline", ActionGroup::Screen, "call by call"),
     (Action::Show(ScreenKind::Compare), "compare", ActionGroup::Screen, "settings side by side"),
     (Action::Show(ScreenKind::Recovery), "recovery", ActionGroup::Screen, "recovery from an overflow"),
+    (Action::Show(ScreenKind::Rule), "rule", ActionGroup::Screen, "rule behind the row"),
     (Action::Fold, "fold", ActionGroup::Transcript, "fold"),
     (Action::Collapse, "collapse", ActionGroup::Transcript, "fold, or out"),
     (Action::Expand, "expand", ActionGroup::Transcript, "unfold, or in"),

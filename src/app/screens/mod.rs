@@ -13,6 +13,7 @@ pub mod hint;
 pub mod palette;
 pub mod policies;
 pub mod recovery;
+pub mod rule;
 pub mod timeline;
 pub mod write;
 
@@ -30,6 +31,7 @@ use hint::Hint;
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
 use recovery::RecoveryScreen;
+use rule::RuleScreen;
 use write::WriteDialog;
 
 /// A screen, window or dialog over the main screen.
@@ -50,6 +52,8 @@ pub enum Overlay {
     Explain(ExplainScreen),
     Commits(CommitsScreen),
     Branches(BranchesScreen),
+    /// The text of the rule behind a row.
+    Rule(RuleScreen),
     /// Its state is in [`crate::app::App::timeline_screen`].
     Timeline,
     /// Its state is in [`crate::app::App::compare_screen`].
@@ -85,6 +89,9 @@ impl Overlay {
                 };
                 session.map(|_| Self::Branches(BranchesScreen::open(context, commits)))?
             }
+            ScreenKind::Rule => {
+                Self::Rule(RuleScreen::open(below.map_or(context.cited_rule, Self::cited_rule))?)
+            }
             ScreenKind::Timeline => session.map(|_| Self::Timeline)?,
             ScreenKind::Compare => session.map(|_| Self::Compare)?,
         })
@@ -103,6 +110,7 @@ impl Overlay {
             Self::Explain(_) => ScreenKind::Explain,
             Self::Commits(_) => ScreenKind::Commits,
             Self::Branches(_) => ScreenKind::Branches,
+            Self::Rule(_) => ScreenKind::Rule,
             Self::Timeline => ScreenKind::Timeline,
             Self::Compare => ScreenKind::Compare,
             Self::Write(_) => return None,
@@ -150,6 +158,7 @@ impl Overlay {
             Self::Explain(screen) => screen.hints(),
             Self::Commits(_) => CommitsScreen::hints(),
             Self::Branches(_) => BranchesScreen::hints(),
+            Self::Rule(_) => RuleScreen::hints(),
             Self::Timeline => timeline::hints(),
             Self::Compare => compare::hints(),
             Self::Write(dialog) => dialog.hints(),
@@ -169,6 +178,7 @@ impl Overlay {
             | Self::Breakdown(_)
             | Self::Commits(_)
             | Self::Branches(_)
+            | Self::Rule(_)
             | Self::Timeline
             | Self::Compare
             | Self::Write(_) => "",
@@ -193,6 +203,7 @@ impl Overlay {
             | Self::Palette(_)
             | Self::Findings(_)
             | Self::Policies(_)
+            | Self::Rule(_)
             | Self::Timeline
             | Self::Compare
             | Self::Write(_) => Vec::new(),
@@ -212,6 +223,7 @@ impl Overlay {
             | Self::Explain(_)
             | Self::Commits(_)
             | Self::Branches(_)
+            | Self::Rule(_)
             | Self::Timeline
             | Self::Compare
             | Self::Write(_) => {}
@@ -228,6 +240,7 @@ impl Overlay {
             Self::Explain(screen) => Some(screen.page_rows(context.size)),
             Self::Commits(_) => Some(CommitsScreen::list_rows(context.size.1)),
             Self::Branches(_) => Some(BranchesScreen::list_rows(context.size.1)),
+            Self::Rule(_) => Some(RuleScreen::list_rows(context)),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
             Self::Help(_)
             | Self::Palette(_)
@@ -251,6 +264,7 @@ impl Overlay {
             Self::Explain(screen) => screen.move_by(by, context.size),
             Self::Commits(screen) => screen.move_by(by, context.size.1),
             Self::Branches(screen) => screen.move_by(by, context.size.1),
+            Self::Rule(screen) => screen.move_by(by, context),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => return Outcome::Program(ProgramScreen::Compare),
             Self::Write(dialog) => dialog.scroll_by(by, context.size.0),
@@ -270,6 +284,7 @@ impl Overlay {
             Self::Explain(screen) => screen.on_action(action),
             Self::Commits(screen) => screen.on_action(action),
             Self::Branches(screen) => screen.on_action(action, context),
+            Self::Rule(screen) => screen.on_action(action),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
         }
@@ -290,6 +305,7 @@ impl Overlay {
             | Self::Explain(_)
             | Self::Commits(_)
             | Self::Branches(_)
+            | Self::Rule(_)
             | Self::Write(_) => Outcome::Done,
         }
     }

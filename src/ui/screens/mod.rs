@@ -10,6 +10,7 @@ mod help;
 mod palette;
 mod policies;
 mod recovery;
+mod rule;
 mod timeline;
 mod write;
 
@@ -39,6 +40,7 @@ pub(super) fn draw(
         Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
         Overlay::Commits(screen) => branches::draw_commits(app, theme, screen, body, buf),
         Overlay::Branches(screen) => branches::draw_comparison(app, theme, screen, body, buf),
+        Overlay::Rule(screen) => rule::draw(theme, screen, body, buf),
         Overlay::Timeline => timeline::draw(app, theme, body, buf),
         Overlay::Compare => compare::draw(app, theme, body, buf),
         Overlay::Write(dialog) => write::draw(app, theme, dialog, buf),
