@@ -36,11 +36,11 @@ fn open(driver: &Driver) -> Vec<&'static str> {
 }
 
 fn explain(driver: &Driver) -> &ExplainScreen {
-    let find = |view| match view {
-        &Overlay::Explain(ref screen) => Some(screen),
+    let found = driver.app.views.find(|view| match view {
+        Overlay::Explain(screen) => Some(screen),
         _ => None,
-    };
-    driver.app.views.find(find).expect("explain is open")
+    });
+    found.expect("explain is open")
 }
 
 #[test]

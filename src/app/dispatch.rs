@@ -22,6 +22,7 @@ impl App {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one line per action, so that none is forgotten")]
     fn dispatch_to_main(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Show(kind) => return self.toggle_screen(kind),

@@ -92,13 +92,11 @@ impl BreakdownScreen {
 
     /// Moves to the message of the selected line; toggles the fold of any other row.
     fn open_row(&mut self, height: usize) -> Outcome {
-        match self.selected().and_then(|(_, line)| line?.entry) {
-            Some(entry) => Outcome::GoTo(entry),
-            None => {
-                self.fold(None, height);
-                Outcome::Done
-            }
+        if let Some(entry) = self.selected().and_then(|(_, line)| line?.entry) {
+            return Outcome::GoTo(entry);
         }
+        self.fold(None, height);
+        Outcome::Done
     }
 
     /// Handles a click: selects a row; a click on the selected row opens it.

@@ -99,9 +99,10 @@ impl ExplainScreen {
     }
 
     pub(in crate::app) fn hints(&self) -> Vec<Hint> {
-        let (open, copy) = match self.is_on_advice() {
-            true => ("take into tuning", "copy patch"),
-            false => ("go to the entry", "copy"),
+        let (open, copy) = if self.is_on_advice() {
+            ("take into tuning", "copy patch")
+        } else {
+            ("go to the entry", "copy")
         };
         vec![MOVE, (&[Action::Open], open), (&[Action::Copy], copy), CLOSE]
     }
