@@ -1,18 +1,38 @@
 //! Every action a person can take, by name. One table feeds the keymap, help, footer and palette, so that all four
 //! agree; the kebab-case names are public, as users write them in their keymap.
 
-use serde::Deserialize;
+/// A screen or window that a key opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ScreenKind {
+    Help,
+    Palette,
+    Findings,
+    /// The policies, each with its effect.
+    Steps,
+    Estimators,
+    Breakdown,
+    /// Compares the recorded recovery from an overflow with the expected one.
+    Recovery,
+    Explain,
+    /// Lists the commits of the session and which are in force.
+    Commits,
+    Branches,
+    /// Shows the text of the rule behind the selected row.
+    Rule,
+    /// Shows every call: recorded, and under the tuned settings.
+    Timeline,
+    Compare,
+}
 
-/// A user action. Its keymap name is the kebab-case of the variant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "kebab-case")]
+/// A user action. [`ACTIONS`] has its keymap name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
     /// Quits from any screen.
     Quit,
-    /// Steps back once: closes the overlay, clears the filter or leaves the pane; at the top level, quits.
+    /// Steps back once: closes the screen, clears the filter or leaves the pane; at the top level, quits.
     Back,
-    Help,
-    Palette,
+    /// Opens a screen, or closes it when it is on top.
+    Show(ScreenKind),
     NextPane,
     PreviousPane,
     FocusSessions,
@@ -56,7 +76,6 @@ pub enum Action {
     TogglePrune,
     /// Shows the next call, the failed call or the whole session.
     NextTarget,
-    Steps,
     ToggleStep,
     NextStep,
     PreviousStep,
@@ -87,21 +106,10 @@ pub enum Action {
     Commit,
     /// Makes the branch from before the last commit active again.
     Undo,
-    /// Lists the commits of the session and which are in force.
-    Commits,
-    Branches,
     /// Settles an interrupted commit.
     Repair,
     Reload,
     TogglePause,
-    Findings,
-    Estimators,
-    Breakdown,
-    /// Compares the recorded recovery from an overflow with the expected one.
-    Recovery,
-    Explain,
-    /// Shows every call: recorded, and under the tuned settings.
-    Timeline,
     NextCall,
     PreviousCall,
     /// Moves ten calls forward.
@@ -114,7 +122,6 @@ pub enum Action {
     InWords,
     /// Switches the bars between cost and uncached tokens.
     CostOrCache,
-    Compare,
     CellRight,
     CellLeft,
     /// Selects the next value of the setting that the map holds fixed.
@@ -217,16 +224,17 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::FocusMessage, "focus-message", ActionGroup::Screen, "message"),
     (Action::FocusTuning, "focus-tuning", ActionGroup::Screen, "tuning"),
     (Action::Zoom, "zoom", ActionGroup::Screen, "pane over the whole screen"),
-    (Action::Breakdown, "breakdown", ActionGroup::Screen, "what is in the window"),
+    (Action::Show(ScreenKind::Breakdown), "breakdown", ActionGroup::Screen, "what is in the window"),
     (Action::Open, "open", ActionGroup::Screen, "open"),
     (Action::Back, "back", ActionGroup::Screen, "back"),
     (Action::Search, "search", ActionGroup::Screen, "search or filter"),
     (Action::NextMatch, "next-match", ActionGroup::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", ActionGroup::Screen, "match before"),
-    (Action::Explain, "explain", ActionGroup::Screen, "why it overflowed"),
-    (Action::Timeline, "timeline", ActionGroup::Screen, "call by call"),
-    (Action::Compare, "compare", ActionGroup::Screen, "settings side by side"),
-    (Action::Recovery, "recovery", ActionGroup::Screen, "recovery from an overflow"),
+    (Action::Show(ScreenKind::Explain), "explain", ActionGroup::Screen, "why it overflowed"),
+    (Action::Show(ScreenKind::Timeline), "timeline", ActionGroup::Screen, "call by call"),
+    (Action::Show(ScreenKind::Compare), "compare", ActionGroup::Screen, "settings side by side"),
+    (Action::Show(ScreenKind::Recovery), "recovery", ActionGroup::Screen, "recovery from an overflow"),
+    (Action::Show(ScreenKind::Rule), "rule", ActionGroup::Screen, "rule behind the row"),
     (Action::Fold, "fold", ActionGroup::Transcript, "fold"),
     (Action::Collapse, "collapse", ActionGroup::Transcript, "fold, or out"),
     (Action::Expand, "expand", ActionGroup::Transcript, "unfold, or in"),
@@ -251,7 +259,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Pager, "pager", ActionGroup::Message, "open in pager"),
     (Action::TogglePrune, "toggle-prune", ActionGroup::Tuning, "preview, or not"),
     (Action::NextTarget, "next-target", ActionGroup::Tuning, "next call, failed call, whole session"),
-    (Action::Steps, "steps", ActionGroup::Tuning, "what each step does"),
+    (Action::Show(ScreenKind::Steps), "steps", ActionGroup::Tuning, "what each step does"),
     (Action::ToggleStep, "toggle-step", ActionGroup::Tuning, "step on or off"),
     (Action::NextStep, "next-step", ActionGroup::Tuning, "next step's settings"),
     (Action::PreviousStep, "previous-step", ActionGroup::Tuning, "step before"),
@@ -291,18 +299,18 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::PreviousHeld, "previous-held", ActionGroup::Compare, "third setting down"),
     (Action::Commit, "commit", ActionGroup::Commit, "commit…"),
     (Action::Undo, "undo", ActionGroup::Commit, "undo a commit…"),
-    (Action::Commits, "commits", ActionGroup::Commit, "what was committed"),
-    (Action::Branches, "branches", ActionGroup::Commit, "compare branches"),
+    (Action::Show(ScreenKind::Commits), "commits", ActionGroup::Commit, "what was committed"),
+    (Action::Show(ScreenKind::Branches), "branches", ActionGroup::Commit, "compare branches"),
     (Action::Repair, "repair", ActionGroup::Commit, "settle a broken commit"),
     (Action::Yes, "yes", ActionGroup::Commit, "write"),
     (Action::No, "no", ActionGroup::Commit, "cancel"),
     (Action::SavePlan, "save-plan", ActionGroup::Commit, "save plan as JSON"),
-    (Action::Help, "help", ActionGroup::Program, "help"),
-    (Action::Palette, "palette", ActionGroup::Program, "run any action"),
+    (Action::Show(ScreenKind::Help), "help", ActionGroup::Program, "help"),
+    (Action::Show(ScreenKind::Palette), "palette", ActionGroup::Program, "run any action"),
     (Action::Reload, "reload", ActionGroup::Program, "read again"),
     (Action::TogglePause, "toggle-pause", ActionGroup::Program, "pause or follow"),
-    (Action::Findings, "findings", ActionGroup::Program, "what was found"),
-    (Action::Estimators, "estimators", ActionGroup::Program, "estimates beside counts"),
+    (Action::Show(ScreenKind::Findings), "findings", ActionGroup::Program, "what was found"),
+    (Action::Show(ScreenKind::Estimators), "estimators", ActionGroup::Program, "estimates beside counts"),
     (Action::ExportHtml, "export-html", ActionGroup::Program, "export as a page"),
     (Action::ExportMarkdown, "export-markdown", ActionGroup::Program, "export as Markdown"),
     (Action::ExportJson, "export-json", ActionGroup::Program, "export as JSON"),

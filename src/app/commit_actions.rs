@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::app::action::Action;
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::layout::Pane;
 use crate::app::message::MessageView;
+use crate::app::screens::write::SummaryStage;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
-use crate::app::summary_dialog::SummaryStage;
 use crate::app::target::Target;
 use crate::export::Format;
 use crate::js::{self, Object, Value};
 use crate::plan::{Plan, PolicyEffect};
 use crate::policy::Policy;
-use crate::session::LoadedSession;
 use crate::session::message::MessageText;
+use crate::session::{LoadedSession, SessionItem};
 use crate::store::sqlite::database_of;
 
 /// Why no plan can be written, as the start of a message.
@@ -25,29 +24,26 @@ fn nothing_to_write(session: &LoadedSession) -> &'static str {
     }
 }
 
+fn copy(text: Option<String>, label: &'static str) -> Vec<Effect> {
+    let text = text.filter(|text| !text.is_empty());
+    text.map(|text| Effect::Copy { text, label }).into_iter().collect()
+}
+
 impl App {
-    pub(super) fn dispatch_write(&mut self, action: Action) -> Vec<Effect> {
-        match action {
-            Action::Commit => self.open_commit_dialog(),
-            Action::Undo => {
-                let target = self.undo_target();
-                target.map(|target| self.open_undo_dialog(target)).unwrap_or_default()
-            }
-            Action::Yes if self.is_summarising() => self.confirm_summary(),
-            Action::Yes => self.confirm_write(),
-            Action::No => {
-                if !self.cancel_summary() {
-                    self.overlay = None;
-                }
-                Vec::new()
-            }
-            Action::SavePlan => self.save_plan(),
-            Action::ExportHtml => self.export(Format::Html),
-            Action::ExportMarkdown => self.export(Format::Markdown),
-            Action::ExportJson => self.export(Format::Json),
-            Action::ExportPi => self.export(Format::Pi),
-            Action::SaveScreen => vec![Effect::SaveScreen { session: self.displayed_session().cloned() }],
-            _ => Vec::new(),
+    pub(super) fn undo(&mut self) -> Vec<Effect> {
+        let target = self.undo_target();
+        target.map(|target| self.open_undo_dialog(target)).unwrap_or_default()
+    }
+
+    /// Answers the question of the dialog with yes.
+    pub(super) fn confirm(&mut self) -> Vec<Effect> {
+        if self.is_summarising() { self.confirm_summary() } else { self.confirm_write() }
+    }
+
+    /// Answers the question of the dialog with no.
+    pub(super) fn cancel(&mut self) {
+        if !self.cancel_summary() {
+            self.views.pop();
         }
     }
 
@@ -93,23 +89,36 @@ impl App {
             }
             _ => (WriteStage::Checking, Some(Effect::PreviewWrite(write.clone()))),
         };
-        self.overlay = Some(Overlay::Write(WriteDialog { write, stage, top: 0 }));
+        self.views.push(Overlay::Write(WriteDialog { write, stage, top: 0 }));
         effect.into_iter().collect()
+    }
+
+    pub(super) fn write_dialog_mut(&mut self) -> Option<&mut WriteDialog> {
+        self.views.find_mut(|view| match view {
+            Overlay::Write(dialog) => Some(dialog),
+            _ => None,
+        })
+    }
+
+    /// Closes the write dialog; the screen that it was opened from shows again.
+    pub(super) fn close_write_dialog(&mut self) {
+        self.views.retain(|view| !matches!(view, Overlay::Write(_)));
     }
 
     /// Repeats a request that waited for the session, for the file as it is now.
     pub(super) fn reopen_write_dialog(&mut self) -> Vec<Effect> {
-        let Some(Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. })) = &self.overlay
-        else {
-            return Vec::new();
-        };
+        let waiting = self.views.find(|view| match view {
+            Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. }) => Some(write),
+            _ => None,
+        });
+        let Some(write) = waiting else { return Vec::new() };
         let (PendingWrite::Commit { session: asked, .. } | PendingWrite::Undo { session: asked, .. }) = write;
         let same = self.active_session().is_some_and(|open| open.item.key == asked.item.key);
         let undo = match write {
             PendingWrite::Undo { target, .. } => Some(target.clone()),
             PendingWrite::Commit { .. } => None,
         };
-        self.overlay = None;
+        self.close_write_dialog();
         match (same, undo) {
             (false, _) => Vec::new(),
             (true, Some(target)) => self.open_undo_dialog(target),
@@ -118,7 +127,7 @@ impl App {
     }
 
     fn confirm_write(&mut self) -> Vec<Effect> {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
+        let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         if !matches!(dialog.stage, WriteStage::Confirming(_)) {
             return Vec::new();
         }
@@ -126,9 +135,9 @@ impl App {
         vec![Effect::Write(dialog.write.clone())]
     }
 
-    /// Closes the dialog and shows the diff of the first changed message.
+    /// Closes every screen and shows the diff of the first changed message.
     pub(super) fn show_first_diff(&mut self) {
-        self.overlay = None;
+        self.views.clear();
         let height = self.pane_height(Pane::Transcript);
         let first =
             self.plan.as_ref().and_then(|plan| plan.fates().iter().position(|fate| fate.fate.is_change()));
@@ -141,14 +150,14 @@ impl App {
         self.zoom = true;
     }
 
-    fn save_plan(&mut self) -> Vec<Effect> {
+    pub(super) fn save_plan(&mut self) -> Vec<Effect> {
         let (Some(session), Some(plan)) = (self.active_session(), &self.plan) else { return Vec::new() };
         let text = plan_json(&session.item.key.0, plan);
         vec![Effect::SaveFile { name: "clawscope-plan.json".into(), text }]
     }
 
     /// Exports the session with the shown plan, unless that changes nothing.
-    fn export(&mut self, format: Format) -> Vec<Effect> {
+    pub(super) fn export(&mut self, format: Format) -> Vec<Effect> {
         let Some(session) = self.displayed_session().cloned() else {
             self.show_toast("nothing to export: no session is open".into(), true);
             return Vec::new();
@@ -159,56 +168,36 @@ impl App {
         vec![Effect::Export { format, session, plan, summary: made }]
     }
 
-    pub(super) fn dispatch_copy(&mut self, action: Action) -> Vec<Effect> {
-        let copy = |text: Option<String>, what| {
-            text.filter(|text| !text.is_empty())
-                .map(|text| Effect::Copy { text, label: what })
-                .into_iter()
-                .collect()
-        };
-        let session = self.sessions.selected().filter(|_| self.focus == Pane::Sessions);
-        if let (Some(Overlay::Findings { scroll }), Action::Copy) = (&self.overlay, action) {
-            return copy(self.findings().nth(scroll.cursor).map(ToString::to_string), "finding");
-        }
-        if let (Some(Overlay::Estimators(_)), Action::Copy) = (&self.overlay, action) {
-            return copy(self.call_text(), "call");
-        }
-        if let (Some(Overlay::Timeline), Action::Copy) = (&self.overlay, action) {
-            return copy(self.timeline_text(), "timeline");
-        }
-        if let (Some(Overlay::Breakdown(screen)), Action::Copy) = (&self.overlay, action) {
-            return copy(screen.row_text(), "line");
-        }
-        if let (Some(Overlay::Explain(screen)), Action::Copy | Action::CopyPatch) = (&self.overlay, action) {
-            let copied = screen.copy_text(action == Action::CopyPatch);
-            return copied.map(|(text, what)| Effect::Copy { text, label: what }).into_iter().collect();
-        }
-        if matches!(self.overlay, Some(Overlay::Compare))
-            && matches!(action, Action::Copy | Action::CopyPatch)
-        {
-            return self.copy_cell();
-        }
-        match action {
-            Action::Copy => match session {
-                Some(item) => copy(Some(item.key.0.clone()), "session key"),
-                None => copy(self.text_to_copy(), "message"),
-            },
-            Action::CopyPath => {
-                let open = self.active_session().map(|session| &session.item);
-                let path = session.or(open).and_then(|item| item.path.as_ref());
-                copy(path.map(|path| path.display().to_string()), "path")
-            }
-            Action::CopyId => match session {
-                Some(item) => copy(Some(item.id.clone()), "session id"),
-                None => copy(self.selected_entry_name(), "entry id"),
-            },
-            Action::CopyPatch => self.copy_patch(),
-            Action::Pager => self.text_to_copy().map(Effect::ShowInPager).into_iter().collect(),
-            _ => Vec::new(),
+    /// The selected session, while the list of sessions is focused.
+    fn focused_item(&self) -> Option<&SessionItem> {
+        self.sessions.selected().filter(|_| self.focus == Pane::Sessions)
+    }
+
+    pub(super) fn copy_selected(&self) -> Vec<Effect> {
+        match self.focused_item() {
+            Some(item) => copy(Some(item.key.0.clone()), "session key"),
+            None => copy(self.text_to_copy(), "message"),
         }
     }
 
-    fn copy_patch(&mut self) -> Vec<Effect> {
+    pub(super) fn copy_path(&self) -> Vec<Effect> {
+        let open = self.active_session().map(|session| &session.item);
+        let path = self.focused_item().or(open).and_then(|item| item.path.as_ref());
+        copy(path.map(|path| path.display().to_string()), "path")
+    }
+
+    pub(super) fn copy_id(&self) -> Vec<Effect> {
+        match self.focused_item() {
+            Some(item) => copy(Some(item.id.clone()), "session id"),
+            None => copy(self.selected_entry_name(), "entry id"),
+        }
+    }
+
+    pub(super) fn show_in_pager(&self) -> Vec<Effect> {
+        self.text_to_copy().map(Effect::ShowInPager).into_iter().collect()
+    }
+
+    pub(super) fn copy_patch(&mut self) -> Vec<Effect> {
         if !self.tuning.has_changes() {
             self.show_toast("nothing changed: no patch".into(), false);
             return Vec::new();

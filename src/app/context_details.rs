@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
-use crate::app::state::{App, Overlay};
+use crate::app::state::App;
 use crate::gateway::ruleset::Ruleset;
 use crate::plan::{Plan, PlanError};
 use crate::policy::prune::Gate;
@@ -38,7 +38,7 @@ impl App {
     pub(super) fn request_details(&mut self, effects: &mut Vec<Effect>) {
         let Some(loaded) = self.displayed_session() else { return };
         let shown = self.tuning.preview && needs_details(self.tuning.policies, loaded.ruleset.id);
-        if !shown && !matches!(self.overlay, Some(Overlay::Policies(_))) {
+        if !shown && !self.has_policies_screen() {
             return;
         }
         if loaded.details.is_some() || self.requested_details.as_ref() == Some(&loaded.view_key()) {

@@ -1,14 +1,12 @@
 //! Runs actions, depending on the focus.
 
-use crate::app::action::Action;
+use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
-use crate::app::recovery::list_rows;
-use crate::app::scroll::Scroll;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay, UpdateMode};
-use crate::app::summary_dialog::SUMMARY_PAGE;
 use crate::context::rows::RowKind;
+use crate::export::Format;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::EntryIx;
@@ -16,174 +14,146 @@ use crate::policy::Policy;
 use crate::redact::SecretDisplay;
 
 impl App {
+    /// Runs an action: the top screen decides first, then the main screen.
     pub fn dispatch(&mut self, action: Action) -> Vec<Effect> {
-        if self.dispatch_timeline(action) || self.dispatch_compare(action) {
-            return Vec::new();
+        match self.dispatch_to_screen(action) {
+            Some(effects) => effects,
+            None => self.dispatch_to_main(action),
         }
-        if let Some(by) = self.cursor_delta(action) {
-            return self.move_cursor(by);
-        }
-        if self.is_overlay_open(action) {
-            return self.back();
-        }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one line per action, so that none is forgotten")]
+    fn dispatch_to_main(&mut self, action: Action) -> Vec<Effect> {
         match action {
-            Action::Quit => vec![Effect::Quit],
+            Action::Show(kind) => return self.toggle_screen(kind),
+            Action::Quit => return vec![Effect::Quit],
             Action::Back => self.back(),
-            Action::Open => self.open_selected(),
+            Action::Open => return self.open_selected(),
             Action::Search => self.open_input(),
-            Action::Breakdown => self.open_breakdown(),
-            Action::Recovery => self.open_recovery(),
-            Action::Explain => self.open_explain(),
-            Action::Commits => self.open_commits(),
-            Action::Branches => self.open_branches(),
-            Action::Repair => self.repair(),
-            Action::SavePlan if matches!(self.overlay, Some(Overlay::Compare)) => self.save_sweep(),
-            Action::Yes
-            | Action::No
-            | Action::Commit
-            | Action::Undo
-            | Action::SavePlan
-            | Action::ExportHtml
-            | Action::ExportMarkdown
-            | Action::ExportJson
-            | Action::ExportPi
-            | Action::SaveScreen => self.dispatch_write(action),
-            Action::Copy | Action::CopyPath | Action::CopyId | Action::CopyPatch | Action::Pager => {
-                self.dispatch_copy(action)
-            }
-            Action::Estimators => self.open_estimators(),
-            Action::Reload
-            | Action::TogglePause
-            | Action::Demo
-            | Action::ToggleMouse
-            | Action::NextTheme
-            | Action::ShowSecrets => self.dispatch_program(action),
-            Action::NextTarget => self.select_next_target(),
-            Action::NextRuleset => self.next_ruleset(),
-            _ => {
-                self.dispatch_local(action);
-                Vec::new()
-            }
-        }
-    }
-
-    /// Whether the action's own screen is open: its key then closes the screen.
-    fn is_overlay_open(&self, action: Action) -> bool {
-        let Some(overlay) = &self.overlay else { return false };
-        match action {
-            Action::Help => matches!(overlay, Overlay::Help { .. }),
-            Action::Findings => matches!(overlay, Overlay::Findings { .. }),
-            Action::Steps => matches!(overlay, Overlay::Policies(_)),
-            Action::Estimators => matches!(overlay, Overlay::Estimators(_)),
-            Action::Breakdown => matches!(overlay, Overlay::Breakdown(_)),
-            Action::Recovery => matches!(overlay, Overlay::Recovery(_)),
-            Action::Explain => matches!(overlay, Overlay::Explain(_)),
-            Action::Commits => matches!(overlay, Overlay::Commits(_)),
-            Action::Branches => matches!(overlay, Overlay::Branches(_)),
-            Action::Timeline => matches!(overlay, Overlay::Timeline),
-            Action::Compare => matches!(overlay, Overlay::Compare),
-            _ => false,
-        }
-    }
-
-    /// Runs actions that need no effect.
-    fn dispatch_local(&mut self, action: Action) {
-        let dialog = matches!(self.overlay, Some(Overlay::Write(_)));
-        match action {
-            Action::Diff if dialog => self.show_first_diff(),
-            Action::Fold if matches!(self.overlay, Some(Overlay::Policies(_))) => self.toggle_policy(),
-            Action::Fold if matches!(self.overlay, Some(Overlay::Branches(_))) => self.toggle_identical(),
-            Action::Fold | Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll
-                if self.overlay.is_some() =>
-            {
-                self.fold_breakdown(action);
-            }
-            Action::Help => self.overlay = Some(Overlay::Help { top: 0 }),
-            Action::Palette => self.overlay = Some(Overlay::Palette { text: String::new(), selected: 0 }),
-            Action::Findings => self.overlay = Some(Overlay::Findings { scroll: Scroll::default() }),
             Action::NextPane => self.focus_next_by(1),
             Action::PreviousPane => self.focus_next_by(-1),
-            Action::FocusSessions => self.focus_pane(Pane::Sessions),
-            Action::FocusTranscript => self.focus_pane(Pane::Transcript),
-            Action::FocusMessage => self.focus_pane(Pane::Message),
-            Action::FocusTuning => self.focus_pane(Pane::Tuning),
-            Action::Steps => self.open_policies(),
-            Action::Timeline => self.open_timeline(),
-            Action::Compare => self.open_compare(),
-            Action::ToggleStep => self.toggle_policy(),
-            Action::NextStep => self.focus_policy_by(1),
-            Action::PreviousStep => self.focus_policy_by(-1),
+            Action::FocusSessions => self.show_pane(Pane::Sessions),
+            Action::FocusTranscript => self.show_pane(Pane::Transcript),
+            Action::FocusMessage => self.show_pane(Pane::Message),
+            Action::FocusTuning => self.show_pane(Pane::Tuning),
             Action::Zoom => self.set_zoom(!self.zoom),
+            Action::Down => return self.move_cursor(1),
+            Action::Up => return self.move_cursor(-1),
+            Action::HalfPageDown => return self.move_cursor((self.page_rows() / 2).max(1)),
+            Action::HalfPageUp => return self.move_cursor(-(self.page_rows() / 2).max(1)),
+            Action::PageDown => return self.move_cursor(self.page_rows()),
+            Action::PageUp => return self.move_cursor(-self.page_rows()),
+            Action::Top => return self.move_cursor(isize::MIN / 2),
+            Action::Bottom => return self.move_cursor(isize::MAX / 2),
+            Action::NextMatch => self.go_to_match(true),
+            Action::PreviousMatch => self.go_to_match(false),
+            Action::Fold
+            | Action::Collapse
+            | Action::Expand
+            | Action::FoldAll
+            | Action::UnfoldAll
+            | Action::NextMessage
+            | Action::PreviousMessage
+            | Action::NextTurn
+            | Action::PreviousTurn
+            | Action::NextChange
+            | Action::PreviousChange
+            | Action::CycleFilter
+            | Action::CycleFilterBack
+            | Action::ToggleHistory => self.dispatch_to_transcript(action),
+            Action::Diff if matches!(self.overlay(), Some(Overlay::Write(_))) => self.show_first_diff(),
             Action::Diff => self.zoom_message(MessageView::Diff),
             Action::Raw => self.zoom_message(MessageView::Raw),
             Action::Wrap => self.change_message_view(MessagePane::toggle_wrap),
             Action::Thinking => self.change_message_view(MessagePane::toggle_thinking),
-            Action::Fold if self.focus == Pane::Message => {
-                self.change_message_view(MessagePane::toggle_unfold);
+            Action::ToggleStep => self.toggle_policy(),
+            Action::NextStep => self.focus_policy_by(1),
+            Action::PreviousStep => self.focus_policy_by(-1),
+            Action::TogglePrune
+            | Action::ToggleGate
+            | Action::Less
+            | Action::More
+            | Action::MuchLess
+            | Action::MuchMore
+            | Action::ToDefault
+            | Action::ToConfig
+            | Action::AllToConfig
+            | Action::Edit => self.dispatch_tuning(action),
+            Action::NextTarget => return self.select_next_target(),
+            Action::NextRuleset => return self.next_ruleset(),
+            Action::Copy => return self.copy_selected(),
+            Action::CopyPath => return self.copy_path(),
+            Action::CopyId => return self.copy_id(),
+            Action::CopyPatch => return self.copy_patch(),
+            Action::Pager => return self.show_in_pager(),
+            Action::Commit => return self.open_commit_dialog(),
+            Action::Undo => return self.undo(),
+            Action::Repair => return self.repair(),
+            Action::Yes => return self.confirm(),
+            Action::No => self.cancel(),
+            Action::SavePlan => return self.save_plan(),
+            Action::ExportHtml => return self.export(Format::Html),
+            Action::ExportMarkdown => return self.export(Format::Markdown),
+            Action::ExportJson => return self.export(Format::Json),
+            Action::ExportPi => return self.export(Format::Pi),
+            Action::SaveScreen => {
+                return vec![Effect::SaveScreen { session: self.displayed_session().cloned() }];
             }
-            Action::NextMatch => self.go_to_match(true),
-            Action::PreviousMatch => self.go_to_match(false),
-            _ => {
-                self.dispatch_tuning(action);
-                self.dispatch_transcript(action);
+            Action::Reload => return self.request_refresh(|_| true, |_| true),
+            Action::TogglePause => return self.toggle_pause(),
+            Action::Demo => return self.show_demo(),
+            Action::ToggleMouse => return self.toggle_mouse(),
+            Action::NextTheme => {
+                self.options.theme = (self.options.theme + 1) % self.options.themes.len().max(1);
             }
+            Action::ShowSecrets => self.toggle_secrets(),
+            // Only the timeline and the comparison have calls and cells.
+            Action::NextCall
+            | Action::PreviousCall
+            | Action::SkipCalls
+            | Action::SkipCallsBack
+            | Action::NextOverflow
+            | Action::PreviousOverflow
+            | Action::ZoomIn
+            | Action::ZoomOut
+            | Action::InWords
+            | Action::CostOrCache
+            | Action::CellRight
+            | Action::CellLeft
+            | Action::NextHeld
+            | Action::PreviousHeld
+            | Action::NextMeasure
+            | Action::Smallest
+            | Action::TurnAxes
+            | Action::NextAxis
+            | Action::PreviousAxis
+            | Action::NextAxisDown
+            | Action::PreviousAxisDown
+            | Action::EditAxes
+            | Action::Headroom => {}
         }
+        Vec::new()
     }
 
-    /// Returns the rows by which an action moves the cursor.
-    fn cursor_delta(&self, action: Action) -> Option<isize> {
-        let page = self.page_rows().max(1) as isize;
-        Some(match action {
-            Action::Down => 1,
-            Action::Up => -1,
-            Action::HalfPageDown => (page / 2).max(1),
-            Action::HalfPageUp => -(page / 2).max(1),
-            Action::PageDown => page,
-            Action::PageUp => -page,
-            Action::Top => isize::MIN / 2,
-            Action::Bottom => isize::MAX / 2,
-            _ => return None,
-        })
+    /// Runs an action on the transcript, or folds the focused message.
+    fn dispatch_to_transcript(&mut self, action: Action) {
+        if self.overlay().is_some() {
+            // The rows are hidden.
+        } else if action == Action::Fold && self.focus == Pane::Message {
+            self.change_message_view(MessagePane::toggle_unfold);
+        } else {
+            self.dispatch_transcript(action);
+        }
     }
 
     /// Rows of a page in the focused list.
-    fn page_rows(&self) -> usize {
-        match &self.overlay {
-            Some(Overlay::Recovery(_)) => list_rows(self.size.1),
-            Some(Overlay::Explain(screen)) => screen.page_rows(self.size),
-            Some(Overlay::Breakdown(_)) => self.breakdown_rows(),
-            Some(Overlay::Write(_)) => SUMMARY_PAGE,
-            _ => {
-                let page = self.branch_list_rows().or_else(|| self.estimators_page_rows());
-                page.unwrap_or_else(|| self.pane_height(self.focus))
-            }
-        }
+    fn page_rows(&self) -> isize {
+        let own = self.overlay().and_then(|screen| screen.page_rows(&self.screen_context()));
+        own.unwrap_or_else(|| self.pane_height(self.focus)).max(1) as isize
     }
 
     pub(super) fn move_cursor(&mut self, by: isize) -> Vec<Effect> {
-        if self.move_estimators_cursor(by) || self.move_branches_cursor(by) {
-            return Vec::new();
-        }
-        if matches!(self.overlay, Some(Overlay::Timeline)) {
-            self.scroll_timeline(by);
-            return Vec::new();
-        }
-        let found = self.findings().count();
-        let rows = self.breakdown_rows();
-        match &mut self.overlay {
-            Some(Overlay::Breakdown(screen)) => screen.scroll.move_by(by, screen.rows.len(), rows),
-            Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by).min(MAX_HELP_ROWS),
-            Some(Overlay::Findings { scroll }) => {
-                scroll.move_by(by, found, usize::from(self.size.1).saturating_sub(4));
-            }
-            Some(Overlay::Policies(screen)) => screen.move_by(by),
-            Some(Overlay::Recovery(screen)) => screen.move_by(by, self.size.1),
-            Some(Overlay::Write(dialog)) => dialog.scroll_by(by, self.size.0),
-            Some(Overlay::Explain(screen)) => screen.move_by(by, self.size),
-            Some(_) => {}
-            None => return self.move_pane_cursor(self.focus, by),
-        }
-        Vec::new()
+        if self.move_on_screen(by) { Vec::new() } else { self.move_pane_cursor(self.focus, by) }
     }
 
     pub(super) fn move_pane_cursor(&mut self, pane: Pane, by: isize) -> Vec<Effect> {
@@ -209,10 +179,10 @@ impl App {
         Vec::new()
     }
 
-    /// Steps back once: the overlay, the zoom, the search, then pane by pane to the left.
-    fn back(&mut self) -> Vec<Effect> {
+    /// Steps back once: the top view, the zoom, the search, then pane by pane to the left.
+    fn back(&mut self) {
         let searching = self.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
-        if self.overlay.take().is_some() {
+        if self.views.pop().is_some() {
         } else if self.zoom {
             self.set_zoom(false);
             self.message.view = MessageView::Text;
@@ -233,20 +203,11 @@ impl App {
                 Pane::Transcript | Pane::Sessions => Pane::Sessions,
             });
         }
-        Vec::new()
     }
 
     fn open_selected(&mut self) -> Vec<Effect> {
-        match (&self.overlay, self.focus) {
-            (Some(Overlay::Policies(_)), _) => self.open_policy_settings(),
-            (Some(Overlay::Estimators(_)), _) => self.go_to_estimated_call(),
-            (Some(Overlay::Breakdown(_)), _) => self.open_breakdown_row(),
-            (Some(Overlay::Recovery(_)), _) => self.go_to_recovery_entry(),
-            (Some(Overlay::Explain(_)), _) => return self.open_explain_row(),
-            (Some(Overlay::Commits(_) | Overlay::Branches(_)), _) => self.go_to_branch_entry(),
-            (Some(Overlay::Timeline), _) => self.go_to_timeline_entry(),
-            (Some(Overlay::Compare), _) => self.apply_cell(),
-            (Some(_), _) => self.overlay = None,
+        match (self.overlay(), self.focus) {
+            (Some(_), _) => drop(self.views.pop()),
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());
                 let effects = key.map(|key| self.open_session(key)).unwrap_or_default();
@@ -259,20 +220,21 @@ impl App {
                     Some(RowKind::Entry) => self.zoom_message(self.message.view),
                     Some(RowKind::Cut) => {
                         self.tuning.focus_policy(Policy::Compact);
-                        self.open_policies();
+                        return self.toggle_screen(ScreenKind::Steps);
                     }
                     Some(_) => self.dispatch_transcript(Action::Fold),
                     None => {}
                 }
             }
             (None, Pane::Message) => self.set_zoom(!self.zoom),
-            (None, Pane::Tuning) => return self.dispatch_write(Action::Commit),
+            (None, Pane::Tuning) => return self.open_commit_dialog(),
         }
         Vec::new()
     }
 
     /// Opens the input line of the focused pane.
-    fn open_input(&mut self) -> Vec<Effect> {
+    fn open_input(&mut self) {
+        self.views.clear();
         let (purpose, text) = match self.focus {
             Pane::Sessions => (InputPurpose::Filter, self.sessions.filter.clone()),
             Pane::Message => (InputPurpose::Find, self.message.query.clone()),
@@ -282,7 +244,6 @@ impl App {
             ),
         };
         self.input = Some(LineInput::new(purpose, text));
-        Vec::new()
     }
 
     fn focus_next_by(&mut self, by: isize) {
@@ -290,14 +251,20 @@ impl App {
         self.focus_pane(Pane::ALL[(at + by).rem_euclid(4) as usize]);
     }
 
+    /// Closes every screen and focuses a pane.
+    fn show_pane(&mut self, pane: Pane) {
+        self.views.clear();
+        self.focus_pane(pane);
+    }
+
     pub(super) fn focus_pane(&mut self, pane: Pane) {
         self.focus = pane;
         self.keep_cursors_visible();
     }
 
-    /// Closes the screen and moves to an entry in the transcript.
+    /// Closes every screen and moves to an entry in the transcript.
     pub(super) fn go_to_entry(&mut self, entry: EntryIx) {
-        self.overlay = None;
+        self.views.clear();
         self.set_zoom(false);
         self.focus_pane(Pane::Transcript);
         let height = self.pane_height(Pane::Transcript);
@@ -313,6 +280,7 @@ impl App {
 
     /// Shows the message on the full screen in a view; the same view again returns to the text.
     fn zoom_message(&mut self, view: MessageView) {
+        self.views.clear();
         let again = self.zoom && self.focus == Pane::Message;
         match view {
             MessageView::Diff if again => self.message.toggle_diff(true),
@@ -401,40 +369,32 @@ impl App {
         effects
     }
 
-    fn dispatch_program(&mut self, action: Action) -> Vec<Effect> {
-        match action {
-            Action::Reload => return self.request_refresh(|_| true, |_| true),
-            Action::TogglePause => {
-                if let UpdateMode::Paused { changes } = self.update_mode {
-                    self.update_mode = UpdateMode::Live;
-                    return if changes > 0 { self.request_refresh(|_| true, |_| true) } else { Vec::new() };
+    fn toggle_pause(&mut self) -> Vec<Effect> {
+        match self.update_mode {
+            UpdateMode::Live => self.update_mode = UpdateMode::Paused { changes: 0 },
+            UpdateMode::Paused { changes } => {
+                self.update_mode = UpdateMode::Live;
+                if changes > 0 {
+                    return self.request_refresh(|_| true, |_| true);
                 }
-                self.update_mode = UpdateMode::Paused { changes: 0 };
             }
-            Action::Demo => {
-                self.transcript = None;
-                self.plan = None;
-                return vec![Effect::ListSessions { demo: true }];
-            }
-            Action::ToggleMouse => {
-                self.options.mouse = !self.options.mouse;
-                self.show_toast(
-                    if self.options.mouse { "mouse on" } else { "mouse left to the terminal" }.into(),
-                    false,
-                );
-                return vec![Effect::CaptureMouse(self.options.mouse)];
-            }
-            Action::NextTheme => {
-                self.options.theme = (self.options.theme + 1) % self.options.themes.len().max(1);
-            }
-            Action::ShowSecrets => self.toggle_secrets(),
-            _ => {}
         }
         Vec::new()
     }
-}
 
-impl App {
+    fn show_demo(&mut self) -> Vec<Effect> {
+        self.transcript = None;
+        self.plan = None;
+        vec![Effect::ListSessions { demo: true }]
+    }
+
+    fn toggle_mouse(&mut self) -> Vec<Effect> {
+        self.options.mouse = !self.options.mouse;
+        let words = if self.options.mouse { "mouse on" } else { "mouse left to the terminal" };
+        self.show_toast(words.into(), false);
+        vec![Effect::CaptureMouse(self.options.mouse)]
+    }
+
     fn toggle_secrets(&mut self) {
         let (secrets, words) = match self.secrets {
             SecretDisplay::Hidden => (SecretDisplay::Shown, "Secrets shown"),
@@ -444,6 +404,3 @@ impl App {
         self.show_toast(words.into(), false);
     }
 }
-
-/// More rows than the help has; drawing stops at its end.
-const MAX_HELP_ROWS: usize = 200;

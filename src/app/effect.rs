@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::compare::SweepQuery;
+use crate::app::screens::compare::SweepQuery;
 use crate::commit::UndoTarget;
 use crate::export::Format;
 use crate::gateway::ruleset::RulesetChoice;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::app::compare::SweepUpdate;
+use crate::app::screens::compare::SweepUpdate;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};

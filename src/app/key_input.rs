@@ -1,8 +1,8 @@
-//! Routes keys: to the input line, to the overlay, otherwise through the keymap to an action.
+//! Routes keys: to the input line, to the palette, otherwise through the keymap to an action.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::app::action::{ACTIONS, Action, ActionRow};
+use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
@@ -19,7 +19,7 @@ impl App {
         if self.input.is_some() {
             return self.on_input_key(key);
         }
-        if matches!(self.overlay, Some(Overlay::Palette { .. })) {
+        if matches!(self.overlay(), Some(Overlay::Palette(_))) {
             return self.on_palette_key(key);
         }
         match self.options.keymap.action_for(self.key_context(), key) {
@@ -29,11 +29,8 @@ impl App {
     }
 
     pub fn key_context(&self) -> KeyContext {
-        match (&self.overlay, self.focus) {
-            (Some(Overlay::Write(_)), _) => KeyContext::Dialog,
-            (Some(Overlay::Timeline), _) => KeyContext::Timeline,
-            (Some(Overlay::Compare), _) => KeyContext::Compare,
-            (Some(_), _) => KeyContext::List,
+        match (self.overlay(), self.focus) {
+            (Some(screen), _) => screen.key_context(),
             (None, Pane::Sessions) => KeyContext::Sessions,
             (None, Pane::Transcript) => KeyContext::Transcript,
             (None, Pane::Message) => KeyContext::Message,
@@ -43,9 +40,9 @@ impl App {
 
     pub(super) fn on_paste(&mut self, text: &str) -> Vec<Effect> {
         let line: String = text.chars().filter(|character| !character.is_control()).collect();
-        match (&mut self.input, &mut self.overlay) {
+        match (&mut self.input, self.views.top_mut()) {
             (Some(prompt), _) => prompt.insert(&line),
-            (None, Some(Overlay::Palette { text, .. })) => text.push_str(&line),
+            (None, Some(Overlay::Palette(palette))) => palette.text.push_str(&line),
             (None, Some(_)) => return Vec::new(),
             // A pasted key or id on the main screen jumps to its session or entry.
             (None, None) => return self.go_to_id(line.trim()),
@@ -171,39 +168,23 @@ impl App {
     }
 
     fn on_palette_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(Overlay::Palette { text, selected: at }) = &mut self.overlay else { return Vec::new() };
+        let Some(Overlay::Palette(palette)) = self.views.top_mut() else { return Vec::new() };
         match key.code {
-            KeyCode::Esc => self.overlay = None,
+            KeyCode::Esc => drop(self.views.pop()),
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return vec![Effect::Quit],
             KeyCode::Enter => {
-                let chosen = palette_rows(text).get(*at).map(|row| row.0);
-                self.overlay = None;
+                let chosen = palette.chosen();
+                self.views.pop();
                 return chosen.map(|action| self.dispatch(action)).unwrap_or_default();
             }
-            KeyCode::Down | KeyCode::Tab => *at = (*at + 1).min(palette_rows(text).len().saturating_sub(1)),
-            KeyCode::Up | KeyCode::BackTab => *at = at.saturating_sub(1),
-            KeyCode::Backspace => {
-                text.pop();
-                *at = 0;
-            }
-            KeyCode::Char(character) => {
-                text.push(character);
-                *at = 0;
-            }
+            KeyCode::Down | KeyCode::Tab => palette.move_by(1),
+            KeyCode::Up | KeyCode::BackTab => palette.move_by(-1),
+            KeyCode::Backspace => palette.erase(),
+            KeyCode::Char(character) => palette.insert(character),
             _ => {}
         }
         Vec::new()
     }
-}
-
-/// Returns the actions whose name or description contains every typed word.
-pub fn palette_rows(text: &str) -> Vec<&'static ActionRow> {
-    let words: Vec<String> = text.to_lowercase().split_whitespace().map(str::to_owned).collect();
-    let holds = |row: &&ActionRow| {
-        let line = format!("{} {}", row.1, row.3).to_lowercase();
-        words.iter().all(|word| line.contains(word.as_str()))
-    };
-    ACTIONS.iter().filter(holds).collect()
 }
 
 impl LineInput {

@@ -6,8 +6,9 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
+use crate::app::screens::context::{Outcome, ProgramScreen};
 use crate::app::sessions::SessionRow;
-use crate::app::state::{App, Overlay};
+use crate::app::state::App;
 
 /// Rows per step of the wheel.
 const WHEEL_ROWS: isize = 3;
@@ -21,7 +22,7 @@ impl App {
         if shift || self.input.is_some() {
             return Vec::new();
         }
-        if self.overlay.is_some() {
+        if self.overlay().is_some() {
             return match mouse.kind {
                 MouseEventKind::Drag(MouseButton::Left) if self.is_dragging => {
                     self.drag_setting_strip(mouse.column);
@@ -29,12 +30,7 @@ impl App {
                 }
                 MouseEventKind::ScrollDown => self.move_cursor(WHEEL_ROWS),
                 MouseEventKind::ScrollUp => self.move_cursor(-WHEEL_ROWS),
-                MouseEventKind::Down(MouseButton::Left) => match self.overlay {
-                    Some(Overlay::Policies(_)) => self.click_policies(mouse.column, mouse.row),
-                    Some(Overlay::Timeline) => self.click_timeline(mouse.column, mouse.row),
-                    Some(Overlay::Compare) => self.click_compare(mouse.column, mouse.row),
-                    _ => self.click_breakdown(mouse.row),
-                },
+                MouseEventKind::Down(MouseButton::Left) => self.click_screen(mouse.column, mouse.row),
                 _ => Vec::new(),
             };
         }
@@ -54,6 +50,18 @@ impl App {
             MouseEventKind::ScrollUp => self.scroll_pane(pane, -WHEEL_ROWS),
             MouseEventKind::Down(MouseButton::Left) => self.click(pane, row, mouse.column),
             _ => Vec::new(),
+        }
+    }
+
+    fn click_screen(&mut self, column: u16, row: u16) -> Vec<Effect> {
+        let context = self.screen_context();
+        let Some(screen) = self.views.top_mut() else { return Vec::new() };
+        match screen.on_click(row, &context) {
+            Outcome::Program(ProgramScreen::Policies) => self.click_policies(column, row),
+            Outcome::Program(ProgramScreen::Timeline) => self.click_timeline(column, row),
+            Outcome::Program(ProgramScreen::Compare) => self.click_compare(column, row),
+            Outcome::Program(ProgramScreen::Findings) => Vec::new(),
+            outcome => self.follow(outcome),
         }
     }
 

@@ -7,10 +7,10 @@ mod progress;
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
+use crate::app::screens::timeline::TimelineScreen;
 use crate::app::state::{App, Overlay};
 use crate::app::target::{ReplayOutcome, Target};
-use crate::app::timeline::TimelineScreen;
-use crate::ids::{EntryIx, Epoch};
+use crate::ids::EntryIx;
 use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::replay::Settings;
@@ -24,8 +24,9 @@ pub use progress::ReplayState;
 pub(super) const OPT_IN_POLICIES: [Policy; 3] = [Policy::Compact, Policy::Truncate, Policy::Clear];
 
 impl App {
+    /// Whether the main screen or an open timeline shows a replay.
     fn shows_replay(&self) -> bool {
-        self.target != Target::NextCall || matches!(self.overlay, Some(Overlay::Timeline | Overlay::Compare))
+        self.target != Target::NextCall || self.views.iter().any(|view| matches!(view, Overlay::Timeline))
     }
 
     /// Forgets the replays of the previous session.
@@ -37,10 +38,12 @@ impl App {
 
     /// Requests the input of the shown screen: first the recording, then a replay under the tuned settings.
     pub(super) fn request_replay(&mut self, effects: &mut Vec<Effect>) {
-        let Some(inspection) = self.replayed_session().filter(|_| self.shows_replay()).map(Arc::clone) else {
+        let Some(inspection) =
+            self.replayed_session().filter(|_| self.shows_replay() || self.is_comparing()).map(Arc::clone)
+        else {
             return;
         };
-        let comparing = matches!(self.overlay, Some(Overlay::Compare));
+        let comparing = self.is_comparing();
         let steps = self.tuned_policies(inspection.gateway_policies());
         // Any cell may compact.
         let steps = steps.with(Policy::Compact, comparing || steps.has(Policy::Compact));
@@ -57,7 +60,9 @@ impl App {
             let known = self.extendable_recording().filter(|known| known.session.leaf == inspection.leaf);
             effects.push(Effect::ReadRecording { session: inspection, policies: steps, previous: known });
         }
-        let Some(recording) = known.filter(|_| !comparing) else { return };
+        // A comparison hides the replay, which catches up when it shows again.
+        let shown = self.shows_replay() && !matches!(self.page(), Some(Overlay::Compare));
+        let Some(recording) = known.filter(|_| shown) else { return };
         let tuning = &self.tuning;
         let tuned = || ([steps, tuning.policies], tuning.values.clone(), tuning.assumed_changes.clone());
         let tuned = tuning.preview.then(tuned);
@@ -105,10 +110,7 @@ impl App {
         Settings { policies: steps, prune_on: self.tuning.policies.has(Policy::Prune), ..assumed }
     }
 
-    pub(super) fn on_recording(&mut self, epoch: Epoch, recording: Result<Arc<RecordedSession>, String>) {
-        if !self.is_current(epoch) {
-            return;
-        }
+    pub(super) fn on_recording(&mut self, recording: Result<Arc<RecordedSession>, String>) {
         match recording {
             Ok(recording) => {
                 self.replay_state.error = None;
@@ -118,11 +120,8 @@ impl App {
         }
     }
 
-    /// Shows a replay; drops one of another session, or older than the one on display.
+    /// Shows a replay.
     pub(super) fn on_replayed(&mut self, request: u64, timeline: Arc<Timeline>) {
-        if !self.is_current(timeline.session().epoch) || request <= self.replay_state.answered_id {
-            return;
-        }
         self.replay_state.answered_id = request;
         self.replay_state.outcome =
             Some(replay_outcome(&timeline, self.failed_overflow().map(|overflow| overflow.entry)));

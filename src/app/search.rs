@@ -6,7 +6,7 @@ use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::App;
 use crate::app::transcript::{SearchState, TranscriptPane};
-use crate::ids::{EntryIx, Epoch};
+use crate::ids::EntryIx;
 
 impl App {
     pub(super) fn start_search(&mut self, query: String) -> Vec<Effect> {
@@ -17,17 +17,15 @@ impl App {
         pane.continue_search()
     }
 
-    /// Adds matches. Those of an older epoch are valid if the file only grew since.
+    /// Adds matches.
     pub(super) fn on_search_matches(
         &mut self,
-        epoch: Epoch,
         query: &str,
         from: EntryIx,
         matches: Vec<EntryIx>,
     ) -> Vec<Effect> {
         let height = self.pane_height(Pane::Transcript);
-        let fits = |pane: &&mut TranscriptPane| pane.query == query && epoch >= pane.appended_since;
-        let Some(pane) = self.transcript.as_mut().filter(fits) else { return Vec::new() };
+        let Some(pane) = self.transcript.as_mut() else { return Vec::new() };
         pane.matches.retain(|entry| *entry < from);
         pane.matches.extend(matches);
         pane.search.is_pending = false;

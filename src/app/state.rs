@@ -3,27 +3,21 @@
 
 use std::sync::Arc;
 
-use crate::app::branches::{BranchesScreen, CommitsScreen};
-use crate::app::breakdown::BreakdownScreen;
-use crate::app::compare::CompareScreen;
-use crate::app::effect::PendingWrite;
-use crate::app::estimators::EstimatorsScreen;
-use crate::app::event::{StoreListing, WritePreview};
-use crate::app::explain::ExplainScreen;
+use crate::app::event::StoreListing;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, LayoutInput, Pane, layout};
 use crate::app::message::MessagePane;
 use crate::app::plan_totals::PlanTotals;
-use crate::app::policies::PoliciesScreen;
-use crate::app::recovery::RecoveryScreen;
 use crate::app::replay_state::ReplayState;
-use crate::app::scroll::Scroll;
+pub use crate::app::screens::Overlay;
+use crate::app::screens::compare::CompareScreen;
+use crate::app::screens::timeline::TimelineScreen;
+pub use crate::app::screens::write::{WriteDialog, WriteStage};
 use crate::app::sessions::SessionsPane;
-use crate::app::summary_dialog::SummaryStage;
 use crate::app::target::Target;
-use crate::app::timeline::TimelineScreen;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
+use crate::app::view_stack::ViewStack;
 use crate::diagnostic::Diagnostic;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::js::Value;
@@ -115,67 +109,6 @@ pub enum InputPurpose {
     Headroom,
 }
 
-/// A screen or dialog over the main screen.
-#[derive(Debug, Clone)]
-pub enum Overlay {
-    Help {
-        /// First visible row.
-        top: usize,
-    },
-    Palette {
-        text: String,
-        /// The highlighted action, as an index into the matches.
-        selected: usize,
-    },
-    /// Problems found while reading.
-    Findings {
-        scroll: Scroll,
-    },
-    Policies(PoliciesScreen),
-    /// Every estimator beside the provider's count.
-    Estimators(EstimatorsScreen),
-    /// The parts of the window.
-    Breakdown(Box<BreakdownScreen>),
-    /// The gateway's attempts after an overflow.
-    Recovery(RecoveryScreen),
-    /// Why the session overflowed.
-    Explain(ExplainScreen),
-    Commits(CommitsScreen),
-    Branches(BranchesScreen),
-    /// Its state is in [`App::timeline_screen`].
-    Timeline,
-    /// Its state is in [`App::compare_screen`].
-    Compare,
-    /// The confirmation before a write.
-    Write(WriteDialog),
-}
-
-/// The dialog of a commit or an undo.
-#[derive(Debug, Clone)]
-pub struct WriteDialog {
-    pub write: PendingWrite,
-    pub stage: WriteStage,
-    /// First visible line of its summary.
-    pub top: usize,
-}
-
-/// The progress of a write.
-#[derive(Debug, Clone)]
-pub enum WriteStage {
-    /// Waiting until the session is read again, so that the dialog describes the file as it is now.
-    Waiting,
-    /// The summary is offered or in progress.
-    Summarising(SummaryStage),
-    /// Why there is no summary; nothing is written.
-    SummaryFailed(String),
-    Checking,
-    /// Waiting for y or n.
-    Confirming(WritePreview),
-    Writing,
-    /// Why the write was refused or failed, and that nothing changed.
-    Refused(String),
-}
-
 /// Whether changes on disk appear at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateMode {
@@ -250,7 +183,8 @@ pub struct App {
     pub timeline_screen: TimelineScreen,
     /// Kept while the comparison is closed.
     pub compare_screen: CompareScreen,
-    pub overlay: Option<Overlay>,
+    /// Screens, windows and dialogs over the main screen.
+    pub views: ViewStack<Overlay>,
     /// The line that a person is typing.
     pub input: Option<LineInput>,
     pub toast: Option<Toast>,
@@ -305,7 +239,7 @@ impl App {
             replay_state: ReplayState::default(),
             timeline_screen: TimelineScreen::default(),
             compare_screen: CompareScreen::default(),
-            overlay: None,
+            views: ViewStack::default(),
             input: None,
             toast: None,
             flash: Flash::default(),
@@ -336,6 +270,16 @@ impl App {
 
     pub fn displayed_session(&self) -> Option<&Arc<LoadedSession>> {
         self.transcript.as_ref().map(|pane| &pane.session)
+    }
+
+    /// The screen, window or dialog that gets the keys.
+    pub fn overlay(&self) -> Option<&Overlay> {
+        self.views.top()
+    }
+
+    /// The screen that hides the main one, even below a window or dialog.
+    pub fn page(&self) -> Option<&Overlay> {
+        self.views.visible(Overlay::is_window).0
     }
 
     /// Returns the problems of the store, then those of the open session. The cursor of the list counts in this

@@ -1,35 +1,15 @@
 //! The summary of a compaction before the commit. The dialog asks first when the conversation would leave the
 //! program, shows the progress call by call, and keeps the summary until the cut changes.
 
-mod stage;
-
 use std::sync::Arc;
 
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::event::SummaryUpdate;
+use crate::app::screens::write::SummaryStage;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
-use crate::ids::Epoch;
 use crate::plan::Plan;
 use crate::session::LoadedSession;
-use crate::text;
 use crate::write::summary::job::SummaryResult;
-pub use stage::SummaryStage;
-
-/// Columns of the write dialog, and of its padding.
-pub const DIALOG_COLUMNS: u16 = 80;
-const DIALOG_PADDING: u16 = 8;
-/// Lines of a page of the summary.
-pub(super) const SUMMARY_PAGE: usize = 8;
-
-/// Columns of a line in the dialog on a screen of `columns`.
-pub fn dialog_line_columns(columns: u16) -> usize {
-    usize::from(DIALOG_COLUMNS.min(columns.saturating_sub(2)).saturating_sub(DIALOG_PADDING))
-}
-
-/// Wraps a summary for the dialog.
-pub fn summary_lines(made: &SummaryResult, columns: u16) -> Vec<String> {
-    text::wrap(&made.summary.text.to_string_lossy(), dialog_line_columns(columns).max(1))
-}
 
 impl App {
     /// Applies the length of the finished summary to its plan, if there is one.
@@ -45,17 +25,14 @@ impl App {
 
     /// Whether a summary is offered or in progress.
     pub(super) fn is_summarising(&self) -> bool {
-        matches!(&self.overlay, Some(Overlay::Write(WriteDialog { stage: WriteStage::Summarising(_), .. })))
+        self.views
+            .iter()
+            .any(|view| matches!(view, Overlay::Write(WriteDialog { stage: WriteStage::Summarising(_), .. })))
     }
 
-    /// Shows the progress of a summary; drops updates of an older epoch, or without a waiting dialog.
-    pub(super) fn on_summary_update(&mut self, epoch: Epoch, message: SummaryUpdate) -> Vec<Effect> {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
-        let requested =
-            matches!(&dialog.write, PendingWrite::Commit { session, .. } if session.epoch == epoch);
-        if !requested || !matches!(dialog.stage, WriteStage::Summarising(_)) {
-            return Vec::new();
-        }
+    /// Shows the progress of a summary.
+    pub(super) fn on_summary_update(&mut self, message: SummaryUpdate) -> Vec<Effect> {
+        let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         dialog.stage = match message {
             SummaryUpdate::Offered(offer) => WriteStage::Summarising(SummaryStage::Offered(offer)),
             SummaryUpdate::Calling(progress) => WriteStage::Summarising(SummaryStage::Calling(progress)),
@@ -68,14 +45,14 @@ impl App {
     /// Opens the commit dialog again, for the plan with the finished summary.
     fn on_summary_finished(&mut self, made: Arc<SummaryResult>) -> Vec<Effect> {
         self.summary = Some(made);
-        self.overlay = None;
+        self.close_write_dialog();
         self.replan(false);
         self.open_commit_dialog()
     }
 
     /// Starts the offered summary.
     pub(super) fn confirm_summary(&mut self) -> Vec<Effect> {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
+        let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         let (WriteStage::Summarising(SummaryStage::Offered(_)), PendingWrite::Commit { session, plan, .. }) =
             (&dialog.stage, &dialog.write)
         else {
@@ -90,7 +67,7 @@ impl App {
     /// Cancels a summary in progress and says so; returns whether one was in progress. An offer is left for the
     /// caller to close.
     pub(super) fn cancel_summary(&mut self) -> bool {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return false };
+        let Some(dialog) = self.write_dialog_mut() else { return false };
         match &dialog.stage {
             WriteStage::Summarising(SummaryStage::Reading | SummaryStage::Calling(_)) => {
                 dialog.stage = WriteStage::SummaryFailed("The summary was cancelled.".to_owned());
@@ -98,13 +75,5 @@ impl App {
             }
             _ => false,
         }
-    }
-}
-
-impl WriteDialog {
-    pub(super) fn scroll_by(&mut self, by: isize, columns: u16) {
-        let PendingWrite::Commit { summary: Some(made), .. } = &self.write else { return };
-        let last = summary_lines(made, columns).len().saturating_sub(1);
-        self.top = self.top.saturating_add_signed(by).min(last);
     }
 }

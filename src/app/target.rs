@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::App;
-use crate::ids::Epoch;
 use crate::report::explain::failed_call;
 use crate::session::LoadedSession;
 use crate::session::overflow::Overflow;
@@ -115,9 +114,8 @@ impl App {
     }
 
     /// Displays the session as of the failed call, if that is still the target.
-    pub(super) fn on_session_at_call(&mut self, epoch: Epoch, session: Option<Arc<LoadedSession>>) {
-        let is_newest = self.active_session().is_some_and(|own| own.epoch == epoch);
-        let Some(overflow) = self.overflow_to_load().filter(|_| is_newest) else { return };
+    pub(super) fn on_session_at_call(&mut self, session: Option<Arc<LoadedSession>>) {
+        let Some(overflow) = self.overflow_to_load() else { return };
         let Some(session) = session else {
             self.target = Target::NextCall;
             self.show_toast("the failed call has no place in the tree".into(), true);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::event::{Event, StoreListing, WriteOutcome};
 use crate::app::layout::Pane;
-use crate::app::state::{App, Loading, Overlay, Toast, UpdateMode, WriteStage};
+use crate::app::state::{App, Loading, Toast, UpdateMode, WriteStage};
 use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::ids::SessionKey;
@@ -30,26 +30,11 @@ impl App {
         self.now_ms = now_ms;
         let estimators = self.estimators().is_some();
         let summarising = self.is_summarising();
-        let comparing = matches!(self.overlay, Some(Overlay::Compare));
-        let mut effects = match event {
-            Event::Key(key) => self.on_key(key),
-            Event::Mouse(mouse) => self.on_mouse(mouse),
-            Event::Paste(text) => self.on_paste(&text),
-            Event::Resize { width, height } => self.on_resize(width, height),
-            Event::Timer => Vec::new(),
-            Event::Listed(listing) => self.on_listed(*listing),
-            Event::ListFailed(error) => self.on_list_failed(error),
-            Event::ItemsCounted(items) => self.on_items_counted(items),
-            Event::ItemsChanged(items) => self.on_items_changed(items),
-            Event::OpenProgress { key, done, total } => self.on_open_progress(&key, done, total),
-            Event::Opened(session) => self.on_opened(&Arc::new(*session)),
-            Event::OpenFailed { key, error } => self.on_open_failed(key, error),
-            Event::RefreshFailed(error) => self.on_refresh_failed(error),
-            Event::FilesChanged(paths) => self.on_files_changed(&paths),
-            Event::PollingChanged(why) => self.on_polling_changed(why),
-            other => self.on_session_event(other),
-        };
-        self.close_breakdown_without_session();
+        let comparing = self.is_comparing();
+        let mut effects = if self.is_stale(&event) { Vec::new() } else { self.on_event(event) };
+        if self.transcript.is_none() {
+            self.views.retain(|view| !view.needs_session());
+        }
         self.is_refreshing |= effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
         if estimators && self.estimators().is_none() {
             effects.push(Effect::StopEstimates);
@@ -57,7 +42,7 @@ impl App {
         if summarising && !self.is_summarising() {
             effects.push(Effect::StopSummary);
         }
-        if comparing && !matches!(self.overlay, Some(Overlay::Compare)) && self.is_sweeping() {
+        if comparing && !self.is_comparing() && self.is_sweeping() {
             self.stop_sweep();
             effects.push(Effect::StopSweep);
         }
@@ -66,53 +51,51 @@ impl App {
         effects
     }
 
-    /// Handles answers about the open session; drops those of an older epoch.
-    fn on_session_event(&mut self, event: Event) -> Vec<Effect> {
-        let epoch = self.displayed_session().map(|session| session.epoch);
+    fn on_event(&mut self, event: Event) -> Vec<Effect> {
         match event {
-            Event::Excerpts { epoch: of, items } if Some(of) == epoch => {
+            Event::Key(key) => return self.on_key(key),
+            Event::Mouse(mouse) => return self.on_mouse(mouse),
+            Event::Paste(text) => return self.on_paste(&text),
+            Event::Resize { width, height } => return self.on_resize(width, height),
+            Event::Timer => {}
+            Event::Listed(listing) => return self.on_listed(*listing),
+            Event::ListFailed(error) => return self.on_list_failed(error),
+            Event::ItemsCounted(items) => return self.on_items_counted(items),
+            Event::ItemsChanged(items) => return self.on_items_changed(items),
+            Event::OpenProgress { key: _, done, total } => self.on_open_progress(done, total),
+            Event::Opened(session) => return self.on_opened(&Arc::new(*session)),
+            Event::OpenFailed { key, error } => self.on_open_failed(key, error),
+            Event::RefreshFailed(error) => return self.on_refresh_failed(error),
+            Event::FilesChanged(paths) => return self.on_files_changed(&paths),
+            Event::PollingChanged(why) => return self.on_polling_changed(why),
+            Event::Excerpts { epoch: _, items } => {
                 if let Some(pane) = &mut self.transcript {
                     pane.excerpts.extend(items);
                 }
             }
-            Event::Message { epoch: of, entry, text }
-                if Some(of) == epoch && self.message.requested == Some(entry) =>
-            {
-                self.message.set_text(text);
+            Event::Message { text, .. } => self.message.set_text(text),
+            Event::Details { subject: _, details } => self.on_details(details),
+            Event::SessionAtCall { epoch: _, session } => self.on_session_at_call(session),
+            Event::SummaryCalls { request: _, calls } => self.on_summary_calls(calls),
+            Event::Blocks { epoch: _, blocks } => self.on_blocks(blocks),
+            Event::SearchMatches { epoch: _, query, from, matches } => {
+                return self.on_search_matches(&query, from, matches);
             }
-            Event::Details { subject, details }
-                if self.displayed_session().is_some_and(|it| it.view_key() == subject) =>
-            {
-                self.on_details(details);
-            }
-            Event::SessionAtCall { epoch, session } => self.on_session_at_call(epoch, session),
-            Event::SummaryCalls { request: requested, calls: reported } => {
-                self.on_summary_calls(&requested, reported);
-            }
-            Event::Blocks { epoch: of, blocks } if Some(of) == epoch => self.on_blocks(blocks),
-            Event::SearchMatches { epoch, query, from, matches } => {
-                return self.on_search_matches(epoch, &query, from, matches);
-            }
-            Event::EstimateProgress { epoch, done, total } => self.on_estimate_progress(epoch, done, total),
-            Event::Estimates { epoch, estimates } => self.on_estimates(epoch, estimates),
-            Event::Recovery { epoch: of, recovery: view } if Some(of) == epoch => self.on_recovery(view),
-            Event::Summary { epoch, update: message } => return self.on_summary_update(epoch, message),
-            Event::Explanation { epoch: of, explanation: view } if Some(of) == epoch => {
-                self.on_explanation(view);
-            }
-            Event::Commits { epoch: of, commits: view } if Some(of) == epoch => self.on_commits(view),
-            Event::BranchesCompared { epoch: of, comparison: view } if Some(of) == epoch => {
-                self.on_branches_compared(view);
-            }
+            Event::EstimateProgress { epoch: _, done, total } => self.on_estimate_progress(done, total),
+            Event::Estimates { epoch: _, estimates } => self.on_estimates(estimates),
+            Event::Recovery { epoch: _, recovery } => self.on_recovery(recovery),
+            Event::Summary { epoch: _, update } => return self.on_summary_update(update),
+            Event::Explanation { epoch: _, explanation } => self.on_explanation(explanation),
+            Event::Commits { epoch: _, commits } => self.on_commits(commits),
+            Event::BranchesCompared { epoch: _, comparison } => self.on_branches_compared(comparison),
             Event::Repaired(reported) => return self.on_repaired(reported),
-            Event::Recording { epoch, recording } => self.on_recording(epoch, recording),
-            Event::Replayed { request_id: request, timeline } => self.on_replayed(request, timeline),
-            Event::Sweep { request_id: request, update: message } => self.on_sweep_update(request, message),
+            Event::Recording { epoch: _, recording } => self.on_recording(recording),
+            Event::Replayed { request_id, timeline } => self.on_replayed(request_id, timeline),
+            Event::Sweep { request_id: _, update } => self.on_sweep_update(update),
             Event::WritePreviewed(preview) => self.on_write_previewed(preview),
             Event::Written(written) => return self.on_written(written),
             Event::Notice(text) => self.show_toast(text, false),
             Event::Failure(text) => self.show_toast(text, true),
-            _ => {}
         }
         Vec::new()
     }
@@ -131,10 +114,7 @@ impl App {
         if let Some(pane) = &mut self.transcript {
             pane.scroll.keep_visible(pane.rows.len(), layout.rows(Pane::Transcript));
         }
-        self.keep_estimators_cursor_visible();
-        if let Some(Overlay::Explain(screen)) = &mut self.overlay {
-            screen.move_by(0, self.size);
-        }
+        self.keep_screen_cursors_visible();
     }
 
     pub(super) fn pane_height(&self, pane: Pane) -> usize {
@@ -223,20 +203,15 @@ impl App {
         Vec::new()
     }
 
-    fn on_open_progress(&mut self, key: &SessionKey, done: u64, total: u64) -> Vec<Effect> {
-        if let Some(loading) = self.loading.as_mut().filter(|loading| loading.key == *key) {
+    fn on_open_progress(&mut self, done: u64, total: u64) {
+        if let Some(loading) = &mut self.loading {
             (loading.bytes_read, loading.bytes_total) = (done, total);
         }
-        Vec::new()
     }
 
     fn on_opened(&mut self, session: &Arc<LoadedSession>) -> Vec<Effect> {
         let key = session.item.key.clone();
-        let wanted = self.loading.as_ref().map(|loading| loading.key.clone());
         let shown = self.displayed_session().map(|shown| shown.item.key.clone());
-        if wanted.is_some() && wanted.as_ref() != Some(&key) {
-            return Vec::new();
-        }
         self.loading = None;
         let reported = self.displayed_session().filter(|shown| shown.item.key == key);
         let reported = reported.is_some_and(|shown| shown.unfinished_commit == session.unfinished_commit);
@@ -266,11 +241,7 @@ impl App {
         effects.extend(looking);
         effects.extend(self.transcript.as_mut().map(TranscriptPane::continue_search).unwrap_or_default());
         effects.extend(self.reopen_write_dialog());
-        effects.extend(self.refresh_estimates());
-        effects.extend(self.refresh_breakdown());
-        effects.extend(self.request_recovery());
-        effects.extend(self.request_explanation());
-        effects.extend(self.request_branches());
+        effects.extend(self.refresh_screens());
         if !reported {
             self.notify_unfinished();
         }
@@ -287,15 +258,12 @@ impl App {
         effects
     }
 
-    fn on_open_failed(&mut self, key: SessionKey, error: String) -> Vec<Effect> {
-        if self.loading.as_ref().is_some_and(|loading| loading.key == key) {
-            self.loading = None;
-            self.transcript = None;
-            self.plan = None;
-            self.is_refreshing = false;
-            self.open_error = Some((key, error));
-        }
-        Vec::new()
+    fn on_open_failed(&mut self, key: SessionKey, error: String) {
+        self.loading = None;
+        self.transcript = None;
+        self.plan = None;
+        self.is_refreshing = false;
+        self.open_error = Some((key, error));
     }
 
     /// Follows changed files, or counts the changes while paused.
@@ -350,7 +318,7 @@ impl App {
     }
 
     fn on_write_previewed(&mut self, preview: Result<crate::app::event::WritePreview, String>) {
-        if let Some(Overlay::Write(dialog)) = &mut self.overlay
+        if let Some(dialog) = self.write_dialog_mut()
             && matches!(dialog.stage, WriteStage::Checking)
         {
             dialog.stage = match preview {
@@ -361,11 +329,11 @@ impl App {
     }
 
     fn on_written(&mut self, written: Result<WriteOutcome, String>) -> Vec<Effect> {
-        let Some(Overlay::Write(dialog)) = &mut self.overlay else { return Vec::new() };
+        let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         match written {
             Ok(written) => {
                 let undone = matches!(dialog.write, PendingWrite::Undo { .. });
-                self.overlay = None;
+                self.close_write_dialog();
                 if !undone {
                     self.tuning.preview = false;
                 }

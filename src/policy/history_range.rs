@@ -25,6 +25,10 @@ impl TrimmingPolicy for LimitHistory {
         "history"
     }
 
+    fn rule(&self) -> &'static str {
+        "pruning 2"
+    }
+
     fn phase(&self) -> Phase {
         Phase::Run
     }

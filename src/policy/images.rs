@@ -21,6 +21,10 @@ impl TrimmingPolicy for RemoveSeenImages {
         "images"
     }
 
+    fn rule(&self) -> &'static str {
+        "pruning 1.6"
+    }
+
     fn phase(&self) -> Phase {
         Phase::Run
     }

@@ -17,7 +17,7 @@ use crate::policy::trimming::{PolicyError, PolicyInput, PolicyOutcome, TrimmingP
 use crate::policy::truncate::{Reduce, Truncate};
 
 impl Policy {
-    fn rule(self) -> &'static dyn TrimmingPolicy {
+    fn definition(self) -> &'static dyn TrimmingPolicy {
         match self {
             Self::Compact => &Compact,
             Self::Truncate => &Truncate,
@@ -34,7 +34,12 @@ impl Policy {
 
     /// Returns the word used by `--policy`, in JSON and on screen.
     pub fn word(self) -> &'static str {
-        self.rule().word()
+        self.definition().word()
+    }
+
+    /// Returns the rules of the policy as the rulebook numbers them.
+    pub fn rule(self) -> &'static str {
+        self.definition().rule()
     }
 
     pub fn from_word(word: &str) -> Option<Self> {
@@ -42,30 +47,30 @@ impl Policy {
     }
 
     pub fn phase(self) -> Phase {
-        self.rule().phase()
+        self.definition().phase()
     }
 
     /// Whether a version has this policy (pruning 8, releases R2).
     pub fn is_supported_by(self, rules: &Rules) -> bool {
-        self.rule().is_supported_by(rules)
+        self.definition().is_supported_by(rules)
     }
 
     /// Returns the policies that a screen shows for a version, in order: those that the version has, and those that
     /// most versions have.
     pub fn visible_for(rules: &Rules) -> Vec<Self> {
-        let is_shown = |policy: &Self| !policy.rule().is_rare() || policy.is_supported_by(rules);
+        let is_shown = |policy: &Self| !policy.definition().is_rare() || policy.is_supported_by(rules);
         Self::ALL.into_iter().filter(is_shown).collect()
     }
 
     /// Whether the policy decides from message features (see [`super::features`]) and not from sizes alone in a
     /// version.
     pub fn needs_features(self, rules: &Rules) -> bool {
-        self.rule().needs_features(rules)
+        self.definition().needs_features(rules)
     }
 
     /// Returns the settings that a commit records with the policy's effect.
     pub fn settings_json(self, settings: &PolicySettings, windows: Windows) -> Object {
-        self.rule().settings_json(settings, windows)
+        self.definition().settings_json(settings, windows)
     }
 
     /// Runs the policy on a message list.
@@ -80,7 +85,7 @@ impl Policy {
         if self.needs_features(input.rules()) && !input.has_features {
             return Err(PolicyError::NeedsTexts);
         }
-        self.rule().run(list, input)
+        self.definition().run(list, input)
     }
 }
 

@@ -21,6 +21,9 @@ pub trait TrimmingPolicy: Sync {
     /// Returns the word used by `--policy`, in JSON and on screen.
     fn word(&self) -> &'static str;
 
+    /// Returns the rules of the policy as the rulebook numbers them.
+    fn rule(&self) -> &'static str;
+
     fn phase(&self) -> Phase;
 
     /// Whether a version has this policy.

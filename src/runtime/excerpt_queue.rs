@@ -3,11 +3,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::app::event::Event;
 use crate::ids::{EntryIx, Epoch};
 use crate::runtime::jobs::{JobHandle, JobKind, Jobs};
+use crate::runtime::perform::read_excerpts;
 use crate::session::LoadedSession;
-use crate::session::message::excerpt::read_context_excerpt;
 
 /// Excerpts per event.
 const BATCH_SIZE: usize = 64;
@@ -42,11 +41,7 @@ impl ExcerptQueue {
 
     fn read_all(&self, ticket: &JobHandle) {
         while let Some((session, entries)) = self.with_pending(next_batch) {
-            let items = entries.iter().filter_map(|ix| {
-                // A failed excerpt leaves its row without text; opening the message shows why.
-                Some((*ix, read_context_excerpt(&session, *ix).ok()?))
-            });
-            ticket.send_event(Event::Excerpts { epoch: session.epoch, items: items.collect() });
+            ticket.send_event(read_excerpts(&session, &entries));
         }
     }
 

@@ -48,7 +48,9 @@ pub(super) enum JobKind {
     Blocks,
     /// Reads the recorded recovery from an overflow.
     Recovery,
-    /// Reads the commits of a session, or compares two of its branches.
+    /// Reads the commits of a session.
+    Commits,
+    /// Compares two branches of a session.
     Branches,
     /// Explains an overflow.
     Explain,

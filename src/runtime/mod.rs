@@ -15,6 +15,7 @@ mod input;
 mod interrupt;
 mod jobs;
 mod pager;
+pub mod perform;
 mod picture;
 mod relist_queue;
 mod relisting;

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::action::Action;
+use crate::app::action::{Action, ScreenKind};
 use crate::app::transcript::TranscriptPane;
 use crate::format::{format_bytes, pluralised};
 use crate::session::title::shown_name;
@@ -84,7 +84,7 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
             let offers: Offers = &[
                 (Action::Reload, "read again"),
                 (Action::Demo, "demo store"),
-                (Action::Findings, "what was found"),
+                (Action::Show(ScreenKind::Findings), "what was found"),
             ];
             EmptyState { title: "Empty store", headline: (&what, Role::Bright), reason: &why, offers }
                 .draw(app, theme, area, buf);
@@ -103,7 +103,7 @@ pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut
             title: "",
             headline: (&what, Role::Danger),
             reason: error,
-            offers: &[(Action::Reload, "read again"), (Action::Findings, "what was found")],
+            offers: &[(Action::Reload, "read again"), (Action::Show(ScreenKind::Findings), "what was found")],
         };
         state.draw_body(app, theme, area, buf);
     } else if !draw_opening(app, theme, area, buf) && app.loading.is_none() {
@@ -158,7 +158,7 @@ pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area
             title: "",
             headline: ("✗ The runtime cannot build this context", Role::Danger),
             reason: "An entry on the active path is a message without a message in it. The file is shown as far as it can be read.",
-            offers: &[(Action::Findings, "what was found")],
+            offers: &[(Action::Show(ScreenKind::Findings), "what was found")],
         }
     } else if index.entries.is_empty() {
         EmptyState {

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::action::Action;
+use crate::app::action::{Action, ScreenKind};
 use crate::app::keymap::KeyContext;
 use crate::app::layout::{Pane, WidthClass};
 use crate::app::state::{Overlay, UpdateMode};
@@ -24,11 +24,9 @@ type Fact<'a> = Vec<Span<'a>>;
 
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     apply_style(buf, area, theme.background(BackgroundRole::Surface));
+    let page = app.page().and_then(Overlay::page_title);
     let (left, right) = match app.layout().width_class {
-        breadth if matches!(app.overlay, Some(Overlay::Timeline)) => on_page("Timeline", app, theme, breadth),
-        breadth if matches!(app.overlay, Some(Overlay::Explain(_))) => {
-            on_page("Explain", app, theme, breadth)
-        }
+        breadth if page.is_some() => on_page(page.unwrap_or_default(), app, theme, breadth),
         breadth if app.zoom && app.focus == Pane::Message => breadcrumbs(app, theme, breadth),
         WidthClass::Medium | WidthClass::Wide => (program(app, theme), store(app, theme)),
         breadth => (short_session(app, theme, breadth), short_state(app, theme)),
@@ -186,7 +184,7 @@ fn live_state<'a>(app: &App, theme: &Theme) -> Fact<'a> {
 }
 
 fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
-    let key = first_key(app, KeyContext::Global, Action::Help);
+    let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Help));
     vec![Span::styled(key, theme.bold(Role::Text)), Span::styled(words, theme.style(Role::Muted))]
 }
 
@@ -306,7 +304,7 @@ fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a
         0 => pluralised(count, "finding"),
         lines => format!("{} could not be read", pluralised(lines, "line")),
     };
-    let key = first_key(app, KeyContext::Global, Action::Findings);
+    let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Findings));
     vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]
 }
 

@@ -1,31 +1,21 @@
 //! State to cells. Every function here reads the state, gets styles from the theme and writes cells; none keeps state
 //! from one frame to the next, so a screen is reproducible from its state.
 
-mod branches;
-mod breakdown;
 mod budget;
-mod compare;
+mod changed_value;
 pub mod detail;
-mod diagnostics;
-mod dialog;
 mod empty_states;
-mod estimators;
-mod explain;
 mod frame_box;
 pub mod glyphs;
 mod header;
-mod help;
 pub mod highlight;
 pub mod message;
 mod message_body;
 mod message_spans;
-mod palette;
-mod policies;
-mod recovery;
+mod screens;
 mod sessions;
 mod status;
 pub mod theme;
-mod timeline;
 mod transcript;
 mod tuning;
 pub mod widgets;
@@ -33,12 +23,11 @@ pub mod widgets;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::{Modifier, Style};
 
 use crate::app::App;
 use crate::app::layout::{Layout, Pane, WidthClass};
 use crate::app::state::Overlay;
-use theme::{BackgroundRole, Role, Theme};
+use theme::{Role, Theme};
 use widgets::{apply_style, put, put_spans};
 
 pub fn draw(app: &App, theme: &Theme, frame: &mut Frame) {
@@ -77,23 +66,9 @@ fn draw_screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> O
         cursor = draw_main(app, theme, layout, buf);
     }
     let typing = status::draw(app, theme, layout.status, buf);
-    match &app.overlay {
-        None => {}
-        Some(Overlay::Help { top }) => help::draw(app, theme, *top, buf),
-        Some(Overlay::Palette { text, selected: at }) => {
-            cursor = Some(palette::draw(app, theme, text, *at, buf));
-        }
-        Some(Overlay::Findings { scroll }) => diagnostics::draw(app, theme, *scroll, body, buf),
-        Some(Overlay::Policies(screen)) => policies::draw(app, theme, screen, buf),
-        Some(Overlay::Estimators(view)) => estimators::draw(app, theme, view, body, buf),
-        Some(Overlay::Breakdown(screen)) => breakdown::draw(app, theme, screen, buf),
-        Some(Overlay::Recovery(screen)) => recovery::draw(app, theme, screen, body, buf),
-        Some(Overlay::Explain(screen)) => explain::draw(app, theme, screen, body, buf),
-        Some(Overlay::Commits(screen)) => branches::draw_commits(app, theme, screen, body, buf),
-        Some(Overlay::Branches(screen)) => branches::draw_comparison(app, theme, screen, body, buf),
-        Some(Overlay::Timeline) => timeline::draw(app, theme, body, buf),
-        Some(Overlay::Compare) => compare::draw(app, theme, body, buf),
-        Some(Overlay::Write(write)) => dialog::draw(app, theme, write, buf),
+    let (page, windows) = app.views.visible(Overlay::is_window);
+    for view in page.into_iter().chain(windows) {
+        cursor = screens::draw(app, theme, view, body, buf).or(cursor);
     }
     cursor.or(typing)
 }
@@ -137,15 +112,5 @@ fn draw_tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         let style = if app.focus == pane { theme.bold(Role::Focus) } else { theme.style(Role::Muted) };
         let words = format!(" {} {} ", at + 1, pane.title());
         put_spans(buf, (x, area.y), area.right(), &[ratatui::text::Span::styled(words, style)]);
-    }
-}
-
-/// Returns the style of a value that the last key changed: a background for a moment, or without motion an underline
-/// until the next key.
-fn changed_style(app: &App, theme: &Theme) -> Style {
-    if app.options.motion {
-        theme.background(BackgroundRole::Hot)
-    } else {
-        Style::new().add_modifier(Modifier::UNDERLINED)
     }
 }

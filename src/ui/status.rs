@@ -5,19 +5,16 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::action::Action;
+use crate::app::action::{Action, ScreenKind};
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message::MessageView;
-use crate::app::state::{InputPurpose, LineInput, Overlay, WriteStage};
-use crate::app::summary_dialog::SummaryStage;
+use crate::app::screens::hint::Hint;
+use crate::app::state::{InputPurpose, LineInput, Overlay};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_facts_right, put_spans};
-
-/// A hint: actions whose keys it shows, and its words.
-type Hint = (&'static [Action], &'static str);
 
 const MOVE: Hint = (&[Action::Down, Action::Up], "move");
 const NEXT_PANE: Hint = (&[Action::NextPane], "next pane");
@@ -116,8 +113,8 @@ pub(super) fn draw_input(
 }
 
 fn left_hints(app: &App) -> Vec<Hint> {
-    if let Some(overlay) = &app.overlay {
-        return overlay_hints(overlay);
+    if let Some(overlay) = app.overlay() {
+        return overlay.hints();
     }
     // Without a store there are no panes; the empty state shows the keys instead.
     if app.store_error.is_some() {
@@ -201,101 +198,17 @@ fn transcript_hints(app: &App) -> Vec<Hint> {
     hints
 }
 
-fn overlay_hints(overlay: &Overlay) -> Vec<Hint> {
-    match overlay {
-        Overlay::Help { .. } => vec![(&[Action::Down, Action::Up], "scroll"), (&[Action::Back], "close")],
-        Overlay::Palette { .. } => vec![(&[Action::Open], "run"), (&[Action::Back], "close")],
-        Overlay::Findings { .. } => vec![MOVE, (&[Action::Copy], "copy"), (&[Action::Back], "close")],
-        Overlay::Policies(_) => vec![
-            MOVE,
-            (&[Action::ToggleStep], "on/off"),
-            (&[Action::Open], "settings"),
-            (&[Action::Back], "close"),
-        ],
-        Overlay::Estimators(_) => {
-            vec![MOVE, (&[Action::Open], "go there"), (&[Action::Copy], "copy"), (&[Action::Back], "close")]
-        }
-        Overlay::Breakdown(screen) => {
-            let leads =
-                screen.selected().is_some_and(|(_, line)| line.is_some_and(|line| line.entry.is_some()));
-            let open = if leads { "go to it" } else { "fold" };
-            vec![
-                MOVE,
-                (&[Action::Open], open),
-                (&[Action::UnfoldAll, Action::FoldAll], "all"),
-                (&[Action::Copy], "copy"),
-                (&[Action::Back], "close"),
-            ]
-        }
-        Overlay::Explain(screen) => vec![
-            MOVE,
-            (&[Action::Open], screen.open_label()),
-            (&[Action::Copy], screen.copy_label()),
-            (&[Action::Back], "close"),
-        ],
-        Overlay::Timeline => vec![
-            (&[Action::PreviousCall, Action::NextCall], "call"),
-            (&[Action::NextOverflow], "overflow"),
-            (&[Action::Open], "go to the entry"),
-            (&[Action::Back], "back"),
-            (&[Action::ZoomIn, Action::ZoomOut], "zoom"),
-            (&[Action::CostOrCache], "cost/cache"),
-            (&[Action::Less, Action::More], "adjust"),
-            (&[Action::Down, Action::Up], "setting"),
-            (&[Action::ToggleStep], "on/off"),
-            (&[Action::InWords], "in words"),
-        ],
-        Overlay::Compare => vec![
-            (&[Action::CellLeft, Action::CellRight], "cell"),
-            (&[Action::Open], "take into tuning"),
-            (&[Action::Back], "back"),
-            (&[Action::NextMeasure], "measure"),
-            (&[Action::Copy], "copy patch"),
-            (&[Action::Smallest], "smallest"),
-            (&[Action::PreviousAxis, Action::NextAxis], "setting"),
-            (&[Action::EditAxes], "type"),
-            (&[Action::Headroom], "room"),
-            (&[Action::SavePlan], "save"),
-        ],
-        Overlay::Recovery(_) => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Back], "close")],
-        Overlay::Commits(_) => vec![
-            MOVE,
-            (&[Action::Undo], "undo it"),
-            (&[Action::Branches], "compare"),
-            (&[Action::Open], "go to the entry"),
-            (&[Action::Back], "close"),
-        ],
-        Overlay::Branches(_) => vec![
-            MOVE,
-            (&[Action::Fold], "the same ones too"),
-            (&[Action::Open], "go to the entry"),
-            (&[Action::Back], "close"),
-        ],
-        Overlay::Write(dialog) => match dialog.stage {
-            WriteStage::Confirming(_) => vec![
-                (&[Action::Yes], "write"),
-                (&[Action::No], "cancel"),
-                (&[Action::Diff], "diff"),
-                (&[Action::SavePlan], "save plan"),
-            ],
-            WriteStage::Summarising(SummaryStage::Offered(_)) => {
-                vec![(&[Action::Yes], "summarise"), (&[Action::No], "cancel")]
-            }
-            WriteStage::Summarising(_) => vec![(&[Action::No], "cancel")],
-            _ => vec![(&[Action::No], "close")],
-        },
-    }
-}
-
 fn right_hints(app: &App) -> Vec<Hint> {
-    match (&app.overlay, &app.input) {
-        (Some(Overlay::Timeline), None) if app.size.0 >= 100 => vec![(&[Action::Explain], "explain")],
+    match (app.overlay(), &app.input) {
+        (Some(Overlay::Timeline), None) if app.size.0 >= 100 => {
+            vec![(&[Action::Show(ScreenKind::Explain)], "explain")]
+        }
         (Some(_), _) | (_, Some(_)) => Vec::new(),
         _ if app.zoom && app.focus == Pane::Message => {
             let pager = if app.size.0 < 100 { "open" } else { "open in pager" };
             vec![(&[Action::Search], "search"), (&[Action::Pager], pager)]
         }
-        _ => vec![(&[Action::Palette], "run"), (&[Action::Quit], "quit")],
+        _ => vec![(&[Action::Show(ScreenKind::Palette)], "run"), (&[Action::Quit], "quit")],
     }
 }
 

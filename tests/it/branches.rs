@@ -167,7 +167,7 @@ fn a_repair_waits_for_nobody_and_says_who_holds_the_lock() {
 }
 
 fn committed(driver: &Driver) -> Vec<(String, CommitStatus)> {
-    match &driver.app.overlay {
+    match driver.app.overlay() {
         Some(Overlay::Commits(screen)) => {
             screen.rows().iter().map(|row| (row.receipt.id.clone(), row.status)).collect()
         }
@@ -179,7 +179,7 @@ fn tuned() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("p 4 j j j H H H 2 c y");
-    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     driver
 }
 
@@ -190,16 +190,16 @@ fn the_screen_lists_commits_and_takes_one_back() {
     let [(id, CommitStatus::InForce)] = &committed(&driver)[..] else { panic!("{:?}", committed(&driver)) };
     let id = id.clone();
     driver.press("u");
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("{:?}", driver.app.overlay()) };
     assert!(matches!(&dialog.stage, WriteStage::Confirming(_)), "{:?}", dialog.stage);
-    driver.press("y U");
+    driver.press("y");
     let rows = committed(&driver);
     assert_eq!(rows[1], (id, CommitStatus::Undone), "newest first: {rows:?}");
     // What is not in force cannot be taken back; the list stays.
     driver.press("G u");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nothing to take back")));
     driver.press("enter");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     let session = driver.app.displayed_session().unwrap();
     assert_eq!(session.index.display_id(driver.app.selected_entry().unwrap()), rows[1].0);
 }
@@ -208,7 +208,7 @@ fn the_screen_lists_commits_and_takes_one_back() {
 fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
     let mut driver = tuned();
     driver.press("C");
-    let shown = |driver: &Driver| match &driver.app.overlay {
+    let shown = |driver: &Driver| match driver.app.overlay() {
         Some(Overlay::Branches(screen)) => {
             let Some(Ok(view)) = &screen.comparison else { panic!("{:?}", screen.comparison) };
             (screen.rows().len(), view.first.tokens(), view.second.tokens(), view.second.active)
@@ -220,7 +220,7 @@ fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
     driver.press("space");
     assert!(shown(&driver).0 > changed);
     driver.press("G enter");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     // The same from the list of commits.
     driver.press("U C");
     assert_eq!(shown(&driver).1, before);
@@ -250,12 +250,12 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
     assert!(driver.app.findings().any(|finding| finding.message.contains("was interrupted after")));
     driver.app.toast = None;
     driver.press("p c");
-    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     assert!(
         driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("A settles it") && toast.is_error)
     );
     driver.press("u");
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("{:?}", driver.app.overlay()) };
     assert!(
         matches!(&dialog.stage, WriteStage::Refused(why) if why.contains("interrupted")),
         "{:?}",
@@ -263,7 +263,7 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
     );
     assert_eq!(std::fs::read(&path).unwrap(), torn, "nothing was changed by looking and asking");
     driver.press("A");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     assert!(
         driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("The rest was appended")),
         "{:?}",

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use clawscope::app::effect::{Effect, PendingWrite};
+use clawscope::app::screens::write::{SummaryStage, summary_lines};
 use clawscope::app::state::{Overlay, WriteDialog, WriteStage};
-use clawscope::app::summary_dialog::{SummaryStage, summary_lines};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::write::summary::job::SummaryResult;
 
@@ -36,7 +36,7 @@ fn keep(driver: &mut Driver, tokens: &str) {
 }
 
 fn dialog(driver: &Driver) -> &WriteDialog {
-    match &driver.app.overlay {
+    match driver.app.overlay() {
         Some(Overlay::Write(dialog)) => dialog,
         other => panic!("no dialog: {other:?}"),
     }
@@ -81,7 +81,7 @@ fn a_compaction_is_summarised_shown_appended_and_taken_back() {
     assert_eq!(counted(&driver), made.summary.tokens(), "the preview counts the real length");
     assert_eq!(bytes(&driver), before, "and nothing is written before a yes");
     driver.press("y");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     let after = bytes(&driver);
     assert!(after.starts_with(&before));
     let text = String::from_utf8_lossy(&after[before.len()..]).into_owned();
@@ -106,7 +106,7 @@ fn behind_pruned_results_a_compaction_is_a_branch() {
     let before = bytes(&driver);
     driver.press("y");
     let after = bytes(&driver);
-    assert!(after.starts_with(&before) && driver.app.overlay.is_none());
+    assert!(after.starts_with(&before) && driver.app.overlay().is_none());
     let text = String::from_utf8_lossy(&after[before.len()..]).into_owned();
     let compactions: Vec<bool> = text.lines().map(|line| line.contains(r#""type":"compaction""#)).collect();
     assert!(compactions.len() > 2 && compactions.iter().rposition(|is| *is) == Some(compactions.len() - 1));
@@ -144,7 +144,7 @@ fn esc_cancels_a_summary_and_what_amounts_too_late_is_dropped() {
     assert!(matches!(&dialog(&driver).stage, WriteStage::SummaryFailed(why) if why.contains("cancelled")));
     assert!(driver.app.summary.is_none());
     driver.press("esc");
-    assert!(driver.app.overlay.is_none() && bytes(&driver) == before);
+    assert!(driver.app.overlay().is_none() && bytes(&driver) == before);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_program_that_fails_leaves_the_file_as_it_was() {
     };
     assert!(why.contains("cannot start"), "{why}");
     driver.press("y n");
-    assert!(driver.app.overlay.is_none() && driver.app.summary.is_none() && bytes(&driver) == before);
+    assert!(driver.app.overlay().is_none() && driver.app.summary.is_none() && bytes(&driver) == before);
 }
 
 #[cfg(unix)]
@@ -176,7 +176,7 @@ fn a_program_is_requested_only_after_a_yes_and_its_words_cannot_act_on_the_termi
     let mut driver = compacting("");
     driver.summarize_by(program(&["sh", "-c", &script]));
     driver.press("c n");
-    assert!(driver.app.overlay.is_none() && times(&mark) == 0, "nobody was asked");
+    assert!(driver.app.overlay().is_none() && times(&mark) == 0, "nobody was asked");
     driver.press("c y");
     let made = asked(&driver).clone();
     assert_eq!((times(&mark), made.writer.label().as_str()), (made.calls.len(), "command sh"));

@@ -47,7 +47,7 @@ fn a_copied_usage_is_no_measurement_of_the_new_branch() {
     let plan = driver.app.plan.clone().expect("a plan");
     let after = inspection(&driver).budget_after(&plan).total();
     driver.press("c y");
-    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     let branch = inspection(&driver);
     assert_eq!(branch.measured, Err(Unmeasured::SinceCommit));
     let tokens = branch.item.tokens.expect("tokens");
@@ -81,10 +81,10 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
         !requested.iter().any(|effect| matches!(effect, Effect::PreviewWrite(_))),
         "the branch is not known yet"
     );
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     assert!(matches!(dialog.stage, WriteStage::Waiting));
     driver.perform(reread);
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     assert!(matches!(dialog.stage, WriteStage::Confirming(_)), "{:?}", dialog.stage);
 }
 
@@ -94,10 +94,10 @@ fn a_reading_that_fails_does_not_keep_the_dialog_waiting() {
     let reread = driver.held_key("R");
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     driver.press("c");
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     assert!(matches!(dialog.stage, WriteStage::Waiting));
     driver.event(Event::RefreshFailed("the disk is gone".into()));
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     assert!(matches!(dialog.stage, WriteStage::Confirming(_)), "{:?}", dialog.stage);
 }
 
@@ -303,12 +303,12 @@ fn a_session_that_grows_keeps_showing_the_failed_call() {
 fn nothing_is_committed_while_a_call_of_the_past_is_shown() {
     let mut driver = tuned();
     driver.press("2 a c");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     assert!(
         driver.app.toast.as_ref().is_some_and(|toast| toast.is_error && toast.text.contains("next call"))
     );
     driver.press("a a c");
-    assert!(matches!(driver.app.overlay, Some(Overlay::Write(_))), "{:?}", driver.app.toast);
+    assert!(matches!(driver.app.overlay(), Some(Overlay::Write(_))), "{:?}", driver.app.toast);
 }
 
 #[test]

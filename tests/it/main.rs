@@ -37,6 +37,7 @@ mod real_pi_releases;
 mod real_safeguard;
 mod replay;
 mod replay_naive;
+mod screens;
 mod sqlite;
 mod steps;
 mod summarize;

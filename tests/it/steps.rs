@@ -147,7 +147,7 @@ fn keys_on_the_cut_lead_to_the_steps() {
     let at = cut(&driver).expect("a line");
     driver.press(&"j ".repeat(at));
     driver.press("space enter");
-    let Some(Overlay::Policies(screen)) = &driver.app.overlay else { panic!("{:?}", driver.app.overlay) };
+    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("{:?}", driver.app.overlay()) };
     assert_eq!(screen.selected(), Policy::Compact);
 }
 
@@ -167,7 +167,7 @@ fn texts_are_requested_once_and_the_other_steps_are_shown_meanwhile() {
     let again = driver.held_key("j");
     assert_eq!(requested(&again), 0);
     driver.press("2 c");
-    assert!(driver.app.overlay.is_none(), "nothing is written that is told in part");
+    assert!(driver.app.overlay().is_none(), "nothing is written that is told in part");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("compact")));
     driver.perform(effects);
     assert!(driver.app.waiting_policies.is_empty());
@@ -233,7 +233,7 @@ fn a_growing_session_keeps_its_texts() {
 fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
     let mut driver = opened();
     driver.press("s");
-    let alone = |driver: &Driver, step| match &driver.app.overlay {
+    let alone = |driver: &Driver, step| match driver.app.overlay() {
         Some(Overlay::Policies(screen)) => screen.effect(step).cloned(),
         _ => panic!("no screen"),
     };
@@ -246,17 +246,17 @@ fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
     driver.press("k k space");
     assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
     driver.press("enter");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     assert_eq!((driver.app.focus, driver.app.tuning.policy), (Pane::Tuning, Policy::History));
     driver.press("s s");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
 }
 
 #[test]
 fn the_calls_of_a_summary_are_reported_for_the_settings_that_are_shown() {
     let mut driver = opened();
     driver.press("s g");
-    let calls = |driver: &Driver| match &driver.app.overlay {
+    let calls = |driver: &Driver| match driver.app.overlay() {
         Some(Overlay::Policies(screen)) => screen.summary_calls.clone(),
         _ => panic!("no screen"),
     };

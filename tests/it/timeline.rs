@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
+use clawscope::app::screens::timeline::BarMetric;
 use clawscope::app::state::Overlay;
-use clawscope::app::timeline::BarMetric;
 use clawscope::report::timeline::{Timeline, TraceKind};
 use clawscope::ui;
 use clawscope::ui::theme::{ColourDepth, Theme};
@@ -25,7 +25,7 @@ fn opened() -> Driver {
 }
 
 fn timeline(driver: &Driver) -> &Timeline {
-    assert!(matches!(driver.app.overlay, Some(Overlay::Timeline)));
+    assert!(matches!(driver.app.overlay(), Some(Overlay::Timeline)));
     driver.app.timeline().expect("replayed")
 }
 
@@ -99,7 +99,7 @@ fn t_opens_at_the_call_of_the_row_under_the_cursor_and_closes_again() {
     assert_eq!((last, cursor(&driver)), (134, 134));
     assert!(!timeline(&driver).is_simulated(), "nothing is changed yet");
     driver.press("t");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     driver.press("2 [ [");
     let turn = driver.app.selected_entry().expect("a row");
     driver.press("t");
@@ -142,7 +142,7 @@ fn enter_goes_to_the_answer_of_the_call_and_t_back_to_it() {
     driver.press("H H h");
     let (at, entry) = (cursor(&driver), timeline(&driver).calls()[cursor(&driver)].entry);
     driver.press("enter");
-    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
+    assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);
     let row = driver.app.selected_entry().expect("a row");
     assert!(row == entry || row.0 == entry.0 + 1, "the answer, or what its only tool returned");
     driver.press("t");
@@ -288,7 +288,7 @@ fn a_click_puts_the_cursor_on_a_call_and_the_next_one_goes_there() {
     assert!((60..75).contains(&at), "{at}");
     let entry = timeline(&driver).calls()[at].entry;
     click(&mut driver);
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     let row = driver.app.selected_entry().expect("a row");
     assert!((entry.0..=entry.0 + 1).contains(&row.0), "{row:?} {entry:?}");
 }

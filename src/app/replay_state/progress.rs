@@ -69,6 +69,11 @@ impl ReplayState {
         (self.answered_id < self.newest_id).then_some(self.requested_ms + SLOW_REPLAY_MS)
     }
 
+    /// Whether this or a newer request is answered.
+    pub(in crate::app) fn is_answered(&self, request_id: u64) -> bool {
+        request_id <= self.answered_id
+    }
+
     /// Whether a newer replay was requested than the one on display.
     pub fn is_stale(&self) -> bool {
         self.answered_id < self.newest_id

@@ -19,6 +19,10 @@ impl TrimmingPolicy for Clear {
         "clear"
     }
 
+    fn rule(&self) -> &'static str {
+        "pruning 7"
+    }
+
     fn phase(&self) -> Phase {
         Phase::Call
     }

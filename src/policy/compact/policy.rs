@@ -19,6 +19,10 @@ impl TrimmingPolicy for Compact {
         "compact"
     }
 
+    fn rule(&self) -> &'static str {
+        "compaction 3"
+    }
+
     fn phase(&self) -> Phase {
         Phase::Transcript
     }

@@ -19,6 +19,10 @@ impl TrimmingPolicy for HoldResults {
         "guard"
     }
 
+    fn rule(&self) -> &'static str {
+        "pruning 6d"
+    }
+
     fn phase(&self) -> Phase {
         Phase::Call
     }

@@ -16,6 +16,10 @@ impl TrimmingPolicy for CheckPrompt {
         "check"
     }
 
+    fn rule(&self) -> &'static str {
+        "releases R60–R62"
+    }
+
     fn phase(&self) -> Phase {
         Phase::Run
     }

@@ -20,6 +20,10 @@ impl TrimmingPolicy for Prune {
         "prune"
     }
 
+    fn rule(&self) -> &'static str {
+        "pruning 3–5"
+    }
+
     fn phase(&self) -> Phase {
         Phase::Call
     }

@@ -15,6 +15,10 @@ impl TrimmingPolicy for Repair {
         "repair"
     }
 
+    fn rule(&self) -> &'static str {
+        "compaction 6"
+    }
+
     fn phase(&self) -> Phase {
         Phase::Run
     }

@@ -18,6 +18,10 @@ impl TrimmingPolicy for Truncate {
         "truncate"
     }
 
+    fn rule(&self) -> &'static str {
+        "pruning 6b"
+    }
+
     fn phase(&self) -> Phase {
         Phase::Transcript
     }
@@ -52,6 +56,10 @@ pub struct Reduce;
 impl TrimmingPolicy for Reduce {
     fn word(&self) -> &'static str {
         "reduce"
+    }
+
+    fn rule(&self) -> &'static str {
+        "releases R35–R38"
     }
 
     fn phase(&self) -> Phase {

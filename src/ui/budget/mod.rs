@@ -18,7 +18,7 @@ use crate::format::{estimate, thousands, whole_percent};
 use crate::policy::memory_flush::FlushState;
 use crate::session::budget_marks::{Threshold, ThresholdMark, threshold_marks};
 use crate::session::{CountSource, LoadedSession};
-use crate::ui::changed_style;
+use crate::ui::changed_value::changed_style;
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};

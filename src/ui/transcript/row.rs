@@ -18,9 +18,10 @@ use crate::policy::Fate;
 use crate::session::message::excerpt::Excerpt;
 use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::text;
+use crate::ui::changed_value::changed_style;
+use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{ThinBar, apply_style, put, put_spans, spans_width};
-use crate::ui::{changed_style, glyphs};
 
 /// Columns per level of branches, and the deepest level drawn.
 const INDENT: u16 = 2;

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
+use super::at_rest;
 use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
@@ -30,7 +31,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         return;
     }
     let Some(plan) = &app.plan else {
-        super::draw_at_rest(app, theme, Rect { y: area.y - 1, height: 2, ..area }, buf);
+        at_rest::draw(app, theme, Rect { y: area.y - 1, height: 2, ..area }, buf);
         return;
     };
     let end = area.right().saturating_sub(1);

@@ -1,6 +1,7 @@
 //! The tuning pane: the policies, and for each setting of the focused one its value, its range, its meaning here and
 //! its origin.
 
+mod at_rest;
 mod facts;
 mod meaning;
 mod policy_info;
@@ -13,11 +14,10 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::layout::{Layout, Pane, WidthClass};
-use crate::format::{estimate, pluralised};
 use crate::policy::Policy;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{on_title, put, put_facts, put_right, put_spans, title};
+use crate::ui::widgets::{on_title, put, put_right, put_spans, title};
 
 pub(super) use facts::gate_words;
 pub(super) use policy_info::policy_description as words_of;
@@ -32,7 +32,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         title_line(app, theme, &layout, buf);
     }
     if app.plan.is_none() && app.focus != Pane::Tuning {
-        draw_at_rest(app, theme, area, buf);
+        at_rest::draw(app, theme, area, buf);
         return;
     }
     if !layout.tuning_facts.is_empty() {
@@ -158,45 +158,6 @@ fn joints(app: &App, theme: &Theme, area: Rect, focused: bool, buf: &mut Buffer)
     }
 }
 
-/// Draws one row with the savings of the configured settings.
-fn draw_at_rest(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let y = area.y + 1;
-    if area.height < 2 {
-        return;
-    }
-    let Some(session) = app.displayed_session() else {
-        put(buf, (1, y), area.right(), "settings show when a session is open", theme.style(Role::Muted));
-        return;
-    };
-    let muted = theme.style(Role::Muted);
-    let mut facts: Vec<Vec<Span>> = Vec::new();
-    // Pruning first, because most people look for it.
-    let prune = app.policy_savings.iter().filter(|(step, _)| *step == Policy::Prune);
-    for (step, saves) in prune.chain(app.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune)) {
-        let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
-        if facts.is_empty() {
-            fact.push(Span::styled(" would save", muted));
-        }
-        fact.push(Span::raw(" "));
-        fact.extend(match saves {
-            None => vec![Span::styled(glyphs::UNKNOWN, muted), Span::styled(" cannot be measured", muted)],
-            Some(0) => vec![Span::styled("nothing", muted)],
-            Some(tokens) => vec![Span::styled(estimate(*tokens), theme.style(Role::Plan))],
-        });
-        facts.push(fact);
-    }
-    let off =
-        if session.pruning_configured { Vec::new() } else { vec![Span::styled("off in the config", muted)] };
-    facts.insert(facts.len().min(1), off);
-    let x = put_facts(buf, (1, y), area.right(), &facts);
-    let changed = (0..app.tuning.rows.len()).filter(|at| app.tuning.is_changed(*at)).count();
-    let words = match changed {
-        0 => "at their config values".to_owned(),
-        count => format!("{} changed", pluralised(count as u64, "setting")),
-    };
-    put_right(buf, y, x + 3, area.right().saturating_sub(1), &[Span::styled(words, muted)]);
-}
-
 /// Draws the line of the narrowest layout: the fate of the selected row and the setting moved last.
 pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
@@ -213,7 +174,7 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         start = put_right(buf, area.y, area.x + area.width / 2, end, &[words]);
     }
     let (Some(plan), Some(pane)) = (&app.plan, &app.transcript) else {
-        draw_at_rest(app, theme, Rect { y: area.y.saturating_sub(1), height: 2, ..area }, buf);
+        at_rest::draw(app, theme, Rect { y: area.y.saturating_sub(1), height: 2, ..area }, buf);
         return;
     };
     let fate = pane.selected().and_then(|row| plan.fates().get(row.message?));

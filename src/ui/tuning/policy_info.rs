@@ -13,31 +13,19 @@ use crate::ui::widgets::{put, put_facts};
 
 /// Returns the description of a policy and its rule.
 pub(in crate::ui) fn policy_description(policy: Policy) -> (&'static str, &'static str) {
-    match policy {
-        Policy::Compact => {
-            ("Old messages give way to a summary; the newest stay word for word.", "compaction 3")
-        }
-        Policy::Truncate => {
-            ("Tool results over a share of the window are cut in the transcript.", "pruning 6b")
-        }
-        Policy::Repair => {
-            ("Calls and results are paired: strays go, missing results are invented.", "compaction 6")
-        }
-        Policy::History => {
-            ("Only the last turns of the person are sent, and what follows them.", "pruning 2")
-        }
-        Policy::Images => ("Images that the model has answered to give way to a short text.", "pruning 1.6"),
-        Policy::Reduce => ("All tool results together are cut down to a budget.", "releases R35–R38"),
-        Policy::Check => (
-            "Before it is sent, the prompt is checked against the window minus the reserve.",
-            "releases R60–R62",
-        ),
-        Policy::Prune => {
-            ("Old tool results are trimmed, then cleared, once the cache is cold.", "pruning 3–5")
-        }
-        Policy::Guard => ("Tool results are held to their share of the window in every call.", "pruning 6d"),
-        Policy::Clear => ("Beyond a trigger the oldest tool uses are cleared, the newest kept.", "pruning 7"),
-    }
+    let does = match policy {
+        Policy::Compact => "Old messages give way to a summary; the newest stay word for word.",
+        Policy::Truncate => "Tool results over a share of the window are cut in the transcript.",
+        Policy::Repair => "Calls and results are paired: strays go, missing results are invented.",
+        Policy::History => "Only the last turns of the person are sent, and what follows them.",
+        Policy::Images => "Images that the model has answered to give way to a short text.",
+        Policy::Reduce => "All tool results together are cut down to a budget.",
+        Policy::Check => "Before it is sent, the prompt is checked against the window minus the reserve.",
+        Policy::Prune => "Old tool results are trimmed, then cleared, once the cache is cold.",
+        Policy::Guard => "Tool results are held to their share of the window in every call.",
+        Policy::Clear => "Beyond a trigger the oldest tool uses are cleared, the newest kept.",
+    };
+    (does, policy.rule())
 }
 
 /// Draws the description and the effect of the focused policy, if its settings leave room.

@@ -11,9 +11,10 @@ use crate::app::layout::{Layout, Pane, WidthClass};
 use crate::format::estimate;
 use crate::gateway::prune_setting::Control;
 use crate::js::Value;
+use crate::ui::changed_value::changed_style;
+use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
-use crate::ui::{changed_style, glyphs};
 
 /// Largest width of the words beside a track: meaning, `was`, origin.
 const MEANING_WIDTH: u16 = 19;

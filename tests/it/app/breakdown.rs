@@ -1,9 +1,9 @@
 //! The breakdown of the window.
 
-use clawscope::app::breakdown::BreakdownScreen;
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
+use clawscope::app::screens::breakdown::BreakdownScreen;
 use clawscope::app::state::Overlay;
 use clawscope::context::budget::BudgetPart;
 use clawscope::ids::{EntryIx, Epoch};
@@ -13,7 +13,7 @@ use super::tuned;
 use crate::support::driver::Driver;
 
 fn breakdown(driver: &Driver) -> &BreakdownScreen {
-    match &driver.app.overlay {
+    match driver.app.overlay() {
         Some(Overlay::Breakdown(screen)) => screen,
         other => panic!("no breakdown: {other:?}"),
     }
@@ -50,7 +50,7 @@ fn the_sections_of_the_window_add_up_to_the_estimate() {
             breakdown(&driver).blocks.values().all(|block| block.as_ref().is_ok_and(|block| block.chars > 0))
         );
         driver.press("B");
-        assert!(driver.app.overlay.is_none());
+        assert!(driver.app.overlay().is_none());
     }
 }
 
@@ -59,7 +59,7 @@ fn a_heavy_message_leads_to_its_row_in_the_transcript() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("3 z B - j j j j j j j j j l j j enter");
-    assert!(driver.app.overlay.is_none() && !driver.app.zoom);
+    assert!(driver.app.overlay().is_none() && !driver.app.zoom);
     assert_eq!(driver.app.focus, Pane::Transcript);
     let session = driver.app.displayed_session().expect("a session");
     let second = WindowContents::new(session, None).heaviest[1];
@@ -83,7 +83,7 @@ fn sections_fold_and_the_cursor_stays_with_them() {
     assert!(screen.scroll.top > 0);
     driver.press("g y b");
     assert!(driver.copied[0].starts_with("System prompt  ~9600 tokens"), "{:?}", driver.copied);
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
 }
 
 #[test]

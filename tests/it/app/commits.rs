@@ -14,21 +14,21 @@ fn a_commit_is_requested_written_and_undone_without_touching_an_old_byte() {
         (plan.total_before(), plan.total_after())
     };
     driver.press("2 c");
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     let WriteStage::Confirming(shown) = &dialog.stage else { panic!("{:?}", dialog.stage) };
     assert!(shown.entries > 1);
     assert_eq!(std::fs::read(driver.path()).expect("the transcript"), old, "asking writes nothing");
     driver.press("enter");
-    assert!(driver.app.overlay.is_some(), "enter decides nothing");
+    assert!(driver.app.overlay().is_some(), "enter decides nothing");
     driver.press("y");
-    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     let new = std::fs::read(driver.path()).expect("the transcript");
     assert!(new.starts_with(&old) && new.len() > old.len());
     let tokens =
         |driver: &Driver| driver.app.transcript.as_ref().expect("a transcript").tokens.iter().sum::<u64>();
     assert_eq!(tokens(&driver), after);
     driver.press("u y");
-    assert!(driver.app.overlay.is_none(), "{:?}", driver.app.overlay);
+    assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     assert_eq!(tokens(&driver), before);
     assert!(std::fs::read(driver.path()).expect("the transcript").starts_with(&new));
 }
@@ -38,7 +38,7 @@ fn n_leaves_the_dialog_and_nothing_is_written() {
     let mut driver = tuned();
     let old = std::fs::read(driver.path()).expect("the transcript");
     driver.press("2 c n");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     assert_eq!(std::fs::read(driver.path()).expect("the transcript"), old);
 }
 
@@ -49,6 +49,6 @@ fn a_file_that_changed_since_it_was_read_is_refused() {
     let line = "{\"type\":\"custom\",\"customType\":\"x\",\"data\":{},\"id\":\"ffffffff\",\"parentId\":null,\"timestamp\":\"2026-03-05T14:06:41.000Z\"}\n";
     driver::append_to(&driver.path(), line);
     driver.press("y");
-    let Some(Overlay::Write(dialog)) = &driver.app.overlay else { panic!("no dialog") };
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     assert!(matches!(&dialog.stage, WriteStage::Refused(_)), "{:?}", dialog.stage);
 }

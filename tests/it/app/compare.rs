@@ -1,9 +1,9 @@
 //! The comparison of settings.
 
-use clawscope::app::compare::SweepUpdate;
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
+use clawscope::app::screens::compare::SweepUpdate;
 use clawscope::app::state::Overlay;
 
 use crate::support::driver::Driver;
@@ -44,7 +44,7 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
     assert_eq!((name.as_str(), json["cells"].as_array().map(Vec::len)), ("clawscope-sweep.json", Some(12)));
     driver.press("enter");
-    assert!(driver.app.overlay.is_none() && driver.app.tuning.preview && driver.app.plan.is_some());
+    assert!(driver.app.overlay().is_none() && driver.app.tuning.preview && driver.app.plan.is_some());
     assert_eq!(driver.app.focus, Pane::Tuning);
     let tuning = &driver.app.tuning;
     let value = |key: &str| {
@@ -79,7 +79,7 @@ fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     driver.press("] m m");
     assert_eq!(keys(&driver)[0], "contextPruning.keepLastAssistants");
     assert_ne!(keys(&driver)[1], "contextPruning.ttl");
-    assert_eq!(driver.app.compare_screen.metric, clawscope::app::compare::MapMetric::Overflows);
+    assert_eq!(driver.app.compare_screen.metric, clawscope::app::screens::compare::MapMetric::Overflows);
     // What cannot be read is told where it is typed.
     driver.press("a ctrl-u text:contextPruning.ttl=soon enter");
     assert!(driver.app.input.as_ref().and_then(|prompt| prompt.error.as_ref()).is_some());
@@ -122,7 +122,7 @@ fn a_cell_that_the_tuning_pane_cannot_hold_stays_on_the_map_with_its_patch() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("w a ctrl-u text:contextTokens=120000,160000 enter g enter");
-    assert!(matches!(driver.app.overlay, Some(Overlay::Compare)), "it is not taken in part");
+    assert!(matches!(driver.app.overlay(), Some(Overlay::Compare)), "it is not taken in part");
     let toast = driver.app.toast.as_ref().expect("told").text.clone();
     assert!(toast.starts_with("contextTokens is no setting of the tuning pane; y copies"), "{toast}");
     driver.press("y");

@@ -1,9 +1,9 @@
 //! The estimators and their table.
 
 use clawscope::app::effect::Effect;
-use clawscope::app::estimators::EstimatesState;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
+use clawscope::app::screens::estimators::EstimatesState;
 use clawscope::ids::Epoch;
 
 use crate::support::driver::Driver;
@@ -25,7 +25,7 @@ fn the_estimators_are_at_the_last_call_and_enter_goes_to_its_answer() {
     driver.press("g j j");
     let entry = driver.app.estimators().and_then(|view| view.selected()).expect("a call").entry;
     driver.press("enter");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
     assert_eq!(driver.app.focus, Pane::Transcript);
     let row = driver.app.transcript.as_ref().and_then(|pane| pane.selected().copied()).expect("a row");
     assert_eq!(row.entry, entry);
@@ -48,7 +48,7 @@ fn a_call_is_copied_with_what_every_estimator_says_of_it() {
     let line = driver.copied.last().expect("a line");
     assert!(line.contains("counted") && line.contains("pi ~") && line.contains("calibrated ~"), "{line}");
     driver.press("E");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
 }
 
 #[test]

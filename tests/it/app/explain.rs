@@ -1,16 +1,16 @@
 //! The explanation screen.
 
 use clawscope::app::effect::Effect;
-use clawscope::app::explain::ExplainRow;
 use clawscope::app::layout::Pane;
+use clawscope::app::screens::explain::ExplainRow;
 use clawscope::app::state::Overlay;
 use clawscope::policy::Policy;
 
 use crate::support::driver::Driver;
 
 /// The explanation that is open.
-fn explanation(driver: &Driver) -> &clawscope::app::explain::ExplainScreen {
-    match &driver.app.overlay {
+fn explanation(driver: &Driver) -> &clawscope::app::screens::explain::ExplainScreen {
+    match driver.app.overlay() {
         Some(Overlay::Explain(screen)) => screen,
         other => panic!("{other:?}"),
     }
@@ -38,7 +38,7 @@ fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
     let wanted = verdict.evidence[1].entries[0];
     go_to_row(&mut driver, ExplainRow::Evidence(0, 1));
     driver.press("enter");
-    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
+    assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);
     assert_eq!(driver.app.selected_entry(), Some(wanted));
 }
 
@@ -162,7 +162,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("e enter");
-    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Tuning);
+    assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Tuning);
     let tuning = &driver.app.tuning;
     assert!(tuning.preview && tuning.policies.has(Policy::Prune) && driver.app.plan.is_some());
     let row = tuning.focused_setting().expect("a row has the focus");
@@ -196,5 +196,5 @@ fn a_line_without_an_entry_stays_open_and_an_older_reading_is_dropped() {
     driver.press("enter");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry")));
     driver.press("esc");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
 }

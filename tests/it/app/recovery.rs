@@ -7,7 +7,7 @@ use crate::support::driver::Driver;
 
 /// The rows of the recovery that is open.
 fn recovery_rows(driver: &Driver) -> usize {
-    match &driver.app.overlay {
+    match driver.app.overlay() {
         Some(Overlay::Recovery(screen)) => screen.rows().len(),
         other => panic!("{other:?}"),
     }
@@ -20,7 +20,7 @@ fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
     driver.press("g v");
     assert_eq!(recovery_rows(&driver), 5);
     driver.press("enter");
-    assert!(driver.app.overlay.is_none() && driver.app.focus == Pane::Transcript);
+    assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);
     let session = driver.app.displayed_session().expect("a session");
     let entry = driver.app.selected_entry().expect("a row");
     let message = session.index.entry(entry).message.expect("a message");
@@ -28,10 +28,10 @@ fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
 }
 
 #[test]
-fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
+fn the_key_of_a_screen_leads_to_it_from_any_other_and_its_own_closes_it() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
-    let name = |driver: &Driver| match &driver.app.overlay {
+    let name = |driver: &Driver| match driver.app.overlay() {
         None => "none",
         Some(Overlay::Help { .. }) => "?",
         Some(Overlay::Findings { .. }) => "!",
@@ -51,7 +51,9 @@ fn the_key_of_a_screen_leads_to_it_from_any_other_and_closes_its_own() {
             driver.press(to);
             assert_eq!(name(&driver), to, "from {from}");
             driver.press(to);
-            assert_eq!(name(&driver), "none", "{to} closes its own");
+            assert_eq!(name(&driver), from, "{to} closes its own");
+            driver.press(from);
+            assert_eq!(name(&driver), "none", "{from} closes its own");
         }
     }
 }
@@ -64,7 +66,7 @@ fn a_row_that_nothing_is_recorded_of_stays_open_and_says_so() {
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("shows nothing")));
     assert_eq!(recovery_rows(&driver), 5);
     driver.press("esc");
-    assert!(driver.app.overlay.is_none());
+    assert!(driver.app.overlay().is_none());
 }
 
 #[test]
@@ -74,7 +76,7 @@ fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
     let requested = driver.held_key("v");
     let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
     driver.append(&format!("{compaction}\n"));
-    let recorded = |driver: &Driver| match &driver.app.overlay {
+    let recorded = |driver: &Driver| match driver.app.overlay() {
         Some(Overlay::Recovery(screen)) => match &screen.result {
             Some(Ok(view)) => view.events.len(),
             other => panic!("{other:?}"),

@@ -1,6 +1,6 @@
 //! A change that explain advises, taken into tuning, shows the numbers that explain shows.
 
-use clawscope::app::explain::ExplainRow;
+use clawscope::app::screens::explain::ExplainRow;
 use clawscope::app::state::Overlay;
 use clawscope::app::target::Target;
 use clawscope::report::explain::Advice;
@@ -48,7 +48,7 @@ pub(crate) fn comes_to_the_same(driver: &mut Driver) {
 
 fn advice(driver: &mut Driver) -> Vec<Advice> {
     driver.press("2 e");
-    let Some(Overlay::Explain(screen)) = &driver.app.overlay else { panic!("explain is open") };
+    let Some(Overlay::Explain(screen)) = driver.app.overlay() else { panic!("explain is open") };
     let advice = screen.explanation().expect("it is explained").advice.clone();
     driver.press("esc");
     advice
@@ -57,7 +57,7 @@ fn advice(driver: &mut Driver) -> Vec<Advice> {
 fn select(driver: &mut Driver, advice: usize) {
     driver.press("g");
     for _ in 0..200 {
-        let Some(Overlay::Explain(screen)) = &driver.app.overlay else { panic!("explain is open") };
+        let Some(Overlay::Explain(screen)) = driver.app.overlay() else { panic!("explain is open") };
         if screen.selected() == Some(ExplainRow::Advice(advice)) {
             return;
         }

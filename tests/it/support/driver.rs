@@ -1,44 +1,28 @@
 //! The program without a terminal: the pure state, and a driver that performs its effects at once.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use clawscope::app::App;
-use clawscope::app::compare::{SweepQuery, SweepUpdate, run_sweep};
-use clawscope::app::effect::{Effect, PendingWrite};
-use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
+use clawscope::app::effect::Effect;
+use clawscope::app::event::{Event, StoreListing};
 use clawscope::app::state::Options;
-use clawscope::commit::{Clock, SystemDisk, recover_commit};
+use clawscope::commit::Clock;
 use clawscope::config::SummarizerConfig;
 use clawscope::export::{ExportRequest, Format, export, file_name};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::RulesetChoice;
 use clawscope::plan::Plan;
-use clawscope::report::breakdown::heavy_blocks;
-use clawscope::report::compare::compare_branches;
-use clawscope::report::estimators;
-use clawscope::report::explain::{Explanation, explain};
-use clawscope::report::recovery::load_recovery;
-use clawscope::report::sweep::Cell;
-use clawscope::report::timeline::{RecordedSession, Timeline};
-use clawscope::session::ContextDetails;
+use clawscope::report::explain::Explanation;
+use clawscope::runtime::perform::{Inputs, Listener, perform};
 use clawscope::session::list::list_sessions_with;
-use clawscope::session::loading::open;
-use clawscope::session::message;
-use clawscope::session::message::excerpt::read_excerpt;
-use clawscope::session::search::search;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
 use clawscope::session::{LoadedSession, SessionViewKey};
 use clawscope::store::demo;
 use clawscope::store::discovery::Store;
 use clawscope::summarize::CancelToken;
-use clawscope::write::commit_list::list_commits_newest_first;
-use clawscope::write::request::{WriteAction, WriteRequest, prepare, preview, write};
-use clawscope::write::summary::SummarySettings;
-use clawscope::write::summary::calls::SummaryCalls;
-use clawscope::write::summary::job::{SummaryJob, SummaryResult};
+use clawscope::write::summary::job::SummaryResult;
 use clawscope::write::summary::writer::SummaryWriter;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -176,21 +160,8 @@ impl Driver {
         self.held_sweeps.expect("sweeps are held")
     }
 
-    fn sweep(&mut self, recording: &RecordedSession, requested: SweepQuery, request: u64) -> Vec<Event> {
-        if let Some(held) = &mut self.held_sweeps {
-            *held = request;
-            return Vec::new();
-        }
-        let message = RefCell::new(Vec::new());
-        let cells = Mutex::new(Vec::new());
-        let tell = |at: usize, cell: &Cell| cells.lock().expect("told").push((at, cell.clone()));
-        let done = run_sweep(recording, requested, &|| true, &|axes| message.borrow_mut().push(axes), &tell);
-        let mut message = message.into_inner();
-        message.push(SweepUpdate::Cells(cells.into_inner().expect("told")));
-        message.extend(done);
-        message.into_iter().map(|message| Event::Sweep { request_id: request, update: message }).collect()
-    }
-
+    /// What an effect leads to. Those on sessions are performed as the program performs them; those on the terminal and
+    /// its surroundings are noted.
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
             Effect::ListSessions { .. } | Effect::RefreshListing { .. } => vec![self.list()],
@@ -200,60 +171,6 @@ impl Driver {
                 }
                 self.asked = Some(ruleset);
                 Vec::new()
-            }
-            Effect::OpenSession { key } => vec![self.open(&key, None)],
-            Effect::RefreshSession { session } => {
-                vec![self.open(&session.item.key, Some(&session))]
-            }
-            Effect::LoadSessionAtCall { session: inspection, overflow } => {
-                let then = inspection.at_failed_call(&overflow).map(Arc::new);
-                vec![Event::SessionAtCall { epoch: inspection.epoch, session: then }]
-            }
-            Effect::ReadExcerpts { session, entries } => {
-                let text =
-                    |entry| (entry, read_excerpt(&session.source, &session.index, entry).unwrap_or_default());
-                let items = entries.into_iter().map(text).collect();
-                vec![Event::Excerpts { epoch: session.epoch, items }]
-            }
-            Effect::ReadMessage { session, entry, plan } => {
-                let text = message::read_message(&session, entry, plan.as_deref());
-                let text = text.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Message { epoch: session.epoch, entry, text }]
-            }
-            Effect::LoadDetails { session } => {
-                let (source, index, context) = (&session.source, &session.index, &session.context);
-                let details = ContextDetails::read(source, index, context, session.ruleset.id.rules());
-                let details = details.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Details { subject: session.view_key(), details }]
-            }
-            Effect::PredictSummaryCalls { session, request: requested } => {
-                let config = &self.store.as_ref().expect("a store").config.js_root;
-                let summary = SummarySettings::from_config(session.ruleset.id.rules(), config);
-                let reported = SummaryCalls::predict(&session, &requested, summary, self.now_ms as f64);
-                vec![Event::SummaryCalls { request: requested, calls: reported }]
-            }
-            Effect::ReadBlocks { session, entries } => {
-                let blocks = heavy_blocks(&session, &entries, &mut || true);
-                vec![Event::Blocks { epoch: session.epoch, blocks }]
-            }
-            Effect::Search { session, query, from } => {
-                let (source, index) = (&session.source, &session.index);
-                let matches = search(source, index, &query, from, &mut || true).expect("search");
-                vec![Event::SearchMatches { epoch: session.epoch, query, from, matches }]
-            }
-            Effect::ComputeEstimates { session } => {
-                let estimates = estimators::read(&session, &mut |_, _| true);
-                let estimates = estimates.map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Estimates { epoch: session.epoch, estimates }]
-            }
-            Effect::PreviewWrite(what) => {
-                let request = self.request(&what);
-                let shown = prepare(&request).map(|prepared| preview(&request, &prepared, self.now_ms));
-                vec![Event::WritePreviewed(shown.map_err(|error| error.to_string()))]
-            }
-            Effect::Write(what) => {
-                let written = write(&self.request(&what), &Still(self.now_ms));
-                vec![Event::Written(written.map_err(|error| error.to_string()))]
             }
             Effect::Copy { text, .. } => {
                 self.copied.push(text);
@@ -270,64 +187,47 @@ impl Driver {
                 self.quit = true;
                 Vec::new()
             }
-            question => self.answers(question),
+            Effect::Sweep { request_id, .. } if self.held_sweeps.is_some() => {
+                self.held_sweeps = Some(request_id);
+                Vec::new()
+            }
+            Effect::Explain { session } => self.explained(session),
+            effect => self.performed(effect),
         }
     }
 
-    /// What is asked of a whole session, and what nobody waits for here.
-    fn answers(&mut self, question: Effect) -> Vec<Event> {
-        match question {
-            Effect::ReadRecovery { session } => {
-                let view = load_recovery(&session).map(Arc::new).map_err(|error| error.to_string());
-                vec![Event::Recovery { epoch: session.epoch, recovery: view }]
-            }
-            Effect::Summarise { session, plan, consented: agreed } => self.summary(&session, &plan, agreed),
-            Effect::Explain { session } => {
-                let view = self.explained(&session);
-                vec![Event::Explanation { epoch: session.epoch, explanation: view }]
-            }
-            Effect::ReadCommits { session } => {
-                let view = list_commits_newest_first(&session).map_err(|error| error.to_string());
-                vec![Event::Commits { epoch: session.epoch, commits: view }]
-            }
-            Effect::CompareBranches { session, leaves } => {
-                let view = compare_branches(&session, leaves).map(Arc::new);
-                vec![Event::BranchesCompared { epoch: session.epoch, comparison: view }]
-            }
-            Effect::RepairCommit { path } => {
-                let settled = recover_commit(&path, 0, &Still(self.now_ms), &SystemDisk);
-                let reported = settled.map(|settled| settled.expect("a journal").description());
-                vec![Event::Repaired(reported.map_err(|error| error.to_string()))]
-            }
-            Effect::ReadRecording { session, policies: steps, previous: known } => {
-                let epoch = session.epoch;
-                let read = RecordedSession::read(session, steps, known.as_deref(), &|| true)
-                    .map(|read| read.map(Arc::new));
-                let recording = read.map_err(|error| error.to_string()).transpose().expect("wanted");
-                vec![Event::Recording { epoch, recording }]
-            }
-            Effect::Replay { recording, settings, request_id: request } => {
-                let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| true);
-                vec![Event::Replayed { request_id: request, timeline: Arc::new(timeline.expect("wanted")) }]
-            }
-            Effect::Sweep { recording, query: asked, request_id: request } => {
-                self.sweep(&recording, *asked, request)
-            }
-            _ => Vec::new(),
-        }
+    /// Performs an effect with the program's own code.
+    fn performed(&self, effect: Effect) -> Vec<Event> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let inputs = Inputs {
+            store: self.store.clone(),
+            epoch: None,
+            now_ms: self.now_ms,
+            clock: Box::new(Still(self.now_ms)),
+            env: Environment::new([("PATH", path.as_str())], None, PathBuf::from("/")),
+            summarizer: self.summarizer.clone(),
+            cancel: CancelToken::new(),
+        };
+        let events = Mutex::new(Vec::new());
+        let listener =
+            Listener { is_wanted: &|| true, send: &|event| events.lock().expect("told").push(event) };
+        perform(effect, &inputs, &listener);
+        events.into_inner().expect("told")
     }
 
     /// An explanation takes long, and the same reading has the same one.
-    fn explained(&mut self, session: &LoadedSession) -> Result<Arc<Explanation>, String> {
-        let subject = session.view_key();
+    fn explained(&mut self, session: Arc<LoadedSession>) -> Vec<Event> {
+        let (subject, epoch) = (session.view_key(), session.epoch);
         if let Some((known, explanation)) = &self.explanation
             && *known == subject
         {
-            return Ok(Arc::clone(explanation));
+            return vec![Event::Explanation { epoch, explanation: Ok(Arc::clone(explanation)) }];
         }
-        let explanation = explain(session).map(Arc::new).map_err(|error| error.to_string())?;
-        self.explanation = Some((subject, Arc::clone(&explanation)));
-        Ok(explanation)
+        let events = self.performed(Effect::Explain { session });
+        if let [Event::Explanation { explanation: Ok(explanation), .. }] = &events[..] {
+            self.explanation = Some((subject, Arc::clone(explanation)));
+        }
+        events
     }
 
     fn export(
@@ -349,43 +249,10 @@ impl Driver {
         }
     }
 
-    /// Everything that is said of a summary, in the order it is said.
-    fn summary(&self, inspection: &LoadedSession, plan: &Plan, agreed: bool) -> Vec<Event> {
-        let mut message = Vec::new();
-        let ask = WriteAction::Commit { plan, summary: None };
-        let request =
-            WriteRequest { session: inspection, action: ask, allow_orphan: false, now_ms: self.now_ms };
-        let config = &self.store.as_ref().expect("a store").config.js_root;
-        let path = std::env::var("PATH").unwrap_or_default();
-        let env = Environment::new([("PATH", path.as_str())], None, PathBuf::from("/"));
-        let last = SummaryJob::for_commit(&request, config, &self.summarizer, &env).and_then(|making| {
-            if making.writer.is_external() && !agreed {
-                return making.estimate().map(SummaryUpdate::Offered);
-            }
-            let mut progress = |progress| message.push(SummaryUpdate::Calling(progress));
-            making.run(&CancelToken::new(), &mut progress).map(|made| SummaryUpdate::Finished(Arc::new(made)))
-        });
-        message.push(last.unwrap_or_else(|error| SummaryUpdate::Failed(error.to_string())));
-        message
-            .into_iter()
-            .map(|message| Event::Summary { epoch: inspection.epoch, update: message })
-            .collect()
-    }
-
     /// Has summaries written by these settings from now on.
     pub(crate) fn summarize_by(&mut self, config: SummarizerConfig) {
         self.app.options.summarizer = SummaryWriter::from_config(config.kind, &config);
         self.summarizer = config;
-    }
-
-    fn request<'a>(&self, what: &'a PendingWrite) -> WriteRequest<'a> {
-        let (inspection, ask) = match what {
-            PendingWrite::Commit { session, plan, summary: made } => {
-                (session, WriteAction::Commit { plan, summary: made.as_ref().map(|made| &made.summary) })
-            }
-            PendingWrite::Undo { session, target } => (session, WriteAction::Undo(target.clone())),
-        };
-        WriteRequest { session: inspection, action: ask, allow_orphan: false, now_ms: self.now_ms }
     }
 
     fn list(&mut self) -> Event {
@@ -400,14 +267,6 @@ impl Driver {
             config_error: listed.store.config.error.as_ref().map(ToString::to_string),
             demo: listed.is_demo,
         }))
-    }
-
-    fn open(&mut self, key: &clawscope::ids::SessionKey, previous: Option<&LoadedSession>) -> Event {
-        let store = self.store.clone().expect("listed before opened");
-        match open(&store, key, previous, self.now_ms, &mut |_, _| true) {
-            Ok(session) => Event::Opened(Box::new(session)),
-            Err(error) => Event::OpenFailed { key: key.clone(), error: error.to_string() },
-        }
     }
 
     /// The open session's transcript file.

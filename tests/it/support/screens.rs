@@ -1,8 +1,8 @@
 //! Every state that has a screen of its own, by name.
 
 use clawscope::app::App;
-use clawscope::app::compare::SweepUpdate;
 use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
+use clawscope::app::screens::compare::SweepUpdate;
 use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::context::rows::RowKind;
@@ -126,7 +126,7 @@ pub(crate) fn appending(width: u16, height: u16) -> Driver {
 
 pub(crate) fn refused(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
-    if let Some(Overlay::Write(dialog)) = &mut driver.app.overlay {
+    if let Some(Overlay::Write(dialog)) = driver.app.views.top_mut() {
         dialog.stage = WriteStage::Refused(
             "2 entries arrived at 14:06:40 while you looked. Read it again and look at the new plan. Nothing was written."
                 .into(),

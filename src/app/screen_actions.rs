@@ -1,0 +1,154 @@
+//! Opens screens, gives them their actions, and does what they ask for.
+
+use crate::app::action::{Action, ScreenKind};
+use crate::app::effect::Effect;
+use crate::app::layout::Pane;
+use crate::app::screens::context::{Outcome, ProgramScreen, ScreenContext};
+use crate::app::state::{App, Overlay};
+use crate::policy::Policy;
+use crate::policy::reason::Reason;
+use crate::policy::settings::SettingId;
+
+impl App {
+    pub(super) fn screen_context(&self) -> ScreenContext {
+        ScreenContext {
+            size: self.size,
+            layout: self.layout(),
+            session: self.displayed_session().cloned(),
+            active_session: self.active_session().cloned(),
+            has_grown: self.transcript.as_ref().is_some_and(|pane| pane.appended_since < pane.session.epoch),
+            plan: self.plan.clone(),
+            selected_entry: self.selected_entry(),
+            visible_policies: self.tuning.visible_policies.clone(),
+            focused_policy: self.tuning.policy,
+            finding_count: self.findings().count(),
+            cited_rule: self.cited_rule(),
+        }
+    }
+
+    /// Returns the rule behind the gate or the policy of the tuning pane, otherwise behind the fate of the selected
+    /// message; empty if no rule decides it.
+    fn cited_rule(&self) -> &'static str {
+        let plan = self.plan.as_deref();
+        if self.focus == Pane::Tuning {
+            let gate =
+                plan.filter(|_| self.tuning.policy == Policy::Prune).and_then(|plan| plan.gate.reason());
+            return gate.map_or(self.tuning.policy.rule(), Reason::rule);
+        }
+        let message = self.transcript.as_ref().and_then(|pane| pane.selected()?.message);
+        let fate = plan.zip(message).and_then(|(plan, at)| plan.fates().get(at));
+        fate.map_or("", |fate| fate.reason.rule())
+    }
+
+    /// Opens a screen over the others, or closes it when it is on top.
+    pub(super) fn toggle_screen(&mut self, kind: ScreenKind) -> Vec<Effect> {
+        if self.overlay().and_then(Overlay::kind) == Some(kind) {
+            self.views.pop();
+            return Vec::new();
+        }
+        let context = self.screen_context();
+        match Overlay::open(kind, &context, self.overlay()) {
+            Ok(screen) => {
+                let effects = screen.requests(&context);
+                self.views.push(screen);
+                self.on_opened_screen(kind);
+                effects
+            }
+            Err(reason) => {
+                self.show_toast(reason.to_owned(), false);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Brings the state that a screen shows up to date.
+    fn on_opened_screen(&mut self, kind: ScreenKind) {
+        if kind == ScreenKind::Steps {
+            self.replan(false);
+        }
+        if kind == ScreenKind::Timeline {
+            self.start_timeline();
+        }
+    }
+
+    /// Requests the data of every open screen for the session that was read.
+    pub(super) fn refresh_screens(&mut self) -> Vec<Effect> {
+        let context = self.screen_context();
+        self.views.iter_mut().flat_map(|screen| screen.refresh(&context)).collect()
+    }
+
+    /// Gives an action to the top screen; `None` when the main screen handles it.
+    pub(super) fn dispatch_to_screen(&mut self, action: Action) -> Option<Vec<Effect>> {
+        let context = self.screen_context();
+        let is_done = match self.views.top_mut()?.on_action(action, &context) {
+            Outcome::Ignored => false,
+            Outcome::Program(ProgramScreen::Findings) => return self.dispatch_findings(action),
+            Outcome::Program(ProgramScreen::Policies) => self.dispatch_policies(action),
+            Outcome::Program(ProgramScreen::Timeline) if action == Action::Copy => {
+                return Some(self.copy_timeline());
+            }
+            Outcome::Program(ProgramScreen::Timeline) => self.dispatch_timeline(action),
+            Outcome::Program(ProgramScreen::Compare) => match action {
+                Action::Copy | Action::CopyPatch => return Some(self.copy_cell()),
+                Action::SavePlan => return Some(self.save_sweep()),
+                _ => self.dispatch_compare(action),
+            },
+            outcome => return Some(self.follow(outcome)),
+        };
+        is_done.then(Vec::new)
+    }
+
+    /// Moves the cursor of the top screen; returns whether there is one.
+    pub(super) fn move_on_screen(&mut self, by: isize) -> bool {
+        let context = self.screen_context();
+        let Some(screen) = self.views.top_mut() else { return false };
+        match screen.move_by(by, &context) {
+            Outcome::Program(ProgramScreen::Timeline) => self.scroll_timeline(by),
+            // The map moves cell by cell, with keys alone.
+            Outcome::Program(_) => {}
+            outcome => drop(self.follow(outcome)),
+        }
+        true
+    }
+
+    /// Does what a screen asks for.
+    pub(super) fn follow(&mut self, outcome: Outcome) -> Vec<Effect> {
+        match outcome {
+            Outcome::Ignored | Outcome::Done | Outcome::Program(_) => {}
+            Outcome::Close => drop(self.views.pop()),
+            Outcome::GoTo(entry) => self.go_to_entry(entry),
+            Outcome::Say(text) => self.show_toast(text.to_owned(), false),
+            Outcome::Copy { text, label } => return vec![Effect::Copy { text, label }],
+            Outcome::Apply(settings) => {
+                let settings: Vec<(SettingId, &_)> =
+                    settings.iter().map(|(id, value)| (*id, value)).collect();
+                return self.apply_settings(&settings);
+            }
+        }
+        Vec::new()
+    }
+
+    fn dispatch_findings(&mut self, action: Action) -> Option<Vec<Effect>> {
+        let Some(Overlay::Findings(screen)) = self.overlay() else { return None };
+        match action {
+            Action::Copy => {
+                let text = self.findings().nth(screen.scroll.cursor).map(ToString::to_string);
+                Some(self.follow(Outcome::copy(text, "finding")))
+            }
+            _ => None,
+        }
+    }
+
+    fn copy_timeline(&mut self) -> Vec<Effect> {
+        let text = self.timeline_text();
+        self.follow(Outcome::copy(text, "timeline"))
+    }
+
+    /// Keeps the cursors of all screens visible after the terminal was resized.
+    pub(super) fn keep_screen_cursors_visible(&mut self) {
+        let context = self.screen_context();
+        for screen in self.views.iter_mut() {
+            screen.move_by(0, &context);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Two full-screen lists: the commits of the session, and the messages of two branches compared. Every row leads to
+//! its entry.
+
+mod screens;
+
+use std::sync::Arc;
+
+use crate::app::action::Action;
+use crate::app::effect::{Effect, PendingWrite};
+use crate::app::state::{App, Overlay};
+use crate::commit::UndoTarget;
+use crate::report::compare::BranchComparison;
+use crate::write::commit_list::{CommitRecord, CommitStatus};
+pub use screens::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen};
+
+impl App {
+    pub(in crate::app) fn on_commits(&mut self, commits: Result<Arc<Vec<CommitRecord>>, String>) {
+        let rows = self.size.1;
+        let list = self.views.find_mut(|view| match view {
+            Overlay::Commits(screen) => Some(screen),
+            _ => None,
+        });
+        if let Some(screen) = list {
+            screen.commits = Some(commits);
+            screen.move_by(0, rows);
+        }
+    }
+
+    pub(in crate::app) fn on_branches_compared(&mut self, comparison: Result<Arc<BranchComparison>, String>) {
+        let rows = self.size.1;
+        let list = self.views.find_mut(|view| match view {
+            Overlay::Branches(screen) => Some(screen),
+            _ => None,
+        });
+        if let Some(screen) = list {
+            screen.comparison = Some(comparison);
+            screen.move_by(0, rows);
+        }
+    }
+
+    /// Returns the commit to undo: the one under the cursor of the list, otherwise the last one. `None` with a toast
+    /// when it is not in force.
+    pub(in crate::app) fn undo_target(&mut self) -> Option<UndoTarget> {
+        let Some(Overlay::Commits(screen)) = self.overlay() else { return Some(UndoTarget::LastCommit) };
+        let committed = screen.selected()?;
+        if committed.status == CommitStatus::InForce {
+            return Some(UndoTarget::Entry(committed.receipt.id.clone()));
+        }
+        let words =
+            format!("nothing to take back: {} is {}", committed.receipt.id, committed.status.as_str());
+        self.show_toast(words, false);
+        None
+    }
+
+    /// Settles the interrupted commit of the open session.
+    pub(in crate::app) fn repair(&mut self) -> Vec<Effect> {
+        let Some(session) = self.active_session() else { return Vec::new() };
+        if session.unfinished_commit.is_none() {
+            self.show_toast("no commit to this session was broken off".into(), false);
+            return Vec::new();
+        }
+        let path = session.source.path().to_path_buf();
+        self.views.clear();
+        vec![Effect::RepairCommit { path }]
+    }
+
+    /// Shows the outcome and reads the session again.
+    pub(in crate::app) fn on_repaired(&mut self, reported: Result<String, String>) -> Vec<Effect> {
+        let failed = reported.is_err();
+        self.show_toast(reported.unwrap_or_else(|error| error), failed);
+        self.request_refresh(|_| true, |_| true)
+    }
+
+    /// Warns that a commit to the session was interrupted.
+    pub(in crate::app) fn notify_unfinished(&mut self) {
+        let Some(found) = self.active_session().and_then(|session| session.unfinished_commit.as_ref()) else {
+            return;
+        };
+        let key = self.options.keymap.keys_for(crate::app::keymap::KeyContext::Global, Action::Repair);
+        let key = key.first().cloned().unwrap_or_default();
+        let words = format!("{}; {key} settles it, reading changes nothing", found.description());
+        self.show_toast(words, true);
+    }
+
+    pub(in crate::app) fn open_undo_dialog(&mut self, target: UndoTarget) -> Vec<Effect> {
+        let Some(inspection) = self.active_session().cloned() else { return Vec::new() };
+        self.open_write_dialog(PendingWrite::Undo { session: inspection, target })
+    }
+}

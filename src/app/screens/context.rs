@@ -1,0 +1,83 @@
+//! The common part of all screens: what they know of the program, and what an action on one of them leads to.
+
+use std::sync::Arc;
+
+use crate::app::layout::Layout;
+use crate::ids::EntryIx;
+use crate::js::Value;
+use crate::plan::Plan;
+use crate::policy::Policy;
+use crate::policy::settings::SettingId;
+use crate::session::LoadedSession;
+
+/// What a screen may use of the program.
+#[derive(Debug)]
+pub struct ScreenContext {
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    pub layout: Layout,
+    /// The displayed session.
+    pub session: Option<Arc<LoadedSession>>,
+    /// The session at its own leaf.
+    pub active_session: Option<Arc<LoadedSession>>,
+    /// Whether entries were only added since the previous reading.
+    pub has_grown: bool,
+    pub plan: Option<Arc<Plan>>,
+    pub selected_entry: Option<EntryIx>,
+    pub visible_policies: Vec<Policy>,
+    pub focused_policy: Policy,
+    /// The problems of the store and the session.
+    pub finding_count: usize,
+    /// The rule behind the selected row of the main screen; empty if no rule decides it.
+    pub cited_rule: &'static str,
+}
+
+impl ScreenContext {
+    /// Rows between header and status line.
+    pub fn body_rows(&self) -> u16 {
+        self.layout.above_status(self.size).bottom().saturating_sub(self.layout.header.bottom())
+    }
+}
+
+/// What an action on a screen leads to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The screen has no use for the action.
+    Ignored,
+    Done,
+    Close,
+    /// Closes every screen and moves to an entry of the transcript.
+    GoTo(EntryIx),
+    /// A message for the status line.
+    Say(&'static str),
+    Copy {
+        text: String,
+        /// A noun for the text.
+        label: &'static str,
+    },
+    /// Closes every screen and sets values of the tuning pane by their `--set` keys.
+    Apply(Vec<(SettingId, Value)>),
+    /// The program decides, as the screen shows state of the main screen.
+    Program(ProgramScreen),
+}
+
+impl Outcome {
+    /// Moves to an entry, or closes the screen without one.
+    pub fn go_to(entry: Option<EntryIx>) -> Self {
+        entry.map_or(Self::Close, Self::GoTo)
+    }
+
+    /// Copies a text, if there is one.
+    pub fn copy(text: Option<String>, label: &'static str) -> Self {
+        text.filter(|text| !text.is_empty()).map_or(Self::Done, |text| Self::Copy { text, label })
+    }
+}
+
+/// A screen over state that outlives it: the settings, the replay, the sweep, a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramScreen {
+    Findings,
+    Policies,
+    Timeline,
+    Compare,
+}

@@ -1,0 +1,61 @@
+//! The selectable rows of each block of the explain screen.
+
+use crate::app::screens::explain::ExplainRow;
+use crate::app::screens::explain::page::ExplainBlock;
+use crate::context::budget::BudgetPart;
+use crate::report::explain::{Explanation, Failure, Finding};
+
+/// The most listed other calls: the newest ones.
+const MAX_OTHER_CALLS: usize = 6;
+
+/// The rows of a block, from top to bottom.
+pub(super) fn block_rows(explanation: &Explanation, block: ExplainBlock) -> Vec<ExplainRow> {
+    let own = explanation.failure.as_ref().map(|failure| failure.overflow.entry);
+    match block {
+        ExplainBlock::Chart | ExplainBlock::NextPrompt => Vec::new(),
+        ExplainBlock::Call => vec![ExplainRow::Call],
+        ExplainBlock::Parts => explanation.mechanism.iter().map(|_| ExplainRow::Mechanism).collect(),
+        ExplainBlock::Guards => (0..explanation.guards.len()).map(ExplainRow::Guard).collect(),
+        ExplainBlock::Counts => (0..explanation.counts.len()).map(ExplainRow::Count).collect(),
+        ExplainBlock::Advice => (0..explanation.advice.len()).map(ExplainRow::Advice).collect(),
+        ExplainBlock::OtherCalls => {
+            let others = explanation.overflows.iter().enumerate().filter(|(_, it)| Some(it.entry) != own);
+            let mut newest: Vec<ExplainRow> =
+                others.rev().take(MAX_OTHER_CALLS).map(|(at, _)| ExplainRow::OtherCall(at)).collect();
+            newest.reverse();
+            newest
+        }
+        ExplainBlock::Findings => {
+            let lines = |(at, finding): (usize, &Finding)| {
+                let head = (at > 0).then_some(ExplainRow::Finding(at));
+                let lines = 0..finding.evidence.len();
+                head.into_iter().chain(lines.map(move |line| ExplainRow::Evidence(at, line)))
+            };
+            explanation.findings.iter().enumerate().flat_map(lines).collect()
+        }
+    }
+}
+
+/// Every selectable row, in the order of the page.
+pub(super) fn all_rows(explanation: &Explanation) -> Vec<ExplainRow> {
+    let (failed, several) = (explanation.failure.is_some(), explanation.overflows.len() > 1);
+    let blocks = [
+        ExplainBlock::Call,
+        ExplainBlock::Parts,
+        ExplainBlock::Guards,
+        ExplainBlock::Counts,
+        ExplainBlock::Advice,
+        ExplainBlock::OtherCalls,
+    ];
+    let shown = |block: &ExplainBlock| {
+        (*block != ExplainBlock::Call || failed) && (*block != ExplainBlock::OtherCalls || several)
+    };
+    let blocks = blocks.into_iter().filter(shown).chain([ExplainBlock::Findings]);
+    blocks.flat_map(|block| block_rows(explanation, block)).collect()
+}
+
+/// Counts the parts of the refused prompt that have tokens.
+pub(super) fn count_parts(explanation: &Explanation) -> u16 {
+    let budget = explanation.failure.as_ref().map(Failure::budget);
+    budget.map_or(0, |budget| BudgetPart::ALL.iter().filter(|part| budget.tokens(**part) > 0).count() as u16)
+}

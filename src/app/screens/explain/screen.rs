@@ -1,0 +1,181 @@
+//! The state of the explain screen: the explanation, its rows and the cursor.
+
+use std::sync::Arc;
+
+use crate::app::action::Action;
+use crate::app::screens::context::Outcome;
+use crate::app::screens::explain::block::ExplainRow;
+use crate::app::screens::explain::wording;
+use crate::app::screens::hint::{CLOSE, Hint, MOVE};
+use crate::app::scroll::Scroll;
+use crate::ids::EntryIx;
+use crate::report::explain::{Advice, AdvisedChange, Evidence, Explanation, Finding};
+
+/// Lines of the page that stay visible around the cursor.
+const MARGIN: usize = 2;
+
+/// The letter that labels a change.
+pub fn advice_letter(at: usize) -> char {
+    char::from(b'a' + (at % 26) as u8)
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct ExplainScreen {
+    /// The explanation, or why it failed; `None` while it is being computed.
+    pub result: Option<Result<Arc<Explanation>, String>>,
+    /// The selectable rows.
+    pub rows: Vec<ExplainRow>,
+    /// The selected row, and the first visible line of the page.
+    pub scroll: Scroll,
+}
+
+impl ExplainScreen {
+    pub fn explanation(&self) -> Option<&Arc<Explanation>> {
+        self.result.as_ref()?.as_ref().ok()
+    }
+
+    /// Returns the change whose patch is shown, with its letter: the selected one, otherwise the first that helps.
+    pub fn shown_patch(&self) -> Option<(char, &Advice)> {
+        let advice = &self.explanation()?.advice;
+        let at = match self.selected() {
+            Some(ExplainRow::Advice(at)) => at,
+            _ => advice.iter().position(|advice| advice.fits_all)?,
+        };
+        Some((advice_letter(at), advice.get(at)?))
+    }
+
+    pub fn selected(&self) -> Option<ExplainRow> {
+        self.rows.get(self.scroll.cursor).copied()
+    }
+
+    /// Returns the finding of a row.
+    pub fn finding(&self, row: ExplainRow) -> Option<&Finding> {
+        match row {
+            ExplainRow::Finding(at) | ExplainRow::Evidence(at, _) => self.explanation()?.findings.get(at),
+            _ => None,
+        }
+    }
+
+    pub fn evidence(&self, row: ExplainRow) -> Option<&Evidence> {
+        let ExplainRow::Evidence(_, line) = row else { return None };
+        self.finding(row)?.evidence.get(line)
+    }
+
+    pub fn advice(&self, row: ExplainRow) -> Option<&Advice> {
+        let ExplainRow::Advice(at) = row else { return None };
+        self.explanation()?.advice.get(at)
+    }
+
+    /// Returns the entry that a row leads to.
+    pub fn entry(&self, row: ExplainRow) -> Option<EntryIx> {
+        let explanation = self.explanation()?;
+        match row {
+            ExplainRow::Call => Some(explanation.failure.as_ref()?.overflow.entry),
+            ExplainRow::Mechanism => explanation.mechanism.as_ref()?.entries.first().copied(),
+            ExplainRow::Guard(at) => explanation.guards.get(at)?.entry,
+            ExplainRow::Count(at) => explanation.counts.get(at)?.entry,
+            ExplainRow::OtherCall(at) => Some(explanation.overflows.get(at)?.entry),
+            ExplainRow::Advice(_) => None,
+            ExplainRow::Evidence(..) => self.evidence(row)?.entries.first().copied(),
+            ExplainRow::Finding(_) => {
+                let mut entries = self.finding(row)?.evidence.iter().flat_map(|evidence| &evidence.entries);
+                entries.next().copied()
+            }
+        }
+    }
+
+    /// Returns the rule behind the selected row; empty if it has none.
+    pub(in crate::app) fn cited_rule(&self) -> &'static str {
+        let (Some(explanation), Some(row)) = (self.explanation(), self.selected()) else { return "" };
+        let own = match row {
+            ExplainRow::Guard(at) => explanation.guards.get(at).map(|guard| guard.rule),
+            _ => self.evidence(row).map(|evidence| evidence.rule).filter(|rule| !rule.is_empty()),
+        };
+        own.or(self.finding(row).map(|finding| finding.rule)).unwrap_or_default()
+    }
+
+    fn is_on_advice(&self) -> bool {
+        matches!(self.selected(), Some(ExplainRow::Advice(_)))
+    }
+
+    pub(in crate::app) fn hints(&self) -> Vec<Hint> {
+        let (open, copy) = if self.is_on_advice() {
+            ("take into tuning", "copy patch")
+        } else {
+            ("go to the entry", "copy")
+        };
+        vec![MOVE, (&[Action::Open], open), (&[Action::Copy], copy), CLOSE]
+    }
+
+    pub(in crate::app) fn on_action(&self, action: Action) -> Outcome {
+        match action {
+            Action::Open => self.open_row(),
+            Action::Copy | Action::CopyPatch => match self.copy_text(action == Action::CopyPatch) {
+                Some((text, label)) => Outcome::Copy { text, label },
+                None => Outcome::Done,
+            },
+            _ => Outcome::Ignored,
+        }
+    }
+
+    /// Moves to the entry of the selected row, or applies its change to the tuning pane.
+    fn open_row(&self) -> Outcome {
+        if let Some(advice) = self.selected().and_then(|row| self.advice(row)) {
+            let change = |change: &AdvisedChange| (change.id, change.setting_value.clone());
+            return Outcome::Apply(advice.changes.iter().map(change).collect());
+        }
+        let entry = self.selected().and_then(|row| self.entry(row));
+        entry.map_or(Outcome::Say("no entry is behind this line"), Outcome::GoTo)
+    }
+
+    pub(in crate::app) fn move_by(&mut self, by: isize, size: (u16, u16)) {
+        let last = self.rows.len().saturating_sub(1);
+        self.scroll.cursor = self.scroll.cursor.saturating_add_signed(by).min(last);
+        self.keep_visible(size);
+    }
+
+    /// Scrolls so that the selected row is visible.
+    fn keep_visible(&mut self, size: (u16, u16)) {
+        let (page, shown) = (self.page(size), self.page_rows(size));
+        let placed = self.selected().and_then(|row| page.row(row)).map(|placed| placed.area);
+        let area = placed.unwrap_or_default();
+        let margin = MARGIN.min(shown.saturating_sub(usize::from(area.height)) / 2);
+        // A title and perhaps a chart are above the first row.
+        let fits = usize::from(area.bottom()) <= shown;
+        let first = self.scroll.cursor == 0 && fits;
+        let highest = if first { 0 } else { usize::from(area.y).saturating_sub(margin) };
+        let lowest = (usize::from(area.bottom()) + margin).saturating_sub(shown);
+        self.scroll.top = self.scroll.top.clamp(lowest.min(highest), highest);
+        self.scroll.top = self.scroll.top.min(usize::from(page.height).saturating_sub(shown));
+    }
+
+    /// Selects the first change if it is visible, as it is the answer; otherwise the first row.
+    pub(super) fn select_first(&mut self, size: (u16, u16)) {
+        let advice = self.rows.iter().position(|row| matches!(row, ExplainRow::Advice(_)));
+        self.scroll = Scroll { cursor: advice.unwrap_or(0), top: 0 };
+        self.keep_visible(size);
+        if self.scroll.top > 0 {
+            self.scroll = Scroll::default();
+        }
+    }
+
+    /// Returns the text to copy with its label: the patch of a change, the patch of the first helpful change if
+    /// `patch`, otherwise the text of the row.
+    fn copy_text(&self, patch: bool) -> Option<(String, &'static str)> {
+        let explanation = self.explanation()?;
+        let row = self.selected()?;
+        if let Some(advice) = self.advice(row) {
+            return Some((advice.patch.clone(), "config patch"));
+        }
+        if patch {
+            let helps = explanation.advice.iter().find(|advice| advice.fits_all)?;
+            return Some((helps.patch.clone(), "config patch"));
+        }
+        Some((self.row_text(row), "line")).filter(|(text, _)| !text.is_empty())
+    }
+
+    /// The whole text of a row.
+    pub fn row_text(&self, row: ExplainRow) -> String {
+        self.explanation().map(|explanation| wording::row_text(explanation, row)).unwrap_or_default()
+    }
+}

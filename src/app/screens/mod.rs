@@ -1,0 +1,312 @@
+//! The registry of screens. A screen is one file here with its state, keys and footer, one file of the same name in
+//! `ui/screens` that draws it, a [`ScreenKind`] with its key, and a line in each `match` of this file.
+
+pub mod branches;
+pub mod breakdown;
+pub mod compare;
+pub mod context;
+pub mod estimators;
+pub mod explain;
+pub mod findings;
+pub mod help;
+pub mod hint;
+pub mod palette;
+pub mod policies;
+pub mod recovery;
+pub mod rule;
+pub mod timeline;
+pub mod write;
+
+use crate::app::action::{Action, ScreenKind};
+use crate::app::effect::Effect;
+use crate::app::keymap::KeyContext;
+use branches::{BranchesScreen, CommitsScreen};
+use breakdown::BreakdownScreen;
+use context::{Outcome, ProgramScreen, ScreenContext};
+use estimators::EstimatorsScreen;
+use explain::ExplainScreen;
+use findings::FindingsScreen;
+use help::HelpScreen;
+use hint::Hint;
+use palette::PaletteScreen;
+use policies::PoliciesScreen;
+use recovery::RecoveryScreen;
+use rule::RuleScreen;
+use write::WriteDialog;
+
+/// A screen, window or dialog over the main screen.
+#[derive(Debug, Clone)]
+pub enum Overlay {
+    Help(HelpScreen),
+    Palette(PaletteScreen),
+    /// Problems found while reading.
+    Findings(FindingsScreen),
+    Policies(PoliciesScreen),
+    /// Every estimator beside the provider's count.
+    Estimators(EstimatorsScreen),
+    /// The parts of the window.
+    Breakdown(Box<BreakdownScreen>),
+    /// The gateway's attempts after an overflow.
+    Recovery(RecoveryScreen),
+    /// Why the session overflowed.
+    Explain(ExplainScreen),
+    Commits(CommitsScreen),
+    Branches(BranchesScreen),
+    /// The text of the rule behind a row.
+    Rule(RuleScreen),
+    /// Its state is in [`crate::app::App::timeline_screen`].
+    Timeline,
+    /// Its state is in [`crate::app::App::compare_screen`].
+    Compare,
+    /// The confirmation before a write.
+    Write(WriteDialog),
+}
+
+impl Overlay {
+    /// Creates a screen that opens over `below`, or returns why it cannot open.
+    pub(super) fn open(
+        kind: ScreenKind,
+        context: &ScreenContext,
+        below: Option<&Self>,
+    ) -> Result<Self, &'static str> {
+        let session = context.session.as_ref().ok_or("no session is open");
+        Ok(match kind {
+            ScreenKind::Help => Self::Help(HelpScreen::default()),
+            ScreenKind::Palette => Self::Palette(PaletteScreen::default()),
+            ScreenKind::Findings => Self::Findings(FindingsScreen::default()),
+            ScreenKind::Steps => session.map(|_| Self::Policies(PoliciesScreen::open(context)))?,
+            ScreenKind::Estimators => session.map(|_| Self::Estimators(EstimatorsScreen::default()))?,
+            ScreenKind::Breakdown => {
+                Self::Breakdown(Box::new(BreakdownScreen::new(session?, context.plan.as_deref())))
+            }
+            ScreenKind::Recovery => session.map(|_| Self::Recovery(RecoveryScreen::default()))?,
+            ScreenKind::Explain => session.map(|_| Self::Explain(ExplainScreen::default()))?,
+            ScreenKind::Commits => session.map(|_| Self::Commits(CommitsScreen::default()))?,
+            ScreenKind::Branches => {
+                let commits = match below {
+                    Some(Self::Commits(commits)) => Some(commits),
+                    _ => None,
+                };
+                session.map(|_| Self::Branches(BranchesScreen::open(context, commits)))?
+            }
+            ScreenKind::Rule => {
+                Self::Rule(RuleScreen::open(below.map_or(context.cited_rule, Self::cited_rule))?)
+            }
+            ScreenKind::Timeline => session.map(|_| Self::Timeline)?,
+            ScreenKind::Compare => session.map(|_| Self::Compare)?,
+        })
+    }
+
+    /// Returns the kind whose key opens and closes this screen; `None` for a dialog.
+    pub fn kind(&self) -> Option<ScreenKind> {
+        Some(match self {
+            Self::Help(_) => ScreenKind::Help,
+            Self::Palette(_) => ScreenKind::Palette,
+            Self::Findings(_) => ScreenKind::Findings,
+            Self::Policies(_) => ScreenKind::Steps,
+            Self::Estimators(_) => ScreenKind::Estimators,
+            Self::Breakdown(_) => ScreenKind::Breakdown,
+            Self::Recovery(_) => ScreenKind::Recovery,
+            Self::Explain(_) => ScreenKind::Explain,
+            Self::Commits(_) => ScreenKind::Commits,
+            Self::Branches(_) => ScreenKind::Branches,
+            Self::Rule(_) => ScreenKind::Rule,
+            Self::Timeline => ScreenKind::Timeline,
+            Self::Compare => ScreenKind::Compare,
+            Self::Write(_) => return None,
+        })
+    }
+
+    /// Whether the screen below stays visible around it.
+    pub fn is_window(&self) -> bool {
+        matches!(self, Self::Help(_) | Self::Palette(_) | Self::Write(_))
+    }
+
+    /// Returns the title for the header, if the screen hides the session line.
+    pub fn page_title(&self) -> Option<&'static str> {
+        match self {
+            Self::Timeline => Some("Timeline"),
+            Self::Explain(_) => Some("Explain"),
+            _ => None,
+        }
+    }
+
+    /// Whether the screen shows nothing without a session.
+    pub(super) fn needs_session(&self) -> bool {
+        matches!(self, Self::Breakdown(_))
+    }
+
+    pub fn key_context(&self) -> KeyContext {
+        match self {
+            Self::Write(_) => KeyContext::Dialog,
+            Self::Timeline => KeyContext::Timeline,
+            Self::Compare => KeyContext::Compare,
+            _ => KeyContext::List,
+        }
+    }
+
+    /// Returns the keys for the status line.
+    pub fn hints(&self) -> Vec<Hint> {
+        match self {
+            Self::Help(_) => HelpScreen::hints(),
+            Self::Palette(_) => PaletteScreen::hints(),
+            Self::Findings(_) => FindingsScreen::hints(),
+            Self::Policies(_) => PoliciesScreen::hints(),
+            Self::Estimators(_) => EstimatorsScreen::hints(),
+            Self::Breakdown(screen) => screen.hints(),
+            Self::Recovery(_) => RecoveryScreen::hints(),
+            Self::Explain(screen) => screen.hints(),
+            Self::Commits(_) => CommitsScreen::hints(),
+            Self::Branches(_) => BranchesScreen::hints(),
+            Self::Rule(_) => RuleScreen::hints(),
+            Self::Timeline => timeline::hints(),
+            Self::Compare => compare::hints(),
+            Self::Write(dialog) => dialog.hints(),
+        }
+    }
+
+    /// Returns the rule behind the selected row; empty if no rule decides it.
+    pub(super) fn cited_rule(&self) -> &'static str {
+        match self {
+            Self::Policies(screen) => screen.selected().rule(),
+            Self::Recovery(screen) => screen.selected().map_or("", |row| row.rule),
+            Self::Explain(screen) => screen.cited_rule(),
+            Self::Help(_)
+            | Self::Palette(_)
+            | Self::Findings(_)
+            | Self::Estimators(_)
+            | Self::Breakdown(_)
+            | Self::Commits(_)
+            | Self::Branches(_)
+            | Self::Rule(_)
+            | Self::Timeline
+            | Self::Compare
+            | Self::Write(_) => "",
+        }
+    }
+
+    /// Requests the data of a screen that was just opened.
+    pub(super) fn requests(&self, context: &ScreenContext) -> Vec<Effect> {
+        let (Some(shown), Some(active)) = (context.session.clone(), context.active_session.clone()) else {
+            return Vec::new();
+        };
+        match self {
+            Self::Estimators(_) => vec![Effect::ComputeEstimates { session: shown }],
+            Self::Breakdown(screen) => screen.requests(shown),
+            Self::Recovery(_) => vec![Effect::ReadRecovery { session: active }],
+            Self::Explain(_) => vec![Effect::Explain { session: active }],
+            Self::Commits(_) => vec![Effect::ReadCommits { session: active }],
+            Self::Branches(screen) => {
+                vec![Effect::CompareBranches { session: active, leaves: screen.leaves }]
+            }
+            Self::Help(_)
+            | Self::Palette(_)
+            | Self::Findings(_)
+            | Self::Policies(_)
+            | Self::Rule(_)
+            | Self::Timeline
+            | Self::Compare
+            | Self::Write(_) => Vec::new(),
+        }
+    }
+
+    /// Requests the data again after the session was read again or another one was opened.
+    pub(super) fn refresh(&mut self, context: &ScreenContext) -> Vec<Effect> {
+        match self {
+            Self::Estimators(screen) => screen.refresh(context),
+            Self::Breakdown(screen) => screen.refresh(context),
+            Self::Help(_)
+            | Self::Palette(_)
+            | Self::Findings(_)
+            | Self::Policies(_)
+            | Self::Recovery(_)
+            | Self::Explain(_)
+            | Self::Commits(_)
+            | Self::Branches(_)
+            | Self::Rule(_)
+            | Self::Timeline
+            | Self::Compare
+            | Self::Write(_) => {}
+        }
+        self.requests(context)
+    }
+
+    /// Returns the rows of a page, if the screen has rows of its own.
+    pub(super) fn page_rows(&self, context: &ScreenContext) -> Option<usize> {
+        match self {
+            Self::Estimators(_) => Some(EstimatorsScreen::list_rows(context).max(1)),
+            Self::Breakdown(_) => Some(BreakdownScreen::list_rows(context)),
+            Self::Recovery(_) => Some(recovery::list_rows(context.size.1)),
+            Self::Explain(screen) => Some(screen.page_rows(context.size)),
+            Self::Commits(_) => Some(CommitsScreen::list_rows(context.size.1)),
+            Self::Branches(_) => Some(BranchesScreen::list_rows(context.size.1)),
+            Self::Rule(_) => Some(RuleScreen::list_rows(context)),
+            Self::Write(_) => Some(write::SUMMARY_PAGE),
+            Self::Help(_)
+            | Self::Palette(_)
+            | Self::Findings(_)
+            | Self::Policies(_)
+            | Self::Timeline
+            | Self::Compare => None,
+        }
+    }
+
+    /// Moves the cursor or scrolls by rows; 0 keeps the cursor visible after the terminal was resized.
+    pub(super) fn move_by(&mut self, by: isize, context: &ScreenContext) -> Outcome {
+        match self {
+            Self::Help(screen) => screen.scroll_by(by),
+            Self::Palette(_) => {}
+            Self::Findings(screen) => screen.move_by(by, context),
+            Self::Policies(screen) => screen.move_by(by),
+            Self::Estimators(screen) => screen.move_by(by, context),
+            Self::Breakdown(screen) => screen.move_by(by, context),
+            Self::Recovery(screen) => screen.move_by(by, context.size.1),
+            Self::Explain(screen) => screen.move_by(by, context.size),
+            Self::Commits(screen) => screen.move_by(by, context.size.1),
+            Self::Branches(screen) => screen.move_by(by, context.size.1),
+            Self::Rule(screen) => screen.move_by(by, context),
+            Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
+            Self::Compare => return Outcome::Program(ProgramScreen::Compare),
+            Self::Write(dialog) => dialog.scroll_by(by, context.size.0),
+        }
+        Outcome::Done
+    }
+
+    /// Handles an action; the main screen handles those that are ignored.
+    pub(super) fn on_action(&mut self, action: Action, context: &ScreenContext) -> Outcome {
+        match self {
+            Self::Help(_) | Self::Palette(_) | Self::Write(_) => Outcome::Ignored,
+            Self::Findings(_) => Outcome::Program(ProgramScreen::Findings),
+            Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
+            Self::Estimators(screen) => screen.on_action(action, context),
+            Self::Breakdown(screen) => screen.on_action(action, context),
+            Self::Recovery(screen) => screen.on_action(action),
+            Self::Explain(screen) => screen.on_action(action),
+            Self::Commits(screen) => screen.on_action(action),
+            Self::Branches(screen) => screen.on_action(action, context),
+            Self::Rule(screen) => screen.on_action(action),
+            Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
+            Self::Compare => Outcome::Program(ProgramScreen::Compare),
+        }
+    }
+
+    /// Handles a click at a column and a row.
+    pub(super) fn on_click(&mut self, row: u16, context: &ScreenContext) -> Outcome {
+        match self {
+            Self::Breakdown(screen) => screen.on_click(row, context),
+            Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
+            Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
+            Self::Compare => Outcome::Program(ProgramScreen::Compare),
+            Self::Help(_)
+            | Self::Palette(_)
+            | Self::Findings(_)
+            | Self::Estimators(_)
+            | Self::Recovery(_)
+            | Self::Explain(_)
+            | Self::Commits(_)
+            | Self::Branches(_)
+            | Self::Rule(_)
+            | Self::Write(_) => Outcome::Done,
+        }
+    }
+}

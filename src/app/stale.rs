@@ -1,0 +1,87 @@
+//! Decides in one place whether an answer is still wanted. Every answer names the epoch, the request or the session
+//! that it belongs to.
+
+use crate::app::effect::PendingWrite;
+use crate::app::event::Event;
+use crate::app::screens::write::WriteStage;
+use crate::app::state::{App, Overlay};
+use crate::ids::{Epoch, SessionKey};
+
+impl App {
+    /// Whether an event answers a request that the state has moved on from.
+    pub(super) fn is_stale(&self, event: &Event) -> bool {
+        match event {
+            Event::Opened(session) => self.loading.is_some() && !self.is_loading(&session.item.key),
+            Event::OpenProgress { key, .. } | Event::OpenFailed { key, .. } => !self.is_loading(key),
+            Event::Message { epoch, entry, .. } => {
+                !self.is_displayed(*epoch) || self.message.requested != Some(*entry)
+            }
+            Event::Details { subject, .. } => {
+                self.displayed_session().is_none_or(|session| session.view_key() != *subject)
+            }
+            Event::SessionAtCall { epoch, .. } => {
+                self.active_session().is_none_or(|session| session.epoch != *epoch)
+            }
+            Event::Excerpts { epoch, .. }
+            | Event::Blocks { epoch, .. }
+            | Event::Recovery { epoch, .. }
+            | Event::Explanation { epoch, .. }
+            | Event::Commits { epoch, .. }
+            | Event::BranchesCompared { epoch, .. } => !self.is_displayed(*epoch),
+            Event::SearchMatches { epoch, query, .. } => {
+                !self.is_current(*epoch) || self.transcript.as_ref().is_some_and(|pane| pane.query != *query)
+            }
+            Event::EstimateProgress { epoch, .. }
+            | Event::Estimates { epoch, .. }
+            | Event::Recording { epoch, .. } => !self.is_current(*epoch),
+            Event::SummaryCalls { request, .. } => self.requested_summary_calls() != Some(*request),
+            Event::Summary { epoch, .. } => !self.awaits_summary(*epoch),
+            Event::Replayed { request_id, timeline } => {
+                !self.is_current(timeline.session().epoch) || self.replay_state.is_answered(*request_id)
+            }
+            Event::Sweep { request_id, .. } => !self.compare_screen.awaits(*request_id),
+            // The person, the clock and the disk; a write and its repair are reported in any case.
+            Event::Key(_)
+            | Event::Mouse(_)
+            | Event::Paste(_)
+            | Event::Resize { .. }
+            | Event::Timer
+            | Event::Listed(_)
+            | Event::ListFailed(_)
+            | Event::ItemsChanged(_)
+            | Event::ItemsCounted(_)
+            | Event::RefreshFailed(_)
+            | Event::Repaired(_)
+            | Event::WritePreviewed(_)
+            | Event::Written(_)
+            | Event::Notice(_)
+            | Event::Failure(_)
+            | Event::FilesChanged(_)
+            | Event::PollingChanged(_) => false,
+        }
+    }
+
+    fn is_loading(&self, key: &SessionKey) -> bool {
+        self.loading.as_ref().is_some_and(|loading| loading.key == *key)
+    }
+
+    fn is_displayed(&self, epoch: Epoch) -> bool {
+        self.displayed_session().is_some_and(|session| session.epoch == epoch)
+    }
+
+    /// Whether an epoch belongs to the open session, which may have grown since.
+    fn is_current(&self, epoch: Epoch) -> bool {
+        self.transcript.as_ref().is_some_and(|pane| epoch >= pane.appended_since)
+    }
+
+    /// Whether the dialog waits for the summary of a session as it was read then.
+    fn awaits_summary(&self, epoch: Epoch) -> bool {
+        self.views.iter().any(|view| match view {
+            Overlay::Write(dialog) => {
+                matches!(dialog.stage, WriteStage::Summarising(_))
+                    && matches!(&dialog.write, PendingWrite::Commit { session, .. } if session.epoch == epoch)
+            }
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,318 @@
+//! Performs the effects that read or write sessions: an effect in, events out, without terminal and without threads. The
+//! event loop runs it in background jobs; tests run it at once.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::app::effect::{Effect, PendingWrite};
+use crate::app::event::{Event, SummaryUpdate};
+use crate::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
+use crate::commit::{Clock, SystemDisk, recover_commit};
+use crate::config::SummarizerConfig;
+use crate::gateway::env::Environment;
+use crate::ids::{EntryIx, Epoch, SessionKey};
+use crate::plan::Plan;
+use crate::report::breakdown::heavy_blocks;
+use crate::report::compare::compare_branches;
+use crate::report::estimators::{self, EstimatesError};
+use crate::report::explain::explain;
+use crate::report::recovery::load_recovery;
+use crate::report::sweep::Cell;
+use crate::report::timeline::{RecordedSession, Timeline};
+use crate::runtime::jobs::Throttle;
+use crate::session::loading::{OpenError, open, open_from};
+use crate::session::message::excerpt::read_context_excerpt;
+use crate::session::message::read_message;
+use crate::session::search::search;
+use crate::session::{ContextDetails, LoadedSession};
+use crate::store::archive::find_archive;
+use crate::store::discovery::Store;
+use crate::store::session::Session;
+use crate::summarize::CancelToken;
+use crate::write::commit_list::list_commits_newest_first;
+use crate::write::request::{WriteAction, WriteRequest, prepare, preview, write};
+use crate::write::summary::SummarySettings;
+use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
+use crate::write::summary::job::{SummaryJob, SummaryJobError};
+
+/// Minimum time between two progress reports: a screen shows no more.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What effects are performed with.
+#[expect(missing_debug_implementations, reason = "a clock has no state to show")]
+pub struct Inputs {
+    /// The listed store.
+    pub store: Option<Arc<Store>>,
+    /// The epoch of a session that is read; `None` counts on from the previous one.
+    pub epoch: Option<Epoch>,
+    /// The time of the state machine, ms since 1970; the demo has its own.
+    pub now_ms: i64,
+    /// The clock that locks are judged by.
+    pub clock: Box<dyn Clock + Send>,
+    pub env: Environment,
+    /// Who writes summaries.
+    pub summarizer: SummarizerConfig,
+    /// Stops a summary.
+    pub cancel: CancelToken,
+}
+
+/// Who waits for the events.
+#[expect(missing_debug_implementations, reason = "functions have no state to show")]
+pub struct Listener<'a> {
+    /// Whether the answer is still wanted.
+    pub is_wanted: &'a (dyn Fn() -> bool + Sync),
+    pub send: &'a (dyn Fn(Event) + Sync),
+}
+
+/// Performs an effect and sends every event that answers it. Effects on the terminal, the list of sessions, files of the
+/// person and running jobs are the caller's.
+pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
+    let is_wanted = listener.is_wanted;
+    let event = match effect {
+        Effect::OpenSession { key } => return open_session(key, inputs, listener),
+        Effect::RefreshSession { session } => return refresh(&session, inputs, listener),
+        Effect::LoadSessionAtCall { session, overflow } => Event::SessionAtCall {
+            epoch: session.epoch,
+            session: session.at_failed_call(&overflow).map(Arc::new),
+        },
+        Effect::ReadExcerpts { session, entries } => read_excerpts(&session, &entries),
+        Effect::ReadMessage { session, entry, plan } => {
+            let text = read_message(&session, entry, plan.as_deref());
+            Event::Message { epoch: session.epoch, entry, text: shared(text) }
+        }
+        Effect::LoadDetails { session } => return load_details(&session, listener),
+        Effect::PredictSummaryCalls { session, request } => match predict_calls(&session, request, inputs) {
+            Some(event) => event,
+            None => return,
+        },
+        Effect::ReadBlocks { session, entries } => Event::Blocks {
+            epoch: session.epoch,
+            blocks: heavy_blocks(&session, &entries, &mut || is_wanted()),
+        },
+        Effect::Search { session, query, from } => {
+            match search(&session.source, &session.index, &query, from, &mut || is_wanted()) {
+                Ok(matches) => Event::SearchMatches { epoch: session.epoch, query, from, matches },
+                Err(error) => Event::Failure(error.to_string()),
+            }
+        }
+        Effect::ComputeEstimates { session } => return estimate(&session, listener),
+        Effect::ReadRecovery { session } => {
+            Event::Recovery { epoch: session.epoch, recovery: shared(load_recovery(&session)) }
+        }
+        Effect::Summarise { session, plan, consented } => {
+            return summarise(&session, &plan, consented, inputs, listener);
+        }
+        Effect::Explain { session } => {
+            Event::Explanation { epoch: session.epoch, explanation: shared(explain(&session)) }
+        }
+        Effect::ReadCommits { session } => Event::Commits {
+            epoch: session.epoch,
+            commits: list_commits_newest_first(&session).map_err(|error| error.to_string()),
+        },
+        Effect::CompareBranches { session, leaves } => Event::BranchesCompared {
+            epoch: session.epoch,
+            comparison: compare_branches(&session, leaves).map(Arc::new),
+        },
+        Effect::RepairCommit { path } => Event::Repaired(repair(&path, inputs)),
+        Effect::ReadRecording { session, policies, previous } => {
+            let epoch = session.epoch;
+            let read = RecordedSession::read(session, policies, previous.as_deref(), &|| is_wanted());
+            let Some(recording) = read.transpose() else { return };
+            Event::Recording { epoch, recording: shared(recording) }
+        }
+        Effect::Replay { recording, settings, request_id } => {
+            let timeline = Timeline::new(recording, settings.map(|settings| *settings), &|| is_wanted());
+            let Some(timeline) = timeline.map(Arc::new) else { return };
+            Event::Replayed { request_id, timeline }
+        }
+        Effect::Sweep { recording, query, request_id } => {
+            return run_cells(&recording, *query, request_id, listener);
+        }
+        Effect::PreviewWrite(pending) => {
+            let request = write_request(&pending, inputs.now_ms);
+            let shown = prepare(&request).map(|prepared| preview(&request, &prepared, inputs.clock.now_ms()));
+            Event::WritePreviewed(shown.map_err(|error| error.to_string()))
+        }
+        Effect::Write(pending) => {
+            let written = write(&write_request(&pending, inputs.now_ms), &*inputs.clock);
+            Event::Written(written.map_err(|error| error.to_string()))
+        }
+        Effect::ListSessions { .. }
+        | Effect::RefreshListing { .. }
+        | Effect::UseRuleset(_)
+        | Effect::StopEstimates
+        | Effect::StopSummary
+        | Effect::StopSweep
+        | Effect::Copy { .. }
+        | Effect::ShowInPager(_)
+        | Effect::SaveFile { .. }
+        | Effect::Export { .. }
+        | Effect::SaveScreen { .. }
+        | Effect::CaptureMouse(_)
+        | Effect::SetTimer(_)
+        | Effect::DropStale { .. }
+        | Effect::Quit => return,
+    };
+    (listener.send)(event);
+}
+
+fn shared<T, E: ToString>(read: Result<T, E>) -> Result<Arc<T>, String> {
+    read.map(Arc::new).map_err(|error| error.to_string())
+}
+
+/// Reads excerpts of entries. A failed excerpt leaves its row without text; opening the message shows why.
+pub(super) fn read_excerpts(session: &LoadedSession, entries: &[EntryIx]) -> Event {
+    let items =
+        entries.iter().filter_map(|entry| Some((*entry, read_context_excerpt(session, *entry).ok()?)));
+    Event::Excerpts { epoch: session.epoch, items: items.collect() }
+}
+
+fn open_session(key: SessionKey, inputs: &Inputs, listener: &Listener<'_>) {
+    let Some(store) = &inputs.store else { return };
+    let mut throttle = Throttle::new(PROGRESS_INTERVAL);
+    let opened = open(store, &key, None, inputs.clock.now_ms(), &mut |done, total| {
+        if throttle.try_pass() {
+            (listener.send)(Event::OpenProgress { key: key.clone(), done, total });
+        }
+        (listener.is_wanted)()
+    });
+    match opened {
+        Ok(session) => (listener.send)(inputs.opened(session)),
+        Err(error) if error.is_stopped() => {}
+        Err(error) => (listener.send)(Event::OpenFailed { key, error: error.to_string() }),
+    }
+}
+
+fn refresh(known: &LoadedSession, inputs: &Inputs, listener: &Listener<'_>) {
+    let Some(store) = &inputs.store else { return };
+    let now_ms = inputs.clock.now_ms();
+    match open(store, &known.item.key, Some(known), now_ms, &mut |_, _| (listener.is_wanted)()) {
+        Ok(session) => (listener.send)(inputs.opened(session)),
+        Err(error) if error.is_stopped() => {}
+        Err(OpenError::NotWritten { .. } | OpenError::Unknown { .. }) => {
+            let path = known.source.path();
+            let name = path.file_name().unwrap_or(path.as_os_str()).display();
+            let archive = find_archive(path, known.index.identity);
+            let archive = archive.as_deref().and_then(Path::file_name).map(|name| name.display());
+            let fate =
+                archive.map_or("was deleted".to_owned(), |archive| format!("was archived as {archive}"));
+            let words = format!("{name} {fate}; clawscope still shows what it read.");
+            if let Some(last) = read_remaining(store, known, now_ms) {
+                (listener.send)(inputs.opened(last));
+            }
+            (listener.send)(Event::RefreshFailed(words));
+        }
+        Err(error) => (listener.send)(Event::RefreshFailed(error.to_string())),
+    }
+}
+
+impl Inputs {
+    fn opened(&self, session: LoadedSession) -> Event {
+        let epoch = self.epoch.unwrap_or(session.epoch);
+        Event::Opened(Box::new(LoadedSession { epoch, ..session }))
+    }
+}
+
+/// Reads the entries that were added before a transcript was removed or replaced. The file stays readable while it is
+/// open here.
+fn read_remaining(store: &Store, known: &LoadedSession, now_ms: i64) -> Option<LoadedSession> {
+    let session = store.sessions.iter().find(|session| session.key == known.item.key)?;
+    let session = Session { path: Some(known.source.path().to_path_buf()), ..session.clone() };
+    let last =
+        open_from(store, &session, known.source.clone(), Some(known), now_ms, &mut |_, _| true).ok()?;
+    (last.extends_epoch.is_some() && last.index.end > known.index.end).then_some(last)
+}
+
+fn load_details(session: &LoadedSession, listener: &Listener<'_>) {
+    let LoadedSession { source, index, context, .. } = session;
+    let rules = session.ruleset.id.rules();
+    let read =
+        ContextDetails::read_while(source, index, context, rules, None, &mut || (listener.is_wanted)());
+    if let Some(details) = read.transpose() {
+        (listener.send)(Event::Details { subject: session.view_key(), details: shared(details) });
+    }
+}
+
+fn predict_calls(session: &LoadedSession, request: SummaryCallsRequest, inputs: &Inputs) -> Option<Event> {
+    let config = &inputs.store.as_ref()?.config.js_root;
+    let summary = SummarySettings::from_config(session.ruleset.id.rules(), config);
+    let calls = SummaryCalls::predict(session, &request, summary, inputs.now_ms as f64);
+    Some(Event::SummaryCalls { request, calls })
+}
+
+fn estimate(session: &LoadedSession, listener: &Listener<'_>) {
+    let mut throttle = Throttle::new(PROGRESS_INTERVAL);
+    let epoch = session.epoch;
+    let estimates = estimators::read(session, &mut |done, total| {
+        if throttle.try_pass() {
+            (listener.send)(Event::EstimateProgress { epoch, done, total });
+        }
+        (listener.is_wanted)()
+    });
+    if !matches!(estimates, Err(EstimatesError::Stopped)) {
+        (listener.send)(Event::Estimates { epoch, estimates: shared(estimates) });
+    }
+}
+
+/// Writes the summary of a plan's compaction, or only estimates it while the person has not agreed to send the
+/// conversation out of the program.
+fn summarise(session: &LoadedSession, plan: &Plan, agreed: bool, inputs: &Inputs, listener: &Listener<'_>) {
+    let Some(store) = &inputs.store else { return };
+    let say = |update| (listener.send)(Event::Summary { epoch: session.epoch, update });
+    let action = WriteAction::Commit { plan, summary: None };
+    let request = WriteRequest { session, action, allow_orphan: false, now_ms: inputs.now_ms };
+    let job = SummaryJob::for_commit(&request, &store.config.js_root, &inputs.summarizer, &inputs.env);
+    let update = job.and_then(|job| summarise_or_offer(&job, agreed, &inputs.cancel, &say));
+    say(update.unwrap_or_else(|error| SummaryUpdate::Failed(error.to_string())));
+}
+
+fn summarise_or_offer(
+    job: &SummaryJob,
+    agreed: bool,
+    cancel: &CancelToken,
+    say: &dyn Fn(SummaryUpdate),
+) -> Result<SummaryUpdate, SummaryJobError> {
+    if job.writer.is_external() && !agreed {
+        return job.estimate().map(SummaryUpdate::Offered);
+    }
+    let mut progress = |progress| say(SummaryUpdate::Calling(progress));
+    job.run(cancel, &mut progress).map(|summary| SummaryUpdate::Finished(Arc::new(summary)))
+}
+
+fn repair(path: &Path, inputs: &Inputs) -> Result<String, String> {
+    match recover_commit(path, 0, &*inputs.clock, &SystemDisk) {
+        Ok(Some(settled)) => Ok(settled.description()),
+        Ok(None) => Ok("It was already repaired.".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Runs a sweep. Cells are sent in batches: a screen shows no more.
+fn run_cells(recording: &RecordedSession, query: SweepQuery, request_id: u64, listener: &Listener<'_>) {
+    let held = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
+    let say = |update| (listener.send)(Event::Sweep { request_id, update });
+    let on_cell = |at: usize, cell: &Cell| {
+        let Ok(mut held) = held.lock() else { return };
+        let (throttle, cells) = &mut *held;
+        cells.push((at, cell.clone()));
+        if throttle.try_pass() {
+            say(SweepUpdate::Cells(std::mem::take(cells)));
+        }
+    };
+    if let Some(done) = run_sweep(recording, query, &|| (listener.is_wanted)(), &say, &on_cell) {
+        say(done);
+    }
+}
+
+/// Builds one request for both the preview and the write, so that they cannot differ.
+fn write_request(pending: &PendingWrite, now_ms: i64) -> WriteRequest<'_> {
+    let (session, action) = match pending {
+        PendingWrite::Commit { session, plan, summary } => {
+            let summary = summary.as_ref().map(|made| &made.summary);
+            (session, WriteAction::Commit { plan, summary })
+        }
+        PendingWrite::Undo { session, target } => (session, WriteAction::Undo(target.clone())),
+    };
+    WriteRequest { session, action, allow_orphan: false, now_ms }
+}

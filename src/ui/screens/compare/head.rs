@@ -1,0 +1,108 @@
+//! The head of the comparison: the settings on the map, the progress and the smallest change.
+
+use ratatui::buffer::Buffer;
+use ratatui::text::Span;
+
+use super::{View, estimated};
+use crate::app::screens::compare::MapMetric;
+use crate::format::{grouped, pluralised};
+use crate::ui::glyphs;
+use crate::ui::theme::Role;
+use crate::ui::widgets::{put_facts, put_facts_right};
+
+/// Delay in ms before progress shows.
+const SLOW_MS: i64 = 150;
+
+impl View<'_> {
+    pub(super) fn head(&self, buf: &mut Buffer) {
+        let area = self.places.header;
+        let end = area.right().saturating_sub(1);
+        let start = put_facts_right(buf, area.y, area.x + area.width / 3, end, &[self.verdict()]);
+        let measure = self.screen.metric;
+        let words = match measure {
+            MapMetric::Cost | MapMetric::Overflows => measure.label().to_owned(),
+            MapMetric::Peak | MapMetric::Cleared => format!("{}, estimated", measure.label()),
+        };
+        let facts = [
+            vec![Span::styled(words, self.theme.bold(Role::Bright))],
+            self.counts(),
+            self.headroom(),
+            self.fixed_settings(),
+        ];
+        put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &facts);
+    }
+
+    /// Returns the number of settings, or the progress while they are replayed.
+    fn counts(&self) -> Vec<Span<'static>> {
+        let (known, all) = self.screen.progress();
+        let count = pluralised(all as u64, "setting");
+        if self.sweep().is_some() {
+            return vec![self.span(Role::Muted, count)];
+        }
+        if self.app.now_ms - self.screen.requested_ms < SLOW_MS {
+            return vec![self.span(Role::Muted, count)];
+        }
+        let words = format!("{} of {count}", grouped(known as i64));
+        let cells = 12;
+        let full = (known * cells).checked_div(all).unwrap_or(0);
+        let bar = |sign: &str, times: usize| sign.repeat(times);
+        vec![
+            self.span(Role::Warn, format!("replaying {words} ")),
+            self.span(Role::Focus, bar(glyphs::HEAVY, full)),
+            self.span(Role::Faint, bar(glyphs::LIGHT, cells - full)),
+        ]
+    }
+
+    /// Returns the tokens that every prompt must leave free.
+    fn headroom(&self) -> Vec<Span<'static>> {
+        let free = self.sweep().map(|sweep| sweep.headroom).filter(|tokens| *tokens > 0.0);
+        let words = free.map(|tokens| format!("{} to leave free", super::tokens(tokens)));
+        words.map(|words| vec![self.span(Role::Text, words)]).unwrap_or_default()
+    }
+
+    /// Returns the settings that the map does not show, with their fixed values.
+    fn fixed_settings(&self) -> Vec<Span<'static>> {
+        let axes = self.screen.sweep_state.axes.iter().zip(&self.screen.point).skip(2);
+        let words: Vec<String> = axes
+            .map(|(axis, at)| format!("{} {}", super::short_name(axis), super::label(&axis.points[*at])))
+            .collect();
+        if words.is_empty() {
+            Vec::new()
+        } else {
+            vec![self.span(Role::Text, format!("at {}", words.join(", ")))]
+        }
+    }
+
+    /// Summarises the smallest change.
+    fn verdict(&self) -> Vec<Span<'static>> {
+        let Some(sweep) = self.sweep() else { return Vec::new() };
+        let Some(cell) = sweep.smallest_fitting else {
+            let least = sweep.cells.iter().map(crate::report::sweep::Cell::overflows).min().unwrap_or(0);
+            let calls = pluralised(least as u64, "call");
+            // If every call fits, only the headroom is missing.
+            let words = match least {
+                0 => format!("{} no setting here leaves so much free", glyphs::ALERT),
+                _ => format!("{} no setting here would have helped: {calls} at least", glyphs::ALERT),
+            };
+            return vec![self.span(Role::Danger, words)];
+        };
+        if cell == sweep.current {
+            let peak = estimated(sweep.cells[cell].peak());
+            if sweep.caveat().is_some() {
+                let refused = grouped(sweep.recorded.overflows as i64);
+                let words = format!("{} fits as it is, {refused} of the record did not", glyphs::ALERT);
+                return vec![self.span(Role::Warn, words)];
+            }
+            return vec![self.span(Role::User, format!("{} fits as it is, peak {peak}", glyphs::PASSED))];
+        }
+        let at = sweep.grid.points_of(cell);
+        let moved = sweep.axes.iter().zip(at).filter(|(axis, at)| *at != axis.current);
+        let words: Vec<String> = moved
+            .map(|(axis, at)| format!("{} {}", super::short_name(axis), super::label(&axis.points[at])))
+            .collect();
+        vec![
+            self.span(Role::Muted, "smallest change "),
+            Span::styled(words.join(", "), self.theme.bold(Role::Plan)),
+        ]
+    }
+}

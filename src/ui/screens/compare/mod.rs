@@ -1,0 +1,129 @@
+//! The comparison screen: a map of two settings, the best trade-offs, cost against peak, and the selected cell.
+
+mod foot;
+mod head;
+mod levels;
+mod list;
+mod map;
+mod scatter;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::screens::compare::layout::{CompareLayout, MapGrid};
+use crate::app::screens::compare::{CompareScreen, MapMetric};
+use crate::format::{estimate, grouped, round_thousands, round_tokens, thousands};
+use crate::report::cost::format_cost;
+use crate::report::sweep::{Axis, AxisPoint, Cell, Sweep};
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::{clear, note, title};
+
+struct View<'a> {
+    app: &'a App,
+    theme: &'a Theme,
+    screen: &'a CompareScreen,
+    places: CompareLayout,
+    grid: MapGrid,
+}
+
+pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    clear(theme, buf, area);
+    let screen = &app.compare_screen;
+    let error = screen.sweep_state.error.as_ref().or(app.replay_state.error.as_ref());
+    if let Some(error) = error {
+        title(theme, buf, area, "Compare", true);
+        return note(theme, "Nothing can be compared", error, area, buf);
+    }
+    if screen.sweep_state.sweep.as_ref().is_some_and(|sweep| sweep.recorded.calls == 0) {
+        title(theme, buf, area, "Compare", true);
+        let why = "The path to this leaf has no answer of a model, and none that was refused.";
+        return note(theme, "No call is recorded", why, area, buf);
+    }
+    if screen.sweep_state.axes.is_empty() {
+        title(theme, buf, area, "Compare", true);
+        let (what, why) = match app.replay_state.recording {
+            Some(_) => {
+                ("Choosing settings to vary…", "Those that matter most for this session. a names others.")
+            }
+            None => ("Reading…", ""),
+        };
+        return note(theme, what, why, area, buf);
+    }
+    let view = View { app, theme, screen, places: app.compare_layout(), grid: app.compare_grid() };
+    view.head(buf);
+    view.map(buf);
+    view.list(buf);
+    view.scatter(buf);
+    view.foot(buf);
+}
+
+impl View<'_> {
+    fn sweep(&self) -> Option<&Sweep> {
+        self.screen.sweep_state.sweep.as_deref()
+    }
+
+    fn span(&self, role: Role, words: impl Into<String>) -> Span<'static> {
+        Span::styled(words.into(), self.theme.style(role))
+    }
+
+    /// Whether every call of a cell fits and leaves the headroom free. Headroom counts only once all cells are known.
+    fn fits(&self, cell: &Cell) -> bool {
+        self.sweep().map_or(cell.overflows() == 0, |sweep| sweep.fits(cell))
+    }
+
+    fn selected(&self) -> Option<&Cell> {
+        self.screen.cell(self.screen.selected()?)
+    }
+}
+
+/// Shortens a setting's key to its last part.
+fn short_name(axis: &Axis) -> &str {
+    axis.key().rsplit('.').next().unwrap_or(axis.key())
+}
+
+/// Formats a value beside the map: whole thousands as `20k`.
+fn label(point: &AxisPoint) -> String {
+    match point.number {
+        Some(number) if number >= 10_000.0 && point.text.parse() == Ok(number) && number % 1000.0 == 0.0 => {
+            round_thousands(number as u64)
+        }
+        _ => point.text.clone(),
+    }
+}
+
+/// Formats a cell's measure in a few columns; a dash if it is unknown.
+fn value_of(measure: MapMetric, cell: &Cell) -> String {
+    match measure {
+        MapMetric::Peak | MapMetric::Cleared => measure.value_of(cell).map_or_else(dash, tokens),
+        MapMetric::Cost => format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash),
+        MapMetric::Overflows => grouped(cell.overflows() as i64),
+    }
+}
+
+fn dash() -> String {
+    crate::ui::glyphs::UNKNOWN.to_owned()
+}
+
+/// Formats tokens, without a decimal from ten thousand on.
+fn tokens(number: f64) -> String {
+    match round_tokens(number) {
+        number @ 10_000..1_000_000 => round_thousands((number + 500) / 1000 * 1000),
+        number @ 1_000_000.. => format!("{:.1}M", number as f64 / 1e6),
+        number => thousands(number),
+    }
+}
+
+/// Formats estimated tokens; `0` and `<0.1k` need no `~`.
+fn estimated(number: f64) -> String {
+    match tokens(number) {
+        words if words == "0" || words.starts_with('<') => words,
+        words => format!("~{words}"),
+    }
+}
+
+/// Formats estimated tokens with a decimal.
+fn exact(number: f64) -> String {
+    estimate(round_tokens(number))
+}

@@ -1,0 +1,254 @@
+//! The estimators screen: each estimator's next prompt and past errors, and every call that the provider counted.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::screens::estimators::{EstimatesState, EstimatorsScreen, header_rows};
+use crate::app::scroll::Scroll;
+use crate::format::{format_bytes, format_deviation, format_signed_percent, grouped, pluralised};
+use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description};
+use crate::session::LoadedSession;
+use crate::text;
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
+use crate::ui::{frame_box, glyphs};
+
+/// End columns of an estimator's numbers: next prompt, last error, mean, lean, worst.
+const COLUMN_ENDS: [u16; 5] = [23, 32, 41, 50, 58];
+const COLUMN_HEADINGS: [&str; 5] = ["next prompt", "last", "mean", "lean", "worst"];
+/// First column of an estimator's note, and the width of the bar of its mean error.
+const NOTE_COLUMN: u16 = 62;
+const MEAN_BAR: u16 = 12;
+/// End column of the counts in the table.
+const COUNT_COLUMN_END: u16 = 17;
+/// Cells that a bar in the table needs.
+const MIN_BAR: u16 = 12;
+/// Relative errors from which a number is costly, and useless.
+const COSTLY_ERROR: f64 = 0.1;
+const USELESS_ERROR: f64 = 0.25;
+
+pub(in crate::ui) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, area: Rect, buf: &mut Buffer) {
+    clear(theme, buf, area);
+    let from = title(theme, buf, area, "Estimators", true);
+    let Some(inspection) = app.displayed_session() else { return };
+    match &view.state {
+        EstimatesState::Reading(done, total) => draw_progress(theme, (*done, *total), area, buf),
+        EstimatesState::Failed(error) => {
+            put(buf, (area.x + 2, area.y + 2), area.right(), error, theme.style(Role::Danger));
+        }
+        EstimatesState::Done(estimates) => {
+            let count = pluralised(estimates.calls.len() as u64, "counted call");
+            let count = Span::styled(count, theme.style(Role::Muted));
+            on_title(buf, area.y, from, area.right().saturating_sub(1), &[count]);
+            let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
+            let panel = Panel { theme, session: inspection, estimates, largest };
+            panel.summary(area, buf);
+            panel.table(view.scroll, area, buf);
+        }
+    }
+}
+
+fn draw_progress(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut Buffer) {
+    let at = (area.x + 2, area.y + 2);
+    let x = put(buf, at, area.right(), "Reading every message of the path…", theme.style(Role::Text));
+    if total > 0 {
+        let far = format!("  {} of {}", format_bytes(done), format_bytes(total));
+        put(buf, (x, at.1), area.right(), &far, theme.style(Role::Muted));
+    }
+}
+
+struct Panel<'a> {
+    theme: &'a Theme,
+    session: &'a LoadedSession,
+    estimates: &'a Estimates,
+    /// The largest count, which fills a bar.
+    largest: f64,
+}
+
+impl Panel<'_> {
+    /// Draws the rows above the table: headline, notes and one row per estimator.
+    fn summary(&self, area: Rect, buf: &mut Buffer) {
+        let (theme, estimates) = (self.theme, self.estimates);
+        let roomy = header_rows(area.height) > header_rows(0);
+        let end = area.right().saturating_sub(1);
+        let headline = [description::headline(estimates), description::short_headline(estimates)];
+        let fits = |line: &&String| text::width(line) < usize::from(end.saturating_sub(area.x));
+        let headline = headline.iter().find(fits).unwrap_or(&headline[1]);
+        put(buf, (area.x + 1, area.y + 1), end, headline, theme.bold(Role::Bright));
+        for (y, note) in (area.y + 2..).zip(notes(self.session, estimates, roomy)) {
+            put(buf, (area.x + 1, y), end, &note, theme.style(Role::Muted));
+        }
+        let y = area.y + if roomy { 7 } else { 3 };
+        head(theme, (area.x, y), end, buf);
+        for (y, estimator) in (y + 1..).zip(Estimator::ALL) {
+            estimator_row(theme, estimates, estimator, row_at(area, y), buf);
+        }
+    }
+
+    /// Draws the visible calls.
+    fn table(&self, scroll: Scroll, area: Rect, buf: &mut Buffer) {
+        let above = header_rows(area.height);
+        let calls = &self.estimates.calls;
+        let list = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
+        table_head(self.theme, self.estimates, row_at(area, list.y - 1), buf);
+        let top = scroll.top.min(calls.len().saturating_sub(usize::from(list.height)));
+        for (y, (at, call)) in (list.y..list.bottom()).zip(calls.iter().enumerate().skip(top)) {
+            if at == scroll.cursor {
+                let background = self.theme.background(BackgroundRole::Selected);
+                frame_box::selected(self.theme, buf, row_at(list, y), background);
+            }
+            self.call_row(call, row_at(list, y), buf);
+        }
+        scrollbar(self.theme, buf, list, top, calls.len());
+    }
+}
+
+/// Returns the basis of the numbers; narrow screens show only the quality of the fit.
+fn notes(session: &LoadedSession, estimates: &Estimates, roomy: bool) -> Vec<String> {
+    let factors = description::describe_factors(estimates);
+    if !roomy {
+        return vec![factors];
+    }
+    let mut notes = vec![
+        description::describe_fixed(estimates),
+        description::describe_tokenizer(estimates, session),
+        factors,
+    ];
+    notes.extend(description::describe_confidence(estimates));
+    notes
+}
+
+fn head(theme: &Theme, (x, y): (u16, u16), end: u16, buf: &mut Buffer) {
+    let style = theme.style(Role::Muted);
+    put(buf, (x + 1, y), end, "estimator", style);
+    for (column, name) in COLUMN_ENDS.into_iter().zip(COLUMN_HEADINGS) {
+        put_text_right(buf, y, x, (x + column).min(end), name, style);
+    }
+}
+
+fn put_text_right(buf: &mut Buffer, y: u16, from: u16, end: u16, text: &str, style: Style) {
+    put_right(buf, y, from, end, &[Span::styled(text, style)]);
+}
+
+fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row: Rect, buf: &mut Buffer) {
+    let (x, end) = (row.x, row.right().saturating_sub(1));
+    let deviation = estimates.deviation(estimator);
+    put(buf, (x + 1, row.y), end, estimator.short_name(), theme.style(Role::Text));
+    let now = estimates.next_prompt.get(estimator).map(|tokens| format!("~{}", grouped(tokens as i64)));
+    let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
+    let cells = [
+        (now, theme.style(Role::Bright)),
+        (last.map(format_signed_percent), error_style(theme, last)),
+        (deviation.map(|it| format_deviation(it.mean)), error_style(theme, deviation.map(|it| it.mean))),
+        (deviation.map(|it| format_signed_percent(it.bias)), theme.style(Role::Text)),
+        (deviation.map(|it| format_deviation(it.max)), theme.style(Role::Text)),
+    ];
+    for (column, (text, style)) in COLUMN_ENDS.into_iter().zip(cells) {
+        let none = (glyphs::UNKNOWN.to_owned(), theme.style(Role::Muted));
+        let (text, style) = text.map_or(none, |text| (text, style));
+        put_text_right(buf, row.y, x, (x + column).min(end), &text, style);
+    }
+    if x + NOTE_COLUMN + MEAN_BAR + 2 >= end {
+        return;
+    }
+    if let Some(deviation) = deviation {
+        let style = error_style(theme, Some(deviation.mean));
+        let bar = ThinBar { share: deviation.mean, tail: 0.0, style, tail_style: style };
+        bar.draw(buf, (x + NOTE_COLUMN, row.y), MEAN_BAR);
+    }
+    let at = x + NOTE_COLUMN + MEAN_BAR + 2;
+    if usize::from(end.saturating_sub(at)) >= estimator.description().len() {
+        put(buf, (at, row.y), end, estimator.description(), theme.style(Role::Muted));
+    }
+}
+
+/// Colours an error: quiet while it is small.
+fn error_style(theme: &Theme, error: Option<f64>) -> Style {
+    theme.style(match error.map_or(0.0, f64::abs) {
+        USELESS_ERROR.. => Role::Danger,
+        COSTLY_ERROR.. => Role::Warn,
+        _ => Role::Text,
+    })
+}
+
+/// Columns of one estimator in the table.
+fn column_width(width: u16) -> u16 {
+    match width {
+        110.. => 9,
+        80.. => 8,
+        _ => 7,
+    }
+}
+
+/// Returns first column and width of the bar; `None` without room.
+fn bar_of(row: Rect) -> Option<(u16, u16)> {
+    let from = row.x + COUNT_COLUMN_END + column_width(row.width) * 6 + 3;
+    let cells = row.right().saturating_sub(2 + from);
+    (cells >= MIN_BAR && row.right() > from + 2).then_some((from, cells))
+}
+
+fn table_head(theme: &Theme, estimates: &Estimates, row: Rect, buf: &mut Buffer) {
+    let style = theme.style(Role::Muted);
+    let (x, end) = (row.x, row.right().saturating_sub(1));
+    put(buf, (x + 1, row.y), end, "answer", style);
+    put_text_right(buf, row.y, x, (x + COUNT_COLUMN_END).min(end), "counted", style);
+    for (at, estimator) in (1..).zip(Estimator::ALL) {
+        let column = x + COUNT_COLUMN_END + column_width(row.width) * at;
+        put_text_right(buf, row.y, x, column.min(end), estimator.short_name(), style);
+    }
+    if let Some((from, _)) = bar_of(row) {
+        let legend = [
+            Span::styled(glyphs::HEAVY, theme.style(Role::Assistant)),
+            Span::styled(" pi  ", style),
+            Span::styled(glyphs::LIGHT, theme.style(Role::Warn)),
+            Span::styled(" counted beyond", style),
+        ];
+        let shrunk = estimates.calls.iter().any(|call| call.shrunk);
+        let after = put_spans(buf, (from, row.y), end, &legend);
+        put(buf, (after, row.y), end, if shrunk { "  * shrunk, no error counts it" } else { "" }, style);
+    }
+}
+
+impl Panel<'_> {
+    fn call_row(&self, call: &MeasuredCall, row: Rect, buf: &mut Buffer) {
+        let (theme, x, end) = (self.theme, row.x, row.right().saturating_sub(1));
+        let quiet = |style: Style| if call.shrunk { theme.style(Role::Muted) } else { style };
+        let name = self.session.index.display_id(call.entry);
+        let after = put(buf, (x + 1, row.y), x + 9, &name, theme.style(Role::Muted));
+        if call.shrunk {
+            put(buf, (after, row.y), x + 10, "*", theme.style(Role::Muted));
+        }
+        let measured = grouped(call.measured as i64);
+        put_text_right(
+            buf,
+            row.y,
+            x + 9,
+            (x + COUNT_COLUMN_END).min(end),
+            &measured,
+            quiet(theme.style(Role::Bright)),
+        );
+        for (at, estimator) in (1..).zip(Estimator::ALL) {
+            let error = call.error(estimator);
+            let text = error.map_or_else(|| glyphs::UNKNOWN.to_owned(), format_signed_percent);
+            let column = x + COUNT_COLUMN_END + column_width(row.width) * at;
+            put_text_right(buf, row.y, x, column.min(end), &text, quiet(error_style(theme, error)));
+        }
+        if let Some((from, cells)) = bar_of(row) {
+            self.call_bar(call).draw(buf, (from, row.y), cells);
+        }
+    }
+
+    /// Returns a bar of the chars/4 estimate, whose tail reaches to the provider's count.
+    fn call_bar(&self, call: &MeasuredCall) -> ThinBar {
+        let share = |tokens: u64| tokens as f64 / self.largest;
+        ThinBar {
+            share: share(call.estimates.get(Estimator::Pi).unwrap_or(0)),
+            tail: share(call.measured),
+            style: self.theme.style(Role::Assistant),
+            tail_style: self.theme.style(Role::Warn),
+        }
+    }
+}

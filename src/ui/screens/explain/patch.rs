@@ -1,0 +1,90 @@
+//! The foot: the patch of the selected or best change; on the refused call the provider's words.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use super::view::View;
+use crate::app::action::Action;
+use crate::app::keymap::KeyContext;
+use crate::app::screens::explain::ExplainRow;
+use crate::app::screens::explain::wording::patch_lines;
+use crate::text;
+use crate::ui::status::first_key;
+use crate::ui::theme::Role;
+use crate::ui::widgets::{on_title, put, put_spans, row_at, title};
+
+pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
+    if area.height < 2 {
+        return;
+    }
+    let selected = view.screen.selected();
+    let width = usize::from(area.width.saturating_sub(5));
+    let name = match (selected, view.screen.shown_patch()) {
+        (Some(row @ ExplainRow::Call), _) if view.screen.is_truncated(row, view.app.size) => {
+            return words(view, "What the refusal says", &view.screen.row_text(row), area, buf);
+        }
+        (_, Some((letter, _))) => format!("Patch for {letter}"),
+        (Some(row), None) => return words(view, "In full", &view.screen.row_text(row), area, buf),
+        (None, None) => return,
+    };
+    let Some((_, advice)) = view.screen.shown_patch() else { return };
+    let after = title(view.theme, buf, row_at(area, area.y), &name, false);
+    let own = matches!(selected, Some(ExplainRow::Advice(_)));
+    let key = first_key(view.app, KeyContext::List, if own { Action::Copy } else { Action::CopyPatch });
+    let hint = [
+        view.muted(format!("{}   ", short_name(&advice.file_name()))),
+        Span::styled(key, view.theme.bold(Role::Text)),
+        view.muted(" copies it"),
+    ];
+    let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &hint);
+    on_title(buf, area.y, after, end.saturating_sub(1), &[view.muted(advice.note.as_str())]);
+    for (y, line) in (area.y + 1..area.bottom()).zip(patch_lines(&advice.patch, width)) {
+        let spans = highlight_line(view, &line);
+        put_spans(buf, (area.x + 2, y), area.right().saturating_sub(1), &spans);
+    }
+}
+
+fn words(view: &View<'_>, name: &str, words: &str, area: Rect, buf: &mut Buffer) {
+    title(view.theme, buf, row_at(area, area.y), name, false);
+    let lines = text::wrap(words, usize::from(area.width.saturating_sub(5)).max(1));
+    for (y, line) in (area.y + 1..area.bottom()).zip(lines) {
+        put(buf, (area.x + 2, y), area.right().saturating_sub(1), &line, view.theme.style(Role::Text));
+    }
+}
+
+/// Highlights a line of JSON5: names green, changed values in the plan's colour, comments muted.
+fn highlight_line(view: &View<'_>, line: &str) -> Vec<Span<'static>> {
+    if line.trim_start().starts_with("//") {
+        return vec![view.muted(line)];
+    }
+    let theme = view.theme;
+    let mut spans = Vec::new();
+    for (at, piece) in line.split('"').enumerate() {
+        let quoted = at % 2 == 1;
+        let named = line.split('"').nth(at + 1).is_some_and(|next| next.trim_start().starts_with(':'));
+        match (quoted, named) {
+            (true, true) => spans.push(Span::styled(format!("\"{piece}\""), theme.style(Role::String))),
+            (true, false) => spans.push(Span::styled(format!("\"{piece}\""), theme.bold(Role::Plan))),
+            (false, _) => spans.extend(highlight_unquoted(view, piece)),
+        }
+    }
+    spans
+}
+
+/// Highlights numbers and words between brackets.
+fn highlight_unquoted(view: &View<'_>, piece: &str) -> Vec<Span<'static>> {
+    let value = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-');
+    let words = piece.split_inclusive(' ');
+    words
+        .map(|word| {
+            let style = if value(&word) { view.theme.bold(Role::Plan) } else { view.theme.style(Role::Text) };
+            Span::styled(word.to_owned(), style)
+        })
+        .collect()
+}
+
+/// Returns the file name; the patch itself names the folder.
+fn short_name(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}

@@ -1,0 +1,49 @@
+//! The drawing of every screen, window and dialog over the main screen; `app/screens` has their state and keys.
+
+mod branches;
+mod breakdown;
+mod compare;
+mod estimators;
+mod explain;
+mod findings;
+mod help;
+mod palette;
+mod policies;
+mod recovery;
+mod rule;
+mod timeline;
+mod write;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::app::App;
+use crate::app::screens::Overlay;
+use crate::ui::theme::Theme;
+
+/// Draws a view over the main screen, whose panes leave `body` to it. Returns the position of its text cursor.
+pub(super) fn draw(
+    app: &App,
+    theme: &Theme,
+    view: &Overlay,
+    body: Rect,
+    buf: &mut Buffer,
+) -> Option<Position> {
+    match view {
+        Overlay::Help(screen) => help::draw(app, theme, screen.top, buf),
+        Overlay::Palette(screen) => return Some(palette::draw(app, theme, screen, buf)),
+        Overlay::Findings(screen) => findings::draw(app, theme, screen.scroll, body, buf),
+        Overlay::Policies(screen) => policies::draw(app, theme, screen, buf),
+        Overlay::Estimators(screen) => estimators::draw(app, theme, screen, body, buf),
+        Overlay::Breakdown(screen) => breakdown::draw(app, theme, screen, buf),
+        Overlay::Recovery(screen) => recovery::draw(app, theme, screen, body, buf),
+        Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
+        Overlay::Commits(screen) => branches::draw_commits(app, theme, screen, body, buf),
+        Overlay::Branches(screen) => branches::draw_comparison(app, theme, screen, body, buf),
+        Overlay::Rule(screen) => rule::draw(theme, screen, body, buf),
+        Overlay::Timeline => timeline::draw(app, theme, body, buf),
+        Overlay::Compare => compare::draw(app, theme, body, buf),
+        Overlay::Write(dialog) => write::draw(app, theme, dialog, buf),
+    }
+    None
+}

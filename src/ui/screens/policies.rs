@@ -1,0 +1,279 @@
+//! The policies screen: one line per policy in the order in which a session meets them, then the total.
+
+mod foot;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::screens::policies::{PoliciesLine, PoliciesScreen};
+use crate::format::{estimate, grouped, round_thousands};
+use crate::plan::{Plan, PolicyEffect};
+use crate::policy::policy_set::Phase;
+use crate::policy::{Fate, Policy};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::tuning::words_of;
+use crate::ui::widgets::{ThinBar, clear, on_title, put, put_facts, put_right, put_spans, row_at, title};
+use crate::ui::{frame_box, glyphs};
+
+/// Column layout of a row, relative to its left edge. Hidden columns are 0.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// The columns after the tokens before, and after the tokens after.
+    tokens: (u16, u16),
+    /// The column after the messages; 0 if hidden.
+    messages: u16,
+    /// First cell and width of the bar.
+    bar: (u16, u16),
+    /// First column of the effect.
+    effect: u16,
+    /// Shows the rule on the right.
+    rule: bool,
+}
+
+const SIGN: u16 = 2;
+const NAME: u16 = 4;
+
+fn columns(width: u16) -> Columns {
+    match width {
+        120.. => Columns { tokens: (24, 35), messages: 50, bar: (53, 20), effect: 76, rule: true },
+        100..120 => Columns { tokens: (24, 35), messages: 50, bar: (53, 10), effect: 66, rule: false },
+        80..100 => Columns { tokens: (24, 35), messages: 0, bar: (38, 10), effect: 51, rule: false },
+        _ => Columns { tokens: (22, 32), messages: 0, bar: (0, 0), effect: 35, rule: false },
+    }
+}
+
+struct View<'a> {
+    app: &'a App,
+    theme: &'a Theme,
+    screen: &'a PoliciesScreen,
+    columns: Columns,
+    /// Tokens of all messages before any policy: the scale of the bars.
+    tokens_before: u64,
+}
+
+pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf: &mut Buffer) {
+    let area = app.policies_area();
+    clear(theme, buf, area);
+    heading(app, theme, area, buf);
+    // Policies count chars, so this screen uses estimates too.
+    let all = app.plan_totals.estimated_messages.max(1);
+    let view = View { app, theme, screen, columns: columns(area.width), tokens_before: all };
+    let lines = screen.lines();
+    for (y, line) in (area.y + 1..area.bottom()).zip(&lines) {
+        let row = row_at(area, y);
+        match line {
+            PoliciesLine::Moment(moment) => view.moment_heading(*moment, y == area.y + 1, row, buf),
+            PoliciesLine::Policy(policy) => view.policy_row(*policy, row, buf),
+            PoliciesLine::Total => view.total(row, buf),
+        }
+    }
+    let used = 1 + lines.len() as u16;
+    let height = area.height.saturating_sub(used);
+    foot::draw(app, theme, screen.selected(), Rect { y: area.y + used, height, ..area }, buf);
+}
+
+fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let from = title(theme, buf, area, "Steps", true);
+    let muted = theme.style(Role::Muted);
+    let now = app.displayed_session().map_or(0, |open| open.next_prompt.estimated_tokens);
+    let mut spans = vec![Span::styled(estimate(now), theme.bold(Role::Bright))];
+    if let Some(after) = app.plan_totals.estimate_after {
+        spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
+        spans.push(Span::styled(estimate(after), theme.bold(Role::Plan)));
+    }
+    let window = app.displayed_session().map_or(0, |session| session.window.tokens.max(0.0) as u64);
+    if window > 0 {
+        spans.push(Span::styled(format!(" of {}", round_thousands(window)), muted));
+    }
+    on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
+}
+
+impl View<'_> {
+    /// Draws the phase of the policies below it; the first heading also names the columns.
+    fn moment_heading(&self, moment: Phase, first: bool, row: Rect, buf: &mut Buffer) {
+        let words = match moment {
+            Phase::Transcript => "transcript",
+            Phase::Run => "once a run",
+            Phase::Call => "every call",
+        };
+        put(buf, (row.x + 1, row.y), row.right(), words, self.theme.bold(Role::Muted));
+        if first {
+            let names = Span::styled("before → after", self.theme.style(Role::Muted));
+            put_right(buf, row.y, row.x + NAME, row.x + self.columns.tokens.1, &[names]);
+            if self.columns.messages > 0 {
+                let names = Span::styled("messages", self.theme.style(Role::Muted));
+                put_right(buf, row.y, row.x + NAME, row.x + self.columns.messages, &[names]);
+            }
+        }
+    }
+
+    fn policy_row(&self, policy: Policy, row: Rect, buf: &mut Buffer) {
+        let (app, theme, y) = (self.app, self.theme, row.y);
+        let selected = self.screen.selected() == policy;
+        if selected {
+            frame_box::selected(theme, buf, row, theme.background(BackgroundRole::Selected));
+        }
+        let on = app.tuning.is_policy_on(policy);
+        let waits = app.waiting_policies.has(policy);
+        let (sign, role) = match (on, waits) {
+            (true, true) => (glyphs::ON, Role::Warn),
+            (true, false) => (glyphs::ON, Role::Plan),
+            _ => (glyphs::OFF, Role::Muted),
+        };
+        put(buf, (row.x + SIGN, y), row.right(), sign, theme.style(role));
+        let style = match (selected, on) {
+            (true, _) => theme.bold(Role::Bright),
+            (false, true) => theme.style(Role::Text),
+            (false, false) => theme.style(Role::Muted),
+        };
+        put(buf, (row.x + NAME, y), row.right(), policy.word(), style);
+        let mut end = row.right().saturating_sub(1);
+        if self.columns.rule {
+            let rule = Span::styled(words_of(policy).1, theme.style(Role::Muted));
+            end = put_right(buf, y, row.x + self.columns.effect, end, &[rule]).saturating_sub(2);
+        }
+        let reported = app.plan.as_ref().and_then(|plan| effect_of(plan, policy)).filter(|_| on);
+        match reported {
+            Some(effect) => self.active_policy(effect, row, end, buf),
+            None => self.inactive_policy(policy, on, row, end, buf),
+        }
+    }
+
+    /// Draws a policy of the plan: its tokens before and after.
+    fn active_policy(&self, effect: &PolicyEffect, row: Rect, end: u16, buf: &mut Buffer) {
+        let (theme, y) = (self.theme, row.y);
+        let muted = theme.style(Role::Muted);
+        self.tokens((effect.tokens_before, effect.tokens_after), theme.bold(Role::Plan), row, buf);
+        if self.columns.messages > 0 {
+            let (before, after) = (effect.messages_before, effect.messages_after);
+            let words = if before == after {
+                grouped(after as i64)
+            } else {
+                format!("{} {} {}", grouped(before as i64), glyphs::ARROW, grouped(after as i64))
+            };
+            put_right(buf, y, row.x + NAME, row.x + self.columns.messages, &[Span::styled(words, muted)]);
+        }
+        self.bar(effect, Role::PlanBar, row, buf);
+        let facts = self.effect_spans(effect, false);
+        put_facts(buf, (row.x + self.columns.effect, y), end, &facts);
+    }
+
+    /// Draws a policy that is off, with its effect if it ran alone.
+    fn inactive_policy(&self, policy: Policy, on: bool, row: Rect, end: u16, buf: &mut Buffer) {
+        let (theme, y) = (self.theme, row.y);
+        let muted = theme.style(Role::Muted);
+        let at = (row.x + self.columns.effect, y);
+        let Some(effect) = self.screen.effect(policy) else {
+            let looks = self.app.displayed_session().is_none_or(|open| {
+                policy.needs_features(open.ruleset.id.rules()) || policy == Policy::Compact
+            });
+            let words = match (looks, self.app.details_failed) {
+                (true, true) => "texts cannot be read",
+                (true, false) => "reading texts…",
+                (false, _) => glyphs::UNKNOWN,
+            };
+            put(buf, at, end, words, theme.style(if on { Role::Warn } else { Role::Muted }));
+            return;
+        };
+        if !effect.changed {
+            put(buf, at, end, "alone: nothing", muted);
+            return;
+        }
+        self.bar(effect, Role::Ghost, row, buf);
+        let words = match effect.tokens_before.checked_sub(effect.tokens_after) {
+            Some(freed) => format!("alone: frees {}", estimate(freed)),
+            None => format!("alone: adds {}", estimate(effect.tokens_after - effect.tokens_before)),
+        };
+        let mut facts = vec![vec![Span::styled(words, muted)]];
+        facts.extend(self.effect_spans(effect, true));
+        put_facts(buf, at, end, &facts);
+    }
+
+    /// Returns the messages per fate; `quiet` marks an effect that is only a preview.
+    fn effect_spans<'s>(&self, effect: &PolicyEffect, quiet: bool) -> Vec<Vec<Span<'s>>> {
+        let theme = self.theme;
+        if !effect.changed {
+            return vec![vec![Span::styled("nothing changes", theme.style(Role::Muted))]];
+        }
+        let style = |role| if quiet { theme.style(Role::Muted) } else { theme.style(role) };
+        let changed = Fate::ALL.into_iter().filter(|fate| fate.is_change() && effect.count(*fate) > 0);
+        let fact = |fate: Fate| {
+            let sign = if quiet { theme.style(Role::Muted) } else { theme.fate(fate) };
+            let count = Span::styled(format!(" {}", grouped(effect.count(fate) as i64)), style(Role::Text));
+            vec![Span::styled(fate.sign(), sign), count]
+        };
+        let mut facts: Vec<Vec<Span>> = changed.map(fact).collect();
+        let left = effect.messages_before - effect.count(Fate::Dropped) - effect.count(Fate::Summarised);
+        let made = effect.messages_after.saturating_sub(left);
+        if made > 0 {
+            facts.push(vec![Span::styled(format!("+{made} made"), style(Role::Text))]);
+        }
+        facts
+    }
+
+    fn tokens(&self, (before, after): (u64, u64), style: ratatui::style::Style, row: Rect, buf: &mut Buffer) {
+        let (muted, faint) = (self.theme.style(Role::Muted), self.theme.style(Role::Faint));
+        let (before_end, after_end) = (row.x + self.columns.tokens.0, row.x + self.columns.tokens.1);
+        put_right(buf, row.y, row.x + NAME, before_end, &[Span::styled(estimate(before), muted)]);
+        put(buf, (before_end + 1, row.y), after_end, glyphs::ARROW, faint);
+        let style = if before == after { muted } else { style };
+        put_right(buf, row.y, before_end + 2, after_end, &[Span::styled(estimate(after), style)]);
+    }
+
+    fn bar(&self, effect: &PolicyEffect, role: Role, row: Rect, buf: &mut Buffer) {
+        let (from, width) = self.columns.bar;
+        if width == 0 {
+            return;
+        }
+        let share = |tokens: u64| tokens as f64 / self.tokens_before as f64;
+        let bar = ThinBar {
+            share: share(effect.tokens_after),
+            tail: share(effect.tokens_before),
+            style: self.theme.style(role),
+            tail_style: self.theme.style(Role::Ghost),
+        };
+        bar.draw(buf, (row.x + from, row.y), width);
+    }
+
+    fn total(&self, row: Rect, buf: &mut Buffer) {
+        let theme = self.theme;
+        let from = (row.x + NAME, row.y);
+        let Some(plan) = &self.app.plan else {
+            let words = [Span::styled("no step is on: each is told on its own", theme.style(Role::Muted))];
+            put_spans(buf, from, row.right(), &words);
+            return;
+        };
+        put(buf, (row.x + 1, row.y), row.right(), "together", theme.bold(Role::Muted));
+        self.tokens((plan.total_before(), plan.total_after()), theme.bold(Role::Plan), row, buf);
+        let (before, after) = (plan.tokens_before.len(), plan.messages.len());
+        if self.columns.messages > 0 {
+            let words = if before == after {
+                grouped(after as i64)
+            } else {
+                format!("{} {} {}", grouped(before as i64), glyphs::ARROW, grouped(after as i64))
+            };
+            let words = Span::styled(words, theme.style(Role::Muted));
+            put_right(buf, row.y, row.x + NAME, row.x + self.columns.messages, &[words]);
+        }
+        let changed =
+            Fate::ALL.into_iter().filter(|fate| fate.is_change()).map(|fate| (fate, plan.count(fate)));
+        let fact = |(fate, count): (Fate, usize)| {
+            vec![
+                Span::styled(fate.sign(), theme.fate(fate)),
+                Span::styled(format!(" {}", grouped(count as i64)), theme.style(Role::Text)),
+            ]
+        };
+        let mut facts: Vec<Vec<Span>> = changed.filter(|(_, count)| *count > 0).map(fact).collect();
+        let made = plan.added_messages().count();
+        if made > 0 {
+            facts.push(vec![Span::styled(format!("+{made} made"), theme.style(Role::Text))]);
+        }
+        put_facts(buf, (row.x + self.columns.effect, row.y), row.right().saturating_sub(1), &facts);
+    }
+}
+
+fn effect_of(plan: &Plan, policy: Policy) -> Option<&PolicyEffect> {
+    plan.effects.iter().find(|effect| effect.policy == policy)
+}

@@ -1,0 +1,225 @@
+//! Below the policies: a description of the selected one. For a compaction also its trigger, its cut, its losses and
+//! its result.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::compaction_marker::CompactionMarker;
+use crate::app::state::Overlay;
+use crate::format::{estimate, format_estimated_usd, grouped, minute, pluralised, round_thousands};
+use crate::plan::Plan;
+use crate::policy::{Fate, Policy};
+use crate::report::compaction::{CompactionView, Split};
+use crate::session::LoadedSession;
+use crate::ui::glyphs;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::tuning::{gate_words, words_of};
+use crate::ui::widgets::{put, put_facts};
+
+/// A label and groups of words; a group that does not fit is omitted.
+type FactLine<'a> = (&'static str, Vec<Vec<Span<'a>>>);
+
+/// Columns of the labels.
+const LABEL: u16 = 10;
+
+pub(super) fn draw(app: &App, theme: &Theme, policy: Policy, area: Rect, buf: &mut Buffer) {
+    if area.height == 0 {
+        return;
+    }
+    let end = area.right().saturating_sub(1);
+    for x in area.left()..area.right() {
+        put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
+    }
+    let (does, rule) = words_of(policy);
+    let muted = theme.style(Role::Muted);
+    let mut lines: Vec<FactLine> = vec![(
+        policy.word(),
+        vec![vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]],
+    )];
+    if let Some(session) = app.displayed_session() {
+        if !policy.is_supported_by(session.ruleset.id.rules()) {
+            let words = format!("{} has no such step", session.ruleset.id.display_name());
+            lines.push(("version", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
+        }
+        match policy {
+            Policy::Compact => lines.extend(compaction(app, session, theme)),
+            Policy::Prune => lines.extend(gate(app, session, theme)),
+            Policy::Check => lines.extend(check(app, theme)),
+            _ => {}
+        }
+    }
+    for (y, (label, facts)) in (area.y + 1..area.bottom()).zip(&lines) {
+        put(buf, (area.x + 1, y), area.x + LABEL, label, muted);
+        put_facts(buf, (area.x + 1 + LABEL, y), end, facts);
+    }
+}
+
+/// Returns the result of the preflight check.
+fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
+    let checked = app.plan.as_ref()?.checked?;
+    let role = if checked.route == crate::policy::preflight::Route::Fits { Role::Text } else { Role::Warn };
+    let words = format!(
+        "{} of {}: {}",
+        estimate(checked.estimate as u64),
+        round_thousands(checked.prompt_limit as u64),
+        checked.route.description()
+    );
+    Some(("check", vec![vec![Span::styled(words, theme.style(role))]]))
+}
+
+fn gate<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Option<FactLine<'a>> {
+    let gate = app.tuning.gate_now(session, app.call_time_ms() as f64);
+    let words = gate_words(gate, app)?;
+    let looked_past = if app.tuning.respect_gates { "" } else { ", looked past here" };
+    Some((
+        "gate",
+        vec![vec![Span::styled(format!("shut now: {words}{looked_past}"), theme.style(Role::Warn))]],
+    ))
+}
+
+/// Returns the lines of a compaction, the most important first, because small screens show only the first ones.
+fn compaction<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Vec<FactLine<'a>> {
+    let mut lines = vec![trigger(app, session, theme)];
+    let on = app.plan.as_deref().filter(|plan| plan.settings.enabled.has(Policy::Compact));
+    let Some(plan) = on else { return lines };
+    let (Some(cut), Some(view)) = (CompactionMarker::from_plan(plan), session.compaction_view(plan)) else {
+        let words = "Nothing to compact: the branch ends in a compaction, or holds nothing.";
+        lines.push(("cut", vec![vec![Span::styled(words, theme.style(Role::Muted))]]));
+        return lines;
+    };
+    lines.push(tokens(plan, &cut, theme));
+    lines.push(cut_at(session, &cut, theme));
+    lines.extend(calls(app, theme));
+    lines.extend(split(&view, theme));
+    if cut.lost_messages > 0 {
+        let words = format!(
+            "{}, {}: kept by the compaction before, neither summarised nor kept by this one (compaction 3.3)",
+            pluralised(cut.lost_messages as u64, "message"),
+            estimate(cut.lost_tokens)
+        );
+        lines.push(("lost", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
+    }
+    lines
+}
+
+/// Returns whether the compaction would start now.
+fn trigger<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> FactLine<'a> {
+    let settings = app.tuning.policy_settings(session).compaction;
+    let trigger = session.compaction_trigger_with(&settings);
+    let muted = theme.style(Role::Muted);
+    let tokens = |tokens: f64| round_thousands(tokens.max(0.0) as u64);
+    let (words, role) = match (trigger.tokens, session.measured) {
+        _ if !settings.enabled => ("never on its own: it is switched off".to_owned(), Role::Text),
+        (Some(counted), _) if trigger.fires => {
+            (format!("starts now: the last call counted {}", grouped(counted as i64)), Role::Warn)
+        }
+        (Some(counted), _) => {
+            let left = trigger.threshold - counted;
+            (
+                format!("not yet: {} counted, {} to go", grouped(counted as i64), grouped(left as i64)),
+                Role::Text,
+            )
+        }
+        (None, Err(why)) => (format!("unknown: {}", why.label()), Role::Text),
+        (None, Ok(_)) => ("unknown: no usage recorded".to_owned(), Role::Text),
+    };
+    let above = format!(
+        "above {}: window {} − reserve {}",
+        tokens(trigger.threshold),
+        tokens(session.window.tokens),
+        tokens(settings.reserve_tokens)
+    );
+    ("trigger", vec![vec![Span::styled(words, theme.style(role))], vec![Span::styled(above, muted)]])
+}
+
+fn tokens<'a>(plan: &Plan, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
+    let muted = theme.style(Role::Muted);
+    let effect = plan.effects.iter().find(|effect| effect.policy == Policy::Compact);
+    let (before, after) = effect.map_or((0, 0), |effect| (effect.tokens_before, effect.tokens_after));
+    let becomes = vec![
+        Span::styled(estimate(before), theme.style(Role::Text)),
+        Span::styled(format!(" {} ", glyphs::ARROW), muted),
+        Span::styled(estimate(after), theme.bold(Role::Plan)),
+    ];
+    let summary = format!("{} of it the summary, as assumed", estimate(cut.summary_tokens));
+    ("tokens", vec![becomes, vec![Span::styled(summary, muted)]])
+}
+
+fn cut_at<'a>(session: &LoadedSession, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
+    let muted = theme.style(Role::Muted);
+    let entry = session.index.entry(cut.first_kept_entry);
+    let at = minute(entry.time_ms).map_or_else(String::new, |at| format!("at {at}"));
+    let above = vec![
+        Span::styled(Fate::Summarised.sign(), theme.fate(Fate::Summarised)),
+        Span::styled(
+            format!(
+                " {} summarised, {}",
+                pluralised(cut.summarised_messages as u64, "message"),
+                estimate(cut.summarised_tokens)
+            ),
+            theme.style(Role::Text),
+        ),
+    ];
+    let kept = session.context.messages.len() - cut.first_kept_message;
+    let below = format!("{} kept, {}", pluralised(kept as u64, "message"), estimate(cut.kept_tokens));
+    let at = if at.is_empty() { Vec::new() } else { vec![Span::styled(at, theme.style(Role::Text))] };
+    ("cut", vec![at, above, vec![Span::styled(below, muted)]])
+}
+
+/// Returns number, sizes and cost of the summary's calls.
+fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
+    let Some(Overlay::Policies(screen)) = app.page() else { return None };
+    let muted = theme.style(Role::Muted);
+    let facts = match &screen.summary_calls.as_ref()?.1 {
+        None => vec![vec![Span::styled("reading what would be summarised…", muted)]],
+        Some(Err(why)) => vec![vec![Span::styled(why.clone(), theme.style(Role::Warn))]],
+        Some(Ok(reported)) => {
+            let cost =
+                reported.cost.map_or_else(|| format!("{} no price", glyphs::UNKNOWN), format_estimated_usd);
+            let mut facts = vec![
+                vec![Span::styled(pluralised(reported.calls, "call"), theme.style(Role::Text))],
+                vec![Span::styled(cost, theme.bold(Role::Warn))],
+                vec![Span::styled(
+                    format!(
+                        "{} in, {} out",
+                        estimate(reported.input_tokens),
+                        estimate(reported.output_tokens)
+                    ),
+                    theme.style(Role::Text),
+                )],
+            ];
+            if reported.calls > 1 {
+                facts.push(vec![Span::styled(
+                    format!("the largest {} in", estimate(reported.largest_input)),
+                    muted,
+                )]);
+            }
+            facts
+        }
+    };
+    Some(("calls", facts))
+}
+
+fn split<'a>(view: &CompactionView, theme: &Theme) -> Option<FactLine<'a>> {
+    let messages = pluralised(view.turn_prefix.messages, "message");
+    let (words, role) = match (view.split, view.turn_prefix.messages) {
+        (Split::None, _) => return None,
+        (_, 0) => (
+            "it counts as splitting a turn of which nothing stands above (compaction 3.8b)".to_owned(),
+            Role::Text,
+        ),
+        (Split::Turn, _) => (
+            format!("the cut splits a turn: {messages} of it get a summary of their own (compaction 3.8)"),
+            Role::Text,
+        ),
+        (Split::Misdetected, _) => (
+            format!(
+                "a false split: the whole turn before, {messages}, gets a summary of its own (compaction 3.8c)"
+            ),
+            Role::Warn,
+        ),
+    };
+    Some(("split", vec![vec![Span::styled(words, theme.style(role))]]))
+}

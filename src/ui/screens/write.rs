@@ -1,0 +1,468 @@
+//! The dialog before a write: the summary it needs, the entries to write, the checks, and yes or no. Neither button is
+//! the default, so that a stray key writes nothing.
+
+mod summary;
+
+use std::path::Path;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::app::action::Action;
+use crate::app::effect::PendingWrite;
+use crate::app::event::{CheckStatus, WritePreview};
+use crate::app::keymap::KeyContext;
+use crate::app::screens::write::{DIALOG_COLUMNS, SummaryStage, dialog_line_columns};
+use crate::app::state::{WriteDialog, WriteStage};
+use crate::commit::UndoTarget;
+use crate::format::{estimate, format_bytes, pluralised, round_thousands, whole_percent};
+use crate::plan::Plan;
+use crate::plan::cache_cost::CacheCost;
+use crate::policy::Fate;
+use crate::report::cost::describe_cache_cost;
+use crate::session::LoadedSession;
+use crate::store::sqlite::database_of;
+use crate::text;
+use crate::ui::frame_box::{self, Frame};
+use crate::ui::glyphs;
+use crate::ui::status::first_key;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
+
+const WIDTH: u16 = DIALOG_COLUMNS;
+const LABEL_WIDTH: u16 = 13;
+
+enum DialogLine<'a> {
+    Blank,
+    /// A label and its text.
+    Field(&'a str, Vec<Span<'a>>),
+    /// The method of the write, which small screens omit before any check.
+    Method(&'a str, Vec<Span<'a>>),
+    /// Shares of the window after and before the write.
+    Bar(f64, f64),
+    /// A hairline above the keys.
+    Rule,
+    /// Text without a label.
+    Text(Vec<Span<'a>>),
+}
+
+/// Returns the words beside the confirming key.
+fn confirm_text(preview: &WritePreview) -> &'static str {
+    match (preview.is_branch, preview.edits) {
+        (true, _) => "write branch",
+        (false, 0) => "append it",
+        (false, _) => "write edits",
+    }
+}
+
+pub(in crate::ui) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &mut Buffer) {
+    theme.backdrop(app.layout().above_status(app.size), buf);
+    let inner = dialog_line_columns(buf.area.width) as u16;
+    let rows = usize::from(buf.area.height).saturating_sub(5);
+    let lines = fit_lines(Builder { app, theme, width: inner, rows }.lines(dialog), rows);
+    let frame = Frame { title: title(dialog), width: WIDTH, height: lines.len() as u16 + 4 };
+    let area = frame.draw(theme, buf);
+    let body = Rect {
+        x: area.x + 4,
+        y: area.y + 1,
+        width: area.width.saturating_sub(8),
+        height: area.height.saturating_sub(2),
+    };
+    for (y, line) in (body.y + 1..body.bottom()).zip(&lines) {
+        draw_line(theme, line, Rect { y, height: 1, ..body }, area, buf);
+    }
+}
+
+/// Whether the session is in a database, which clawscope never writes (sqlite J3).
+fn is_in_database(session: &LoadedSession) -> bool {
+    database_of(session.source.path()).is_some()
+}
+
+fn title(dialog: &WriteDialog) -> &'static str {
+    match (&dialog.stage, &dialog.write) {
+        (WriteStage::Refused(_), _) => "Refused",
+        (WriteStage::SummaryFailed(_), _) => "No summary",
+        (WriteStage::Summarising(SummaryStage::Offered(_)), _) => "Make the summary?",
+        (WriteStage::Summarising(_), _) => "Summarise before the commit",
+        (WriteStage::Confirming(preview), PendingWrite::Commit { .. }) if preview.edits > 0 => {
+            "Write this plan as context edits?"
+        }
+        (WriteStage::Confirming(preview), PendingWrite::Commit { .. }) if !preview.is_branch => {
+            "Append a compaction?"
+        }
+        (WriteStage::Confirming(_), PendingWrite::Commit { .. }) => "Write this plan as a new branch?",
+        (_, PendingWrite::Commit { plan, .. }) if plan.compaction.is_some() => "Write this plan?",
+        (_, PendingWrite::Commit { .. }) => "Write this plan as a new branch?",
+        (_, PendingWrite::Undo { target: UndoTarget::Entry(_), .. }) => {
+            "Make the branch before this commit active again?"
+        }
+        (_, PendingWrite::Undo { .. }) => "Make the branch before the last commit active again?",
+    }
+}
+
+fn draw_line(theme: &Theme, line: &DialogLine, row: Rect, frame: Rect, buf: &mut Buffer) {
+    let value = row.x + LABEL_WIDTH;
+    match line {
+        DialogLine::Blank => {}
+        DialogLine::Field(label, spans) | DialogLine::Method(label, spans) => {
+            put(buf, (row.x, row.y), value, label, theme.style(Role::Muted));
+            put_spans(buf, (value, row.y), row.right(), spans);
+        }
+        DialogLine::Text(spans) => {
+            put_spans(buf, (row.x, row.y), row.right(), spans);
+        }
+        DialogLine::Bar(after, now) => {
+            let width = row.right().saturating_sub(value).min(54);
+            for x in value..value + width {
+                put(buf, (x, row.y), row.right(), glyphs::DASHES, theme.style(Role::Faint));
+            }
+            let bar = ThinBar {
+                share: *after,
+                tail: *now,
+                style: theme.style(Role::Plan),
+                tail_style: theme.style(Role::Ghost),
+            };
+            bar.draw(buf, (value, row.y), width);
+        }
+        DialogLine::Rule => frame_box::rule(theme, buf, frame, row.y),
+    }
+}
+
+/// Shortens a path to `room` columns: the whole path, the last folders with the file name, then the file name with a
+/// shortened stem.
+fn short_path(path: &Path, room: usize) -> String {
+    let parts: Vec<String> =
+        path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    let name = parts.last().cloned().unwrap_or_default();
+    let short_name = match name.rsplit_once('.') {
+        Some((stem, ending)) if stem.chars().count() > 9 => {
+            format!("{}….{ending}", stem.chars().take(8).collect::<String>())
+        }
+        _ => name.clone(),
+    };
+    let below = parts[parts.len().saturating_sub(4)..parts.len().saturating_sub(1)].join("/");
+    let forms = [
+        path.display().to_string(),
+        format!("{below}/{name}"),
+        format!("{below}/{short_name}"),
+        name,
+        short_name,
+    ];
+    let fits = forms.iter().find(|form| text::width(form) <= room);
+    fits.or(forms.last()).cloned().unwrap_or_default()
+}
+
+/// Removes lines until they fit: first blank lines, then the bar, whose numbers are also on the line above it, then the
+/// method.
+fn fit_lines(mut lines: Vec<DialogLine>, rows: usize) -> Vec<DialogLine> {
+    let least: [fn(&DialogLine) -> bool; 3] = [
+        |line| matches!(line, DialogLine::Blank),
+        |line| matches!(line, DialogLine::Bar(..)),
+        |line| matches!(line, DialogLine::Method(..)),
+    ];
+    for least in least {
+        while lines.len() > rows
+            && let Some(at) = lines.iter().rposition(least)
+        {
+            lines.remove(at);
+        }
+    }
+    // Keep the keys in any case.
+    if lines.len() > rows {
+        let keys = lines.split_off(lines.len() - 2);
+        lines.truncate(rows.saturating_sub(keys.len()));
+        lines.extend(keys);
+    }
+    lines
+}
+
+struct Builder<'a> {
+    app: &'a App,
+    theme: &'a Theme,
+    /// Columns of a line.
+    width: u16,
+    /// Lines that fit.
+    rows: usize,
+}
+
+impl<'a> Builder<'a> {
+    fn lines(&self, dialog: &'a WriteDialog) -> Vec<DialogLine<'a>> {
+        let session = match &dialog.write {
+            PendingWrite::Commit { session: inspection, .. }
+            | PendingWrite::Undo { session: inspection, .. } => inspection,
+        };
+        let mut lines = vec![self.field("session", session.item.key.0.clone())];
+        match &dialog.stage {
+            WriteStage::Waiting => {
+                lines.extend([
+                    DialogLine::Blank,
+                    self.text_line("Reading what was added to the file…", Role::Muted),
+                ]);
+            }
+            WriteStage::Checking => {
+                lines.extend([
+                    DialogLine::Blank,
+                    self.text_line("Checking what would be written…", Role::Muted),
+                ]);
+                lines.extend(self.keys(&[(Action::No, "cancel")]));
+            }
+            WriteStage::Writing => {
+                lines.extend([DialogLine::Blank, self.text_line("Writing…", Role::Bright)]);
+            }
+            WriteStage::Summarising(stage) => lines.extend(self.summarising(stage)),
+            WriteStage::Confirming(preview) => lines.extend(self.confirmation(dialog, preview, session)),
+            WriteStage::SummaryFailed(why) => {
+                lines.extend(self.refused(why));
+                lines.extend(self.keys(&[(Action::No, "close")]));
+            }
+            WriteStage::Refused(reason) => {
+                lines.extend(self.refused(reason));
+                let (is_commit, in_database) = match &dialog.write {
+                    PendingWrite::Commit { session, .. } => (true, is_in_database(session)),
+                    PendingWrite::Undo { session, .. } => (false, is_in_database(session)),
+                };
+                // Reload never opens a database for writing.
+                let instead = match (in_database, is_commit) {
+                    _ if session.unfinished_commit.is_some() => {
+                        Some((Action::Repair, "settle what was broken off"))
+                    }
+                    (true, true) => Some((Action::CopyPatch, "copy the patch")),
+                    (true, false) => None,
+                    (false, _) => Some((Action::Reload, "reload and plan again")),
+                };
+                let keys: Vec<_> = instead.into_iter().chain([(Action::No, "close")]).collect();
+                lines.extend(self.keys(&keys));
+            }
+        }
+        lines
+    }
+
+    fn confirmation(
+        &self,
+        dialog: &'a WriteDialog,
+        preview: &'a WritePreview,
+        session: &LoadedSession,
+    ) -> Vec<DialogLine<'a>> {
+        let mut lines = vec![self.file(preview)];
+        let mut summary_at = None;
+        if let PendingWrite::Commit { plan, summary: made, .. } = &dialog.write {
+            lines.extend(self.plan(session, plan));
+            summary_at = made.as_ref().map(|made| (lines.len(), made));
+        }
+        lines.extend(self.appends(dialog, preview));
+        if let PendingWrite::Commit { plan, .. } = &dialog.write {
+            lines.extend(self.cost(session.cache_cost(plan, self.app.now_ms as f64).as_ref()));
+        }
+        lines.extend(self.checks(preview));
+        lines.extend(self.keys(&Self::offers(dialog, preview)));
+        if let Some((at, made)) = summary_at {
+            // Count the session line above these and the summary's own heading.
+            let taken =
+                lines.iter().filter(|line| !matches!(line, DialogLine::Blank | DialogLine::Bar(..))).count()
+                    + 2;
+            let reported = self.summary_result(dialog, made, self.rows.saturating_sub(taken));
+            lines.splice(at..at, reported);
+        }
+        lines
+    }
+
+    fn offers(dialog: &WriteDialog, preview: &WritePreview) -> Vec<(Action, &'static str)> {
+        match dialog.write {
+            PendingWrite::Commit { .. } => vec![
+                (Action::Yes, confirm_text(preview)),
+                (Action::No, "cancel"),
+                (Action::Diff, "diff"),
+                (Action::SavePlan, "save plan as JSON"),
+            ],
+            PendingWrite::Undo { .. } => vec![(Action::Yes, "write"), (Action::No, "cancel")],
+        }
+    }
+
+    fn text_line(&self, words: &'a str, role: Role) -> DialogLine<'a> {
+        DialogLine::Text(vec![Span::styled(words, self.theme.style(role))])
+    }
+
+    fn field(&self, label: &'a str, words: String) -> DialogLine<'a> {
+        DialogLine::Field(label, vec![Span::styled(words, self.theme.style(Role::Text))])
+    }
+
+    fn muted(&self, words: impl Into<String>) -> Span<'a> {
+        Span::styled(words.into(), self.theme.style(Role::Muted))
+    }
+
+    fn file(&self, preview: &WritePreview) -> DialogLine<'a> {
+        let added = format_bytes(preview.appended_bytes as u64);
+        let size = self.muted(format!("   {} + {added}", format_bytes(preview.bytes)));
+        let room = self.width.saturating_sub(LABEL_WIDTH + spans_width(std::slice::from_ref(&size)));
+        let path = short_path(&preview.path, usize::from(room));
+        DialogLine::Field("file", vec![Span::styled(path, self.theme.style(Role::Text)), size])
+    }
+
+    fn plan(&self, session: &LoadedSession, plan: &Plan) -> Vec<DialogLine<'a>> {
+        let (prompt, context) = (&session.next_prompt, &session.context);
+        let (now, after) = (prompt.total.tokens, prompt.budget_after(context, plan).total());
+        let window = session.window.tokens.max(0.0) as u64;
+        let arrow = || self.muted(format!(" {} ", glyphs::ARROW));
+        let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
+        let plan_style = self.theme.bold(Role::Plan);
+        let mut prompt = vec![text(estimate(now)), arrow(), Span::styled(estimate(after), plan_style)];
+        if let (Some(before), Some(share)) = (whole_percent(now, window), whole_percent(after, window)) {
+            prompt.push(self.muted(format!("    {before}%")));
+            prompt.push(arrow());
+            prompt.push(Span::styled(format!("{share}%"), plan_style));
+            prompt.push(self.muted(format!(" of {}", round_thousands(window))));
+        }
+        let share = |tokens: u64| tokens as f64 / window.max(1) as f64;
+        vec![
+            DialogLine::Blank,
+            DialogLine::Field("next prompt", prompt),
+            DialogLine::Bar(share(after), share(now)),
+            DialogLine::Blank,
+            DialogLine::Field("changes", self.fates(plan)),
+        ]
+    }
+
+    fn fates(&self, plan: &Plan) -> Vec<Span<'a>> {
+        let order = [
+            Fate::Cleared,
+            Fate::SoftTrimmed,
+            Fate::Truncated,
+            Fate::Summarised,
+            Fate::Dropped,
+            Fate::Protected,
+            Fate::Kept,
+        ];
+        let mut spans = Vec::new();
+        for fate in order {
+            let count = plan.count(fate);
+            if count == 0 {
+                continue;
+            }
+            if !spans.is_empty() {
+                spans.push(Span::raw("    "));
+            }
+            spans.push(Span::styled(fate.sign(), self.theme.fate(fate)));
+            let word = if fate == Fate::SoftTrimmed { "trimmed" } else { fate.word() };
+            spans.push(Span::styled(format!(" {count} {word}"), self.theme.style(Role::Text)));
+        }
+        spans
+    }
+
+    fn appends(&self, dialog: &WriteDialog, preview: &WritePreview) -> Vec<DialogLine<'a>> {
+        let from = preview.parent.clone().unwrap_or_else(|| "the start".to_owned());
+        let goes_on = matches!(dialog.write, PendingWrite::Commit { .. }) && !preview.is_branch;
+        let keeps = match (goes_on, preview.edits) {
+            (true, 0) => "every byte that stands there",
+            (true, _) => "every byte and every id: undo goes on from before the edits",
+            (false, _) => "the old branch, every byte of it",
+        };
+        let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
+        vec![
+            DialogLine::Field(
+                "appends",
+                vec![
+                    text(pluralised(preview.entries as u64, "entry")),
+                    self.muted(" from "),
+                    text(from),
+                    self.muted(", leaf moves "),
+                    text(preview.old_leaf.clone()),
+                    self.muted(format!(" {} ", glyphs::ARROW)),
+                    text("new".to_owned()),
+                ],
+            ),
+            self.field("keeps", keeps.to_owned()),
+        ]
+        .into_iter()
+        .chain(
+            matches!(dialog.write, PendingWrite::Commit { .. })
+                .then(|| self.method_lines(preview))
+                .into_iter()
+                .flatten(),
+        )
+        .collect()
+    }
+
+    /// Returns the method of the write and its reason, wrapped.
+    fn method_lines(&self, preview: &WritePreview) -> Vec<DialogLine<'a>> {
+        let lines = text::wrap(&preview.method, usize::from(self.width.saturating_sub(LABEL_WIDTH)));
+        let labels = std::iter::once("way").chain(std::iter::repeat(""));
+        let line = |(label, words): (&'static str, String)| {
+            DialogLine::Method(label, vec![Span::styled(words, self.theme.style(Role::Text))])
+        };
+        labels.zip(lines).map(line).collect()
+    }
+
+    /// Returns the cost of the cache miss that the change causes, or why it is unknown.
+    fn cost(&self, cost: Option<&CacheCost>) -> Vec<DialogLine<'a>> {
+        let Some(cost) = cost else {
+            return vec![DialogLine::Field(
+                "cost",
+                vec![self.muted("\u{2014} no price known for this model")],
+            )];
+        };
+        let (next, later) = describe_cache_cost(cost);
+        let (amount, why) = next.split_once(' ').unwrap_or((next.as_str(), ""));
+        let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
+        let amount = Span::styled(amount.to_owned(), self.theme.bold(role));
+        let why = Span::styled(format!(" {why}"), self.theme.style(Role::Text));
+        vec![DialogLine::Field("cost", vec![amount, why]), DialogLine::Field("", vec![self.muted(later)])]
+    }
+
+    /// Puts passed checks two to a line where they fit; warnings are whole sentences.
+    fn checks(&self, preview: &WritePreview) -> Vec<DialogLine<'a>> {
+        let room = usize::from(self.width.saturating_sub(LABEL_WIDTH));
+        let second = room * 11 / 20;
+        let mut lines: Vec<Vec<Span>> = Vec::new();
+        for (check, words) in &preview.checks {
+            let passed = *check == CheckStatus::Passed;
+            let (sign, role) = if passed { (glyphs::PASSED, Role::User) } else { ("!", Role::Warn) };
+            let sign = Span::styled(sign, self.theme.style(role));
+            let text = |line: String| Span::styled(format!(" {line}"), self.theme.style(Role::Text));
+            let width = text::width(words) + 2;
+            let beside = lines.last_mut().filter(|line| {
+                passed && line.len() == 2 && usize::from(spans_width(line)) < second && second + width <= room
+            });
+            if let Some(line) = beside {
+                let blanks = second - usize::from(spans_width(line));
+                line.extend([Span::raw(" ".repeat(blanks)), sign, text(words.clone())]);
+                continue;
+            }
+            let mut wrapped = text::wrap(words, room.saturating_sub(2)).into_iter();
+            lines.push(vec![sign, text(wrapped.next().unwrap_or_default())]);
+            lines.extend(wrapped.map(|line| vec![Span::raw(" "), text(line), Span::raw("")]));
+        }
+        let labels = std::iter::once("checks").chain(std::iter::repeat(""));
+        let fields = labels.zip(lines).map(|(label, spans)| DialogLine::Field(label, spans));
+        std::iter::once(DialogLine::Blank).chain(fields).collect()
+    }
+
+    fn refused(&self, reason: &str) -> Vec<DialogLine<'a>> {
+        let theme = self.theme;
+        let head = Span::styled(format!("{} Not written", glyphs::REFUSED), theme.bold(Role::Danger));
+        let mut lines = vec![DialogLine::Blank, DialogLine::Text(vec![head])];
+        let words = |line: String| DialogLine::Text(vec![Span::styled(line, theme.style(Role::Text))]);
+        lines.extend(text::wrap(reason, usize::from(self.width)).into_iter().map(words));
+        if !reason.to_lowercase().contains("nothing was") {
+            lines.push(words("Nothing was touched.".to_owned()));
+        }
+        lines
+    }
+
+    fn keys(&self, offers: &[(Action, &'a str)]) -> Vec<DialogLine<'a>> {
+        let mut spans = Vec::new();
+        for (at, (action, words)) in offers.iter().enumerate() {
+            let leads = *action == Action::Yes;
+            let key = first_key(self.app, KeyContext::Dialog, *action);
+            let role = if leads { Role::Plan } else { Role::Text };
+            if at > 0 {
+                spans.push(Span::raw("    "));
+            }
+            spans.push(Span::styled(key, self.theme.bold(role)));
+            let style = if leads { self.theme.bold(Role::Bright) } else { self.theme.style(Role::Muted) };
+            spans.push(Span::styled(format!("  {words}"), style));
+        }
+        vec![DialogLine::Rule, DialogLine::Text(spans)]
+    }
+}

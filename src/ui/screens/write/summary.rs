@@ -1,0 +1,119 @@
+//! The dialog's summary of a compaction: its calls, its progress and its text.
+
+use ratatui::text::Span;
+
+use super::{Builder, DialogLine};
+use crate::app::action::Action;
+use crate::app::screens::write::{SummaryStage, summary_lines};
+use crate::app::state::WriteDialog;
+use crate::format::{estimate, format_estimated_usd, format_usd, pluralised};
+use crate::summarize::{SummarizerKind, SummaryProgress};
+use crate::ui::theme::Role;
+use crate::write::summary::job::SummaryResult;
+use crate::write::summary::writer::{SummaryEstimate, SummaryWriter};
+
+/// Summary lines visible at once.
+const VISIBLE_LINES: usize = 8;
+
+impl<'a> Builder<'a> {
+    /// Returns the lines while no summary exists yet.
+    pub(super) fn summarising(&self, stage: &SummaryStage) -> Vec<DialogLine<'a>> {
+        let mut lines = vec![self.writer(&self.app.options.summarizer), DialogLine::Blank];
+        match stage {
+            SummaryStage::Reading => {
+                lines.push(self.text_line("Reading what is to be summarised…", Role::Muted));
+                lines.extend(self.keys(&[(Action::No, "cancel")]));
+            }
+            SummaryStage::Offered(offer) => {
+                lines.extend(self.offer(offer));
+                lines.extend(self.keys(&[(Action::Yes, "summarise"), (Action::No, "cancel")]));
+            }
+            SummaryStage::Calling(progress) => {
+                lines.extend(self.progress(progress));
+                lines.extend(self.keys(&[(Action::No, "cancel")]));
+            }
+        }
+        lines
+    }
+
+    fn writer(&self, writer: &SummaryWriter) -> DialogLine<'a> {
+        let offline =
+            if writer.is_external() { "" } else { ": out of the conversation's own words, offline" };
+        self.field("summary by", format!("{}{offline}", writer.label()))
+    }
+
+    fn offer(&self, offer: &SummaryEstimate) -> Vec<DialogLine<'a>> {
+        let calls = pluralised(offer.calls as u64, "call");
+        let (input, output) = (estimate(offer.input_tokens), estimate(offer.output_tokens));
+        let cost = match offer.cost {
+            Some(usd) => Span::styled(format_estimated_usd(usd), self.theme.bold(Role::Warn)),
+            None => self.muted("\u{2014} no price known for it"),
+        };
+        let leaves = match offer.writer.kind {
+            SummarizerKind::Extractive => "Nothing leaves this machine.",
+            SummarizerKind::Command => "The program gets the conversation on its standard input.",
+            SummarizerKind::Http => "The conversation is sent to the address in config.toml.",
+        };
+        vec![
+            self.field("takes", format!("{calls} · {input} tokens in · {output} out")),
+            DialogLine::Field("cost", vec![cost]),
+            DialogLine::Blank,
+            self.text_line(leaves, Role::Text),
+            self.text_line("Nothing is written before you have seen the summary.", Role::Muted),
+        ]
+    }
+
+    fn progress(&self, progress: &SummaryProgress) -> Vec<DialogLine<'a>> {
+        let SummaryProgress { call, total_calls: of, purpose, tokens, attempt, wait_ms } = progress;
+        let far = format!("Summarising… call {call} of {of} · {} tokens", estimate(*tokens));
+        let mut detail = purpose.as_str().to_owned();
+        if *attempt > 1 {
+            detail = format!("{detail}, attempt {attempt} after {} s", wait_ms.div_ceil(1000));
+        }
+        vec![
+            DialogLine::Text(vec![
+                Span::styled(far, self.theme.style(Role::Bright)),
+                self.muted(format!(" · {detail}")),
+            ]),
+            self.text_line("Nothing was written yet.", Role::Muted),
+        ]
+    }
+
+    /// Returns the result of the summary and its visible lines, from the scroll position on; `room` is the number of
+    /// lines left for them.
+    pub(super) fn summary_result(
+        &self,
+        dialog: &WriteDialog,
+        made: &SummaryResult,
+        room: usize,
+    ) -> Vec<DialogLine<'a>> {
+        let calls = pluralised(made.calls.len() as u64, "call");
+        let cost = made.cost.filter(|usd| *usd > 0.0).map(|usd| format!(" · {}", format_usd(usd)));
+        let reported = format!(
+            "{} · {} tokens · {calls}{}",
+            made.writer.label(),
+            estimate(made.summary.tokens()),
+            cost.unwrap_or_default()
+        );
+        let all = summary_lines(made, self.app.size.0);
+        let seen = VISIBLE_LINES.min(room.max(1));
+        let last = (dialog.top + seen).min(all.len());
+        let mut head = vec![Span::styled(reported, self.theme.style(Role::Text))];
+        if seen < all.len() {
+            let first = dialog.top + 1;
+            let lines =
+                if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
+            head.push(self.muted(format!(" · {lines} of {}", all.len())));
+        }
+        let mut lines = vec![DialogLine::Field("summary", head)];
+        if made.is_truncated() {
+            lines.push(DialogLine::Field(
+                "",
+                vec![Span::styled("an answer ended at its limit", self.theme.style(Role::Warn))],
+            ));
+        }
+        let words = |line: String| DialogLine::Text(vec![self.muted(line)]);
+        lines.extend(all.into_iter().skip(dialog.top).take(seen).map(words));
+        lines
+    }
+}

@@ -1,0 +1,51 @@
+//! The tuning pane without a plan: the savings of each configured policy.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::app::App;
+use crate::format::{estimate, pluralised};
+use crate::policy::Policy;
+use crate::ui::glyphs;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::{put, put_facts, put_right};
+
+/// Draws one row with the savings of the configured settings.
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let y = area.y + 1;
+    if area.height < 2 {
+        return;
+    }
+    let Some(session) = app.displayed_session() else {
+        put(buf, (1, y), area.right(), "settings show when a session is open", theme.style(Role::Muted));
+        return;
+    };
+    let muted = theme.style(Role::Muted);
+    let mut facts: Vec<Vec<Span>> = Vec::new();
+    // Pruning first, because most people look for it.
+    let prune = app.policy_savings.iter().filter(|(step, _)| *step == Policy::Prune);
+    for (step, saves) in prune.chain(app.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune)) {
+        let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
+        if facts.is_empty() {
+            fact.push(Span::styled(" would save", muted));
+        }
+        fact.push(Span::raw(" "));
+        fact.extend(match saves {
+            None => vec![Span::styled(glyphs::UNKNOWN, muted), Span::styled(" cannot be measured", muted)],
+            Some(0) => vec![Span::styled("nothing", muted)],
+            Some(tokens) => vec![Span::styled(estimate(*tokens), theme.style(Role::Plan))],
+        });
+        facts.push(fact);
+    }
+    let off =
+        if session.pruning_configured { Vec::new() } else { vec![Span::styled("off in the config", muted)] };
+    facts.insert(facts.len().min(1), off);
+    let x = put_facts(buf, (1, y), area.right(), &facts);
+    let changed = (0..app.tuning.rows.len()).filter(|at| app.tuning.is_changed(*at)).count();
+    let words = match changed {
+        0 => "at their config values".to_owned(),
+        count => format!("{} changed", pluralised(count as u64, "setting")),
+    };
+    put_right(buf, y, x + 3, area.right().saturating_sub(1), &[Span::styled(words, muted)]);
+}

@@ -1,0 +1,247 @@
+//! Screens on a stack: opening one covers the others, and going back shows them as they were.
+
+use clawscope::app::effect::Effect;
+use clawscope::app::event::Event;
+use clawscope::app::screens::explain::ExplainScreen;
+use clawscope::app::state::Overlay;
+
+use crate::support::driver::Driver;
+
+fn demo() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver
+}
+
+/// The names of the open views, from the bottom up.
+fn open(driver: &Driver) -> Vec<&'static str> {
+    let name = |view: &Overlay| match view {
+        Overlay::Help { .. } => "help",
+        Overlay::Palette { .. } => "palette",
+        Overlay::Explain(_) => "explain",
+        Overlay::Timeline => "timeline",
+        Overlay::Compare => "compare",
+        Overlay::Commits(_) => "commits",
+        Overlay::Branches(_) => "branches",
+        Overlay::Estimators(_) => "estimators",
+        Overlay::Write(_) => "write",
+        _ => "another",
+    };
+    driver.app.views.iter().map(name).collect()
+}
+
+fn explain(driver: &Driver) -> &ExplainScreen {
+    let found = driver.app.views.find(|view| match view {
+        Overlay::Explain(screen) => Some(screen),
+        _ => None,
+    });
+    found.expect("explain is open")
+}
+
+#[test]
+fn help_opens_over_a_screen_and_leads_back_to_its_row() {
+    let mut driver = demo();
+    driver.press("e j j");
+    let row = explain(&driver).scroll.cursor;
+    driver.press("? j");
+    assert_eq!(open(&driver), ["explain", "help"]);
+    assert!(matches!(driver.app.page(), Some(Overlay::Explain(_))), "it is drawn below the help");
+    assert_eq!(explain(&driver).scroll.cursor, row, "the help takes the keys");
+    driver.press("esc");
+    assert_eq!(open(&driver), ["explain"]);
+    assert_eq!(explain(&driver).scroll.cursor, row);
+    driver.press("? ? e");
+    assert!(driver.app.overlay().is_none(), "the key of a screen closes it");
+}
+
+#[test]
+fn explain_over_the_timeline_leads_back_to_the_call() {
+    let mut driver = demo();
+    driver.press("t h h");
+    let call = driver.app.timeline_screen.cursor;
+    driver.press("e");
+    assert_eq!(open(&driver), ["timeline", "explain"]);
+    driver.press("esc");
+    assert_eq!((open(&driver), driver.app.timeline_screen.cursor), (vec!["timeline"], call));
+    driver.press("esc");
+    assert_eq!(open(&driver), <[&str; 0]>::default());
+}
+
+#[test]
+fn a_screen_opened_again_from_another_is_in_the_stack_once() {
+    let mut driver = demo();
+    driver.press("t e t e t");
+    assert_eq!(open(&driver), ["explain", "timeline"]);
+    driver.press("esc esc");
+    assert!(driver.app.overlay().is_none());
+}
+
+#[test]
+fn the_palette_runs_an_action_on_the_screen_below_it() {
+    let mut driver = demo();
+    driver.press("w : text:measure");
+    assert_eq!(open(&driver), ["compare", "palette"]);
+    let metric = driver.app.compare_screen.metric;
+    driver.press("enter");
+    assert_eq!(open(&driver), ["compare"]);
+    assert_ne!(driver.app.compare_screen.metric, metric);
+    driver.press(": text:overflowed enter");
+    assert_eq!(open(&driver), ["compare", "explain"]);
+    driver.press("esc : esc");
+    assert_eq!(open(&driver), ["compare"]);
+    driver.press(": text:focus-tuning enter");
+    assert!(driver.app.overlay().is_none(), "an action of the panes leaves the screens");
+}
+
+#[test]
+fn a_sweep_runs_on_below_another_screen_and_stops_with_its_own() {
+    let mut driver = demo();
+    driver.hold_sweeps();
+    driver.press("w");
+    let stops = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::StopSweep));
+    assert!(driver.last_sweep() > 0);
+    assert!(!stops(&driver.held_key("?")));
+    assert!(!stops(&driver.held_key("esc")));
+    assert!(!stops(&driver.held_key("e")));
+    assert!(!stops(&driver.held_key("esc")));
+    assert_eq!(open(&driver), ["compare"]);
+    assert!(stops(&driver.held_key("esc")));
+}
+
+#[test]
+fn going_to_an_entry_closes_every_screen_and_stops_their_work() {
+    let mut driver = demo();
+    driver.press("E U t");
+    assert_eq!(open(&driver), ["estimators", "commits", "timeline"]);
+    let stops = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::StopEstimates));
+    assert!(!stops(&driver.held_key("q")));
+    driver.press("t");
+    let effects = driver.held_key("enter");
+    assert!(driver.app.overlay().is_none());
+    assert!(stops(&effects));
+}
+
+#[test]
+fn an_answer_reaches_a_covered_screen() {
+    let mut driver = demo();
+    let effects = driver.held_key("e");
+    driver.press("?");
+    assert!(explain(&driver).result.is_none());
+    driver.perform(effects);
+    assert!(explain(&driver).result.is_some());
+    assert_eq!(open(&driver), ["explain", "help"]);
+}
+
+#[test]
+fn a_session_opened_below_a_screen_is_explained_instead() {
+    let mut driver = demo();
+    let items = &driver.app.sessions.items;
+    let item = items.iter().find(|item| item.key.0.ends_with("slack:channel:c07infra")).unwrap();
+    let key = item.key.0.clone();
+    let opening = driver.held(Event::Paste(key.clone()));
+    driver.press("e");
+    let before = explain(&driver).result.clone().unwrap().unwrap();
+    driver.press("?");
+    driver.perform(opening);
+    assert_eq!(driver.app.displayed_session().unwrap().item.key.0, key);
+    let after = explain(&driver).result.clone().unwrap().unwrap();
+    assert_ne!(format!("{:?}", before.failure), format!("{:?}", after.failure));
+    assert_eq!(open(&driver), ["explain", "help"]);
+}
+
+#[test]
+fn comparing_the_branches_of_a_commit_leads_back_to_the_list() {
+    let mut driver = demo();
+    driver.press("p 4 j j j H H H 2 c y");
+    driver.press("U C");
+    assert_eq!(open(&driver), ["commits", "branches"]);
+    driver.press("esc u");
+    assert_eq!(open(&driver), ["commits", "write"]);
+    driver.press("n");
+    assert_eq!(open(&driver), ["commits"]);
+    driver.press("u y");
+    assert_eq!(open(&driver), ["commits"], "what was undone shows in the list");
+}
+
+#[test]
+fn a_timeline_over_a_comparison_follows_the_settings() {
+    let mut driver = demo();
+    driver.press("w t");
+    let before = driver.app.timeline().expect("a replay").clone();
+    driver.press("p");
+    let after = driver.app.timeline().expect("a replay");
+    assert!(!before.is_simulated() && after.is_simulated());
+    driver.press("esc");
+    assert_eq!(open(&driver), ["compare"]);
+}
+
+/// The rule on top: document, id, and the first visible line.
+fn rule(driver: &Driver) -> (&'static str, &'static str, usize) {
+    match driver.app.overlay() {
+        Some(Overlay::Rule(screen)) => (screen.rule.document.name, screen.rule.id, screen.top),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_rule_behind_a_policy_opens_and_scrolls_and_leads_back() {
+    let mut driver = demo();
+    driver.press("s j");
+    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
+    let (policy, cursor) = (screen.selected(), screen.cursor);
+    driver.press("W");
+    let (document, id, top) = rule(&driver);
+    assert!(policy.rule().starts_with(document) && policy.rule().contains(id) && top == 0);
+    driver.press("j j");
+    assert_eq!(rule(&driver).2, 2);
+    driver.press("g y G");
+    assert!(driver.copied.last().is_some_and(|text| text.len() > 100));
+    assert!(rule(&driver).2 > 2);
+    driver.press("W");
+    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
+    assert_eq!(screen.cursor, cursor);
+}
+
+#[test]
+fn the_rules_behind_a_finding_and_the_gate_open() {
+    let mut driver = demo();
+    driver.press("e");
+    let cites = |driver: &Driver| {
+        let screen = explain(driver);
+        screen
+            .selected()
+            .is_some_and(|row| screen.finding(row).is_some_and(|finding| !finding.rule.is_empty()))
+    };
+    let rows = explain(&driver).rows.len();
+    for _ in 0..rows {
+        driver.press("j");
+        if cites(&driver) {
+            break;
+        }
+    }
+    assert!(cites(&driver), "a finding of the demo cites a rule");
+    driver.press("W");
+    assert!(!rule(&driver).1.is_empty());
+    driver.press("esc esc 4 p i W");
+    assert_eq!(rule(&driver).0, "pruning");
+}
+
+#[test]
+fn a_row_without_a_rule_says_so() {
+    let mut driver = demo();
+    driver.press("W");
+    assert!(driver.app.overlay().is_none());
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no rule")));
+}
+
+#[test]
+fn every_policy_cites_a_rule_that_opens() {
+    let mut driver = demo();
+    driver.press("s g");
+    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
+    for _ in 0..screen.policies.len() {
+        driver.press("W");
+        assert!(!rule(&driver).1.is_empty());
+        driver.press("esc j");
+    }
+}
