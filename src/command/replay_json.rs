@@ -8,6 +8,7 @@ use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{SessionJson, WindowJson, finite, rounded, session_json, window_json};
 use super::usage_totals::CostOriginJson;
 use crate::export::json::JsonOutput;
+use crate::policy::Policy;
 use crate::policy::preflight::Route;
 use crate::replay::{
     CallReplay, CompactionEvent, FiringStats, ModelCall, PolicyEvent, PromptSizeSource, TraceTotals,
@@ -223,8 +224,8 @@ pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
         retention: material.retention.as_str(),
         touches: if replay.touches_recorded { "recorded" } else { "assumed" },
         fit_error_percent: material.fit_error.map(|error| (error * 1000.0).round() / 10.0),
-        policy: simulated.policies.enabled.iter().map(|policy| policy.word()).collect(),
-        contradicted: material.contradicted_policies.iter().map(|policy| policy.word()).collect(),
+        policy: simulated.policies.enabled.iter().map(Policy::word).collect(),
+        contradicted: material.contradicted_policies.iter().map(Policy::word).collect(),
         calls: calls.collect(),
         totals: BothTotalsJson { recorded: totals_json(&recorded), simulated: totals_json(&simulated_total) },
         log: record.events.iter().map(|fired| policy_event_json(replayed, fired)).collect(),

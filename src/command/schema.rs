@@ -242,7 +242,7 @@ mod tests {
             "undo",
             "export --format json",
         ];
-        for key in keys.take(4) {
+        for key in keys.take(1) {
             for view in views {
                 let mut words: Vec<&str> = view.split(' ').collect();
                 words.insert(1, key);
@@ -264,8 +264,8 @@ mod tests {
             "explain --all --demo",
             "rule",
             "explain --all --window 100000 --demo",
-            "rules 2026.9.2",
-            "rules 2026.3.2 2026.9.2",
+            "rules --demo",
+            "rules --demo --diff 2026.9.2",
             "rules --releases",
             "rule pruning-5.12",
             "sessions /nowhere/at/all",

@@ -28,7 +28,7 @@ use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_number, format_time};
 use crate::js::{Members, Value};
 use crate::policy::prune::Gate;
-use crate::policy::{Fate, MessageFate, Policy, PolicySet};
+use crate::policy::{Fate, MessageFate, Policy, PolicySet, Reason};
 use crate::redact::SecretDisplay;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::simulated_settings::settings_json;
@@ -260,8 +260,8 @@ fn gate_json(preview: &Preview) -> GateJson {
     GateJson {
         open: preview.gate.is_open(),
         ignored: preview.gate_ignored,
-        reason: reason.map(|reason| reason.word()),
-        rule: reason.map(|reason| reason.rule()),
+        reason: reason.map(Reason::word),
+        rule: reason.map(Reason::rule),
         idle_ms: finite(idle),
         ttl_ms: finite(ttl),
     }

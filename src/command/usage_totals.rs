@@ -39,6 +39,7 @@ struct UsageTotalsJson {
 /// The parts of a cost, USD.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names are the keys")]
 pub(super) struct CostOriginJson {
     recorded_cost: Option<f64>,
     /// List prices of the calls without a recorded cost.

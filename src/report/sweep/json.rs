@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::js::{Object, Value};
+use crate::policy::Policy;
 use crate::replay::TraceTotals;
 use crate::report::sweep::{Axis, Cell, Sweep};
 use crate::session::LoadedSession;
@@ -100,7 +101,7 @@ pub fn sweep_json(session: &LoadedSession, sweep: &Sweep) -> SweepJson {
         ruleset: ruleset_json(&session.ruleset),
         provider_window: rounded(sweep.window),
         headroom: rounded(sweep.headroom),
-        policy: sweep.policies.iter().map(|policy| policy.word()).collect(),
+        policy: sweep.policies.iter().map(Policy::word).collect(),
         base: changes_json(&sweep.base),
         axes: sweep.axes.iter().map(axis_json).collect(),
         recorded: recorded_json(&sweep.recorded),
