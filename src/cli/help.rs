@@ -16,7 +16,8 @@ fn setting_lines() -> String {
     let mut lines: Vec<String> = Vec::new();
     for setting in &SETTINGS {
         let mut line = format!("  {:width$}", setting.key, width = INDENT - 2);
-        for word in setting.description.split(' ') {
+        let description = format!("{} [{}]", setting.description, setting.values());
+        for word in description.split(' ') {
             if line.chars().count() + 1 + word.chars().count() > WIDTH {
                 lines.push(std::mem::replace(&mut line, " ".repeat(INDENT)));
             }
@@ -59,7 +60,7 @@ Start here:
 SESSION is a session key, a session id or the unique start of one, or a path to a transcript; a path needs no store:
   clawscope context ./2f6c.jsonl --json
 
-Keys of --set (the gateway's own names, so what is learnt here can be pasted into openclaw.json):
+Keys of --set (the gateway's own names where it has them; `clawscope settings` lists their values):
 {settings}
 
 Gateways of different versions have different rules and settings. A store is read by those of its own version: that of \
