@@ -19,7 +19,8 @@ fn setting_lines() -> String {
         if line.len() > INDENT {
             lines.push(std::mem::replace(&mut line, " ".repeat(INDENT)));
         }
-        for word in setting.description.split(' ') {
+        let description = format!("{} [{}]", setting.description, setting.values());
+        for word in description.split(' ') {
             if line.chars().count() + 1 + word.chars().count() > WIDTH {
                 lines.push(std::mem::replace(&mut line, " ".repeat(INDENT)));
             }
@@ -66,7 +67,7 @@ Start here:
 SESSION is a session key, a session id or the unique start of one, or the path of a transcript. A path needs no store:
   clawscope context ./2f6c.jsonl --json
 
-Keys of --set, with the gateway's own names (`clawscope settings` prints their values):
+Keys of --set (the gateway's own names where it has them; `clawscope settings` lists their values):
 {settings}
 
 Rules and settings differ between releases. clawscope uses those of the release in meta.lastTouchedVersion of \

@@ -48,16 +48,13 @@ pub(super) fn run(
     if args.markdown {
         return print_markdown(output);
     }
-    let (chosen, window, listed) = match &args.session {
-        Some(text) => {
-            let session = Workspace::for_session(text, place, invocation)?.open_session(text)?;
-            (session.ruleset.clone(), session.window.tokens, session_list(&session))
-        }
-        None => {
-            let workspace = Workspace::from_path(None, place, invocation)?;
-            let store = workspace.store();
-            (store.ruleset.clone(), DEFAULT_WINDOW, store_list(store))
-        }
+    let (chosen, window, listed) = if let Some(text) = &args.session {
+        let session = Workspace::for_session(text, place, invocation)?.open_session(text)?;
+        (session.ruleset.clone(), session.window.tokens, session_list(&session))
+    } else {
+        let workspace = Workspace::from_path(None, place, invocation)?;
+        let store = workspace.store();
+        (store.ruleset.clone(), DEFAULT_WINDOW, store_list(store))
     };
     if args.json {
         return Ok(output.json(&settings_json(&chosen, window, &listed))?);
@@ -244,7 +241,7 @@ fn print_markdown(output: &mut Output) -> Result<(), Failure> {
             Some(row) => Some(row.setting.default.clone()),
             None => session_setting(setting).and_then(default_value).map(Value::from),
         };
-        let (default, values) = (value_text(setting, default.as_ref()), values_text(setting));
+        let (default, values) = (value_text(setting, default.as_ref()), setting.values());
         let (releases, meaning) = (releases_text(setting), setting.description);
         output.line(
             Tone::Plain,
@@ -294,18 +291,6 @@ fn unit_word(unit: Unit) -> &'static str {
         Unit::Chars => "chars",
         Unit::Tokens => "tokens",
         Unit::Turns => "turns",
-    }
-}
-
-/// Returns the values that a setting takes, for the README.
-fn values_text(setting: &SettingSpec) -> String {
-    match setting.control {
-        Control::Slider { unit: Unit::Milliseconds, .. } => "a duration: 30m, 1h, 1h30m".to_owned(),
-        Control::Slider { unit: Unit::Share, .. } => "0 to 1".to_owned(),
-        Control::Slider { unit, .. } => unit_word(unit).to_owned(),
-        Control::List => "tool names and patterns: exec,web_*".to_owned(),
-        Control::Text => "a text".to_owned(),
-        Control::Switch | Control::Fixed { .. } => setting.expected(),
     }
 }
 

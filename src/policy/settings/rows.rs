@@ -384,7 +384,7 @@ mod tests {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let mut keys: Vec<&str> = rows.iter().map(PolicySetting::key).collect();
         assert!(rows.iter().map(|row| row.policy).is_sorted());
-        keys.sort();
+        keys.sort_unstable();
         let count = keys.len();
         keys.dedup();
         assert_eq!(keys.len(), count);

@@ -179,7 +179,19 @@ impl SettingSpec {
         }
     }
 
-    /// Returns the values that it takes, in words.
+    /// Returns the unit or the values that it takes, in a few words.
+    pub fn values(&self) -> &'static str {
+        match self.control {
+            Control::Switch if self.id == SettingId::PruneMode => "off or cache-ttl",
+            Control::Switch => "true or false",
+            Control::Slider { unit, .. } => unit_values(unit),
+            Control::List => "tools: exec,web_*",
+            Control::Text => "text",
+            Control::Fixed { unit, .. } => unit.map_or("", unit_values),
+        }
+    }
+
+    /// Returns what a wrong value is answered with.
     pub fn expected(&self) -> String {
         match self.control {
             Control::Switch if self.id == SettingId::PruneMode => "off or cache-ttl".to_owned(),
@@ -193,6 +205,17 @@ impl SettingSpec {
             Control::Text => "a text that is not blank".to_owned(),
             Control::Fixed { why, .. } => why.to_owned(),
         }
+    }
+}
+
+fn unit_values(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Milliseconds => "duration: 30m, 1h30m",
+        Unit::Messages => "count",
+        Unit::Share => "0 to 1",
+        Unit::Chars => "chars",
+        Unit::Tokens => "tokens",
+        Unit::Turns => "turns",
     }
 }
 

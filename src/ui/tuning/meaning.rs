@@ -43,14 +43,19 @@ pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
         Hint::Protected => cutoff(app, session),
         Hint::PrunableChars => prunable(app),
         Hint::LongResults => format!("{} over", pluralised(app.plan_totals.long_results, "result")),
-        Hint::ClearedResults if app.tuning.is_policy_on(Policy::Prune) => {
-            format!("{} cleared", app.plan_totals.cleared)
-        }
-        Hint::ClearedResults => String::new(),
+        Hint::ClearedResults => cleared(app),
         Hint::DeniedResults => denied(app),
         Hint::CompactionTrigger => trigger(session, number),
         Hint::KeptTokens => kept(app),
         Hint::Turns => turns(session, number),
+    }
+}
+
+fn cleared(app: &App) -> String {
+    if app.tuning.is_policy_on(Policy::Prune) {
+        format!("{} cleared", app.plan_totals.cleared)
+    } else {
+        String::new()
     }
 }
 
