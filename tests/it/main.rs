@@ -22,6 +22,7 @@ mod frames;
 mod golden;
 mod golden_ops;
 mod golden_pi;
+mod json_outputs;
 mod layers;
 mod migration;
 mod overflow_texts;
