@@ -4,11 +4,11 @@
 //! `CLAWSCOPE_JSON_OUT=DIR` writes each output to a file there, so that two revisions can be compared with `diff -r`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs::{File, create_dir_all};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::CommandFactory as _;
@@ -158,21 +158,19 @@ fn touch(folder: &Path) {
 
 /// Every answer, in the order of the questions; two programs run at a time.
 fn answers(asked: &[Asked], store: &str) -> Vec<Answer> {
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let (waiting, found) = (Mutex::new(asked.iter().enumerate()), Mutex::new(BTreeMap::new()));
+    let next = || waiting.lock().expect("no program panicked").next();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some((at, asked)) = {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    asked.get(at).map(|asked| (at, asked))
-                } {
+                while let Some((at, asked)) = next() {
                     let answer = Answer::of(asked, store);
-                    found.lock().expect("no test panicked").insert(at, answer);
+                    found.lock().expect("no program panicked").insert(at, answer);
                 }
             });
         }
     });
-    found.into_inner().expect("no test panicked").into_values().collect()
+    found.into_inner().expect("no program panicked").into_values().collect()
 }
 
 /// The paths of a value's keys, each with the types of what is there: `sessions[].tokens: number`.
@@ -183,12 +181,16 @@ fn key_paths(value: &Value, path: &str, found: &mut BTreeMap<String, BTreeSet<&'
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(items) => {
-            items.iter().for_each(|item| key_paths(item, &format!("{path}[]"), found));
+            for item in items {
+                key_paths(item, &format!("{path}[]"), found);
+            }
             "array"
         }
         Value::Object(members) => {
             let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-            members.iter().for_each(|(key, value)| key_paths(value, &below(key), found));
+            for (key, value) in members {
+                key_paths(value, &below(key), found);
+            }
             "object"
         }
     };
@@ -212,9 +214,9 @@ fn shapes(asked: &[Asked], answers: &[Answer]) -> String {
     }
     let mut text = String::new();
     for (line, paths) in shapes {
-        text += &format!("== {line}\n");
+        let _ = writeln!(text, "== {line}");
         for (path, kinds) in paths {
-            text += &format!("{path}: {}\n", kinds.into_iter().collect::<Vec<_>>().join("|"));
+            let _ = writeln!(text, "{path}: {}", kinds.into_iter().collect::<Vec<_>>().join("|"));
         }
     }
     text
