@@ -520,7 +520,7 @@ fn sections_fold_and_the_cursor_stays_with_them() {
     assert_eq!(screen.scroll.cursor + 1, screen.rows.len());
     assert!(screen.scroll.top > 0);
     driver.press("g y b");
-    assert!(driver.copied[0].starts_with("System prompt  ~9600 tokens"), "{:?}", driver.copied);
+    assert!(driver.copied[0].starts_with("System prompt  ~9,600 tokens"), "{:?}", driver.copied);
     assert!(driver.app.overlay.is_none());
 }
 
@@ -1084,7 +1084,7 @@ fn room_to_leave_makes_the_smallest_change_a_larger_one() {
     assert_eq!(smallest(&driver), None, "nothing leaves so much free");
     driver.press("r ctrl-u text:200% enter");
     let complaint = driver.app.input.as_ref().and_then(|prompt| prompt.error.clone());
-    assert_eq!(complaint.as_deref(), Some("expected less than the window of 200\u{a0}000"));
+    assert_eq!(complaint.as_deref(), Some("expected less than the window of 200,000"));
     driver.press("esc r ctrl-u enter");
     assert_eq!(smallest(&driver), Some(peak));
 }

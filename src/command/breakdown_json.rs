@@ -114,9 +114,7 @@ fn injected_files_value(report: &SystemPromptReport, parts: &PromptParts, budget
             ("tokens", Value::from(it.tokens)),
         ]))
     });
-    let warned = warnings(report)
-        .into_iter()
-        .map(|text| Value::from(text.replace(crate::format::DIGIT_SEPARATOR, " ")));
+    let warned = warnings(report).into_iter().map(|text| Value::from(text));
     let mut value = size_object(FixedChars::new(report).files, budget.tokens(BudgetPart::Files));
     value.set("maxFileChars", Value::from(report.max_file_chars));
     value.set("maxTotalChars", Value::from(report.max_total_chars));
@@ -222,7 +220,7 @@ fn remainder_value(session: &LoadedSession, contents: &WindowContents) -> Value 
     let known = contents.remainder.as_ref();
     let number = |of: fn(&Remainder) -> u64| Value::from(known.ok().map(of));
     let words = match known {
-        Ok(remainder) => remainder.explanation().replace(crate::format::DIGIT_SEPARATOR, " "),
+        Ok(remainder) => remainder.explanation(),
         Err(why) => why.label().to_owned(),
     };
     Value::from(Object::from([

@@ -10,7 +10,7 @@ use super::replay_report::{ReplayReport, replay_session};
 use super::ruleset::ruleset_json;
 use super::session_output::session_json;
 use crate::cli::{CheckArgs, StoreArgs};
-use crate::format::{format_count, format_number};
+use crate::format::{format_call, format_count, format_number};
 use crate::js::{Object, Value};
 use crate::replay::ModelCall;
 
@@ -64,7 +64,7 @@ fn verdict_line(replayed: &ReplayReport, budget: &str, over: &[usize]) -> String
     let entry = replayed.inspection.index.display_id(replay.calls[*first].entry);
     let count = format_number(over.len() as u64);
     let what = if call.has_size() { format!("with {}", format_prompt(call)) } else { format_prompt(call) };
-    format!("{key}: {count} of {calls} over {budget}, the first at {entry} (#{first}) {what}")
+    format!("{key}: {count} of {calls} over {budget}, the first at {entry} ({}) {what}", format_call(*first))
 }
 
 fn report_json(replayed: &ReplayReport, budget: f64, over: &[usize]) -> Object {

@@ -9,9 +9,7 @@ use super::ruleset::ruleset_json;
 use super::session_output::{number_value, print_session_header, session_json, window_value};
 use super::table::{Align, Cell, Table};
 use crate::cli::{SessionArgs, StoreArgs};
-use crate::format::{
-    DIGIT_SEPARATOR, format_count, format_estimate, format_number, format_time, with_commas,
-};
+use crate::format::{format_count, format_estimate, format_number, format_time};
 use crate::js::{Object, Value};
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{
@@ -129,7 +127,7 @@ fn step_value(session: &LoadedSession, policy: &RecoveryStep, row: &RecoveryRow)
         ("outcome", Value::from(outcome)),
         ("tokens", Value::from(row.tokens)),
         ("rule", Value::from(row.rule)),
-        ("why", Value::from(row.explanation.replace(DIGIT_SEPARATOR, " "))),
+        ("why", Value::from(row.explanation.as_str())),
         ("shown", Value::from(row.observed.is_some())),
     ]);
     match policy {
@@ -218,11 +216,7 @@ fn table(session: &LoadedSession, view: &RecoveryView) -> Table {
     let mut table = Table::new(&columns);
     for row in &view.rows {
         let head = matches!(row.kind, RowKind::Attempt(_));
-        let words = if head {
-            row.label.clone()
-        } else {
-            format!("  {} {}", row.mark.glyph(), with_commas(&row.label))
-        };
+        let words = if head { row.label.clone() } else { format!("  {} {}", row.mark.glyph(), row.label) };
         let measured =
             row.tokens.is_some() && row.tokens == view.refusal.tokens && row.mark == RowMark::Refused;
         let tokens =
@@ -233,8 +227,8 @@ fn table(session: &LoadedSession, view: &RecoveryView) -> Table {
             Cell::new(row.rule, Tone::Dim),
         ];
         if view.is_recorded() {
-            let shown = row.observed.as_deref().map(with_commas);
-            let shown = shown.as_deref().unwrap_or(if head { "" } else { "—" });
+            let shown = row.observed.as_deref();
+            let shown = shown.unwrap_or(if head { "" } else { "—" });
             let entry = row.entry.filter(|_| row.observed.is_some()).map(|ix| session.index.display_id(ix));
             cells.push(Cell::new(shown, if row.observed.is_some() { Tone::Plain } else { Tone::Dim }));
             cells.push(Cell::new(&entry.unwrap_or_default(), Tone::Dim));
@@ -261,15 +255,7 @@ fn print_explanations(view: &RecoveryView, output: &mut Output) -> Result<(), Fa
     for row in view.rows.iter().filter(|row| !matches!(row.kind, RowKind::Attempt(_))) {
         if !reported.contains(&row.explanation.as_str()) {
             reported.push(&row.explanation);
-            output.line(
-                Tone::Plain,
-                &format!(
-                    "{} {}: {}",
-                    row.mark.glyph(),
-                    with_commas(&row.label),
-                    with_commas(&row.explanation)
-                ),
-            )?;
+            output.line(Tone::Plain, &format!("{} {}: {}", row.mark.glyph(), row.label, row.explanation))?;
         }
     }
     Ok(())

@@ -17,6 +17,7 @@ use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::commit::request::{CommitMethod, TranscriptInput, UndoRequest, UndoTarget};
 use crate::context::bodies::entry_message;
 use crate::context::{ContentSource, ContextMessage, build_context};
+use crate::format::quantity;
 use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
 use crate::store::entry::EntryKind;
@@ -186,7 +187,8 @@ fn warnings(index: &Index, checked: &WritableSession, record: EntryIx, now_ms: i
     let since = checked.path.iter().skip_while(|ix| **ix != record).skip(1);
     let messages = since.filter(|ix| index.entry(**ix).becomes_message()).count();
     let left = format!(
-        "{messages} messages written since then stay on the branch that is left; they are not in the context any more."
+        "{} written since then stay on the branch that is left; they are not in the context any more.",
+        quantity(messages, "message")
     );
     let live =
         checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer_warning(now_ms, index.pi_release));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::app::scroll::Scroll;
+use crate::format::{format_estimate, format_number};
 use crate::plan::Plan;
 use crate::report::breakdown::{Figure, HeavyBlocks, Line, Section, SectionKind, WindowContents, sections};
 use crate::session::LoadedSession;
@@ -96,8 +97,8 @@ impl BreakdownScreen {
             (&line.label, line.figure, &line.note)
         });
         let tokens = match figure {
-            Figure::Estimated(tokens) => format!("~{tokens} tokens"),
-            Figure::Measured(tokens) => format!("{tokens} tokens"),
+            Figure::Estimated(tokens) => format!("{} tokens", format_estimate(tokens)),
+            Figure::Measured(tokens) => format!("{} tokens", format_number(tokens)),
             Figure::Difference(tokens) => format!("{tokens:+} tokens"),
             Figure::Unknown => "—".to_owned(),
         };

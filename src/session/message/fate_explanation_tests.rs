@@ -1,7 +1,6 @@
 //! Checks that the sentences of every reason show their numbers.
 
 use super::*;
-use crate::format::DIGIT_SEPARATOR;
 use crate::gateway::pruning::PruneSettings;
 use crate::js;
 use crate::policy::PolicySettings;
@@ -35,9 +34,6 @@ fn says(session: &LoadedSession, plan: &Plan, entry: usize) -> Vec<String> {
     let position = session.context.position(entry_ix(entry)).expect("part of the context");
     let size = session.context.messages[position].size;
     explain_fate(&plan.fates()[position], plan, &size)
-        .into_iter()
-        .map(|line| line.replace(DIGIT_SEPARATOR, " "))
-        .collect()
 }
 
 #[track_caller]
@@ -70,7 +66,7 @@ fn shields_name_what_they_protect_by() {
 #[test]
 fn a_trimmed_result_names_limit_position_and_ratio() {
     let lines = [
-        "Over 4 000 chars, before the last 3 assistants. The first and last 1 500 chars stay.",
+        "Over 4,000 chars, before the last 3 assistants. The first and last 1,500 chars stay.",
         "Ratio 0.45 is over softTrimRatio 0.30.",
         "pruning 5.7",
     ];
@@ -78,7 +74,7 @@ fn a_trimmed_result_names_limit_position_and_ratio() {
     let mut uneven = settings();
     uneven.soft_trim.head_chars = 1_000.0;
     uneven.keep_last_assistants = 1.0;
-    let first = "Over 4 000 chars, before the last assistant. The first 1 000 and last 1 500 chars stay.";
+    let first = "Over 4,000 chars, before the last assistant. The first 1,000 and last 1,500 chars stay.";
     check(&uneven, 2, &[first, lines[1], lines[2]]);
 }
 
@@ -95,7 +91,7 @@ fn a_cleared_result_names_the_ratio_after_trimming() {
 
 #[test]
 fn what_spared_a_candidate_is_reported_with_its_numbers() {
-    let short = "Its 5 chars are not over softTrim.maxChars 4 000.";
+    let short = "Its 5 chars are not over softTrim.maxChars 4,000.";
     check(&settings(), 3, &[short, "Ratio 0.36 is below hardClearRatio 0.50.", "pruning 5.7"]);
     let mut off = PruneSettings { hard_clear_ratio: 0.3, ..settings() };
     off.hard_clear.enabled = false;
@@ -106,7 +102,7 @@ fn what_spared_a_candidate_is_reported_with_its_numbers() {
         3,
         &[
             short,
-            "Prunable results hold 6 177 chars, under minPrunableToolChars 50 000: none is cleared.",
+            "Prunable results hold 6,177 chars, under minPrunableToolChars 50,000: none is cleared.",
             "pruning 5.9",
         ],
     );
@@ -116,7 +112,7 @@ fn what_spared_a_candidate_is_reported_with_its_numbers() {
     let mut covered = settings();
     covered.soft_trim.head_chars = 3_000.0;
     covered.soft_trim.tail_chars = 2_000.0;
-    let sentence = "Its 5 000 chars are over 4 000, but the first 3 000 and last 2 000 chars cover them all.";
+    let sentence = "Its 5,000 chars are over 4,000, but the first 3,000 and last 2,000 chars cover them all.";
     check(&covered, 2, &[sentence, "pruning 5.7"]);
 }
 

@@ -20,7 +20,6 @@ use crate::app::explain::ExplainScreen;
 use crate::app::explain::page::{
     ENTRY_COLUMNS, ExplainBlock, ExplainPage, PlacedBlock, PlacedRow, WIDE, content_columns,
 };
-use crate::format::{estimate, format_number};
 use crate::ids::EntryIx;
 use crate::report::explain::Explanation;
 use crate::session::LoadedSession;
@@ -173,9 +172,4 @@ impl View<'_> {
             }
         }
     }
-}
-
-/// Formats counted tokens as `203,412` and estimated ones as `~203.4k`.
-fn tokens(number: u64, counted: bool) -> String {
-    if counted { format_number(number) } else { estimate(number) }
 }
