@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::app::diff::{self, DiffLine, DiffRow, LineChange};
 use crate::app::message::MessageView;
-use crate::format::{group_digits, quantity};
+use crate::format::{format_number, quantity};
 use crate::session::message::{MessageText, PartKind, TextPart};
 
 /// The kind of a text: decides its colours and whether its lines always wrap.
@@ -369,7 +369,7 @@ fn heading(part: &TextPart, hidden: bool) -> Option<BodyLine> {
         PartKind::Call { name, id } => (name.clone(), id.clone()),
         PartKind::Image { mime, chars } => (
             "image".into(),
-            format!("{mime} {} chars of data", group_digits(*chars as u64)).trim().to_owned(),
+            format!("{mime} {} chars of data", format_number(*chars as u64)).trim().to_owned(),
         ),
         PartKind::Error => ("error".into(), String::new()),
         PartKind::Other => ("other".into(), chars()),

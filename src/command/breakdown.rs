@@ -8,7 +8,7 @@ use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::context::budget::BudgetPart;
-use crate::format::{format_estimate, format_number, format_percent, with_commas};
+use crate::format::{format_estimate, format_number, format_percent};
 use crate::report::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };
@@ -27,10 +27,10 @@ pub(super) fn show(session: &LoadedSession, json: bool, output: &mut Output) -> 
     let sections = sections(session, &contents, &blocks);
     print_session_header(output, session, session.window)?;
     for section in sections.iter().filter(|section| section.kind == SectionKind::Part(BudgetPart::System)) {
-        output.line(Tone::Dim, &with_commas(&section.explanation))?;
+        output.line(Tone::Dim, &section.explanation)?;
     }
     for warning in session.prompt_report.iter().flat_map(|report| warnings(report)) {
-        output.line(Tone::Warning, &format!("! {}", with_commas(&warning)))?;
+        output.line(Tone::Warning, &format!("! {warning}"))?;
     }
     writeln!(output)?;
     table(session, &sections).print(output, "")?;
@@ -62,7 +62,7 @@ fn print_total(
         let telling = [SectionKind::Part(BudgetPart::Tools), SectionKind::Remainder];
         if telling.contains(&section.kind) && !section.explanation.is_empty() {
             let words = format!("{}: {}", section.title.to_lowercase(), section.explanation);
-            output.line(Tone::Plain, &with_commas(&words))?;
+            output.line(Tone::Plain, &words)?;
         }
     }
     Ok(())
@@ -90,11 +90,11 @@ fn table(session: &LoadedSession, sections: &[Section]) -> Table {
             Cell::new(label, tone),
             Cell::new(&format_figure(figure), tone),
             Cell::new(
-                &figure.tokens().map_or_else(String::new, |tokens| format_share(tokens, window)),
+                &figure.tokens().map_or_else(String::new, |tokens| format_percent(tokens, window)),
                 Tone::Dim,
             ),
             Cell::new(&bar, Tone::Dim),
-            Cell::new(&with_commas(note), if tone == Tone::Warning { tone } else { Tone::Dim }),
+            Cell::new(note, if tone == Tone::Warning { tone } else { Tone::Dim }),
         ]
     };
     for section in sections {
@@ -144,12 +144,6 @@ fn format_figure(figure: Figure) -> String {
         }
         Figure::Unknown => "-".into(),
     }
-}
-
-/// Formats a share of the window; a non-zero share that rounds to 0% prints as `<1%`.
-fn format_share(tokens: u64, window: u64) -> String {
-    let words = format_percent(tokens, window);
-    if tokens > 0 && words == "0%" { "<1%".into() } else { words }
 }
 
 fn render_bar(tokens: u64, largest: u64) -> String {

@@ -260,7 +260,6 @@ fn injected_files_json(
         injected_chars: file.injected_chars,
         tokens: size.tokens,
     });
-    let plain = |text: String| text.replace(crate::format::DIGIT_SEPARATOR, " ");
     let chars = FixedChars::new(report).files;
     InjectedFilesJson {
         size: PromptPiece { chars, tokens: budget.tokens(BudgetPart::Files) },
@@ -268,7 +267,7 @@ fn injected_files_json(
         max_total_chars: report.max_total_chars,
         items: items.collect(),
         around: parts.files_overhead,
-        warnings: warnings(report).into_iter().map(plain).collect(),
+        warnings: warnings(report),
     }
 }
 
@@ -347,7 +346,7 @@ fn heavy_message_json(
 fn remainder_json(session: &LoadedSession, contents: &WindowContents) -> RemainderJson {
     let known = contents.remainder.as_ref();
     let words = match known {
-        Ok(remainder) => remainder.explanation().replace(crate::format::DIGIT_SEPARATOR, " "),
+        Ok(remainder) => remainder.explanation(),
         Err(why) => why.label().to_owned(),
     };
     RemainderJson {

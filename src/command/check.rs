@@ -13,7 +13,7 @@ use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{SessionJson, rounded, session_json};
 use crate::cli::{CheckArgs, StoreArgs};
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_number};
+use crate::format::{format_call, format_count, format_number};
 use crate::replay::ModelCall;
 
 const BUDGET_OPTION: &str = "--budget";
@@ -66,7 +66,7 @@ fn verdict_line(replayed: &ReplayReport, budget: &str, over: &[usize]) -> String
     let entry = replayed.inspection.index.display_id(replay.calls[*first].entry);
     let count = format_number(over.len() as u64);
     let what = if call.has_size() { format!("with {}", format_prompt(call)) } else { format_prompt(call) };
-    format!("{key}: {count} of {calls} over {budget}, the first at {entry} (#{first}) {what}")
+    format!("{key}: {count} of {calls} over {budget}, the first at {entry} ({}) {what}", format_call(*first))
 }
 
 /// Whether every call fits a budget. Tokens are whole.

@@ -23,7 +23,7 @@ use crate::context::tokens::usage::sum_of_estimates;
 use crate::context::tokens::{ContextEstimate, estimate_for_runtime, estimate_message};
 use crate::context::{ContentSource, ContextMessage};
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_estimate, format_number, format_percent, with_commas};
+use crate::format::{format_count, format_estimate, format_number, format_percent};
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
 use crate::plan::Plan;
@@ -325,7 +325,7 @@ fn print_totals(
         output.line(Tone::Plain, &words)?;
     }
     if let Some(flush) = session.memory_flush() {
-        let words = with_commas(&describe_flush(&flush, &session.limits));
+        let words = describe_flush(&flush, &session.limits);
         output.line(Tone::Dim, &format!("memory flush: {words}"))?;
     }
     let guard = session.window_guard();

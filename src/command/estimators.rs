@@ -14,9 +14,7 @@ use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::context::tokens::calibration::Calibration;
 use crate::context::tokens::script::Script;
 use crate::export::json::JsonOutput;
-use crate::format::{
-    format_count, format_deviation, format_estimate, format_number, format_signed_percent, with_commas,
-};
+use crate::format::{format_count, format_deviation, format_estimate, format_number, format_signed_percent};
 use crate::js::Members;
 use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description, read};
 use crate::session::LoadedSession;
@@ -43,14 +41,14 @@ pub(super) fn run(
     }
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;
-    output.line(Tone::Strong, &with_commas(&description::headline(&estimates)))?;
+    output.line(Tone::Strong, &description::headline(&estimates))?;
     let lines = [
         description::describe_fixed(&estimates),
         description::describe_tokenizer(&estimates, &session),
         description::describe_factors(&estimates),
     ];
     for line in lines.into_iter().chain(description::describe_confidence(&estimates)) {
-        output.line(Tone::Plain, &with_commas(&line))?;
+        output.line(Tone::Plain, &line)?;
     }
     writeln!(output)?;
     estimator_table(&estimates).print(output, "")?;

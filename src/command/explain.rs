@@ -10,15 +10,16 @@ use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ExplainArgs, StoreArgs};
-use crate::format::{format_amount, format_estimate, format_number, format_timestamp, format_usd_difference};
+use crate::format::{
+    format_amount, format_counted, format_estimate, format_number, format_signed_percent, format_timestamp,
+    format_usd_change,
+};
 use crate::ids::EntryIx;
 use crate::report::explain::{
     Advice, Explanation, Finding, FindingClass, GuardReport, GuardState, Overflow, PromptCount,
     ReplaySummary, explain,
 };
 use crate::session::LoadedSession;
-use crate::session::usage_totals::session_usage;
-use crate::store::entry::{EntryKind, MessageSize};
 
 /// Entries named per line.
 const MAX_NAMED_ENTRIES: usize = 4;
@@ -191,7 +192,10 @@ impl ExplanationPrinter<'_> {
             GuardState::Failed => Tone::Bad,
             GuardState::NotDue | GuardState::NotSet => Tone::Dim,
         };
-        let by = guard.missing_tokens.map(|by| format!(" by {}", format_number(by))).unwrap_or_default();
+        let by = guard
+            .missing_tokens
+            .map(|by| format!(" by {}", format_counted(by, !guard.missing_is_estimate)))
+            .unwrap_or_default();
         let opens = if guard.opening_keys.is_empty() {
             String::new()
         } else {
@@ -220,11 +224,11 @@ impl ExplanationPrinter<'_> {
         ]);
         for (at, count) in self.explanation.counts.iter().enumerate() {
             let PromptCount { counted_by: who, tokens, is_measured: exact, note: what, entry } = count;
-            let off = (*tokens as f64 / first as f64 - 1.0) * 100.0;
+            let off = *tokens as f64 / first as f64 - 1.0;
             table.push(vec![
                 (*who).into(),
-                if *exact { format_number(*tokens) } else { format_estimate(*tokens) }.into(),
-                if at == 0 { String::new() } else { format!("{off:+.1}%") }.into(),
+                format_counted(*tokens, *exact).into(),
+                if at == 0 { String::new() } else { format_signed_percent(off) }.into(),
                 Cell::new(what, Tone::Dim),
                 entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix])),
             ]);
@@ -282,10 +286,10 @@ impl ExplanationPrinter<'_> {
                 format_number(first.tokens_before).into(),
                 format_number(first.limit).into(),
                 format_number(recorded.overflows as u64).into(),
-                describe_recorded_peak(self.inspection, recorded.peak_tokens).into(),
+                format_counted(recorded.peak_tokens, recorded.peak_measured).into(),
                 recorded
                     .cost
-                    .map(|usd| format_amount(usd, self.is_cost_estimated()))
+                    .map(|usd| format_amount(usd, recorded.cost_is_estimated))
                     .unwrap_or_default()
                     .into(),
                 "".into(),
@@ -308,40 +312,22 @@ impl ExplanationPrinter<'_> {
         vec![
             advice.description().into(),
             Cell::new(
-                &format_estimate(advice.tokens_after),
+                &format_counted(advice.tokens_after, advice.is_measured_after()),
                 if advice.fits { Tone::Good } else { Tone::Bad },
             ),
             format_number(advice.limit).into(),
             Cell::new(&format_number(over), tone),
-            format_estimate(advice.peak()).into(),
+            format_counted(advice.peak(), advice.whole.peak_measured).into(),
             describe_cost_change(self.explanation.recorded, advice.whole).into(),
             Cell::new(&advice.note, Tone::Dim),
         ]
     }
-
-    /// Whether list prices contribute to the recorded cost: for calls, or for summaries without recorded usage.
-    fn is_cost_estimated(&self) -> bool {
-        let index = &self.inspection.index;
-        let summaries = index.iter().filter(|(_, entry)| entry.kind == EntryKind::Compaction);
-        let mut uncounted = summaries.filter(|(ix, _)| !index.unanchored_usage.contains_key(ix));
-        session_usage(self.inspection).cost().is_estimated() || uncounted.next().is_some()
-    }
 }
 
-/// Formats the largest recorded prompt, with `~` unless the provider or a refusal states its size.
-fn describe_recorded_peak(session: &LoadedSession, peak: u64) -> String {
-    let counted = |size: MessageSize| size.usage.is_some_and(|usage| usage.prompt_tokens() as u64 == peak);
-    let known = session.index.iter().any(|(_, entry)| entry.message.is_some_and(counted))
-        || session.overflows.iter().any(|overflow| overflow.prompt_tokens() == Some(peak));
-    if known { format_number(peak) } else { format_estimate(peak) }
-}
-
-/// Formats the cost of all calls under changed settings, always an estimate: `~$24.10 (-$2.24)`.
+/// Formats the cost of all calls under changed settings: `~$24.10 (-$2.24)`.
 fn describe_cost_change(recorded: Option<ReplaySummary>, whole: ReplaySummary) -> String {
     let Some(cost) = whole.cost else { return String::new() };
     let before = recorded.and_then(|recorded| recorded.cost);
-    before.map_or_else(
-        || format_amount(cost, true),
-        |before| format!("{} ({})", format_amount(cost, true), format_usd_difference(cost - before)),
-    )
+    let shown = format_amount(cost, whole.cost_is_estimated);
+    before.map_or_else(|| shown.clone(), |before| format!("{shown} ({})", format_usd_change(before, cost)))
 }

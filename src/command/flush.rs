@@ -1,11 +1,11 @@
 //! The state of the memory flush in one line.
 
-use crate::format::{format_bytes, format_double};
+use crate::format::{format_number, format_size};
 use crate::policy::memory_flush::{Flush, FlushState, FlushTrigger};
 use crate::session::context_limits::ContextLimits;
 
 pub(super) fn describe_flush(flush: &Flush, limits: &ContextLimits) -> String {
-    let threshold = format_double(flush.threshold);
+    let threshold = format_number(flush.threshold);
     let words = match flush.state {
         FlushState::Off => "switched off".to_owned(),
         FlushState::Never => "never: reserve floor and soft threshold take the whole window".to_owned(),
@@ -13,18 +13,18 @@ pub(super) fn describe_flush(flush: &Flush, limits: &ContextLimits) -> String {
         FlushState::Flushed { at } => {
             format!(
                 "done in this cycle (compaction count {}); the next at {threshold} tokens",
-                format_double(at)
+                format_number(at)
             )
         }
         FlushState::Due(FlushTrigger::Tokens) => {
             let total = flush.total.map_or(0.0, |total| total.tokens);
-            format!("due before the next message: {} tokens reach {threshold}", format_double(total))
+            format!("due before the next message: {} tokens reach {threshold}", format_number(total))
         }
         FlushState::Due(FlushTrigger::Bytes) => {
-            let limit = format_bytes(limits.flush.force_bytes.value as u64);
+            let limit = format_size(limits.flush.force_bytes.value as u64);
             format!("due before the next message: the transcript reached {limit}")
         }
-        FlushState::Waiting { tokens } => format!("at {threshold} tokens, {} to go", format_double(tokens)),
+        FlushState::Waiting { tokens } => format!("at {threshold} tokens, {} to go", format_number(tokens)),
         FlushState::NoTotal => format!("at {threshold} tokens; how many there are is not known"),
     };
     let late = flush.compacts_first && !matches!(flush.state, FlushState::Off | FlushState::Skipped(_));

@@ -15,9 +15,7 @@ use super::session_output::{
 use super::table::{Align, Cell, Table};
 use crate::cli::{SessionArgs, StoreArgs};
 use crate::export::json::JsonOutput;
-use crate::format::{
-    DIGIT_SEPARATOR, format_count, format_estimate, format_number, format_time, with_commas,
-};
+use crate::format::{format_count, format_estimate, format_number, format_time};
 use crate::ids::EntryIx;
 use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{
@@ -255,7 +253,7 @@ fn step_json(session: &LoadedSession, policy: &RecoveryStep, row: &RecoveryRow) 
         outcome,
         tokens: row.tokens,
         rule: row.rule,
-        why: row.explanation.replace(DIGIT_SEPARATOR, " "),
+        why: row.explanation.clone(),
         shown: row.observed.is_some(),
         details: step_details(session, policy),
     }
@@ -341,11 +339,7 @@ fn table(session: &LoadedSession, view: &RecoveryView) -> Table {
     let mut table = Table::new(&columns);
     for row in &view.rows {
         let head = matches!(row.kind, RowKind::Attempt(_));
-        let words = if head {
-            row.label.clone()
-        } else {
-            format!("  {} {}", row.mark.glyph(), with_commas(&row.label))
-        };
+        let words = if head { row.label.clone() } else { format!("  {} {}", row.mark.glyph(), row.label) };
         let measured =
             row.tokens.is_some() && row.tokens == view.refusal.tokens && row.mark == RowMark::Refused;
         let tokens =
@@ -356,8 +350,8 @@ fn table(session: &LoadedSession, view: &RecoveryView) -> Table {
             Cell::new(row.rule, Tone::Dim),
         ];
         if view.is_recorded() {
-            let shown = row.observed.as_deref().map(with_commas);
-            let shown = shown.as_deref().unwrap_or(if head { "" } else { "—" });
+            let shown = row.observed.as_deref();
+            let shown = shown.unwrap_or(if head { "" } else { "—" });
             let entry = row.entry.filter(|_| row.observed.is_some()).map(|ix| session.index.display_id(ix));
             cells.push(Cell::new(shown, if row.observed.is_some() { Tone::Plain } else { Tone::Dim }));
             cells.push(Cell::new(&entry.unwrap_or_default(), Tone::Dim));
@@ -384,15 +378,7 @@ fn print_explanations(view: &RecoveryView, output: &mut Output) -> Result<(), Fa
     for row in view.rows.iter().filter(|row| !matches!(row.kind, RowKind::Attempt(_))) {
         if !reported.contains(&row.explanation.as_str()) {
             reported.push(&row.explanation);
-            output.line(
-                Tone::Plain,
-                &format!(
-                    "{} {}: {}",
-                    row.mark.glyph(),
-                    with_commas(&row.label),
-                    with_commas(&row.explanation)
-                ),
-            )?;
+            output.line(Tone::Plain, &format!("{} {}: {}", row.mark.glyph(), row.label, row.explanation))?;
         }
     }
     Ok(())

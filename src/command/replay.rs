@@ -12,8 +12,8 @@ use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ReplayArgs, StoreArgs};
 use crate::format::{
-    format_amount, format_count, format_duration, format_estimate, format_number, format_percent,
-    format_time, format_usd, round_tokens, with_commas,
+    format_amount, format_call, format_count, format_counted, format_duration, format_estimate,
+    format_number, format_percent, format_time, format_usd, round_tokens,
 };
 use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, TraceTotals};
 use crate::report::cost::{describe_cost, format_cost};
@@ -69,7 +69,7 @@ fn print_timeline(replayed: ReplayReport, output: &mut Output) -> Result<(), Fai
     let settings = simulated.replay_settings();
     let timeline = Timeline::from_replay(session, material, settings, replay);
     for line in timeline.describe() {
-        output.line(Tone::Plain, &with_commas(&line))?;
+        output.line(Tone::Plain, &line)?;
     }
     Ok(())
 }
@@ -138,16 +138,17 @@ fn describe_peak(total: &TraceTotals, trace: &[CallReplay], window: u64) -> Stri
             at,
         ))
     };
-    let answered = of(total.answered).map(|(size, share, at)| format!("{size} ({share}) at #{at}"));
+    let answered =
+        of(total.answered).map(|(size, share, at)| format!("{size} ({share}) at {}", format_call(at)));
     let refused = of(total.refused).filter(|_| total.refused.0 > total.answered.0);
-    let refused = refused.map(|(size, _, at)| format!("refused at {size}, #{at}"));
+    let refused = refused.map(|(size, _, at)| format!("refused at {size}, {}", format_call(at)));
     let parts: Vec<String> = [answered, refused].into_iter().flatten().collect();
     if parts.is_empty() { "refused".to_owned() } else { parts.join(" · ") }
 }
 
 /// Formats prompt tokens, with `~` if they are an estimate.
 fn format_tokens(call: &CallReplay, tokens: u64) -> String {
-    if call.is_estimate() { format_estimate(tokens) } else { format_number(tokens) }
+    format_counted(tokens, !call.is_estimate())
 }
 
 /// Returns the result in one line.
@@ -369,7 +370,7 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
                 kind.word(),
                 if kind == PolicyEventKind::Compact { Tone::Cleared } else { Tone::Plain },
             ),
-            format!("#{}", fired.call).into(),
+            format_call(fired.call).into(),
             format_number(fired.calls as u64).into(),
             Cell::new(&format_time(fired.time), Tone::Dim),
             describe_changed_messages(fired).into(),

@@ -11,7 +11,7 @@ use super::session_output::print_session_header;
 use super::sweep_report::SweepReport;
 use super::table::{Align, Cell as TableCell, Table};
 use crate::cli::MeasureArg;
-use crate::format::{format_count, format_estimate, format_number, with_commas};
+use crate::format::{format_count, format_counted, format_estimate, format_number, round_tokens};
 use crate::report::cost::{describe_cost, format_cost};
 use crate::report::sweep::{Axis, Cell, Sweep};
 
@@ -46,7 +46,7 @@ fn headline(sweep: &Sweep) -> String {
     let fitting = sweep.cells.iter().filter(|cell| sweep.fits(cell)).count();
     let settings = format_count(sweep.cells.len() as u64, "setting", "settings");
     let free = if sweep.headroom > 0.0 {
-        format!(" with {} tokens to spare", format_number(sweep.headroom.round() as u64))
+        format!(" with {} tokens to spare", format_number(round_tokens(sweep.headroom)))
     } else {
         String::new()
     };
@@ -65,7 +65,7 @@ fn remarks(swept: &SweepReport) -> Vec<String> {
         "recorded: {}, {} that did not fit, largest prompt {}, {}",
         format_count(recorded.calls as u64, "call", "calls"),
         format_number(recorded.overflows as u64),
-        format_number(recorded.peak.0.round() as u64),
+        format_counted(round_tokens(recorded.peak.0), recorded.peak_is_measured),
         describe_cost(&recorded.cost_breakdown).unwrap_or_else(|| "no price known".to_owned()),
     )];
     lines.push(describe_estimates(swept.fit_error));
@@ -82,13 +82,13 @@ fn format_cell_cost(cell: &Cell) -> String {
     format_cost(&cell.totals.cost_breakdown).unwrap_or_else(|| "-".to_owned())
 }
 
-/// Formats estimated tokens; below 0.5 prints as `0`.
-fn format_left_out(number: f64) -> String {
-    if number < 0.5 { "0".to_owned() } else { format_estimate(floor_tokens(number)) }
+fn format_peak(cell: &Cell) -> String {
+    format_counted(round_tokens(cell.peak()), cell.totals.peak_is_measured)
 }
 
-fn floor_tokens(tokens: f64) -> u64 {
-    tokens.max(0.0) as u64
+/// Formats estimated tokens; below 0.5 prints as `0`.
+fn format_left_out(number: f64) -> String {
+    if number < 0.5 { "0".to_owned() } else { format_estimate(round_tokens(number)) }
 }
 
 fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
@@ -116,7 +116,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
         }));
         row.extend([
             TableCell::new(&format_number(cell.overflows() as u64), tone),
-            TableCell::new(&format_estimate(floor_tokens(cell.peak())), tone),
+            TableCell::new(&format_peak(cell), tone),
             format_cell_cost(cell).into(),
             format_left_out(cell.cleared_tokens_per_call()).into(),
             format_number(cell.summary_count() as u64).into(),
@@ -178,7 +178,7 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
     };
     let over = if fits { "" } else { "!" };
     let value = match measure {
-        MeasureArg::Peak => format_estimate(floor_tokens(cell.peak())),
+        MeasureArg::Peak => format_peak(cell),
         MeasureArg::Cost => format_cell_cost(cell),
         MeasureArg::Overflows => format_number(cell.overflows() as u64),
         MeasureArg::Cleared => format_left_out(cell.cleared_tokens_per_call()),
@@ -208,12 +208,12 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
     };
     let (cell, now) = (&sweep.cells[at], &sweep.cells[sweep.current]);
     if at == sweep.current {
-        let peak = format_estimate(floor_tokens(cell.peak()));
+        let peak = format_peak(cell);
         let words =
             format!("nothing has to change: every call fits as things are, the largest with {peak} tokens");
         output.line(Tone::Good, &words)?;
         if let Some(words) = sweep.caveat() {
-            output.line(Tone::Warning, &with_commas(&words))?;
+            output.line(Tone::Warning, &words)?;
         }
         return Ok(());
     }
@@ -225,11 +225,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
             format_number(now.overflows() as u64),
             format_number(cell.overflows() as u64),
         ),
-        before_after(
-            "largest prompt",
-            format_estimate(floor_tokens(now.peak())),
-            format_estimate(floor_tokens(cell.peak())),
-        ),
+        before_after("largest prompt", format_peak(now), format_peak(cell)),
         before_after("cost", format_cell_cost(now), format_cell_cost(cell)),
     ];
     for line in lines {
@@ -260,9 +256,9 @@ fn describe_best_cell(sweep: &Sweep) -> String {
         rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
     });
     let Some(best) = best else { return "no setting of this grid helps".to_owned() };
-    let peak = format_estimate(floor_tokens(best.peak()));
+    let peak = format_peak(best);
     let window = if sweep.window.is_finite() {
-        format!(" of {}", format_number(sweep.window.round() as u64))
+        format!(" of {}", format_number(round_tokens(sweep.window)))
     } else {
         String::new()
     };

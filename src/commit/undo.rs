@@ -17,6 +17,7 @@ use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::commit::request::{CommitMethod, TranscriptInput, UndoRequest, UndoTarget};
 use crate::context::bodies::entry_message;
 use crate::context::{ContentSource, ContextMessage, build_context};
+use crate::format::quantity;
 use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
 use crate::store::entry::EntryKind;
@@ -185,8 +186,10 @@ fn is_redo(index: &Index, record: &Receipt) -> bool {
 fn warnings(index: &Index, checked: &WritableSession, record: EntryIx, now_ms: i64) -> Vec<String> {
     let since = checked.path.iter().skip_while(|ix| **ix != record).skip(1);
     let messages = since.filter(|ix| index.entry(**ix).becomes_message()).count();
-    let left =
-        format!("{messages} messages written since then stay on the old branch and leave the context.");
+    let left = format!(
+        "{} written since then stay on the old branch and leave the context.",
+        quantity(messages, "message")
+    );
     let live =
         checked.snapshot.as_ref().and_then(|snapshot| snapshot.live_writer_warning(now_ms, index.pi_release));
     (messages > 0).then_some(left).into_iter().chain(live).collect()

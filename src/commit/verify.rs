@@ -6,8 +6,8 @@ use crate::commit::expected::{self, ExpectedMessage, first_difference};
 use crate::commit::pairing::find_unpaired;
 use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::context::Context;
+use crate::format::{format_count, format_number};
 use crate::ids::EntryIx;
-use crate::js;
 use crate::policy::compact::context_after;
 use crate::store::entry::Role;
 use crate::store::index::Index;
@@ -74,10 +74,10 @@ fn unknown_parent(index: &Index, first: EntryIx) -> Option<String> {
 fn copied_usage(index: &Index, part: &[EntryIx]) -> Option<String> {
     let usage = |ix: &EntryIx| index.entry(*ix).message.filter(|size| size.role == Role::Assistant)?.usage;
     let usages: Vec<_> = part.iter().filter_map(usage).collect();
-    let tokens = js::number_text(usages.last()?.context_tokens);
-    let count = usages.len();
+    let tokens = format_number(usages.last()?.context_tokens);
     Some(format!(
-        "{count} copied answers keep their recorded usage: totals over all branches count it twice, and until \
-         the next answer the runtime uses the last count, {tokens} tokens."
+        "{} recorded usage: totals over all branches count it twice, and until the next answer the runtime uses \
+         the last count, {tokens} tokens.",
+        format_count(usages.len() as u64, "copied answer keeps its", "copied answers keep their")
     ))
 }

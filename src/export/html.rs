@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::export::document::{Document, DocumentEntry, ExportedPlan};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
-use crate::format::{format_timestamp, group_digits};
+use crate::format::{format_number, format_timestamp};
 use crate::session::message::{PartKind, TextPart};
 use crate::store::entry::EntryKind;
 
@@ -71,13 +71,13 @@ fn summary(document: &Document, out: &mut String) {
     out.push_str("<div class=\"bar\">");
     for ((name, tokens), colour) in parts() {
         let share = *tokens as f64 * 100.0 / whole as f64;
-        let words = format!("{name} ~{}", group_digits(*tokens));
+        let words = format!("{name} ~{}", format_number(*tokens));
         let _ =
             write!(out, "<span style=\"width:{share:.3}%;background:{colour}\" title=\"{words}\"></span>");
     }
-    let _ = write!(out, "</div>\n<p class=\"legend\">prompt ~{} tokens", group_digits(total));
+    let _ = write!(out, "</div>\n<p class=\"legend\">prompt ~{} tokens", format_number(total));
     for ((name, tokens), colour) in parts() {
-        let _ = write!(out, "<i style=\"background:{colour}\"></i>{name} ~{}", group_digits(*tokens));
+        let _ = write!(out, "<i style=\"background:{colour}\"></i>{name} ~{}", format_number(*tokens));
     }
     out.push_str("</p>\n");
     if !document.diagnostics.is_empty() {
@@ -101,11 +101,11 @@ fn plan_section(plan: &ExportedPlan, out: &mut String) {
             out,
             "<tr><td>{}</td><td>{} → {}</td><td>~{} → ~{}</td><td>{}</td></tr>",
             effect.policy.word(),
-            group_digits(effect.messages_before as u64),
-            group_digits(effect.messages_after as u64),
-            group_digits(effect.tokens_before),
-            group_digits(effect.tokens_after),
-            group_digits(effect.changed_count() as u64)
+            format_number(effect.messages_before as u64),
+            format_number(effect.messages_after as u64),
+            format_number(effect.tokens_before),
+            format_number(effect.tokens_after),
+            format_number(effect.changed_count() as u64)
         );
     }
     out.push_str("</table>\n");
@@ -145,9 +145,9 @@ fn entries(document: &Document, out: &mut String) {
             let _ = writeln!(
                 out,
                 "<details class=\"branch\"><summary>branch of {} {}, ~{} tokens</summary>",
-                group_digits(inside.len() as u64),
+                format_number(inside.len() as u64),
                 if inside.len() == 1 { "entry" } else { "entries" },
-                group_digits(tokens)
+                format_number(tokens)
             );
             open.push(node.depth);
         }
@@ -172,7 +172,7 @@ fn article(at: usize, node: &DocumentEntry, out: &mut String) {
         let _ = write!(out, "<span>{}</span>", escaped(tool));
     }
     if let Some(tokens) = node.tokens {
-        let _ = write!(out, "<span class=\"dim\">~{} tokens</span>", group_digits(tokens));
+        let _ = write!(out, "<span class=\"dim\">~{} tokens</span>", format_number(tokens));
     }
     if let Some(time) = format_timestamp(node.time) {
         let _ = write!(out, "<span class=\"dim\">{time}</span>");
@@ -242,8 +242,8 @@ fn pre(text: &str, out: &mut String) {
     let _ = write!(
         out,
         "<details><summary>{} chars, {} lines: {}…</summary><pre>",
-        group_digits(chars as u64),
-        group_digits(lines as u64 + 1),
+        format_number(chars as u64),
+        format_number(lines as u64 + 1),
         escape(&start)
     );
     let mut rest = text.as_str();

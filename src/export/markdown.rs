@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::export::document::{Document, DocumentEntry, ExportedPlan};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
-use crate::format::{format_timestamp, group_digits};
+use crate::format::{format_number, format_timestamp};
 use crate::session::message::{PartKind, TextPart};
 use crate::store::entry::EntryKind;
 
@@ -23,10 +23,10 @@ pub fn markdown(document: &Document) -> String {
         .budget
         .iter()
         .filter(|(_, tokens)| *tokens > 0)
-        .map(|(name, tokens)| format!("{name} ~{}", group_digits(*tokens)))
+        .map(|(name, tokens)| format!("{name} ~{}", format_number(*tokens)))
         .collect();
     let _ =
-        writeln!(out, "Prompt: ~{} tokens = {}\n", group_digits(document.total_tokens()), parts.join(" · "));
+        writeln!(out, "Prompt: ~{} tokens = {}\n", format_number(document.total_tokens()), parts.join(" · "));
     if let Some(plan) = &document.plan {
         plan_section(plan, &mut out);
     }
@@ -56,11 +56,11 @@ fn plan_section(plan: &ExportedPlan, out: &mut String) {
             out,
             "| {} | {} → {} | ~{} → ~{} | {} |",
             effect.policy.word(),
-            group_digits(effect.messages_before as u64),
-            group_digits(effect.messages_after as u64),
-            group_digits(effect.tokens_before),
-            group_digits(effect.tokens_after),
-            group_digits(effect.changed_count() as u64)
+            format_number(effect.messages_before as u64),
+            format_number(effect.messages_after as u64),
+            format_number(effect.tokens_before),
+            format_number(effect.tokens_after),
+            format_number(effect.changed_count() as u64)
         );
     }
     for (before, message) in &plan.new_messages {
@@ -75,7 +75,7 @@ fn plan_section(plan: &ExportedPlan, out: &mut String) {
 fn entry(node: &DocumentEntry, out: &mut String) {
     let mut title = vec![inline(&node.kind_text())];
     title.extend(node.tool.as_deref().map(inline));
-    title.extend(node.tokens.map(|tokens| format!("~{} tokens", group_digits(tokens))));
+    title.extend(node.tokens.map(|tokens| format!("~{} tokens", format_number(tokens))));
     title.extend(format_timestamp(node.time));
     let number = node.position.map(|at| format!("{at} · ")).unwrap_or_default();
     let leaf = if node.is_leaf { " ◀ leaf" } else { "" };
@@ -124,7 +124,7 @@ fn fenced(text: &str, language: &str, out: &mut String) {
         let _ = writeln!(
             out,
             "\n<details><summary>{} chars</summary>\n{block}\n</details>",
-            group_digits(chars as u64)
+            format_number(chars as u64)
         );
     } else {
         out.push_str(&block);

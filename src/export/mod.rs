@@ -27,6 +27,7 @@ pub use document::{Document, ExportRequest};
 pub use screen_image::ScreenImage;
 pub use svg::svg;
 
+use crate::format::quantity;
 use crate::js;
 use crate::session::SessionItem;
 
@@ -101,8 +102,7 @@ impl Exported {
         };
         Some(match self.removed_images {
             0 => secrets,
-            1 => format!("{secrets}, 1 image omitted"),
-            images => format!("{secrets}, {images} images omitted"),
+            images => format!("{secrets}, {} omitted", quantity(images, "image")),
         })
     }
 }

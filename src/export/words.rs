@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, ExportedFate};
-use crate::format::{format_timestamp, group_digits};
+use crate::format::{format_number, format_timestamp, quantity};
 use crate::js::{JsString, Value};
 use crate::policy::Fate;
 use crate::session::message::{PartKind, TextPart, parts_of_message};
@@ -14,7 +14,7 @@ use crate::text::visible;
 pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
     let model = [document.provider.as_str(), document.model.as_str()];
     let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-    let window = document.window.map_or("unknown".to_owned(), group_digits);
+    let window = document.window.map_or("unknown".to_owned(), format_number);
     let mut facts = vec![
         ("session", document.key.clone()),
         ("title", document.title.clone()),
@@ -32,8 +32,8 @@ pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
             "plan",
             format!(
                 "messages ~{} → ~{} tokens",
-                group_digits(plan.tokens_before),
-                group_digits(plan.tokens_after)
+                format_number(plan.tokens_before),
+                format_number(plan.tokens_after)
             ),
         ));
     }
@@ -51,8 +51,7 @@ fn redacted(document: &Document) -> String {
     let words = if each.is_empty() { "none found".to_owned() } else { each.join(", ") };
     match document.removed_images {
         0 => words,
-        1 => format!("{words}; 1 image omitted"),
-        images => format!("{words}; {images} images omitted"),
+        images => format!("{words}; {} omitted", quantity(images, "image")),
     }
 }
 
@@ -64,8 +63,8 @@ pub(super) fn fate(reported: &ExportedFate) -> String {
         let _ = write!(
             words,
             ", ~{} → ~{}",
-            group_digits(reported.tokens_before),
-            group_digits(reported.tokens_after)
+            format_number(reported.tokens_before),
+            format_number(reported.tokens_after)
         );
     }
     words
@@ -84,7 +83,7 @@ pub(super) fn head(part: &TextPart) -> Option<String> {
         PartKind::Thinking => Some("thinking".to_owned()),
         PartKind::Call { name, .. } => Some(format!("call {name}")),
         PartKind::Image { mime, chars } => {
-            Some(format!("image {mime}, {} chars", group_digits(*chars as u64)))
+            Some(format!("image {mime}, {} chars", format_number(*chars as u64)))
         }
         PartKind::Error => Some("error".to_owned()),
         PartKind::Other => Some("JSON".to_owned()),

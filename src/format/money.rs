@@ -25,6 +25,17 @@ pub fn format_amount(usd: f64, estimated: bool) -> String {
     if estimated { format_estimated_usd(usd) } else { format_usd(usd) }
 }
 
+/// Formats US dollars with one decimal, for narrow columns: `$24.4`, `~$24.4`.
+pub fn format_short_usd(usd: f64, estimated: bool) -> String {
+    format!("{}${usd:.1}", if estimated { "~" } else { "" })
+}
+
+/// Formats the difference of two amounts as [`format_usd`] shows them, so that a reader who subtracts gets the same.
+pub fn format_usd_change(before: f64, after: f64) -> String {
+    let scale = if before.min(after) >= 0.01 { 100.0 } else { 10_000.0 };
+    format_usd_difference(((after * scale).round() - (before * scale).round()) / scale)
+}
+
 /// Formats a difference in US dollars: `+$0.80`, `-$1.92`.
 pub fn format_usd_difference(amount: f64) -> String {
     let sign = if amount < 0.0 { "-" } else { "+" };
@@ -34,27 +45,28 @@ pub fn format_usd_difference(amount: f64) -> String {
     }
 }
 
-/// Formats a difference in USD as the gateway does, with its sign: two decimals, four below a cent, rounded half up
-/// (compaction 10.5).
-pub fn format_gateway_usd(usd: f64) -> String {
-    let sign = if usd < 0.0 { "\u{2212}" } else { "+" };
-    format!("{sign}{}", format_usd(usd.abs()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn money_is_rounded_half_up_and_signed() {
-        let words = [0.625, -0.125, 0.0, 0.004, 12.0].map(format_gateway_usd);
-        assert_eq!(words, ["+$0.63", "\u{2212}$0.13", "+$0.0000", "+$0.0040", "+$12.00"]);
+        let words = [0.625, -0.125, 0.0, 0.004, 12.0].map(format_usd_difference);
+        assert_eq!(words, ["+$0.63", "-$0.13", "$0", "+$0.0040", "+$12.00"]);
     }
 
     #[test]
     fn an_amount_that_rounds_to_nothing_is_no_zero() {
         assert_eq!([0.000_014, 0.00005, 0.0].map(format_usd), ["<$0.0001", "$0.0001", "$0.0000"]);
         assert_eq!([0.000_014, 0.31].map(format_estimated_usd), ["<$0.0001", "~$0.31"]);
+        assert_eq!([true, false].map(|estimated| format_short_usd(24.39, estimated)), ["~$24.4", "$24.4"]);
         assert_eq!([0.000_014, -0.000_014, 0.8].map(format_usd_difference), ["$0", "$0", "+$0.80"]);
+    }
+
+    #[test]
+    fn a_change_is_the_difference_of_the_amounts_shown() {
+        assert_eq!([24.385, 25.014].map(format_usd), ["$24.39", "$25.01"]);
+        assert_eq!(format_usd_change(24.385, 25.014), "+$0.62");
+        assert_eq!([(1.0, 1.004), (0.002, 0.005)].map(|(a, b)| format_usd_change(a, b)), ["$0", "+$0.0030"]);
     }
 }

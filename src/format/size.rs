@@ -1,19 +1,14 @@
 //! Formats sizes of files.
 
-use crate::format::number::DIGIT_SEPARATOR;
+use crate::format::number::quantity;
 
 /// Formats bytes in decimal units: `3.1 MB`, `231 bytes`.
 pub fn format_size(bytes: u64) -> String {
     let units = [("GB", 1e9), ("MB", 1e6), ("KB", 1e3)];
     match units.iter().find(|(_, size)| bytes as f64 >= *size) {
         Some((name, size)) => format!("{:.1} {name}", bytes as f64 / size),
-        None => format!("{bytes} bytes"),
+        None => quantity(bytes, "byte"),
     }
-}
-
-/// Formats bytes as [`format_size`] does, unbroken.
-pub fn format_bytes(bytes: u64) -> String {
-    format_size(bytes).replace(' ', &DIGIT_SEPARATOR.to_string())
 }
 
 #[cfg(test)]
@@ -22,8 +17,7 @@ mod tests {
 
     #[test]
     fn sizes_have_decimal_units() {
-        let sizes = [231, 999, 1_000, 3_149_999, 2_000_000_000].map(format_size);
-        assert_eq!(sizes, ["231 bytes", "999 bytes", "1.0 KB", "3.1 MB", "2.0 GB"]);
-        assert_eq!(format_bytes(1_000), "1.0\u{a0}KB");
+        let sizes = [1, 231, 999, 1_000, 3_149_999, 2_000_000_000].map(format_size);
+        assert_eq!(sizes, ["1 byte", "231 bytes", "999 bytes", "1.0 KB", "3.1 MB", "2.0 GB"]);
     }
 }

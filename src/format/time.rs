@@ -3,57 +3,27 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::format::number::group_digits;
 use crate::js;
 
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Formats a duration in its two largest units: `3h 12m`; `-` if not finite.
+/// Formats a duration in its two largest units: `412ms`, `45s`, `12m`, `1h 2m`, `3d 4h`; `-` if not finite. Minutes drop
+/// their seconds.
 pub fn format_duration(ms: f64) -> String {
+    const UNITS: [(&str, f64); 4] = [("d", DAY_MS), ("h", 3_600_000.0), ("m", 60_000.0), ("s", 1_000.0)];
     if !ms.is_finite() {
         return "-".to_owned();
     }
-    let sign = if ms < 0.0 { "-" } else { "" };
-    let seconds = (ms.abs() / 1000.0).floor() as u64;
-    let parts =
-        [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
-    let from = parts.iter().position(|(number, _)| *number > 0).unwrap_or(3);
-    let shown = parts[from..].iter().take(2).filter(|(number, _)| *number > 0 || from == 3);
-    let words: Vec<String> = shown.map(|(number, unit)| format!("{number}{unit}")).collect();
-    format!("{sign}{}", words.join(" "))
-}
-
-/// Formats a measured time: `412 ms`, `38.4 s`, `2m 05s`.
-pub fn format_measured_duration(ms: f64) -> String {
-    if ms < 1_000.0 {
-        format!("{} ms", ms.round())
-    } else if ms < 60_000.0 {
-        format!("{:.1} s", ms / 1_000.0)
-    } else {
-        let seconds = (ms / 1_000.0).round() as u64;
-        format!("{}m {:02}s", group_digits(seconds / 60), seconds % 60)
-    }
-}
-
-/// Formats a span for comparison: `45s`, `12m`, `1h 30m`, `3d 4h`. Minutes drop their seconds.
-pub fn format_span(ms: f64) -> String {
-    let units = [("d", DAY_MS), ("h", 3_600_000.0), ("m", 60_000.0), ("s", 1_000.0)];
-    let Some(at) = units.iter().position(|(_, unit)| ms >= *unit) else {
-        return format!("{}ms", ms.floor());
+    let (sign, ms) = (if ms <= -1.0 { "-" } else { "" }, ms.abs());
+    let Some(at) = UNITS.iter().position(|(_, unit)| ms >= *unit) else {
+        return if ms < 1.0 { "0s".to_owned() } else { format!("{sign}{}ms", ms.floor()) };
     };
-    let (name, unit) = units[at];
-    let first = format!("{}{name}", (ms / unit).floor());
-    let rest = units.get(at + 1).filter(|_| at < 2).map(|(name, next)| ((ms % unit / next).floor(), name));
-    match rest {
+    let (name, unit) = UNITS[at];
+    let first = format!("{sign}{}{name}", (ms / unit).floor());
+    match UNITS.get(at + 1).filter(|_| at < 2).map(|(name, next)| ((ms % unit / next).floor(), name)) {
         Some((count, name)) if count > 0.0 => format!("{first} {count}{name}"),
         _ => first,
     }
-}
-
-/// Formats a span as [`format_span`] does, unbroken, and `0s` below a second.
-pub fn elapsed(ms: f64) -> String {
-    let whole = if ms >= 1000.0 { format_span(ms) } else { "0s".to_owned() };
-    whole.replace(' ', "\u{a0}")
 }
 
 /// Formats the age of a timestamp: `3h 12m ago`; the date if it is older than 30 days or in the future.
@@ -108,20 +78,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_show_two_units_and_never_an_empty_text() {
-        let texts = [0.0, 59_999.0, 3_600_000.0, 11_520_000.0, -61_000.0, f64::NAN].map(format_duration);
-        assert_eq!(texts, ["0s", "59s", "1h", "3h 12m", "-1m 1s", "-"]);
-    }
-
-    #[test]
-    fn spans_name_their_two_largest_units() {
-        let spans =
-            [0.0, 999.0, 45_000.0, 720_000.0, 3_600_000.0, 5_400_000.0, 273_600_000.0].map(format_span);
-        assert_eq!(spans, ["0ms", "999ms", "45s", "12m", "1h", "1h 30m", "3d 4h"]);
-        let texts = [412.0, 38_400.0, 125_000.0].map(format_measured_duration);
-        assert_eq!(texts, ["412 ms", "38.4 s", "2m 05s"]);
-        let texts = [f64::NAN, 999.0, 5_000.0, 3_900_000.0].map(elapsed);
-        assert_eq!(texts, ["0s", "0s", "5s", "1h\u{a0}5m"]);
+    fn durations_name_their_two_largest_units() {
+        let texts = [0.0, 999.0, 45_000.0, 725_000.0, 3_600_000.0].map(format_duration);
+        assert_eq!(texts, ["0s", "999ms", "45s", "12m", "1h"]);
+        let texts = [5_400_000.0, 3_720_000.0, 273_600_000.0, -61_000.0, f64::NAN].map(format_duration);
+        assert_eq!(texts, ["1h 30m", "1h 2m", "3d 4h", "-1m", "-"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::context::Context;
+use crate::format::quantity;
 use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::policy::message_list::{MessageOrigin, PlannedMessage};
@@ -62,9 +63,7 @@ impl UnwritableChanges {
     pub fn describe(&self) -> String {
         let done = [(self.omitted, "drops"), (self.moved, "moves"), (self.invented, "adds")];
         let done = done.iter().filter(|(count, _)| *count > 0);
-        let done = done.map(|(count, verb)| {
-            format!("{verb} {count} {}", if *count == 1 { "message" } else { "messages" })
-        });
+        let done = done.map(|(count, verb)| format!("{verb} {}", quantity(*count, "message")));
         let done = done.collect::<Vec<_>>().join(", ");
         let mut text = format!(
             "the plan {done}; the runtime does that in memory only, so it cannot be \

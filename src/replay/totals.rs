@@ -15,6 +15,8 @@ pub struct TraceTotals {
     /// The largest prompt in tokens, as the provider counts it or would count it, and the index of its call. Calls of
     /// unknown size count only if no other call exists.
     pub peak: (f64, Option<usize>),
+    /// Whether the provider counted the largest prompt.
+    pub peak_is_measured: bool,
     /// The largest prompt of an answered call.
     pub answered: (f64, Option<usize>),
     /// The largest prompt of a call that failed in the end.
@@ -96,9 +98,12 @@ impl TraceTotals {
             let own = if call.failed { &mut self.refused } else { &mut self.answered };
             raise(own, at, call.expected);
         }
+        let before = self.peak.1;
         self.peak = if self.refused.0 > self.answered.0 { self.refused } else { self.answered };
         if self.peak.1.is_none() {
             self.peak.0 = self.largest_prompt;
+        } else if self.peak.1 != before {
+            self.peak_is_measured = !call.is_estimate();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Describes costs in words: recorded amounts bare, list prices with `~` and the reason beside them.
 
-use crate::format::{format_amount, format_estimated_usd, format_gateway_usd, format_usd, group_digits};
+use crate::format::{format_amount, format_estimated_usd, format_number, format_usd, format_usd_difference};
 use crate::plan::cache_cost::CacheCost;
 use crate::replay::Cost;
 
@@ -56,16 +56,16 @@ pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
         (true, false) => "on the next call, the rewritten cache included",
         (false, _) => "on the next call: the cache is cold and less is written",
     };
-    let later = format!("{} per call after that", format_gateway_usd(-cost.later_calls));
+    let later = format!("{} per call after that", format_usd_difference(-cost.later_calls));
     let later = match cost.calls_to_break_even() {
         Some(calls) => format!("{later}: paid back after {}", format_calls(calls)),
         None => later,
     };
-    (format!("{} {why}", format_gateway_usd(cost.next_call)), later)
+    (format!("{} {why}", format_usd_difference(cost.next_call)), later)
 }
 
 fn format_calls(calls: u64) -> String {
-    if calls == 1 { "one".to_owned() } else { group_digits(calls) }
+    if calls == 1 { "one".to_owned() } else { format_number(calls) }
 }
 
 #[cfg(test)]
@@ -105,6 +105,6 @@ mod tests {
         let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
         let (next, later) = describe_cache_cost(&cost);
         assert_eq!(next, "+$0.41 once: the cache is written again");
-        assert_eq!(later, "\u{2212}$0.14 per call after that: paid back after 3");
+        assert_eq!(later, "-$0.14 per call after that: paid back after 3");
     }
 }

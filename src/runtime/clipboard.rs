@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-use crate::format::group_digits;
+use crate::format::format_number;
 use crate::gateway::env::Environment;
 use crate::session::store_location::abbreviate_home;
 
@@ -35,7 +35,7 @@ fn programs(env: &Environment) -> Vec<Program> {
 pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, String> {
     let piped = programs(env).into_iter().any(|program| pipe_to(program, text).is_ok());
     if piped || text.len() <= MAX_TERMINAL_BYTES {
-        return Ok(format!("Copied {what}: {} chars.", group_digits(text.encode_utf16().count() as u64)));
+        return Ok(format!("Copied {what}: {} chars.", format_number(text.encode_utf16().count() as u64)));
     }
     let path = write_temp_file(text).map_err(|error| {
         format!("{what} is too long for the terminal's clipboard, and saving it to a file failed: {error}.")
@@ -43,7 +43,7 @@ pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, 
     let home = crate::gateway::env::effective_home(env);
     Ok(format!(
         "{what} is too long for the terminal's clipboard ({} bytes); saved to {}.",
-        group_digits(text.len() as u64),
+        format_number(text.len() as u64),
         abbreviate_home(&path, &home)
     ))
 }
@@ -82,7 +82,7 @@ mod tests {
         let message = copy(&long, "message", &env).unwrap();
         let path = message.rsplit_once("saved to ").unwrap().1.trim_end_matches('.');
         assert_eq!(std::fs::read_to_string(path).unwrap(), long);
-        assert!(message.contains("100\u{a0}001 bytes"), "{message}");
+        assert!(message.contains("100,001 bytes"), "{message}");
         std::fs::remove_file(path).unwrap();
     }
 

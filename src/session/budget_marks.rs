@@ -23,6 +23,11 @@ pub enum Threshold {
 }
 
 impl Threshold {
+    /// Whether the threshold is a number of tokens; pruning's are chars, so their tokens are an estimate.
+    pub fn is_exact(self) -> bool {
+        !matches!(self, Self::Soft | Self::Hard)
+    }
+
     pub fn label(self) -> &'static str {
         match self {
             Self::Soft => "soft",

@@ -22,6 +22,8 @@ pub struct ReplaySummary {
     pub peak_measured: bool,
     /// USD for calls and summaries; `None` without a price.
     pub cost: Option<f64>,
+    /// Whether list prices contribute to the cost.
+    pub cost_is_estimated: bool,
     pub compactions: usize,
 }
 
@@ -40,8 +42,9 @@ impl ReplaySummary {
             failing_call_tokens: failing.map(|at| round_tokens(trace[at].expected)),
             failing_call_measured: counted(failing),
             peak_tokens: round_tokens(totals.peak.0),
-            peak_measured: counted(totals.peak.1),
-            cost: totals.cost.map(|cost| cost + totals.summary_cost).filter(|cost| *cost > 0.0),
+            peak_measured: totals.peak_is_measured,
+            cost: totals.cost_breakdown.total().filter(|cost| *cost > 0.0),
+            cost_is_estimated: totals.cost_breakdown.is_estimated(),
             compactions: totals.compactions,
         }
     }

@@ -1,7 +1,7 @@
 //! Diagnoses windows that are too small, or that differ between parts of the gateway.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::format::format_double;
+use crate::format::format_number;
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::WindowSource;
 use crate::gateway::window_guard::{WindowGuard, guard_window};
@@ -104,8 +104,8 @@ fn status_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let (shown, used) = (session.limits.status_window, session.limits.runtime_window);
     let what = format!(
         "the status line shows a window of {}, but the runtime compacts for a window of {}",
-        format_double(shown),
-        format_double(used)
+        format_number(shown),
+        format_number(used)
     );
     let next = match session.limits.status_window_source {
         StatusWindowSource::Long => {
@@ -134,8 +134,8 @@ fn stored_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let again = if next_stored == stored { ", and stores it again" } else { "" };
     let what = format!(
         "its row has contextTokens {}, but the next run uses {}{again}",
-        format_double(stored),
-        format_double(used)
+        format_number(stored),
+        format_number(used)
     );
     let next = "Lists show the share of the row's window; the rules use the window of the run.";
     (stored != used).then(|| diagnostic(session, Severity::Note, what, next))
@@ -171,10 +171,7 @@ mod tests {
         let message = found(|it| it.limits.status_window = 1_048_576.0);
         assert_eq!(message.len(), 1);
         assert!(
-            message[0]
-                .1
-                .replace('\u{a0}', " ")
-                .contains("window of 1 048 576, but the runtime compacts for a window of 200 000")
+            message[0].1.contains("window of 1,048 576, but the runtime compacts for a window of 200,000")
         );
     }
 

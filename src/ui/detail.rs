@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::app::diff::count_chars;
 use crate::app::message::{FACTS_COLUMNS, MessageScreen, MessageView};
 use crate::app::message_header::FateSummary;
-use crate::format::{format_double, group_digits};
+use crate::format::format_number;
 use crate::policy::Fate;
 use crate::session::message::MessageText;
 use crate::text;
@@ -42,12 +42,12 @@ pub(super) fn draw_side_by_side(
     let rest = Rect { x: facts.right(), width: area.width - facts.width, ..area };
     let painter = BodyPainter::new(app, theme, &screen.layout, screen.body_rows);
     let verdict = app.fate_summary(text);
-    let chars = group_digits(count_chars(&text.joined_text()));
+    let chars = format_number(count_chars(&text.joined_text()));
     if screen.layout.body.side_by_side {
         let left = Rect { width: rest.width - rest.width / 2, ..rest };
         let right = Rect { x: left.right(), width: rest.width / 2, ..rest };
         let tokens = verdict.as_ref().map_or((0, 0), |verdict| verdict.tokens);
-        let after = group_digits(text.planned_text.as_deref().map_or(0, count_chars));
+        let after = format_number(text.planned_text.as_deref().map_or(0, count_chars));
         column(theme, left, ("Before", false), &side_facts(theme, &chars, tokens.0), buf);
         column(theme, right, ("After", true), &side_facts(theme, &after, tokens.1), buf);
         for (area, is_right) in [(left, false), (right, true)] {
@@ -176,8 +176,8 @@ fn column_verdict(app: &App, theme: &Theme, verdict: &FateSummary, window: u64, 
     column.fact(theme, "rule", verdict.fate.reason.rule(), text);
     if let Some(plan) = app.plan.as_ref().filter(|_| fate == Fate::SoftTrimmed) {
         let trim = &plan.settings.prune.soft_trim;
-        column.fact(theme, "head", &format!("{} chars", format_double(trim.head_chars)), text);
-        column.fact(theme, "tail", &format!("{} chars", format_double(trim.tail_chars)), text);
+        column.fact(theme, "head", &format!("{} chars", format_number(trim.head_chars)), text);
+        column.fact(theme, "tail", &format!("{} chars", format_number(trim.tail_chars)), text);
     }
     if fate.is_change() {
         let (before, after) = verdict.tokens;

@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::action::{Action, ScreenKind};
 use crate::app::transcript::TranscriptPane;
-use crate::format::{format_bytes, pluralised};
+use crate::format::{format_size, quantity};
 use crate::session::title::shown_name;
 use crate::text;
 use crate::ui::glyphs;
@@ -78,7 +78,7 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
             let why = match listing.agent_count {
                 0 => "There is no agent with sessions in it yet.".to_owned(),
                 agents => {
-                    format!("{} and not one transcript or session row.", pluralised(agents as u64, "agent"))
+                    format!("{} and not one transcript or session row.", quantity(agents as u64, "agent"))
                 }
             };
             let offers: Offers = &[
@@ -131,9 +131,9 @@ pub(super) fn draw_opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
     let end = (x + MAX_WIDTH.min(area.width.saturating_sub(5))).min(area.right());
     put(buf, (x, y), end, &name, theme.bold(Role::Bright));
     let words = if loading.bytes_total > 0 {
-        format!("{} of {}", format_bytes(loading.bytes_read), format_bytes(loading.bytes_total))
+        format!("{} of {}", format_size(loading.bytes_read), format_size(loading.bytes_total))
     } else {
-        format_bytes(loading.bytes_read)
+        format_size(loading.bytes_read)
     };
     let from = put_right(buf, y + 1, x, end, &[Span::styled(words, theme.style(Role::Muted))]);
     let bar = ThinBar {

@@ -11,7 +11,7 @@ use crate::app::layout::{Pane, WidthClass};
 use crate::app::state::{Overlay, UpdateMode};
 use crate::app::target::Target;
 use crate::diagnostic::Severity;
-use crate::format::{grouped, pluralised, round_thousands, time_of_day};
+use crate::format::{format_number, format_short, quantity, time_of_day};
 use crate::gateway::ruleset::Ruleset;
 use crate::session::title::shown_name;
 use crate::session::{LoadedSession, Mark};
@@ -97,7 +97,7 @@ struct Rank {
 impl Rank {
     fn spans<'a>(self, theme: &Theme, words: bool) -> Fact<'a> {
         let muted = |text: String| Span::styled(text, theme.style(Role::Muted));
-        let (at, count) = (grouped(self.position as i64), grouped(self.count as i64));
+        let (at, count) = (format_number(self.position as i64), format_number(self.count as i64));
         if !words {
             return vec![muted(format!("{at}/{count}"))];
         }
@@ -154,9 +154,9 @@ fn store<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     if let Some(listing) = &app.listing {
         // A transcript opened as a store has no agents.
         if listing.agent_count > 0 {
-            facts.push(muted(pluralised(listing.agent_count as u64, "agent")));
+            facts.push(muted(quantity(listing.agent_count as u64, "agent")));
         }
-        facts.push(muted(pluralised(app.sessions.items.len() as u64, "session")));
+        facts.push(muted(quantity(app.sessions.items.len() as u64, "session")));
     }
     facts.push(help(app, theme, " help"));
     facts
@@ -170,11 +170,8 @@ fn live_state<'a>(app: &App, theme: &Theme) -> Fact<'a> {
             Span::styled(if app.polling_reason.is_some() { ", polled" } else { "" }, theme.style(Role::Warn)),
         ],
         UpdateMode::Paused { changes } => {
-            let waiting = if changes > 0 {
-                format!(", {} wait", pluralised(changes.into(), "change"))
-            } else {
-                String::new()
-            };
+            let waiting =
+                if changes > 0 { format!(", {} wait", quantity(changes, "change")) } else { String::new() };
             vec![
                 Span::styled(glyphs::OFF, theme.style(Role::Warn)),
                 Span::styled(format!(" paused{waiting}"), theme.style(Role::Warn)),
@@ -243,7 +240,7 @@ fn about<'a>(session: &'a LoadedSession, theme: &Theme) -> Vec<Fact<'a>> {
     let source = session.describe_window_source();
     let refused = session
         .smallest_refused_window()
-        .map(|tokens| format!(" · provider refused at {}", grouped(tokens as i64)));
+        .map(|tokens| format!(" · provider refused at {}", format_number(tokens as i64)));
     let compactions = session.item.compactions.unwrap_or(0);
     vec![
         vec![Span::styled(session.item.key.0.as_str(), theme.bold(Role::Bright))],
@@ -254,7 +251,7 @@ fn about<'a>(session: &'a LoadedSession, theme: &Theme) -> Vec<Fact<'a>> {
             Span::styled(refused.unwrap_or_default(), theme.style(Role::Warn)),
             window_guard(session, theme),
         ],
-        if compactions > 0 { vec![muted(pluralised(compactions, "compaction"))] } else { Vec::new() },
+        if compactions > 0 { vec![muted(quantity(compactions, "compaction"))] } else { Vec::new() },
     ]
 }
 
@@ -267,7 +264,7 @@ fn window_guard<'a>(session: &LoadedSession, theme: &Theme) -> Span<'a> {
 }
 
 fn window_text(session: &LoadedSession) -> String {
-    round_thousands(session.window.tokens.max(0.0) as u64)
+    format_short(session.window.tokens.max(0.0) as u64)
 }
 
 /// Returns the change of a transcript that is no longer where it was read.
@@ -284,8 +281,8 @@ fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) 
         (false, 0, _) => return Vec::new(),
         (true, 0 | 1, _) => "overflow".to_owned(),
         (_, count, true) => count.to_string(),
-        (true, count, false) => format!("overflow, {}", pluralised(count, "failed call")),
-        (false, count, false) => pluralised(count, "failed call"),
+        (true, count, false) => format!("overflow, {}", quantity(count, "failed call")),
+        (false, count, false) => quantity(count, "failed call"),
     };
     let role = if overflow { Role::Danger } else { Role::Warn };
     vec![Span::styled(format!("{} {words}", glyphs::ALERT), theme.style(role))]
@@ -301,8 +298,8 @@ fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a
         _ if broken => "config error: defaults in force".to_owned(),
         _ if session.context_throws => "no context can be built".to_owned(),
         _ if count == 0 => return Vec::new(),
-        0 => pluralised(count, "finding"),
-        lines => format!("{} could not be read", pluralised(lines, "line")),
+        0 => quantity(count, "finding"),
+        lines => format!("{} could not be read", quantity(lines, "line")),
     };
     let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Findings));
     vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]

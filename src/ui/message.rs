@@ -9,7 +9,7 @@ use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message_header::HeaderLine;
-use crate::format::estimate;
+use crate::format::format_short_estimate;
 use crate::session::message::MessageText;
 use crate::text;
 use crate::ui::detail;
@@ -138,7 +138,7 @@ fn draw_size(app: &App, theme: &Theme, message: &MessageText, at: Rect, buf: &mu
     let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
     let mut facts = Vec::new();
     if let Some((tokens, share)) = app.message_tokens(message) {
-        facts.push(vec![Span::styled(estimate(tokens), theme.bold(Role::Bright))]);
+        facts.push(vec![Span::styled(format_short_estimate(tokens), theme.bold(Role::Bright))]);
         facts.push(muted(share.map_or_else(|| "not in the prompt".into(), share_text)));
     }
     if let Some(exit) = message.fact("exit") {
@@ -161,10 +161,10 @@ fn fate_spans<'a>(app: &App, theme: &Theme, message: &MessageText, short: bool) 
         spans.extend([Span::styled(fate.word(), bold), Span::raw("   ")]);
     }
     let (before, after) = verdict.tokens;
-    spans.push(Span::styled(estimate(before), theme.style(Role::Muted)));
+    spans.push(Span::styled(format_short_estimate(before), theme.style(Role::Muted)));
     if fate.is_change() {
         spans.push(Span::styled(" → ", theme.style(Role::Faint)));
-        spans.push(Span::styled(estimate(after), bold));
+        spans.push(Span::styled(format_short_estimate(after), bold));
     }
     spans
 }

@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::app::message_body::{BodyLine, ContentKind, LineTone, TextLine};
 use crate::app::message_layout::MessageLayout;
 use crate::app::wrap::occurrences;
-use crate::format::group_digits;
+use crate::format::format_number;
 use crate::policy::Fate;
 use crate::text;
 use crate::ui::glyphs;
@@ -180,7 +180,7 @@ impl<'a> BodyPainter<'a> {
     fn cut(&self, chars: u64, at: Rect, buf: &mut Buffer) {
         apply_style(buf, at, self.theme.background(BackgroundRole::Surface));
         let words = if chars == 1 { "char leaves" } else { "chars leave" };
-        let text = format!("⋯ {} {words} the prompt ⋯", group_digits(chars));
+        let text = format!("⋯ {} {words} the prompt ⋯", format_number(chars));
         let width = text::width(&text) as u16;
         let x = at.x + at.width.saturating_sub(width) / 2;
         put(buf, (x, at.y), at.right(), &text, self.mark());
@@ -190,8 +190,8 @@ impl<'a> BodyPainter<'a> {
         apply_style(buf, at, self.theme.background(BackgroundRole::Removed));
         let words = if lines == 1 { "line" } else { "lines" };
         let key = self.unfold_key.as_ref().map(|key| format!("   {key} shows them")).unwrap_or_default();
-        let short = format!("⋯ {} more {words} ⋯", group_digits(lines as u64));
-        let long = format!("⋯ {} more {words}{key} ⋯", group_digits(lines as u64));
+        let short = format!("⋯ {} more {words} ⋯", format_number(lines as u64));
+        let long = format!("⋯ {} more {words}{key} ⋯", format_number(lines as u64));
         let x = at.x + self.gutter();
         let fits = text::width(&long) <= usize::from(at.right().saturating_sub(x));
         put(buf, (x, at.y), at.right(), if fits { &long } else { &short }, self.mark());
@@ -317,7 +317,7 @@ impl<'a> BodyPainter<'a> {
         let Some(chars) = piece.cut_after_chars else { return };
         let spans = [
             Span::styled(" │ ", self.theme.style(Role::Text)),
-            Span::styled(format!("cut at char {}", group_digits(chars)), self.theme.style(Role::Muted)),
+            Span::styled(format!("cut at char {}", format_number(chars)), self.theme.style(Role::Muted)),
         ];
         let x = x.min(at.right().saturating_sub(spans_width(&spans)));
         put_spans(buf, (x.max(at.x + self.gutter()), at.y), at.right(), &spans);

@@ -4,7 +4,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::message::MessageScreen;
-use crate::format::{estimate, thousands, whole_percent};
+use crate::format::{format_short_estimate, whole_percent};
 use crate::session::message::MessageText;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
@@ -53,7 +53,7 @@ pub(super) fn side_facts<'a>(theme: &Theme, chars: &str, tokens: u64) -> Vec<Spa
     vec![
         Span::styled(format!("{chars} chars"), theme.style(Role::Muted)),
         Span::raw("   "),
-        Span::styled(estimate(tokens), theme.style(Role::Muted)),
+        Span::styled(format_short_estimate(tokens), theme.style(Role::Muted)),
     ]
 }
 
@@ -63,8 +63,8 @@ pub(super) fn saving_text(before: u64, after: u64, window: u64) -> String {
     let share = whole_percent(saved, window).filter(|share| *share > 0);
     let share = share.map(|share| format!("  {share}%")).unwrap_or_default();
     if after > before {
-        format!("costs ~{}", thousands(after - before))
+        format!("costs {}", format_short_estimate(after - before))
     } else {
-        format!("~{}{share}", thousands(saved))
+        format!("{}{share}", format_short_estimate(saved))
     }
 }

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::app::layout::{Pane, WidthClass};
 use crate::app::sessions::SessionRow;
 use crate::app::state::InputPurpose;
-use crate::format::pluralised;
+use crate::format::quantity;
 use crate::gateway::compaction::RESERVE_FLOOR;
 use crate::session::title::{shown_name, split_envelope};
 use crate::session::{Mark, SessionItem};
@@ -96,7 +96,7 @@ fn filter(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Posi
 }
 
 fn no_match(app: &App, theme: &Theme, list: Rect, buf: &mut Buffer) {
-    let words = format!("0 of {} match", pluralised(app.sessions.items.len() as u64, "session"));
+    let words = format!("0 of {} match", quantity(app.sessions.items.len() as u64, "session"));
     for (y, line) in (list.y + 1..list.bottom()).zip(crate::text::wrap(&words, usize::from(list.width - 2))) {
         put(buf, (list.x + 1, y), list.right(), &line, theme.style(Role::Text));
     }

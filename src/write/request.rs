@@ -8,7 +8,7 @@ use crate::commit::{
     Clock, CommitError, CommitMethod, CommitRequest, PlannedCompaction, PreparedCommit, RandomIds,
     ReceiptKind, Refusal, TranscriptInput, TranscriptStatus, UndoRequest,
 };
-use crate::format::group_digits;
+use crate::format::{format_number, quantity};
 use crate::gateway::ruleset::{ReadMode, Ruleset};
 use crate::ids::EntryIx;
 use crate::js;
@@ -237,10 +237,7 @@ fn omitted_entries(session: &LoadedSession, plan: &Plan, way: CommitMethod) -> V
 pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutcome, WriteError> {
     let prepared = prepare(request)?;
     let written = crate::commit::write(&prepared, 0, clock)?;
-    let entries = match written.lines {
-        1 => "1 entry".to_owned(),
-        lines => format!("{lines} entries"),
-    };
+    let entries = quantity(written.lines, "entry");
     Ok(match written.receipt.kind {
         ReceiptKind::Commit => WriteOutcome {
             message: format!(
@@ -248,10 +245,9 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutco
                 match prepared.edit_count() {
                     0 if prepared.is_branch() => "Branch".to_owned(),
                     0 => "Summary".to_owned(),
-                    1 => "1 context edit".to_owned(),
-                    edits => format!("{edits} context edits"),
+                    edits => quantity(edits, "context edit"),
                 },
-                group_digits(written.bytes)
+                format_number(written.bytes)
             ),
             next_step: "u undoes it.".to_owned(),
         },

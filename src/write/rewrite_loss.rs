@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::commit::{Labels, NewLine, index_with_lines};
 use crate::context::build_context;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::format::group_digits;
+use crate::format::format_number;
 use crate::gateway::ruleset;
 use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
@@ -154,7 +154,7 @@ impl DanglingCompaction {
         format!(
             "{messages} {what} (~{} tokens) that compaction {compaction} keeps from {first_kept}, because \
              that entry would not be on the new branch",
-            group_digits(*tokens)
+            format_number(*tokens)
         )
     }
 }

@@ -385,7 +385,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
     program.keys("t");
     program.until("the simulated curve beside the recorded one", |screen| {
         let text = screen.contents();
-        text.contains("1 overflow") && text.contains("simulated   peak 176.2k   no overflow")
+        text.contains("1 overflow") && text.contains("simulated   peak 176k   no overflow")
     });
     program.keys("P");
     program.until_shown("Copied config patch");

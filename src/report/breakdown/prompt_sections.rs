@@ -7,7 +7,7 @@ use super::section_builder::SectionBuilder;
 use super::{Figure, Line, Section, SectionKind, warnings};
 use crate::context::breakdown::{PromptParts, PromptPiece, ToolTotals};
 use crate::context::budget::BudgetPart;
-use crate::format::{format_timestamp, group_digits, quantity};
+use crate::format::{format_number, format_timestamp, quantity};
 use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport, ToolSize};
 
 /// Builds three sections from a report, or one that says the report is missing.
@@ -69,7 +69,7 @@ fn describe_report_origin(report: &SystemPromptReport) -> String {
     let limits = [("a file", report.max_file_chars), ("all files", report.max_total_chars)];
     let limits = limits
         .iter()
-        .filter_map(|(what, most)| Some(format!("{what} up to {} chars", group_digits((*most)?))));
+        .filter_map(|(what, most)| Some(format!("{what} up to {} chars", format_number((*most)?))));
     words.extend(limits);
     words.join(" · ")
 }
@@ -90,7 +90,7 @@ fn tools_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pro
     } else {
         String::new()
     };
-    let described = group_digits(parts.descriptions.tokens);
+    let described = format_number(parts.descriptions.tokens);
     let words = match report.source {
         ReportSource::Transcript => {
             "Declared in the transcript: name, description and parameters of each, sent with every call."
@@ -114,7 +114,7 @@ fn tool_line(view: &SectionBuilder, tool: &ToolSize, it: PromptPiece, used: Opti
     let call = if calls > 0 { quantity(calls as f64, "call") } else { NOT_CALLED.into() };
     let parameters = match tool.property_count {
         Some(1) => "1 property, ".into(),
-        Some(count) => format!("{} properties, ", group_digits(count)),
+        Some(count) => format!("{} properties, ", format_number(count)),
         None => String::new(),
     };
     piece_line(&tool.name, it, &format!("{parameters}{call}"))
@@ -122,8 +122,8 @@ fn tool_line(view: &SectionBuilder, tool: &ToolSize, it: PromptPiece, used: Opti
         .with_explanation(format!(
             "{}: schema {} chars, description {} chars",
             tool.name,
-            group_digits(tool.schema_chars),
-            group_digits(tool.summary_chars)
+            format_number(tool.schema_chars),
+            format_number(tool.summary_chars)
         ))
 }
 
@@ -146,7 +146,7 @@ fn files_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pro
 }
 
 fn file_line(report: &SystemPromptReport, file: &InjectedFile, it: PromptPiece) -> Line {
-    let (raw, sent) = (group_digits(file.raw_chars), group_digits(file.injected_chars));
+    let (raw, sent) = (format_number(file.raw_chars), format_number(file.injected_chars));
     let place = file.path.as_deref().unwrap_or(&file.name);
     let (note, words) = match file.status() {
         "missing" => {
@@ -155,7 +155,7 @@ fn file_line(report: &SystemPromptReport, file: &InjectedFile, it: PromptPiece) 
         "truncated" => {
             let over = report.max_file_chars.filter(|most| file.raw_chars > *most);
             let limit = over.map_or("bootstrapTotalMaxChars".into(), |most| {
-                format!("bootstrapMaxChars, {}", group_digits(most))
+                format!("bootstrapMaxChars, {}", format_number(most))
             });
             let words =
                 format!("{place}: {sent} of {raw} chars are sent, the middle is left out: over {limit}");
@@ -172,7 +172,7 @@ fn file_line(report: &SystemPromptReport, file: &InjectedFile, it: PromptPiece) 
 
 fn piece_line(label: &str, piece: PromptPiece, note: &str) -> Line {
     let label = if label.is_empty() { "— not named" } else { label };
-    let chars = format!("{} chars", group_digits(piece.chars));
+    let chars = format!("{} chars", format_number(piece.chars));
     let words = format!("{label}: {chars}");
     let note = if note.is_empty() { chars } else { note.to_owned() };
     Line::new(label, piece.tokens).with_note(note).with_explanation(words)

@@ -4,7 +4,7 @@
 use crate::context::breakdown::PromptParts;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::format::{format_double, format_span};
+use crate::format::{format_duration, format_number};
 use crate::ids::EntryIx;
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
@@ -81,7 +81,7 @@ impl Remainder {
             RemainderCause::EstimatedReport => "the report was estimated".into(),
             RemainderCause::OtherSession => "the report is another session's".into(),
             RemainderCause::OtherModel(model) => format!("the report is of {model}"),
-            RemainderCause::OlderReport(ms) => format!("the report is {} older", format_span(*ms)),
+            RemainderCause::OlderReport(ms) => format!("the report is {} older", format_duration(*ms)),
             RemainderCause::Estimator if self.difference() < 0 => "the estimate is the larger".into(),
             RemainderCause::Estimator => format!("{:.1} chars to a token, not 4", self.chars_per_token()),
         }
@@ -110,7 +110,7 @@ impl Remainder {
             ),
             RemainderCause::OlderReport(ms) => format!(
                 "The stored report was made {} before the turn of this call: files, skills and tools may have changed since.",
-                format_span(*ms)
+                format_duration(*ms)
             ),
             RemainderCause::Estimator => self.estimator_explanation(),
         }
@@ -124,7 +124,7 @@ impl Remainder {
         let described = if self.tool_description_tokens > 0 {
             format!(
                 " Descriptions of tools, ~{} tokens, are sent and in no estimate.",
-                format_double(self.tool_description_tokens as f64)
+                format_number(self.tool_description_tokens as f64)
             )
         } else {
             String::new()

@@ -7,7 +7,7 @@ use super::section_builder::SectionBuilder;
 use super::{Figure, HeavyBlocks, HeavyMessage, Line, Remainder, Section, SectionKind, WindowContents};
 use crate::context::breakdown::{IMAGE_TOKENS, MessageSum, ToolTotals};
 use crate::context::budget::{BudgetPart, part_for};
-use crate::format::{group_digits, quantity};
+use crate::format::{format_number, quantity};
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 
@@ -42,7 +42,7 @@ impl SectionBuilder<'_> {
             let name = self.session.index.display_id(message.entry);
             let tokens = crate::context::tokens::chars4::estimate_or_zero(&message.size);
             Line::new(of, tokens)
-                .with_note(format!("{} chars, {name}", group_digits(message.size.pi_chars.whole_chars())))
+                .with_note(format!("{} chars, {name}", format_number(message.size.pi_chars.whole_chars())))
                 .with_entry(self.entry_at(at))
         });
         self.part_section(BudgetPart::Summary, "Summary").with_lines(lines.collect())
@@ -59,7 +59,7 @@ impl SectionBuilder<'_> {
         let lines = there.map(|(role, name)| {
             let amount = self.now.role_tally(role);
             let after = self.contents.after.as_ref().map(|after| after.role_tally(role).tokens);
-            Line::new(name, amount.tokens).with_note(group_digits(amount.count)).with_after(after)
+            Line::new(name, amount.tokens).with_note(format_number(amount.count)).with_after(after)
         });
         self.part_section(BudgetPart::User, "You").with_lines(lines.collect())
     }
@@ -85,8 +85,11 @@ impl SectionBuilder<'_> {
 
     fn thinking_section(&self) -> Section {
         let thinking = self.now.thinking;
-        let note =
-            format!("{}, {} chars", quantity(thinking.count as f64, "message"), group_digits(thinking.chars));
+        let note = format!(
+            "{}, {} chars",
+            quantity(thinking.count as f64, "message"),
+            format_number(thinking.chars)
+        );
         self.part_section(BudgetPart::Thinking, "Thinking").with_note(note)
     }
 
@@ -155,7 +158,7 @@ impl SectionBuilder<'_> {
             Some(Ok(block)) => {
                 let of_how_many =
                     if block.block_count > 1 { format!(" of {}", block.block_count) } else { String::new() };
-                let chars = group_digits(block.chars);
+                let chars = format_number(block.chars);
                 let words =
                     format!("{name}: heaviest block{of_how_many} {}, {chars} chars", block.kind.label());
                 line.with_note(block.topic.clone()).with_explanation(words)
@@ -182,9 +185,14 @@ impl SectionBuilder<'_> {
     fn images_section(&self) -> Section {
         let images = self.now.images;
         let priced = (images.priced > 0).then(|| {
-            format!("{} at {} tokens, of the above", group_digits(images.priced), group_digits(IMAGE_TOKENS))
+            format!(
+                "{} at {} tokens, of the above",
+                format_number(images.priced),
+                format_number(IMAGE_TOKENS)
+            )
         });
-        let free = (images.free > 0).then(|| format!("{} that the rule counts 0", group_digits(images.free)));
+        let free =
+            (images.free > 0).then(|| format!("{} that the rule counts 0", format_number(images.free)));
         let notes: Vec<String> = priced.into_iter().chain(free).collect();
         let note = if notes.is_empty() { "none".to_owned() } else { notes.join("; ") };
         Section::new(SectionKind::Images, "Images", Figure::Estimated(images.tokens)).with_note(note).with_explanation(
@@ -206,7 +214,7 @@ impl SectionBuilder<'_> {
         let note = match history.compactions {
             0 => "never compacted".into(),
             1 => "compacted once".into(),
-            times => format!("compacted {} times", group_digits(times)),
+            times => format!("compacted {} times", format_number(times)),
         };
         let section = Section::new(SectionKind::History, "History", Figure::Estimated(history.path.tokens));
         let words = "Messages alone: the window against everything on the way to the root, and all branches.";
@@ -228,7 +236,7 @@ pub(super) fn tool_name(tool: &ToolTotals) -> String {
 fn result_note(tool: &ToolTotals) -> String {
     let mut words = vec![quantity(tool.results.count as f64, "result")];
     if tool.errors > 0 {
-        words.push(format!("{} failed", group_digits(tool.errors)));
+        words.push(format!("{} failed", format_number(tool.errors)));
     }
     if tool.images > 0 {
         words.push(quantity(tool.images as f64, "image"));

@@ -1,6 +1,6 @@
 //! Warnings about the workspace files of a prompt, with the settings that decide them (compaction 11.8).
 
-use crate::format::{group_digits, quantity};
+use crate::format::{format_number, quantity};
 use crate::store::prompt_report::SystemPromptReport;
 
 /// Returns warnings about truncated and missing files, each with a remedy.
@@ -22,8 +22,8 @@ fn truncation_warning(report: &SystemPromptReport) -> Option<String> {
         } else {
             format!("{} workspace files are", cut.len())
         },
-        group_digits(raw),
-        group_digits(sent)
+        format_number(raw),
+        format_number(sent)
     );
     let next = "Shorten them, or raise agents.defaults.bootstrapMaxChars or bootstrapTotalMaxChars.";
     let sentences =
@@ -34,8 +34,9 @@ fn truncation_warning(report: &SystemPromptReport) -> Option<String> {
 fn file_limit_advice(report: &SystemPromptReport) -> Option<String> {
     let most = report.max_file_chars?;
     let over = report.files.iter().filter(|file| !file.is_missing && file.raw_chars > most).count();
-    (over > 0)
-        .then(|| format!("{} over bootstrapMaxChars, {}.", quantity(over as f64, "file"), group_digits(most)))
+    (over > 0).then(|| {
+        format!("{} over bootstrapMaxChars, {}.", quantity(over as f64, "file"), format_number(most))
+    })
 }
 
 fn total_limit_advice(report: &SystemPromptReport) -> Option<String> {
@@ -44,8 +45,8 @@ fn total_limit_advice(report: &SystemPromptReport) -> Option<String> {
     let words = || {
         format!(
             "All together, {} chars, are over bootstrapTotalMaxChars, {}.",
-            group_digits(all),
-            group_digits(most)
+            format_number(all),
+            format_number(most)
         )
     };
     (all > most).then(words)
@@ -70,8 +71,7 @@ mod tests {
 
     fn warned(limits: &str, files: &str) -> Vec<String> {
         let raw = js::parse(&format!(r#"{{{limits}"injectedWorkspaceFiles":[{files}]}}"#)).unwrap();
-        let plain = |text: String| text.replace(crate::format::DIGIT_SEPARATOR, " ");
-        warnings(&SystemPromptReport::from_value(&raw).unwrap()).into_iter().map(plain).collect()
+        warnings(&SystemPromptReport::from_value(&raw).unwrap())
     }
 
     const LONG: &str = r#"{"name":"MEMORY.md","rawChars":31240,"injectedChars":7309,"truncated":true}"#;
@@ -83,8 +83,8 @@ mod tests {
         assert_eq!(
             warned(limits, &format!("{LONG},{WHOLE}")),
             [
-                "1 workspace file is cut: 31 240 chars on disk, 7 309 sent. 1 file over bootstrapMaxChars, 8 000. All together, \
-              32 140 chars, are over bootstrapTotalMaxChars, 20 000. Shorten them, or raise agents.defaults.bootstrapMaxChars \
+                "1 workspace file is cut: 31,240 chars on disk, 7,309 sent. 1 file over bootstrapMaxChars, 8,000. All together, \
+              32,140 chars, are over bootstrapTotalMaxChars, 20,000. Shorten them, or raise agents.defaults.bootstrapMaxChars \
               or bootstrapTotalMaxChars."
             ]
         );

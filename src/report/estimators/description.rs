@@ -1,7 +1,7 @@
 //! The estimators' results in sentences. The screen and the command share them.
 
 use crate::context::tokens::script::Script;
-use crate::format::{format_deviation, group_digits};
+use crate::format::{format_deviation, format_number};
 use crate::report::estimators::{Estimates, Estimator};
 use crate::session::LoadedSession;
 
@@ -26,7 +26,7 @@ pub fn headline(estimates: &Estimates) -> String {
     let Some((pi, counted, whole, messages)) = chars4_error(estimates) else {
         return NO_MEASURED_CALL.to_owned();
     };
-    let (pi, counted) = (group_digits(pi), group_digits(counted));
+    let (pi, counted) = (format_number(pi), format_number(counted));
     let rest = match messages {
         Some(times) => format!(", {times:.1} times for the messages alone"),
         None if estimates.fixed_tokens.is_none() => ", with what precedes the messages".to_owned(),
@@ -45,13 +45,13 @@ pub fn short_headline(estimates: &Estimates) -> String {
         None if estimates.fixed_tokens.is_none() => " with system prompt".to_owned(),
         None => String::new(),
     };
-    format!("chars/4 ~{}, counted {}: ×{whole:.1}{messages}", group_digits(pi), group_digits(counted))
+    format!("chars/4 ~{}, counted {}: ×{whole:.1}{messages}", format_number(pi), format_number(counted))
 }
 
 /// Describes the tokens before the messages.
 pub fn describe_fixed(estimates: &Estimates) -> String {
     match estimates.fixed_tokens {
-        Some(tokens) => format!("before the messages: ~{} by the last run's report", group_digits(tokens)),
+        Some(tokens) => format!("before the messages: ~{} by the last run's report", format_number(tokens)),
         None => "before the messages: no run left a report, so only usage and fit count it".to_owned(),
     }
 }
@@ -77,7 +77,7 @@ pub fn describe_factors(estimates: &Estimates) -> String {
         let rate = fit.chars_per_token(Script::Ascii);
         return format!(
             "fit: {rate:.2} chars a token, {} before the messages",
-            group_digits(fit.fixed_tokens.round() as u64)
+            format_number(fit.fixed_tokens.round() as u64)
         );
     }
     let rate = |script: &Script| format!("{:.2}", fit.chars_per_token(*script));
@@ -87,7 +87,7 @@ pub fn describe_factors(estimates: &Estimates) -> String {
         own.iter().map(|script| format!("{} {}", script.name(), rate(script))).collect();
     let names: Vec<&str> = shared.iter().map(|script| script.name()).collect();
     rates.extend(shared.first().map(|script| format!("{} {}", names.join(" and "), rate(script))));
-    let fixed = group_digits(fit.fixed_tokens.round() as u64);
+    let fixed = format_number(fit.fixed_tokens.round() as u64);
     format!("fit: {} chars a token; {fixed} before the messages", rates.join(", "))
 }
 

@@ -1,7 +1,7 @@
 //! Effects of the session's compactions and of the refusal. These findings have their own section and head the answer
 //! only if nothing overflowed.
 
-use crate::format::{format_number, format_span, quantity_with_commas};
+use crate::format::{format_duration, format_number, quantity};
 use crate::ids::EntryIx;
 use crate::report::explain::case::{Case, OtherError};
 use crate::report::explain::compactions::PastCompaction;
@@ -67,10 +67,8 @@ fn detect_summary_refused(case: &Case<'_>) -> Option<Finding> {
     let refused: Vec<EntryIx> = refused.collect();
     let last = *refused.last()?;
     let leaf = case.session.tree.parent(last);
-    let line = format!(
-        "{} refused: the summary's own call is too large",
-        quantity_with_commas(refused.len(), "compaction")
-    );
+    let line =
+        format!("{} refused: the summary's own call is too large", quantity(refused.len(), "compaction"));
     Some(
         Finding::new(FindingClass::CompactionRefused, Confidence::Sure, line)
             .with_rule("compaction 8.6")
@@ -86,7 +84,7 @@ fn detect_summary_refused(case: &Case<'_>) -> Option<Finding> {
 fn detect_late_summary(case: &Case<'_>) -> Option<Finding> {
     let late: Vec<&OtherError> = case.errors.iter().filter(|error| is_timeout(&error.text)).collect();
     let last = late.last()?;
-    let line = format!("{} timed out", quantity_with_commas(late.len(), "compaction"));
+    let line = format!("{} timed out", quantity(late.len(), "compaction"));
     let since = case.compactions.iter().all(|it| it.entry < last.entry);
     let words: String = last.text.chars().take(MAX_QUOTE_CHARS).collect();
     Some(
@@ -122,8 +120,8 @@ fn detect_hollow_summary(case: &Case<'_>) -> Option<Finding> {
     let newest = number + 1 == case.compactions.len();
     let freed = format!(
         "{} became {}; the old branch still has them",
-        quantity_with_commas(last.messages.0, "message"),
-        quantity_with_commas(last.messages.1, "message")
+        quantity(last.messages.0, "message"),
+        quantity(last.messages.1, "message")
     );
     Some(
         Finding::new(
@@ -200,7 +198,7 @@ fn detect_stuck(case: &Case<'_>) -> Option<Finding> {
     if idle < MAX_RECOVERY_MS {
         return None;
     }
-    let line = format!("nothing was done about the refusal for {}", format_span(idle));
+    let line = format!("nothing was done about the refusal for {}", format_duration(idle));
     Some(
         Finding::new(
             FindingClass::RuntimeFault,
@@ -240,10 +238,7 @@ fn detect_moved(case: &Case<'_>) -> Option<Finding> {
         None => ("no session key leads here since the refusal".to_owned(), false),
     };
     let leaf: Option<EntryIx> = failure.session.context.leaf;
-    let intact = format!(
-        "this branch of {} is intact and can be forked here",
-        quantity_with_commas(entries, "entry").replace("entrys", "entries")
-    );
+    let intact = format!("this branch of {} is intact and can be forked here", quantity(entries, "entry"));
     Some(
         Finding::new(
             FindingClass::RuntimeFault,

@@ -1,6 +1,6 @@
 //! The explanation of a session, and the order in which its parts are computed.
 
-use crate::format::quantity_with_commas;
+use crate::format::quantity;
 use crate::report::explain::advice::{self, Advice, SearchResult};
 use crate::report::explain::call_history::{self, CallHistory};
 use crate::report::explain::case::Case;
@@ -62,7 +62,7 @@ impl Explanation {
     /// Returns whether a change helps, and the headline of the advice.
     pub fn advice_headline(&self) -> (bool, String) {
         let helps = self.advice.iter().any(|advice| advice.fits_all);
-        let tried = quantity_with_commas(self.tried_count, "change");
+        let tried = quantity(self.tried_count, "change");
         let head = match (helps, self.no_setting_helps()) {
             (true, _) => format!("What would have fixed it ({tried} tried)"),
             (false, true) => format!("No setting would have helped: {tried} tried"),

@@ -1,7 +1,7 @@
 //! Wrong measurements: the window, the usage, the estimator, the stored counter. Each is a cause only if its correction
 //! makes every call of a replay fit; otherwise it is a note.
 
-use crate::format::{format_number, format_short_estimate, format_tokens, quantity_with_commas};
+use crate::format::{format_number, format_short_estimate, format_tokens, quantity};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowSource;
 use crate::js::Value;
@@ -125,14 +125,11 @@ fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRu
         Some(call) => {
             format!(
                 "{} {what}; the last count is {}",
-                quantity_with_commas(blind.len(), "call"),
+                quantity(blind.len(), "call"),
                 format_number(call.prompt_tokens)
             )
         }
-        None => format!(
-            "{} {what}, so compaction had nothing to compare",
-            quantity_with_commas(blind.len(), "call")
-        ),
+        None => format!("{} {what}, so compaction had nothing to compare", quantity(blind.len(), "call")),
     };
     let stored = case.session.limits.stored_totals.total_tokens;
     let mut finding = Finding::new(FindingClass::CounterStaleLow, Confidence::Sure, line)

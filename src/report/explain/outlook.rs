@@ -1,7 +1,7 @@
 //! The outlook of a session that did not overflow: whether the next turns fit or meet a working compaction first.
 
 use crate::format::{
-    format_number, format_share, format_short, format_short_estimate, format_tokens, quantity_with_commas,
+    format_number, format_ratio, format_short, format_short_estimate, format_tokens, quantity,
 };
 use crate::ids::EntryIx;
 use crate::report::explain::aftermath::has_freed_nothing;
@@ -70,7 +70,7 @@ fn detect_treadmill(case: &Case<'_>) -> Option<Finding> {
     }
     let line = format!(
         "the last {} were each refilled to the trigger within {MIN_TURNS_TO_REFILL} turns",
-        quantity_with_commas(last.len(), "compaction")
+        quantity(last.len(), "compaction")
     );
     let rounds = last.iter().take(3).map(|compaction| {
         let text = format!(
@@ -87,7 +87,7 @@ fn detect_treadmill(case: &Case<'_>) -> Option<Finding> {
     let results = last.iter().map(|it| it.refill_result_share).fold(0.0, f64::max);
     finding
         .evidence
-        .push(Evidence::new(format!("up to {} of the refill are tool results", format_share(results, 1.0))));
+        .push(Evidence::new(format!("up to {} of the refill are tool results", format_ratio(results))));
     Some(finding)
 }
 

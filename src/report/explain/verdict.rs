@@ -2,9 +2,7 @@
 //! guard's defect whose correction does, else the mechanism. Without an overflow: the outlook, or a finding about
 //! compactions.
 
-use crate::format::{
-    format_number, format_short, format_short_estimate, format_tokens, quantity_with_commas,
-};
+use crate::format::{format_number, format_short_estimate, format_short_tokens, format_tokens, quantity};
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
@@ -124,7 +122,7 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
         [FindingClass::SingleResult, FindingClass::ParallelResults, FindingClass::ToolLoopTreadmill];
     let cap = largest_fitting_limit(failure).filter(|_| results.contains(&mechanism.class));
     let capped = cap.map(|(chars, cut)| {
-        let results = quantity_with_commas(cut, "result");
+        let results = quantity(cut, "result");
         Evidence::new(format!(
             "with each result cut to {} chars it fits; that cuts {results}",
             format_number(chars)
@@ -148,7 +146,7 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
 fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> String {
     let tokens = format_short_estimate(mechanism.tokens as u64);
     let limit = format_number(failure.limit);
-    let counted = |noun: &str| quantity_with_commas(mechanism.count, noun);
+    let counted = |noun: &str| quantity(mechanism.count, noun);
     match mechanism.class {
         FindingClass::BytesLimit if mechanism.count > 0 => {
             format!("refused for its bytes, not its tokens: {}", counted("image"))
@@ -204,7 +202,10 @@ fn headline(case: &Case<'_>, failure: &Failure, verdict: &Finding, guards: &[Gua
     let why =
         guards.iter().find(|guard| guard.kind == GuardKind::Compaction).map(|guard| match guard.state {
             GuardState::NotDue => match guard.missing_tokens {
-                Some(by) => format!(" Compaction was {} below its trigger.", format_short(by)),
+                Some(by) => format!(
+                    " Compaction was {} below its trigger.",
+                    format_short_tokens(by, !guard.missing_is_estimate)
+                ),
                 None => String::new(),
             },
             GuardState::Failed => " Compaction was due and failed.".to_owned(),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::context::tokens_before::recorded_tokens_before;
-use crate::format::{format_double, format_timestamp, group_digits, quantity};
+use crate::format::{format_number, format_timestamp, quantity};
 use crate::gateway::compaction::CompactionMode;
 use crate::policy::compact::max_summary_tokens;
 use crate::policy::overflow::{gateway, is_overflow_for, pi};
@@ -37,7 +37,7 @@ pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (
             format!(
                 "A result may have {}, 30 % of the window; the largest has {}.",
                 quantity(*limit, "char"),
-                format_double(*largest)
+                format_number(*largest)
             ),
         ),
         RecoveryStep::Answered { .. } => (
@@ -101,7 +101,7 @@ fn describe_compaction(
             describe_nothing_summarized(session, kept_tokens),
         ),
         CompactionOutcome::Done { summarised, kept_tokens, lost, request_kept, .. } => {
-            (format!("compacted {who}: {} summarised", format_double(summarised as f64)), describe_compacted(session, kept_tokens, lost, request_kept))
+            (format!("compacted {who}: {} summarised", format_number(summarised as f64)), describe_compacted(session, kept_tokens, lost, request_kept))
         }
     };
     (words, why)
@@ -112,7 +112,7 @@ fn describe_nothing_summarized(session: &LoadedSession, kept_tokens: f64) -> Str
     format!(
         "All ~{} are among the newest ones that keepRecentTokens {} keeps: the compaction frees nothing.",
         quantity(kept_tokens, "token"),
-        format_double(session.configured_settings.compaction.keep_recent_tokens)
+        format_number(session.configured_settings.compaction.keep_recent_tokens)
     )
 }
 
@@ -124,7 +124,7 @@ fn describe_compacted(session: &LoadedSession, kept_tokens: f64, lost: usize, re
     let mut why = format!(
         "Messages summarised {how}. ~{} stay of the newest ones; keepRecentTokens is {}.",
         quantity(kept_tokens, "token"),
-        format_double(session.configured_settings.compaction.keep_recent_tokens)
+        format_number(session.configured_settings.compaction.keep_recent_tokens)
     );
     if !request_kept {
         why.push_str(" What was asked last is in the summary only.");
@@ -179,7 +179,7 @@ pub(super) fn describe_refused_call(session: &LoadedSession, refusal: &RefusedCa
     if refusal.source == ErrorSource::Silent {
         return format!(
             "No error: the answer took in more than the window of {}.",
-            format_double(session.limits.runtime_window)
+            format_number(session.limits.runtime_window)
         );
     }
     let text = &refusal.text;
@@ -209,7 +209,7 @@ pub(super) fn describe_event(session: &LoadedSession, recorded: &RecoveryEvent) 
         .and_then(|at| Some(at.get(11..16)?.to_owned()));
     let what = match recorded {
         RecoveryEvent::Refused(refusal) => match refusal.tokens {
-            Some(tokens) => format!("refused at {}", group_digits(tokens)),
+            Some(tokens) => format!("refused at {}", format_number(tokens)),
             None => "refused".to_owned(),
         },
         RecoveryEvent::Failed { .. } => "another error".to_owned(),
@@ -219,7 +219,7 @@ pub(super) fn describe_event(session: &LoadedSession, recorded: &RecoveryEvent) 
             let before = place.and_then(|place| recorded_tokens_before(index, path, place));
             let file = index.entry(*entry).payload_number;
             match before.map(|before| before.tokens).or(Some(file).filter(|tokens| tokens.is_finite())) {
-                Some(before) => format!("compacted, {} before", format_double(before)),
+                Some(before) => format!("compacted, {} before", format_number(before)),
                 None => "compacted".into(),
             }
         }

@@ -69,8 +69,8 @@ fn what_the_transcript_shows_is_beside_the_step_it_belongs_to() {
         view.rows.iter().map(|row| (row.label.as_str(), row.observed.as_deref())).collect();
     let expected = [
         ("Attempt 1", None),
-        ("the prompt is refused", Some("13:05 refused at 213\u{a0}462")),
-        ("compacted in the run: 2 summarised", Some("13:06 compacted, 9\u{a0}000 before")),
+        ("the prompt is refused", Some("13:05 refused at 213,462")),
+        ("compacted in the run: 2 summarised", Some("13:06 compacted, 9,000 before")),
         ("the prompt fits", Some("13:07 answered")),
         ("answered", None),
     ];

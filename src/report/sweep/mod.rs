@@ -22,7 +22,7 @@ pub use grid::{Grid, MAX_CELLS};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::format::group_digits;
+use crate::format::quantity;
 use crate::policy::PolicySet;
 use crate::replay::{Settings, TraceTotals, simulated_totals};
 use crate::report::timeline::RecordedSession;
@@ -83,7 +83,7 @@ impl Sweep {
         let fits_now = self.smallest_fitting == Some(self.current);
         let refused = self.recorded.overflows;
         (fits_now && refused > 0).then(|| {
-            let calls = if refused == 1 { "1 call" } else { &format!("{} calls", group_digits(refused as u64)) };
+            let calls = quantity(refused, "call");
             format!(
                 "the record has {calls} that did not fit: in the cells compactions are made where the settings say, not where they were"
             )

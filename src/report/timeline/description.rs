@@ -2,7 +2,10 @@
 //! to the next, pauses and cost.
 
 use super::{Gap, Timeline, TraceKind};
-use crate::format::{format_amount, format_span, format_timestamp, group_digits, quantity, round_tokens};
+use crate::format::{
+    format_amount, format_call, format_duration, format_number, format_ratio, format_timestamp, quantity,
+    round_tokens,
+};
 use crate::policy::Policy;
 use crate::replay::{CallReplay, CompactionEvent, ModelCall};
 use crate::report::cost::{describe_cost, format_cost};
@@ -42,14 +45,14 @@ impl Timeline {
         let mut marks = self.thresholds();
         marks.sort_by_key(|mark| std::cmp::Reverse(mark.tokens));
         let words =
-            marks.iter().map(|mark| format!("{} {}", mark.threshold.label(), group_digits(mark.tokens)));
+            marks.iter().map(|mark| format!("{} {}", mark.threshold.label(), format_number(mark.tokens)));
         let thresholds = format!("Thresholds in prompt tokens: {}.", words.collect::<Vec<_>>().join(", "));
         let believed = self.session().limits.runtime_window;
         match self.window().filter(|window| *window > believed) {
             Some(window) => format!(
                 "{thresholds} Prompts of up to {} were answered; the gateway believes {}, and takes the last answer of a run above that for an overflow.",
-                group_digits(window as u64),
-                group_digits(believed as u64)
+                format_number(window as u64),
+                format_number(believed as u64)
             ),
             None => thresholds,
         }
@@ -77,7 +80,7 @@ impl Timeline {
         let overflows = match total.overflows {
             0 => "every prompt fits".to_owned(),
             1 => "1 prompt does not fit".to_owned(),
-            more => format!("{} prompts do not fit", group_digits(more as u64)),
+            more => format!("{} prompts do not fit", format_number(more as u64)),
         };
         let cost = match trace {
             TraceKind::Recorded => describe_cost(self.cost_breakdown(trace)),
@@ -86,7 +89,7 @@ impl Timeline {
         let cost = cost.map_or("no price is known".to_owned(), |cost| format!("cost {cost}"));
         let dearest = self.most_expensive_call(trace).map_or(String::new(), |(call, usd)| {
             let estimated = self.trace(trace)[call].recorded_cost.is_none_or(|usd| usd <= 0.0);
-            format!(", call #{call} most with {}", format_amount(usd, estimated))
+            format!(", call {} most with {}", format_call(call), format_amount(usd, estimated))
         });
         let compactions = match total.compactions {
             0 => "no compaction".to_owned(),
@@ -104,8 +107,8 @@ impl Timeline {
     /// Describes the prompt of a call and its share of the window.
     fn describe_prompt(&self, trace: TraceKind, call: usize) -> String {
         let own = &self.trace(trace)[call];
-        let share = self.window().map(|window| format!(" ({:.0}%)", own.expected / window * 100.0));
-        format!("{}{} at call #{call}", format_prompt_tokens(own), share.unwrap_or_default())
+        let share = self.window().map(|window| format!(" ({})", format_ratio(own.expected / window)));
+        format!("{}{} at call {}", format_prompt_tokens(own), share.unwrap_or_default(), format_call(call))
     }
 
     /// Describes the course of a trace: its start, each fall and overflow, its end.
@@ -117,7 +120,7 @@ impl Timeline {
                 .get(turn.call)
                 .and_then(|call| format_timestamp(call.started))
                 .unwrap_or_default();
-            format!("  #{} {when}: {}.", turn.call, turn.text)
+            format!("  {} {when}: {}.", format_call(turn.call), turn.text)
         };
         let left_out = turns.len().saturating_sub(MAX_TURNING_POINTS);
         if left_out == 0 {
@@ -147,7 +150,7 @@ impl Timeline {
 
     /// Describes the long pauses, the longest first.
     fn describe_pauses(&self) -> String {
-        let least = format_span(self.min_gap_ms());
+        let least = format_duration(self.min_gap_ms());
         let mut gaps: Vec<Gap> = self.gaps().collect();
         gaps.sort_by(|one, other| other.duration_ms.total_cmp(&one.duration_ms));
         if gaps.is_empty() {
@@ -156,17 +159,19 @@ impl Timeline {
         let reported = gaps
             .iter()
             .take(MAX_PAUSES)
-            .map(|gap| format!("{} before call #{}", format_span(gap.duration_ms), gap.call));
+            .map(|gap| format!("{} before call {}", format_duration(gap.duration_ms), format_call(gap.call)));
         let more = if gaps.len() > MAX_PAUSES { ", and shorter ones" } else { "" };
         let words = reported.collect::<Vec<_>>().join(", ");
         let prunes = match (self.ttl_ms().is_finite(), gaps.iter().filter(|gap| gap.prunes).count()) {
             (false, _) => String::new(),
-            (true, 0) => format!(" None is as long as the ttl of pruning, {}.", format_span(self.ttl_ms())),
+            (true, 0) => {
+                format!(" None is as long as the ttl of pruning, {}.", format_duration(self.ttl_ms()))
+            }
             (true, some) => {
                 format!(
                     " {} as long as the ttl of pruning, {}.",
-                    group_digits(some as u64),
-                    format_span(self.ttl_ms())
+                    format_number(some as u64),
+                    format_duration(self.ttl_ms())
                 )
             }
         };
@@ -187,7 +192,7 @@ fn describe_turning_point(call: &CallReplay, before: Option<f64>) -> String {
         let why = if done.by_overflow { "compacted after an overflow" } else { "compacted" };
         add(true, format!("{why} from {}", describe_tokens_before(call, &done)));
     } else if let Some(before) = before.filter(|before| *before > call.expected) {
-        add(true, format!("down from {}", group_digits(before.round() as u64)));
+        add(true, format!("down from {}", format_number(before.round() as u64)));
     }
     add(call.truncated.is_some(), "large results cut".to_owned());
     add(call.cleared_count() > 0, format!("{} cleared", quantity(call.cleared_count() as usize, "message")));
@@ -215,7 +220,7 @@ fn format_prompt_tokens(call: &CallReplay) -> String {
 
 fn format_tokens(tokens: f64, estimated: bool) -> String {
     let sign = if estimated { "~" } else { "" };
-    format!("{sign}{} tokens", group_digits(round_tokens(tokens)))
+    format!("{sign}{} tokens", format_number(round_tokens(tokens)))
 }
 
 fn format_period(first: &ModelCall, last: &ModelCall) -> String {

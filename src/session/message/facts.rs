@@ -1,7 +1,7 @@
 //! The facts at the head of a message: its kind, outcome and size.
 
 use crate::context::tokens::chars4::estimate_message;
-use crate::format::{format_double, format_measured_duration, format_timestamp};
+use crate::format::{format_duration, format_number, format_timestamp, format_usd};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::replay::cost::file_cost;
@@ -67,7 +67,7 @@ fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
         facts.push(("exit", value_text(exit)));
     }
     let ms = find(&["durationMs", "tookMs", "elapsedMs"]).and_then(Value::as_f64);
-    facts.extend(ms.filter(|ms| *ms >= 0.0).map(|ms| ("took", format_measured_duration(ms))));
+    facts.extend(ms.filter(|ms| *ms >= 0.0).map(|ms| ("took", format_duration(ms))));
     facts.extend(find(&["status"]).filter(|it| it.as_str().is_some()).map(|it| ("status", value_text(it))));
     let flags = [
         ("isError", "error", "yes"),
@@ -89,7 +89,7 @@ fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
 fn push_kind_facts(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
     let mut take = |name: &'static str, key: &str| {
         if let Some(value) = value.get(key).filter(|value| !value.is_null()) {
-            facts.push((name, value.as_f64().map_or_else(|| value_text(value), format_double)));
+            facts.push((name, value.as_f64().map_or_else(|| value_text(value), format_number)));
         }
     };
     match kind {
@@ -134,14 +134,14 @@ fn push_sizes(entry: &Entry, facts: &mut Vec<Fact>) {
     } else {
         f64::from(size.text_chars) + f64::from(size.thinking_chars) + f64::from(size.tool_call_chars)
     };
-    facts.push(("chars", format_double(chars)));
+    facts.push(("chars", format_number(chars)));
     if size.images > 0 {
         facts.push(("images", size.images.to_string()));
     }
     let tokens = estimate_message(&size).ok().filter(|tokens| tokens.is_finite());
     facts.push((
         "tokens",
-        tokens.map_or_else(|| "— unknown".into(), |tokens| format!("~{} est", format_double(tokens))),
+        tokens.map_or_else(|| "— unknown".into(), |tokens| format!("~{} est", format_number(tokens))),
     ));
 }
 
@@ -176,11 +176,11 @@ fn push_measured(usage: &Usage, facts: &mut Vec<Fact>) {
     ));
     facts.push(("reply", format_rounded(usage.output)));
     if let Some(usd) = file_cost(usage) {
-        let words = if usd > 0.0 { format!("${usd:.4}") } else { "$0 recorded".to_owned() };
+        let words = if usd > 0.0 { format_usd(usd) } else { "$0 recorded".to_owned() };
         facts.push(("cost", words));
     }
 }
 
 fn format_rounded(tokens: f64) -> String {
-    format_double(tokens.round())
+    format_number(tokens.round())
 }

@@ -3,7 +3,7 @@
 //! A person must be able to check each decision by hand, so a sentence shows both sides of a comparison: "Its 3,200
 //! chars are not over `softTrim.maxChars` 4,000."
 
-use crate::format::{format_double, format_ratios, format_span, quantity};
+use crate::format::{format_duration, format_number, format_ratios, quantity};
 use crate::plan::Plan;
 use crate::policy::prune::{Gate, trimmable_chars};
 use crate::policy::{MessageFate, Reason};
@@ -66,15 +66,15 @@ impl FateExplainer<'_> {
             Gate::Warm { idle_ms, ttl_ms } if idle_ms < 0.0 => {
                 format!(
                     "Cache warm: last touched {} in the future, ttl {}.",
-                    format_span(-idle_ms),
-                    format_span(ttl_ms)
+                    format_duration(-idle_ms),
+                    format_duration(ttl_ms)
                 )
             }
             Gate::Warm { idle_ms, ttl_ms } => {
-                format!("Cache warm: {} of {} passed.", format_span(idle_ms), format_span(ttl_ms))
+                format!("Cache warm: {} of {} passed.", format_duration(idle_ms), format_duration(ttl_ms))
             }
             _ => {
-                format!("Cache warm: less than {} passed.", format_span(self.plan.settings.prune.ttl_ms))
+                format!("Cache warm: less than {} passed.", format_duration(self.plan.settings.prune.ttl_ms))
             }
         }
     }
@@ -129,7 +129,7 @@ impl FateExplainer<'_> {
                 "The previous compaction kept it; the new one neither keeps nor summarises it.".into()
             }
             Reason::KeptRecent => {
-                let keep = format_double(self.plan.settings.compaction.keep_recent_tokens);
+                let keep = format_number(self.plan.settings.compaction.keep_recent_tokens);
                 format!("Kept: among the newest messages, about {keep} tokens.")
             }
             _ => "No step changes it.".into(),
@@ -144,21 +144,21 @@ impl FateExplainer<'_> {
             return vec![format!(
                 "It has {}, more than {}, but {} cover them all.",
                 quantity(self.size.joined_chars, "char"),
-                format_double(settings.soft_trim.max_chars),
+                format_number(settings.soft_trim.max_chars),
                 self.describe_head_and_tail()
             )];
         }
         let short = format!(
             "It has {}, within softTrim.maxChars {}.",
             quantity(self.size.joined_chars, "char"),
-            format_double(settings.soft_trim.max_chars)
+            format_number(settings.soft_trim.max_chars)
         );
         let not_cleared = match reason {
             Reason::HardClearOff => "Clearing is off: hardClear.enabled is false.".into(),
             Reason::TooFewPrunableChars => format!(
                 "Nothing to clear: prunable results have {}, below minPrunableToolChars {}.",
                 quantity(outcome.prunable_chars, "char"),
-                format_double(settings.min_prunable_tool_chars)
+                format_number(settings.min_prunable_tool_chars)
             ),
             Reason::ClearedEnough => {
                 let (after, hard) = format_ratios(outcome.ratio_after, settings.hard_clear_ratio);
@@ -208,7 +208,7 @@ impl FateExplainer<'_> {
         match keep {
             0.0 => "the end".into(),
             1.0 => "the last assistant".into(),
-            _ => format!("the last {} assistants", format_double(keep)),
+            _ => format!("the last {} assistants", format_number(keep)),
         }
     }
 
@@ -217,7 +217,7 @@ impl FateExplainer<'_> {
         if trim.head_chars == trim.tail_chars {
             return format!("the first and last {}", quantity(trim.head_chars, "char"));
         }
-        format!("the first {} and last {}", format_double(trim.head_chars), quantity(trim.tail_chars, "char"))
+        format!("the first {} and last {}", format_number(trim.head_chars), quantity(trim.tail_chars, "char"))
     }
 }
 

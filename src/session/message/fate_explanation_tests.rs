@@ -1,7 +1,6 @@
 //! Checks that the sentences of every reason show their numbers.
 
 use super::*;
-use crate::format::DIGIT_SEPARATOR;
 use crate::gateway::pruning::PruneSettings;
 use crate::js;
 use crate::policy::PolicySettings;
@@ -35,9 +34,6 @@ fn says(session: &LoadedSession, plan: &Plan, entry: usize) -> Vec<String> {
     let position = session.context.position(entry_ix(entry)).expect("part of the context");
     let size = session.context.messages[position].size;
     explain_fate(&plan.fates()[position], plan, &size)
-        .into_iter()
-        .map(|line| line.replace(DIGIT_SEPARATOR, " "))
-        .collect()
 }
 
 #[track_caller]
@@ -70,7 +66,7 @@ fn shields_name_what_they_protect_by() {
 #[test]
 fn a_trimmed_result_names_limit_position_and_ratio() {
     let lines = [
-        "Over 4 000 chars, before the last 3 assistants. Keeps the first and last 1 500 chars.",
+        "Over 4,000 chars, before the last 3 assistants. Keeps the first and last 1,500 chars.",
         "Ratio 0.45 is above softTrimRatio 0.30.",
         "pruning 5.7",
     ];
@@ -78,7 +74,7 @@ fn a_trimmed_result_names_limit_position_and_ratio() {
     let mut uneven = settings();
     uneven.soft_trim.head_chars = 1_000.0;
     uneven.keep_last_assistants = 1.0;
-    let first = "Over 4 000 chars, before the last assistant. Keeps the first 1 000 and last 1 500 chars.";
+    let first = "Over 4,000 chars, before the last assistant. Keeps the first 1,000 and last 1,500 chars.";
     check(&uneven, 2, &[first, lines[1], lines[2]]);
 }
 
@@ -95,7 +91,7 @@ fn a_cleared_result_names_the_ratio_after_trimming() {
 
 #[test]
 fn what_spared_a_candidate_is_reported_with_its_numbers() {
-    let short = "It has 5 chars, within softTrim.maxChars 4 000.";
+    let short = "It has 5 chars, within softTrim.maxChars 4,000.";
     check(&settings(), 3, &[short, "Ratio 0.36 is below hardClearRatio 0.50.", "pruning 5.7"]);
     let mut off = PruneSettings { hard_clear_ratio: 0.3, ..settings() };
     off.hard_clear.enabled = false;
@@ -106,7 +102,7 @@ fn what_spared_a_candidate_is_reported_with_its_numbers() {
         3,
         &[
             short,
-            "Nothing to clear: prunable results have 6 177 chars, below minPrunableToolChars 50 000.",
+            "Nothing to clear: prunable results have 6,177 chars, below minPrunableToolChars 50,000.",
             "pruning 5.9",
         ],
     );
@@ -117,7 +113,7 @@ fn what_spared_a_candidate_is_reported_with_its_numbers() {
     covered.soft_trim.head_chars = 3_000.0;
     covered.soft_trim.tail_chars = 2_000.0;
     let sentence =
-        "It has 5 000 chars, more than 4 000, but the first 3 000 and last 2 000 chars cover them all.";
+        "It has 5,000 chars, more than 4,000, but the first 3,000 and last 2,000 chars cover them all.";
     check(&covered, 2, &[sentence, "pruning 5.7"]);
 }
 

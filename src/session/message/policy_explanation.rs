@@ -1,6 +1,6 @@
 //! Explains the fates that truncation, repair, the guard and tool-use clearing give.
 
-use crate::format::{format_double, quantity};
+use crate::format::{format_number, quantity};
 use crate::gateway::ruleset::Aggregate;
 use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::truncate::sized_result_chars;
@@ -39,7 +39,7 @@ impl FateExplainer<'_> {
                 _ => self.plan.settings.reduce.all_chars,
             });
         }
-        let limit = format_double(most);
+        let limit = format_number(most);
         let relation = if reason == Reason::OverLimit { "are over" } else { "are not over" };
         let compared = match sized_result_chars(self.size) {
             Some(chars) => {
@@ -119,7 +119,7 @@ impl FateExplainer<'_> {
     fn explain_tool_clearing(&self, reason: Reason) -> Vec<String> {
         let settings = &self.plan.settings.clear;
         let Some(numbers) = self.plan.cleared else { return Vec::new() };
-        let trigger = format_double(settings.trigger);
+        let trigger = format_number(settings.trigger);
         let whole = match settings.cleared_by {
             ClearedBy::Client => "All messages have",
             ClearedBy::Server { .. } => "The prompt has",
@@ -149,7 +149,7 @@ impl FateExplainer<'_> {
             Reason::ClearedAtLeast => vec![format!(
                 "Clearing older results freed ~{}, at least the required {}.",
                 quantity(numbers.tokens_before.saturating_sub(numbers.tokens_after) as f64, "token"),
-                format_double(settings.clear_at_least)
+                format_number(settings.clear_at_least)
             )],
             _ => vec![
                 total("over"),

@@ -1,6 +1,5 @@
 //! Checks the numbers in the sentences of policies that need content features.
 
-use crate::format::DIGIT_SEPARATOR;
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::prune::Gate;
 use crate::policy::settings::GuardSettings;
@@ -30,9 +29,6 @@ fn says(policy: Policy, settings: PolicySettings, entry: usize) -> Vec<String> {
     let position = session.context.position(entry_ix(entry)).expect("part of the context");
     let size = session.context.messages[position].size;
     explain_fate(&plan.fates()[position], &plan, &size)
-        .into_iter()
-        .map(|line| line.replace(DIGIT_SEPARATOR, " "))
-        .collect()
 }
 
 #[track_caller]
@@ -44,12 +40,12 @@ fn check(policy: Policy, settings: PolicySettings, entry: usize, expected: &[&st
 fn a_truncated_result_names_its_limit_and_what_stays() {
     let default = PolicySettings::default;
     let lines = [
-        "Its 20 000 chars are over the 12 000 that one result may have.",
-        "Keeps 12 000 chars, including a note.",
+        "Its 20,000 chars are over the 12,000 that one result may have.",
+        "Keeps 12,000 chars, including a note.",
         "pruning 6.4",
     ];
     check(Policy::Truncate, default(), 2, &lines);
-    let within = "Its 5 chars are not over the 12 000 that one result may have.";
+    let within = "Its 5 chars are not over the 12,000 that one result may have.";
     check(Policy::Truncate, default(), 5, &[within, "pruning 6.2"]);
 }
 
@@ -57,19 +53,19 @@ fn a_truncated_result_names_its_limit_and_what_stays() {
 fn the_guard_names_limit_and_budget() {
     let default = PolicySettings::default;
     let lines = [
-        "It counts as more than the 10 000 chars that the guard allows for one result.",
+        "It counts as more than the 10,000 chars that the guard allows for one result.",
         "A result counts double, with its details. Keeps one text.",
         "pruning 6.33",
     ];
     check(Policy::Guard, default(), 2, &lines);
     let within = [
-        "It counts as at most 10 000 chars.",
-        "All messages together have 20 040 chars, within the guard's budget of 30 000 chars.",
+        "It counts as at most 10,000 chars.",
+        "All messages together have 20,040 chars, within the guard's budget of 30,000 chars.",
         "pruning 6.35",
     ];
     check(Policy::Guard, default(), 5, &within);
     let small = PolicySettings { guard: GuardSettings { budget_share: 0.1, single_share: 0.5 }, ..default() };
-    let total = "All messages together have 20 040 chars, over the guard's budget of 4 000 chars.";
+    let total = "All messages together have 20,040 chars, over the guard's budget of 4,000 chars.";
     let gone = [total, "The guard replaces the oldest results by a short text.", "pruning 6.35"];
     check(Policy::Guard, small.clone(), 2, &gone);
     let spared = [total, "Replacing older results was enough.", "pruning 6.35"];
@@ -90,11 +86,11 @@ fn clearing_names_trigger_and_what_is_kept() {
     };
     let tokens = says(Policy::Clear, clear(100.0, 1.0), 2);
     assert!(
-        tokens[0].starts_with("All messages have ~5 ") && tokens[0].ends_with("over the trigger of 100.")
+        tokens[0].starts_with("All messages have ~5,") && tokens[0].ends_with("over the trigger of 100.")
     );
     assert_eq!(tokens[1..], ["A placeholder of 9 chars replaces it.", "pruning 7.2"]);
     check(Policy::Clear, clear(100.0, 1.0), 5, &["Kept: the last result.", "pruning 7.2"]);
     let orphan = ["Never cleared: the answer before it has no call with its id.", "pruning 7.2"];
     check(Policy::Clear, clear(100.0, 1.0), 3, &orphan);
-    assert!(says(Policy::Clear, clear(1e6, 1.0), 2)[0].ends_with("not over the trigger of 1 000 000."));
+    assert!(says(Policy::Clear, clear(1e6, 1.0), 2)[0].ends_with("not over the trigger of 1,000,000."));
 }

@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 
 use crate::context::budget::{Budget, BudgetPart};
-use crate::format::thousands;
+use crate::format::format_short_estimate;
 use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::text;
 use crate::ui::glyphs;
@@ -178,7 +178,10 @@ impl Bar<'_> {
         let style = self.theme.bold(Role::Plan);
         let style =
             if self.theme.uses_letters() { style } else { style.bg(self.background(CellContent::Freed)) };
-        for words in [format!(" frees {} ", thousands(tokens)), format!(" {} ", thousands(tokens))] {
+        for words in [
+            format!(" frees {} ", format_short_estimate(tokens)),
+            format!(" {} ", format_short_estimate(tokens)),
+        ] {
             let stretch = widest_free(&cells, marks);
             if self.centred(&words, &stretch, style, buf) || self.centred(&words, &cells, style, buf) {
                 return;
@@ -196,7 +199,7 @@ impl Bar<'_> {
             let (background, ink) = self.theme.part_colours(*part, self.mixed);
             Style::new().fg(ink).bg(background)
         };
-        let value = format!(" {} {} ", part.name(), thousands(self.budget.tokens(*part)));
+        let value = format!(" {} {} ", part.name(), format_short_estimate(self.budget.tokens(*part)));
         let name = format!(" {} ", part.name());
         if self.centred(&value, &free, style, buf)
             || (self.other_row_has_marks && self.centred(&value, &cells, style, buf))

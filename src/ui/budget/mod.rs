@@ -14,7 +14,7 @@ use crate::app::keymap::KeyContext;
 use crate::app::layout::{Layout, WidthClass};
 use crate::app::target::Target;
 use crate::context::budget::{Budget, BudgetPart};
-use crate::format::{estimate, thousands, whole_percent};
+use crate::format::{format_short, format_short_estimate, format_short_tokens, whole_percent};
 use crate::policy::memory_flush::FlushState;
 use crate::session::budget_marks::{Threshold, ThresholdMark, threshold_marks};
 use crate::session::{CountSource, LoadedSession};
@@ -123,7 +123,11 @@ impl<'a> BudgetView<'a> {
             Some(plan) => {
                 self.heading(self.current_label(), self.theme.style(Role::Text), y, buf);
                 self.flash(y + 1, buf);
-                let words = if self.replayed { estimate(plan.total()) } else { glyphs::UNKNOWN.to_owned() };
+                let words = if self.replayed {
+                    format_short_estimate(plan.total())
+                } else {
+                    glyphs::UNKNOWN.to_owned()
+                };
                 let after = ("plan", plan.total(), words);
                 self.heading(after, self.theme.bold(Role::Plan), y + 1, buf);
                 Bar { mixed: true, other_row_has_marks: true, ..bar(self.now, y) }.draw(buf);
@@ -151,11 +155,11 @@ impl<'a> BudgetView<'a> {
         let tokens = self.now.total();
         match self.source {
             _ if !self.replayed => ("peak", tokens, glyphs::UNKNOWN.to_owned()),
-            CountSource::Measured if self.has_no_parts => ("peak", tokens, thousands(tokens)),
-            _ if self.has_no_parts => ("peak", tokens, estimate(tokens)),
-            CountSource::Measured => ("meas.", tokens, thousands(tokens)),
-            CountSource::Calibrated => ("cal.", tokens, estimate(tokens)),
-            CountSource::Estimated => ("est.", tokens, estimate(tokens)),
+            CountSource::Measured if self.has_no_parts => ("peak", tokens, format_short(tokens)),
+            _ if self.has_no_parts => ("peak", tokens, format_short_estimate(tokens)),
+            CountSource::Measured => ("meas.", tokens, format_short(tokens)),
+            CountSource::Calibrated => ("cal.", tokens, format_short_estimate(tokens)),
+            CountSource::Estimated => ("est.", tokens, format_short_estimate(tokens)),
         }
     }
 
@@ -199,7 +203,12 @@ impl<'a> BudgetView<'a> {
         let muted = self.theme.style(Role::Muted);
         if self.source != CountSource::Estimated {
             let tokens = session.next_prompt.estimated_tokens;
-            self.heading(("est.", tokens, estimate(tokens)), self.theme.style(Role::Text), y, buf);
+            self.heading(
+                ("est.", tokens, format_short_estimate(tokens)),
+                self.theme.style(Role::Text),
+                y,
+                buf,
+            );
         } else if let Err(why) = session.measured {
             put(buf, (1, y), start, "meas.", muted);
             put_right(buf, y, 6, start - 7, &[Span::styled(glyphs::UNKNOWN, muted)]);
@@ -270,7 +279,7 @@ impl<'a> BudgetView<'a> {
             }
             Some(FlushState::Waiting { tokens }) => vec![
                 muted("flush in ".into()),
-                Span::styled(thousands(tokens as u64), self.theme.style(Role::Text)),
+                Span::styled(format_short(tokens as u64), self.theme.style(Role::Text)),
             ],
             Some(FlushState::Flushed { .. }) => vec![muted("flushed".into())],
             _ => Vec::new(),
@@ -287,7 +296,7 @@ impl<'a> BudgetView<'a> {
         [
             Span::styled(part.letter().to_string(), style),
             Span::styled(format!(" {} ", part.name()), self.theme.style(Role::Muted)),
-            Span::styled(thousands(tokens), self.theme.style(Role::Text)),
+            Span::styled(format_short_estimate(tokens), self.theme.style(Role::Text)),
             Span::raw("  "),
         ]
     }
@@ -295,23 +304,23 @@ impl<'a> BudgetView<'a> {
     /// Returns the free tokens of the window, or the excess.
     fn free_spans<'s>(&self) -> Vec<Span<'s>> {
         let left = |budget: &Budget| self.window as i64 - budget.total() as i64;
-        let words = |left: i64| {
-            if left < 0 {
-                format!("over by {}", thousands(left.unsigned_abs()))
-            } else {
-                thousands(left as u64)
-            }
+        let words = |left: i64, is_measured: bool| {
+            let over = if left < 0 { "over by " } else { "" };
+            format!("{over}{}", format_short_tokens(left.unsigned_abs(), is_measured))
         };
         let now = left(&self.now);
         let style = if now < 0 { Role::Danger } else { Role::Muted };
         let label = if now < 0 { "" } else { "free " };
-        let mut spans = vec![Span::styled(format!("{label}{}", words(now)), self.theme.style(style))];
+        let mut spans = vec![Span::styled(
+            format!("{label}{}", words(now, self.source == CountSource::Measured)),
+            self.theme.style(style),
+        )];
         if let Some(plan) = &self.plan {
             spans.push(Span::styled(format!(" {} ", glyphs::ARROW), self.theme.style(Role::Muted)));
             let after = left(plan);
             let label = if now < 0 && after >= 0 { "free " } else { "" };
             let role = if after < 0 { Role::Danger } else { Role::Plan };
-            spans.push(Span::styled(format!("{label}{}", words(after)), self.theme.bold(role)));
+            spans.push(Span::styled(format!("{label}{}", words(after, false)), self.theme.bold(role)));
         }
         spans
     }

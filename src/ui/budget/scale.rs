@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use crate::format::{round_thousands, thousands};
+use crate::format::format_short_tokens;
 use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{put, put_spans, spans_width};
@@ -111,7 +111,7 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
         let mut labels =
             vec![Label { at: self.column(mark.tokens), forms: forms(mark.threshold.label(), &value, named) }];
         if let Some(was) = mark.configured_tokens {
-            let old = Span::styled(thousands(was), muted);
+            let old = Span::styled(format_short_tokens(was, mark.threshold.is_exact()), muted);
             let mut forms = forms("was", &old, true);
             forms.truncate(1);
             labels.push(Label { at: self.column(was), forms });
@@ -132,6 +132,5 @@ fn place<'l, 's>(label: &'l Label<'s>, left: u16, right: u16) -> Option<(u16, &'
 }
 
 fn value<'s>(mark: &ThresholdMark, style: Style) -> Span<'s> {
-    let round = matches!(mark.threshold, Threshold::Compact | Threshold::Window);
-    Span::styled(if round { round_thousands(mark.tokens) } else { thousands(mark.tokens) }, style)
+    Span::styled(format_short_tokens(mark.tokens, mark.threshold.is_exact()), style)
 }

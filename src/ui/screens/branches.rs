@@ -10,7 +10,7 @@ use crate::app::screens::branches::{
     BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen,
 };
 use crate::commit::ReceiptKind;
-use crate::format::{estimate, pluralised, time_of_day};
+use crate::format::{format_short_estimate, quantity, time_of_day};
 use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
 use crate::session::LoadedSession;
 use crate::text;
@@ -112,7 +112,7 @@ impl Columns {
         let time = time_of_day(receipt.time, app.now_ms).unwrap_or_else(|| glyphs::UNKNOWN.to_owned());
         put(buf, (self.time.0, y), self.time.1, &time, theme.style(Role::Muted));
         let changed = match (receipt.kind, receipt.changed.len()) {
-            (ReceiptKind::Commit, count @ 1..) => format!(" · {} changed", pluralised(count as u64, "entry")),
+            (ReceiptKind::Commit, count @ 1..) => format!(" · {} changed", quantity(count as u64, "entry")),
             _ => String::new(),
         };
         let what = [
@@ -123,9 +123,9 @@ impl Columns {
         put_spans(buf, (self.what.0, y), self.what.1, &what);
         if let (Some(before), Some(after)) = (receipt.tokens_before, receipt.tokens_after) {
             let tokens = [
-                Span::styled(estimate(before.max(0.0) as u64), text),
+                Span::styled(format_short_estimate(before.max(0.0) as u64), text),
                 Span::styled(format!(" {} ", glyphs::ARROW), theme.style(Role::Muted)),
-                Span::styled(estimate(after.max(0.0) as u64), theme.style(Role::Plan)),
+                Span::styled(format_short_estimate(after.max(0.0) as u64), theme.style(Role::Plan)),
             ];
             put_right(buf, y, self.tokens.0, self.tokens.1, &tokens);
         }
@@ -158,7 +158,7 @@ pub(in crate::ui) fn draw_comparison(
         |entry| {
             format!(
                 "{} in common, up to {}",
-                pluralised(view.shared_entries as u64, "entry"),
+                quantity(view.shared_entries as u64, "entry"),
                 session.index.display_id(entry)
             )
         },
@@ -214,8 +214,13 @@ fn changes(theme: &Theme, view: &BranchComparison, line: Rect, buf: &mut Buffer)
             spans.push(Span::raw("   "));
         }
         let tokens = match change {
-            MessageChange::Changed => format!(" {} {} {}", estimate(first), glyphs::ARROW, estimate(second)),
-            _ => format!(" {}", estimate(first.max(second))),
+            MessageChange::Changed => format!(
+                " {} {} {}",
+                format_short_estimate(first),
+                glyphs::ARROW,
+                format_short_estimate(second)
+            ),
+            _ => format!(" {}", format_short_estimate(first.max(second))),
         };
         let sign =
             if change == MessageChange::Identical { String::new() } else { format!("{} ", change.sign()) };
@@ -246,7 +251,7 @@ fn message(theme: &Theme, session: &LoadedSession, row: &ComparedMessage, line: 
         let to = (from + SIDE_WIDTH - 2).min(end);
         let Some(entry) = entry else { continue };
         // Ids of 2026.9 fill the column: shorten them before the number.
-        let tokens = estimate(tokens);
+        let tokens = format_short_estimate(tokens);
         let name_to = to.saturating_sub(text::width(&tokens) as u16 + 2);
         if name_to < from + SHORT_ID {
             put(buf, (from, line.y), to, &session.index.display_id(*entry), theme.style(Role::Muted));

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::app::screens::breakdown::{BreakdownScreen, FOOTER_ROWS};
 use crate::app::wrap::wrap_rows;
 use crate::context::budget::BudgetPart;
-use crate::format::{estimate, round_thousands, thousands, whole_percent};
+use crate::format::{format_percent, format_short, format_short_estimate};
 use crate::report::breakdown::{Figure, Line, Section, SectionKind};
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
@@ -91,14 +91,16 @@ fn largest(screen: &BreakdownScreen) -> u64 {
 fn heading(theme: &Theme, screen: &BreakdownScreen, window: u64, area: Rect, buf: &mut Buffer) {
     let from = title(theme, buf, area, "What is in the window", true);
     let muted = theme.style(Role::Muted);
-    let mut spans =
-        vec![Span::styled(estimate(screen.contents.now.budget.total()), theme.bold(Role::Bright))];
+    let mut spans = vec![Span::styled(
+        format_short_estimate(screen.contents.now.budget.total()),
+        theme.bold(Role::Bright),
+    )];
     if let Some(after) = &screen.contents.after {
         spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
-        spans.push(Span::styled(estimate(after.budget.total()), theme.bold(Role::Plan)));
+        spans.push(Span::styled(format_short_estimate(after.budget.total()), theme.bold(Role::Plan)));
     }
     if window > 0 {
-        spans.push(Span::styled(format!(" of {}", round_thousands(window)), muted));
+        spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
     }
     on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
 }
@@ -160,17 +162,14 @@ impl View<'_> {
                     row.y,
                     end + 2,
                     end + AFTER_WIDTH,
-                    &[Span::styled(thousands(after), theme.style(Role::Plan))],
+                    &[Span::styled(format_short_estimate(after), theme.style(Role::Plan))],
                 );
             }
             end += AFTER_WIDTH;
         }
         let tokens = after.or(figure.tokens()).filter(|_| figure != Figure::Unknown);
-        let share = tokens.and_then(|tokens| Some((tokens, whole_percent(tokens, self.window)?)));
-        let words = share.map_or_else(String::new, |(tokens, share)| match share {
-            0 if tokens > 0 => "<1%".to_owned(),
-            share => format!("{share}%"),
-        });
+        let share = tokens.filter(|_| self.window > 0);
+        let words = share.map_or_else(String::new, |tokens| format_percent(tokens, self.window));
         put_right(buf, row.y, end, end + SHARE_WIDTH, &[Span::styled(words, theme.style(Role::Muted))]);
         end + SHARE_WIDTH
     }
@@ -210,10 +209,10 @@ impl View<'_> {
 
 fn figure_text(figure: Figure) -> String {
     match figure {
-        Figure::Estimated(tokens) => estimate(tokens),
-        Figure::Measured(tokens) => thousands(tokens),
+        Figure::Estimated(tokens) => format_short_estimate(tokens),
+        Figure::Measured(tokens) => format_short(tokens),
         Figure::Difference(tokens) => {
-            format!("{}{}", if tokens < 0 { "−" } else { "+" }, thousands(tokens.unsigned_abs()))
+            format!("{}{}", if tokens < 0 { "-" } else { "+" }, format_short(tokens.unsigned_abs()))
         }
         Figure::Unknown => glyphs::UNKNOWN.to_owned(),
     }

@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::screens::estimators::{EstimatesState, EstimatorsScreen, header_rows};
 use crate::app::scroll::Scroll;
-use crate::format::{format_bytes, format_deviation, format_signed_percent, grouped, pluralised};
+use crate::format::{format_deviation, format_number, format_signed_percent, format_size, quantity};
 use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description};
 use crate::session::LoadedSession;
 use crate::text;
@@ -40,7 +40,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, are
             put(buf, (area.x + 2, area.y + 2), area.right(), error, theme.style(Role::Danger));
         }
         EstimatesState::Done(estimates) => {
-            let count = pluralised(estimates.calls.len() as u64, "counted call");
+            let count = quantity(estimates.calls.len() as u64, "counted call");
             let count = Span::styled(count, theme.style(Role::Muted));
             on_title(buf, area.y, from, area.right().saturating_sub(1), &[count]);
             let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
@@ -55,7 +55,7 @@ fn draw_progress(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut
     let at = (area.x + 2, area.y + 2);
     let x = put(buf, at, area.right(), "Reading every message of the path…", theme.style(Role::Text));
     if total > 0 {
-        let far = format!("  {} of {}", format_bytes(done), format_bytes(total));
+        let far = format!("  {} of {}", format_size(done), format_size(total));
         put(buf, (x, at.1), area.right(), &far, theme.style(Role::Muted));
     }
 }
@@ -137,7 +137,7 @@ fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row
     let (x, end) = (row.x, row.right().saturating_sub(1));
     let deviation = estimates.deviation(estimator);
     put(buf, (x + 1, row.y), end, estimator.short_name(), theme.style(Role::Text));
-    let now = estimates.next_prompt.get(estimator).map(|tokens| format!("~{}", grouped(tokens as i64)));
+    let now = estimates.next_prompt.get(estimator).map(|tokens| format!("~{}", format_number(tokens as i64)));
     let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
     let cells = [
         (now, theme.style(Role::Bright)),
@@ -221,7 +221,7 @@ impl Panel<'_> {
         if call.shrunk {
             put(buf, (after, row.y), x + 10, "*", theme.style(Role::Muted));
         }
-        let measured = grouped(call.measured as i64);
+        let measured = format_number(call.measured as i64);
         put_text_right(
             buf,
             row.y,

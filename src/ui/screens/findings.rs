@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::scroll::Scroll;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::format::pluralised;
+use crate::format::quantity;
 use crate::session::Mark;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
@@ -51,9 +51,9 @@ fn no_diagnostics_text(app: &App) -> String {
         (0, 0) => "Every line that was read makes sense.".to_owned(),
         (0, damaged) => format!(
             "Every line of the open session makes sense; the list marks {} as damaged.",
-            pluralised(damaged, "session")
+            quantity(damaged, "session")
         ),
-        (bad, _) => format!("{} of the open session could not be read.", pluralised(bad, "line")),
+        (bad, _) => format!("{} of the open session could not be read.", quantity(bad, "line")),
     }
 }
 

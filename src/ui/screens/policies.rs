@@ -8,7 +8,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::screens::policies::{PoliciesLine, PoliciesScreen};
-use crate::format::{estimate, grouped, round_thousands};
+use crate::format::{format_number, format_short, format_short_estimate};
 use crate::plan::{Plan, PolicyEffect};
 use crate::policy::policy_set::Phase;
 use crate::policy::{Fate, Policy};
@@ -78,14 +78,14 @@ fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let from = title(theme, buf, area, "Steps", true);
     let muted = theme.style(Role::Muted);
     let now = app.displayed_session().map_or(0, |open| open.next_prompt.estimated_tokens);
-    let mut spans = vec![Span::styled(estimate(now), theme.bold(Role::Bright))];
+    let mut spans = vec![Span::styled(format_short_estimate(now), theme.bold(Role::Bright))];
     if let Some(after) = app.plan_totals.estimate_after {
         spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
-        spans.push(Span::styled(estimate(after), theme.bold(Role::Plan)));
+        spans.push(Span::styled(format_short_estimate(after), theme.bold(Role::Plan)));
     }
     let window = app.displayed_session().map_or(0, |session| session.window.tokens.max(0.0) as u64);
     if window > 0 {
-        spans.push(Span::styled(format!(" of {}", round_thousands(window)), muted));
+        spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
     }
     on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
 }
@@ -149,9 +149,9 @@ impl View<'_> {
         if self.columns.messages > 0 {
             let (before, after) = (effect.messages_before, effect.messages_after);
             let words = if before == after {
-                grouped(after as i64)
+                format_number(after as i64)
             } else {
-                format!("{} {} {}", grouped(before as i64), glyphs::ARROW, grouped(after as i64))
+                format!("{} {} {}", format_number(before as i64), glyphs::ARROW, format_number(after as i64))
             };
             put_right(buf, y, row.x + NAME, row.x + self.columns.messages, &[Span::styled(words, muted)]);
         }
@@ -183,8 +183,10 @@ impl View<'_> {
         }
         self.bar(effect, Role::Ghost, row, buf);
         let words = match effect.tokens_before.checked_sub(effect.tokens_after) {
-            Some(freed) => format!("alone: frees {}", estimate(freed)),
-            None => format!("alone: adds {}", estimate(effect.tokens_after - effect.tokens_before)),
+            Some(freed) => format!("alone: frees {}", format_short_estimate(freed)),
+            None => {
+                format!("alone: adds {}", format_short_estimate(effect.tokens_after - effect.tokens_before))
+            }
         };
         let mut facts = vec![vec![Span::styled(words, muted)]];
         facts.extend(self.effect_spans(effect, true));
@@ -201,7 +203,8 @@ impl View<'_> {
         let changed = Fate::ALL.into_iter().filter(|fate| fate.is_change() && effect.count(*fate) > 0);
         let fact = |fate: Fate| {
             let sign = if quiet { theme.style(Role::Muted) } else { theme.fate(fate) };
-            let count = Span::styled(format!(" {}", grouped(effect.count(fate) as i64)), style(Role::Text));
+            let count =
+                Span::styled(format!(" {}", format_number(effect.count(fate) as i64)), style(Role::Text));
             vec![Span::styled(fate.sign(), sign), count]
         };
         let mut facts: Vec<Vec<Span>> = changed.map(fact).collect();
@@ -216,10 +219,22 @@ impl View<'_> {
     fn tokens(&self, (before, after): (u64, u64), style: ratatui::style::Style, row: Rect, buf: &mut Buffer) {
         let (muted, faint) = (self.theme.style(Role::Muted), self.theme.style(Role::Faint));
         let (before_end, after_end) = (row.x + self.columns.tokens.0, row.x + self.columns.tokens.1);
-        put_right(buf, row.y, row.x + NAME, before_end, &[Span::styled(estimate(before), muted)]);
+        put_right(
+            buf,
+            row.y,
+            row.x + NAME,
+            before_end,
+            &[Span::styled(format_short_estimate(before), muted)],
+        );
         put(buf, (before_end + 1, row.y), after_end, glyphs::ARROW, faint);
         let style = if before == after { muted } else { style };
-        put_right(buf, row.y, before_end + 2, after_end, &[Span::styled(estimate(after), style)]);
+        put_right(
+            buf,
+            row.y,
+            before_end + 2,
+            after_end,
+            &[Span::styled(format_short_estimate(after), style)],
+        );
     }
 
     fn bar(&self, effect: &PolicyEffect, role: Role, row: Rect, buf: &mut Buffer) {
@@ -250,9 +265,9 @@ impl View<'_> {
         let (before, after) = (plan.tokens_before.len(), plan.messages.len());
         if self.columns.messages > 0 {
             let words = if before == after {
-                grouped(after as i64)
+                format_number(after as i64)
             } else {
-                format!("{} {} {}", grouped(before as i64), glyphs::ARROW, grouped(after as i64))
+                format!("{} {} {}", format_number(before as i64), glyphs::ARROW, format_number(after as i64))
             };
             let words = Span::styled(words, theme.style(Role::Muted));
             put_right(buf, row.y, row.x + NAME, row.x + self.columns.messages, &[words]);
@@ -262,7 +277,7 @@ impl View<'_> {
         let fact = |(fate, count): (Fate, usize)| {
             vec![
                 Span::styled(fate.sign(), theme.fate(fate)),
-                Span::styled(format!(" {}", grouped(count as i64)), theme.style(Role::Text)),
+                Span::styled(format!(" {}", format_number(count as i64)), theme.style(Role::Text)),
             ]
         };
         let mut facts: Vec<Vec<Span>> = changed.filter(|(_, count)| *count > 0).map(fact).collect();

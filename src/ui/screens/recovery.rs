@@ -8,7 +8,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::screens::recovery::{FOOTER_ROWS, HEADER_ROWS, RecoveryScreen};
-use crate::format::{estimate, pluralised, round_thousands, thousands, time_of_day};
+use crate::format::{format_short, format_short_tokens, quantity, time_of_day};
 use crate::policy::recovery::ErrorSource;
 use crate::report::recovery::{RecoveryRow, RecoveryView, RowKind, RowMark, borrowed_rules};
 use crate::text;
@@ -95,7 +95,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &RecoveryScreen, are
 
 fn earlier(theme: &Theme, view: &RecoveryView, at: (u16, u16), end: u16, buf: &mut Buffer) {
     if view.earlier_overflows > 0 {
-        let words = format!("{} before it", pluralised(view.earlier_overflows as u64, "overflow"));
+        let words = format!("{} before it", quantity(view.earlier_overflows as u64, "overflow"));
         on_title(buf, at.1, at.0, end, &[Span::styled(words, theme.style(Role::Muted))]);
     }
 }
@@ -120,7 +120,7 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
             Span::styled(value, theme.style(Role::Text)),
         ]
     };
-    let round = |tokens: f64| round_thousands(tokens.max(0.0) as u64);
+    let round = |tokens: f64| format_short(tokens.max(0.0) as u64);
     let mut facts = Vec::new();
     facts.extend(time_of_day(refusal.time_ms, app.now_ms).map(|at| muted(format!("{at}\u{a0}UTC"))));
     facts.push(named("window", round(session.window.tokens)));
@@ -184,7 +184,7 @@ impl RecoveryLine<'_> {
     fn tokens(&self, row: &RecoveryRow, buf: &mut Buffer) {
         let Some(tokens) = row.tokens else { return };
         let measured = row.mark == RowMark::Refused && self.view.refusal.tokens == Some(tokens);
-        let words = if measured { thousands(tokens) } else { estimate(tokens) };
+        let words = format_short_tokens(tokens, measured);
         let span = Span::styled(words, self.theme.style(Role::Text));
         put_right(buf, self.area.y, self.columns.words_end, self.columns.tokens_end, &[span]);
     }

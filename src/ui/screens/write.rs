@@ -17,12 +17,14 @@ use crate::app::keymap::KeyContext;
 use crate::app::screens::write::{DIALOG_COLUMNS, SummaryStage, dialog_line_columns};
 use crate::app::state::{WriteDialog, WriteStage};
 use crate::commit::UndoTarget;
-use crate::format::{estimate, format_bytes, pluralised, round_thousands, whole_percent};
+use crate::format::{
+    format_short, format_short_estimate, format_short_tokens, format_size, quantity, whole_percent,
+};
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
 use crate::report::cost::describe_cache_cost;
-use crate::session::LoadedSession;
+use crate::session::{CountSource, LoadedSession};
 use crate::store::sqlite::database_of;
 use crate::text;
 use crate::ui::frame_box::{self, Frame};
@@ -293,8 +295,8 @@ impl<'a> Builder<'a> {
     }
 
     fn file(&self, preview: &WritePreview) -> DialogLine<'a> {
-        let added = format_bytes(preview.appended_bytes as u64);
-        let size = self.muted(format!("   {} + {added}", format_bytes(preview.bytes)));
+        let added = format_size(preview.appended_bytes as u64);
+        let size = self.muted(format!("   {} + {added}", format_size(preview.bytes)));
         let room = self.width.saturating_sub(LABEL_WIDTH + spans_width(std::slice::from_ref(&size)));
         let path = short_path(&preview.path, usize::from(room));
         DialogLine::Field("file", vec![Span::styled(path, self.theme.style(Role::Text)), size])
@@ -307,12 +309,16 @@ impl<'a> Builder<'a> {
         let arrow = || self.muted(format!(" {} ", glyphs::ARROW));
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         let plan_style = self.theme.bold(Role::Plan);
-        let mut prompt = vec![text(estimate(now)), arrow(), Span::styled(estimate(after), plan_style)];
+        let mut prompt = vec![
+            text(format_short_tokens(now, prompt.total.source == CountSource::Measured)),
+            arrow(),
+            Span::styled(format_short_estimate(after), plan_style),
+        ];
         if let (Some(before), Some(share)) = (whole_percent(now, window), whole_percent(after, window)) {
             prompt.push(self.muted(format!("    {before}%")));
             prompt.push(arrow());
             prompt.push(Span::styled(format!("{share}%"), plan_style));
-            prompt.push(self.muted(format!(" of {}", round_thousands(window))));
+            prompt.push(self.muted(format!(" of {}", format_short(window))));
         }
         let share = |tokens: u64| tokens as f64 / window.max(1) as f64;
         vec![
@@ -363,7 +369,7 @@ impl<'a> Builder<'a> {
             DialogLine::Field(
                 "appends",
                 vec![
-                    text(pluralised(preview.entries as u64, "entry")),
+                    text(quantity(preview.entries as u64, "entry")),
                     self.muted(" from "),
                     text(from),
                     self.muted(", leaf moves "),

@@ -42,7 +42,7 @@ impl Columns {
         let after_bar = if totals { end.saturating_sub(7) } else { end };
         let after_end = if bars { after_bar.saturating_sub(BAR_WIDTH + 1) } else { after_bar };
         let before_end = if plan { after_end.saturating_sub(8) } else { 0 };
-        let sign = if plan { after_end.saturating_sub(16) } else { 0 };
+        let sign = if plan { after_end.saturating_sub(17) } else { 0 };
         let text_end = if plan { sign.saturating_sub(1) } else { after_end.saturating_sub(7) };
         let text = cursor + 4;
         Self {

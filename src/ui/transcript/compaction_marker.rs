@@ -6,7 +6,7 @@ use ratatui::text::Span;
 
 use super::columns::Columns;
 use crate::app::compaction_marker::CompactionMarker;
-use crate::format::estimate;
+use crate::format::format_short_estimate;
 use crate::policy::Fate;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
@@ -31,7 +31,7 @@ pub(super) fn draw(cut: &CompactionMarker, theme: &Theme, columns: &Columns, are
 
 fn words<'a>(cut: &CompactionMarker, theme: &Theme, whole: bool) -> Vec<Span<'a>> {
     let muted = |words: &'static str| Span::styled(words, theme.style(Role::Muted));
-    let number = |tokens, style| Span::styled(estimate(tokens), style);
+    let number = |tokens, style| Span::styled(format_short_estimate(tokens), style);
     let mut spans = vec![muted(" cut: ")];
     if cut.summarised_messages == 0 && cut.lost_messages == 0 {
         spans.push(muted("nothing above to summarise, "));

@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
 use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
 use crate::context::tokens_before::recorded_tokens_before;
-use crate::format::{minute, pluralised, thousands};
+use crate::format::{format_short_estimate, format_short_tokens, minute, quantity};
 use crate::policy::Fate;
 use crate::session::message::excerpt::Excerpt;
 use crate::store::entry::{EntryKind, Role as Speaker};
@@ -76,6 +76,7 @@ impl RowPainter<'_> {
             let place = path.iter().position(|ix| *ix == row.entry);
             let before = place.and_then(|place| recorded_tokens_before(&session.index, path, place));
             numbers.before = before.map_or(numbers.after, |before| before.tokens as u64);
+            numbers.before_is_measured = before.is_some_and(|before| !before.is_estimate);
             let is_reset = self.pane.session.index.entry(row.entry).kind == EntryKind::Reset;
             numbers.fate = self.app.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
         }
@@ -184,7 +185,7 @@ impl RowPainter<'_> {
     fn words(&self, row: &TranscriptRow, faded: bool, selected: bool) -> Vec<Span<'_>> {
         let theme = self.theme;
         let quiet = theme.style(Role::Muted);
-        let entries = |count: u32| pluralised(count.into(), "entry");
+        let entries = |count: u32| quantity(u64::from(count), "entry");
         if let RowKind::Compacted { entries: count, .. } = row.kind {
             let entry = self.pane.session.index.entry(row.entry);
             let what = if entry.kind == EntryKind::Reset { "before the reset" } else { "compacted" };
@@ -301,7 +302,13 @@ impl RowPainter<'_> {
             put(buf, (x, y), x + 2, &numbers.fate_count.to_string(), theme.fate(fate));
         }
         if fate.is_change() && numbers.before != numbers.after {
-            put_number(buf, y, self.columns.before_end, thousands(numbers.before), theme.style(Role::Muted));
+            put_number(
+                buf,
+                y,
+                self.columns.before_end,
+                format_short_tokens(numbers.before, numbers.before_is_measured),
+                theme.style(Role::Muted),
+            );
             let arrow = (self.columns.before_end + 1, y);
             put(buf, arrow, self.area.right(), glyphs::ARROW, theme.style(Role::Faint));
         }
@@ -311,7 +318,7 @@ impl RowPainter<'_> {
     fn tokens_words(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens) -> String {
         let refused = self.pane.session.overflow_at(row.entry).is_some_and(|it| it.kind.is_refusal());
         let alone = matches!(row.kind, RowKind::Entry) && numbers.after == 0;
-        if refused && alone { "refused".to_owned() } else { thousands(numbers.after) }
+        if refused && alone { "refused".to_owned() } else { format_short_estimate(numbers.after) }
     }
 
     fn tokens(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens, selected: bool, buf: &mut Buffer) {
@@ -363,7 +370,7 @@ impl RowPainter<'_> {
             buf,
             self.area.y,
             self.columns.total_end,
-            thousands(numbers.running_total),
+            format_short_estimate(numbers.running_total),
             self.theme.style(role),
         );
     }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::format::{estimate, pluralised};
+use crate::format::{format_short_estimate, quantity};
 use crate::policy::Policy;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
@@ -34,7 +34,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         fact.extend(match saves {
             None => vec![Span::styled(glyphs::UNKNOWN, muted), Span::styled(" cannot be measured", muted)],
             Some(0) => vec![Span::styled("nothing", muted)],
-            Some(tokens) => vec![Span::styled(estimate(*tokens), theme.style(Role::Plan))],
+            Some(tokens) => vec![Span::styled(format_short_estimate(*tokens), theme.style(Role::Plan))],
         });
         facts.push(fact);
     }
@@ -45,7 +45,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let changed = (0..app.tuning.rows.len()).filter(|at| app.tuning.is_changed(*at)).count();
     let words = match changed {
         0 => "at their config values".to_owned(),
-        count => format!("{} changed", pluralised(count as u64, "setting")),
+        count => format!("{} changed", quantity(count as u64, "setting")),
     };
     put_right(buf, y, x + 3, area.right().saturating_sub(1), &[Span::styled(words, muted)]);
 }

@@ -9,7 +9,10 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::target::{ReplayOutcome, Target};
-use crate::format::{elapsed, estimate, format_gateway_usd, format_usd, grouped, thousands};
+use crate::format::{
+    format_amount, format_duration, format_number, format_short_estimate, format_short_tokens,
+    format_usd_difference,
+};
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, Policy};
@@ -84,11 +87,17 @@ fn saved<'a>(app: &App, plan: &Plan, theme: &Theme) -> Fact<'a> {
     match before.checked_sub(after) {
         _ if plan.is_empty() => vec![Span::styled("nothing changes", muted)],
         Some(freed) => {
-            vec![Span::styled("saves ", muted), Span::styled(estimate(freed), theme.bold(Role::Plan))]
+            vec![
+                Span::styled("saves ", muted),
+                Span::styled(format_short_estimate(freed), theme.bold(Role::Plan)),
+            ]
         }
         // Invented results or a long summary may make the prompt larger.
         None => {
-            vec![Span::styled("adds ", muted), Span::styled(estimate(after - before), theme.bold(Role::Warn))]
+            vec![
+                Span::styled("adds ", muted),
+                Span::styled(format_short_estimate(after - before), theme.bold(Role::Warn)),
+            ]
         }
     }
 }
@@ -119,7 +128,7 @@ fn plan_facts<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact
 /// Returns changed settings that belong to no policy.
 fn unused_changes<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let fact = |change: &SettingChange| {
-        let value = change.value.as_f64().map_or_else(String::new, |value| grouped(value as i64));
+        let value = change.value.as_f64().map_or_else(String::new, |value| format_number(value as i64));
         vec![
             Span::styled(format!("{} ", change.key()), theme.style(Role::Muted)),
             Span::styled(value, theme.bold(Role::Plan)),
@@ -143,14 +152,15 @@ fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
     let arrow = |before: String, after: Span<'a>| {
         vec![Span::styled(before, theme.style(Role::Text)), muted(" → "), after]
     };
-    let size = |tokens: u64, counted: bool| if counted { thousands(tokens) } else { estimate(tokens) };
     let mut facts: Vec<Fact> = Vec::new();
     if app.target == Target::FailedCall {
         let (Some(before), Some(after)) = (recorded.failing_call_tokens, tuned.failing_call_tokens) else {
             return Some(facts);
         };
-        let mut fact =
-            arrow(size(before, recorded.failing_call_measured), Span::styled(estimate(after), plan));
+        let mut fact = arrow(
+            format_short_tokens(before, recorded.failing_call_measured),
+            Span::styled(format_short_tokens(after, tuned.failing_call_measured), plan),
+        );
         fact.insert(0, muted("failed call "));
         facts.push(fact);
         let (words, role) =
@@ -163,13 +173,14 @@ fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
     let mut overflows = arrow(recorded.overflows.to_string(), after);
     overflows.insert(0, muted("overflows "));
     let mut peak = arrow(
-        size(recorded.peak_tokens, recorded.peak_measured),
-        Span::styled(estimate(tuned.peak_tokens), plan),
+        format_short_tokens(recorded.peak_tokens, recorded.peak_measured),
+        Span::styled(format_short_tokens(tuned.peak_tokens, tuned.peak_measured), plan),
     );
     peak.insert(0, muted("peak "));
     facts.extend([overflows, peak]);
     if let (Some(before), Some(after)) = (recorded.cost, tuned.cost) {
-        facts.push(arrow(format_usd(before), Span::styled(format_usd(after), plan)));
+        let after = Span::styled(format_amount(after, tuned.cost_is_estimated), plan);
+        facts.push(arrow(format_amount(before, recorded.cost_is_estimated), after));
     }
     Some(facts)
 }
@@ -179,7 +190,7 @@ fn next_call<'a>(app: &App, theme: &Theme) -> Option<Fact<'a>> {
     let cost = app.plan_totals.cache_cost?;
     let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
     let words = Span::styled("next call ", theme.style(Role::Muted));
-    Some(vec![words, Span::styled(format_gateway_usd(cost.next_call), theme.bold(role))])
+    Some(vec![words, Span::styled(format_usd_difference(cost.next_call), theme.bold(role))])
 }
 
 /// Returns the changed messages per fate, and the messages that exist in no file.
@@ -194,8 +205,11 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
     let mut facts: Vec<Fact> = reported.map(|(fate, count)| fact(fate, count)).collect();
     let made = plan.added_messages().count();
     if made > 0 {
-        let words =
-            if wide { format!("+{made} made {}", estimate(plan.tokens_added)) } else { format!("+{made}") };
+        let words = if wide {
+            format!("+{made} made {}", format_short_estimate(plan.tokens_added))
+        } else {
+            format!("+{made}")
+        };
         facts.push(vec![Span::styled(words, text)]);
     }
     facts
@@ -241,6 +255,8 @@ pub(in crate::ui) fn gate_words(gate: Gate, app: &App) -> Option<String> {
         Gate::NeverTouched => "no cache touch recorded".to_owned(),
         Gate::NoTtl => "ttl is 0".to_owned(),
         Gate::Warm { idle_ms, .. } if idle_ms < 0.0 => "last touch lies in the future".to_owned(),
-        Gate::Warm { idle_ms, ttl_ms } => format!("cache warm {} of {}", elapsed(idle_ms), elapsed(ttl_ms)),
+        Gate::Warm { idle_ms, ttl_ms } => {
+            format!("cache warm {} of {}", format_duration(idle_ms), format_duration(ttl_ms))
+        }
     })
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::app::App;
-use crate::format::{elapsed, estimate, grouped, minute, pluralised, round_thousands};
+use crate::format::{format_duration, format_number, format_short, format_short_estimate, minute, quantity};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{duration_text, input_text};
@@ -23,7 +23,7 @@ pub(super) fn column_text(unit: Option<Unit>, value: &Value) -> String {
     match (unit, value) {
         (Some(Unit::Share), Value::Number(share)) => format!("{share:.2}"),
         (Some(Unit::Chars | Unit::Messages | Unit::Tokens | Unit::Turns), Value::Number(count)) => {
-            grouped(*count as i64)
+            format_number(*count as i64)
         }
         (Some(Unit::Milliseconds), Value::Number(ms)) => duration_text(*ms),
         (unit, value) => input_text(unit, value),
@@ -42,7 +42,7 @@ pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
         Hint::IdleTime => last_touch(app, session),
         Hint::Protected => cutoff(app, session),
         Hint::PrunableChars => prunable(app),
-        Hint::LongResults => format!("{} over", pluralised(app.plan_totals.long_results, "result")),
+        Hint::LongResults => format!("{} over", quantity(app.plan_totals.long_results, "result")),
         Hint::ClearedResults => cleared(app),
         Hint::DeniedResults => denied(app),
         Hint::CompactionTrigger => trigger(session, number),
@@ -64,28 +64,31 @@ fn trigger(session: &LoadedSession, reserve: f64) -> String {
     if above < 0.0 {
         "always compacts".to_owned()
     } else {
-        format!("compacts above {}", round_thousands(above as u64))
+        format!("compacts above {}", format_short(above as u64))
     }
 }
 
 fn kept(app: &App) -> String {
     let cut = app.transcript.as_ref().and_then(|pane| pane.compaction_marker);
-    cut.map_or_else(|| "kept at the end".to_owned(), |cut| format!("{} kept", estimate(cut.kept_tokens)))
+    cut.map_or_else(
+        || "kept at the end".to_owned(),
+        |cut| format!("{} kept", format_short_estimate(cut.kept_tokens)),
+    )
 }
 
 fn turns(session: &LoadedSession, number: f64) -> String {
     let users = session.context.messages.iter().filter(|message| message.size.role == Role::User).count();
-    if number > 0.0 { format!("of {}", pluralised(users as u64, "turn")) } else { "no limit".to_owned() }
+    if number > 0.0 { format!("of {}", quantity(users as u64, "turn")) } else { "no limit".to_owned() }
 }
 
 fn share_of_window(session: &LoadedSession, share: f64) -> String {
-    round_thousands((share * session.window.tokens.max(0.0)) as u64)
+    format_short((share * session.window.tokens.max(0.0)) as u64)
 }
 
 fn last_touch(app: &App, session: &LoadedSession) -> String {
     match session.last_cache_touch_ms {
         Some(touch) if touch.is_finite() && touch > 0.0 => {
-            format!("idle for {}", elapsed(app.call_time_ms() as f64 - touch))
+            format!("idle for {}", format_duration(app.call_time_ms() as f64 - touch))
         }
         _ => "no cache touch yet".to_owned(),
     }
@@ -102,7 +105,7 @@ fn prunable(app: &App) -> String {
     let chars = app.plan.as_ref().map(|plan| plan.pruning.prunable_chars).filter(|chars| chars.is_finite());
     chars.map_or_else(
         || "least to clear".to_owned(),
-        |chars| format!("{} chars prunable", grouped(chars as i64)),
+        |chars| format!("{} chars prunable", format_number(chars as i64)),
     )
 }
 
@@ -110,7 +113,7 @@ fn denied(app: &App) -> String {
     if app.plan.is_none() {
         return "never pruned".to_owned();
     }
-    format!("{} protected", pluralised(app.plan_totals.excluded, "result"))
+    format!("{} protected", quantity(app.plan_totals.excluded, "result"))
 }
 
 /// Returns the origin of a value: file name and line, or its owner if that is not a file.

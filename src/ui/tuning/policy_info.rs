@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::format::{estimate, pluralised};
+use crate::format::{format_short_estimate, quantity};
 use crate::policy::{Fate, Policy};
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
@@ -65,15 +65,15 @@ fn effect(app: &App, theme: &Theme, policy: Policy, at: (u16, u16), end: u16, bu
         return;
     }
     let tokens = vec![
-        Span::styled(estimate(effect.tokens_before), muted),
+        Span::styled(format_short_estimate(effect.tokens_before), muted),
         Span::styled(format!(" {} ", glyphs::ARROW), muted),
-        Span::styled(estimate(effect.tokens_after), theme.bold(Role::Plan)),
+        Span::styled(format_short_estimate(effect.tokens_after), theme.bold(Role::Plan)),
     ];
     let messages = format!(
         "{} {} {}",
         effect.messages_before,
         glyphs::ARROW,
-        pluralised(effect.messages_after as u64, "message")
+        quantity(effect.messages_after as u64, "message")
     );
     let mut facts = vec![tokens, vec![Span::styled(messages, muted)]];
     for fate in Fate::ALL.into_iter().filter(|fate| fate.is_change() && effect.count(*fate) > 0) {

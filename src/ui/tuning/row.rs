@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use super::meaning::{column_text, meaning, origin, value_text};
 use crate::app::App;
 use crate::app::layout::{Layout, Pane, WidthClass};
-use crate::format::estimate;
+use crate::format::format_short_estimate;
 use crate::gateway::prune_setting::Control;
 use crate::js::Value;
 use crate::ui::changed_value::changed_style;
@@ -204,8 +204,12 @@ impl SettingLine<'_> {
         let words = match (least == most, self.is_narrow()) {
             (true, true) => muted("no difference".to_owned()),
             (true, false) => muted("moving it changes nothing".to_owned()),
-            (false, true) => muted(format!("{}…{}", estimate(*least), estimate(*most))),
-            (false, false) => muted(format!("{} … {}", estimate(*least), estimate(*most))),
+            (false, true) => {
+                muted(format!("{}…{}", format_short_estimate(*least), format_short_estimate(*most)))
+            }
+            (false, false) => {
+                muted(format!("{} … {}", format_short_estimate(*least), format_short_estimate(*most)))
+            }
         };
         let flat = self.flat_note().map(muted).unwrap_or_default();
         let gap = if self.is_narrow() { 1 } else { 3 };

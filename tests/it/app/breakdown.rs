@@ -82,7 +82,7 @@ fn sections_fold_and_the_cursor_stays_with_them() {
     assert_eq!(screen.scroll.cursor + 1, screen.rows.len());
     assert!(screen.scroll.top > 0);
     driver.press("g y b");
-    assert!(driver.copied[0].starts_with("System prompt  ~9600 tokens"), "{:?}", driver.copied);
+    assert!(driver.copied[0].starts_with("System prompt  ~9,600 tokens"), "{:?}", driver.copied);
     assert!(driver.app.overlay().is_none());
 }
 

@@ -147,7 +147,7 @@ fn room_to_leave_makes_the_smallest_change_a_larger_one() {
     assert_eq!(smallest(&driver), None, "nothing leaves so much free");
     driver.press("r ctrl-u text:200% enter");
     let complaint = driver.app.input.as_ref().and_then(|prompt| prompt.error.clone());
-    assert_eq!(complaint.as_deref(), Some("expected less than the window of 200\u{a0}000"));
+    assert_eq!(complaint.as_deref(), Some("expected less than the window of 200,000"));
     driver.press("esc r ctrl-u enter");
     assert_eq!(smallest(&driver), Some(peak));
 }

@@ -8,6 +8,7 @@ use crate::app::effect::Effect;
 use crate::app::screens::context::{Outcome, ScreenContext};
 use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
+use crate::format::{format_estimate, format_number};
 use crate::plan::Plan;
 use crate::report::breakdown::{Figure, HeavyBlocks, Line, Section, SectionKind, WindowContents, sections};
 use crate::session::LoadedSession;
@@ -168,8 +169,8 @@ impl BreakdownScreen {
             (&line.label, line.figure, &line.note)
         });
         let tokens = match figure {
-            Figure::Estimated(tokens) => format!("~{tokens} tokens"),
-            Figure::Measured(tokens) => format!("{tokens} tokens"),
+            Figure::Estimated(tokens) => format!("{} tokens", format_estimate(tokens)),
+            Figure::Measured(tokens) => format!("{} tokens", format_number(tokens)),
             Figure::Difference(tokens) => format!("{tokens:+} tokens"),
             Figure::Unknown => "—".to_owned(),
         };

@@ -5,7 +5,7 @@ use crate::app::effect::Effect;
 use crate::app::screens::compare::{CompareFocus, MapMetric};
 use crate::app::state::{App, InputPurpose, LineInput};
 use crate::format::amount::Amount;
-use crate::format::group_digits;
+use crate::format::format_number;
 use crate::report::sweep::{Axis, AxisContext, Grid, usual_axes};
 
 impl App {
@@ -193,7 +193,7 @@ impl App {
         match amount.tokens(window) {
             Some(tokens) if tokens < window => self.compare_screen.headroom = Some(amount),
             Some(_) => {
-                return Err(format!("expected less than the window of {}", group_digits(window as u64)));
+                return Err(format!("expected less than the window of {}", format_number(window as u64)));
             }
             None => return Err("nobody knows the window, so there is no share of it".into()),
         }

@@ -6,7 +6,7 @@ mod search;
 
 use std::path::PathBuf;
 
-use crate::format::{format_short_estimate, format_usd, format_usd_difference, quantity_with_commas};
+use crate::format::{format_amount, format_short_tokens, format_usd_change, quantity};
 use crate::gateway::patch::{WrittenSetting, patches};
 use crate::js::Value;
 use crate::policy::settings::SettingId;
@@ -82,24 +82,36 @@ impl Advice {
         self.whole.overflows
     }
 
+    /// Whether the provider counted the prompt under the change.
+    pub fn is_measured_after(&self) -> bool {
+        match self.whole.failing_call_tokens {
+            Some(_) => self.whole.failing_call_measured,
+            None => self.whole.peak_measured,
+        }
+    }
+
     /// Returns the tokens of the session's largest prompt under the change.
     pub fn peak(&self) -> u64 {
         self.whole.peak_tokens
     }
 
-    /// Formats the effect: `Over the whole session: 0 overflows, peak ~98k, $24.10 (-$2.24)`. `recorded` has the
+    /// Formats the effect: `Over the whole session: 0 overflows, peak ~98.2k, ~$24.10 (-$2.24)`. `recorded` has the
     /// recorded totals.
     pub fn session_effect(&self, recorded: Option<ReplaySummary>) -> String {
         let before = recorded.and_then(|recorded| recorded.cost);
+        let shown = |cost| format_amount(cost, self.whole.cost_is_estimated);
         let cost = match (self.whole.cost, before) {
             (Some(cost), Some(before)) => {
-                format!(", {} ({})", format_usd(cost), format_usd_difference(cost - before))
+                format!(", {} ({})", shown(cost), format_usd_change(before, cost))
             }
-            (Some(cost), None) => format!(", {}", format_usd(cost)),
+            (Some(cost), None) => format!(", {}", shown(cost)),
             (None, _) => String::new(),
         };
-        let over = quantity_with_commas(self.overflows(), "overflow");
-        format!("Over the whole session: {over}, peak {}{cost}", format_short_estimate(self.peak()))
+        let over = quantity(self.overflows(), "overflow");
+        format!(
+            "Over the whole session: {over}, peak {}{cost}",
+            format_short_tokens(self.peak(), self.whole.peak_measured)
+        )
     }
 }
 

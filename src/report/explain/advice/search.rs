@@ -2,7 +2,7 @@
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
-use crate::format::quantity_with_commas;
+use crate::format::quantity;
 use crate::policy::Policy;
 use crate::policy::settings::SettingId;
 use crate::report::explain::advice::candidates::{Candidate, SearchSpace, describe_change};
@@ -183,12 +183,12 @@ fn build_advice(rehearsal: &ReplayRunner, failure: &Failure, turn: u64, trial: &
         (true, _) => "the call still does not fit".to_owned(),
         (false, 0) if !has_room => "fits, with less room than a typical turn takes".to_owned(),
         (false, 0) if whole.compactions > 0 => {
-            format!("every call fits, with {}", quantity_with_commas(whole.compactions, "compaction"))
+            format!("every call fits, with {}", quantity(whole.compactions, "compaction"))
         }
         (false, 0) => "every call fits".to_owned(),
         (false, 1) => "the call fits, but 1 other call does not".to_owned(),
         (false, others) => {
-            format!("the call fits, but {} do not", quantity_with_commas(others, "other call"))
+            format!("the call fits, but {} do not", quantity(others, "other call"))
         }
     };
     let (patch, commands) = render_patch(&changes);

@@ -1,6 +1,6 @@
 //! Compaction as a guard: above its trigger before the call, and after the refusal.
 
-use crate::format::{format_number, quantity_with_commas};
+use crate::format::{format_number, quantity};
 use crate::report::explain::case::Case;
 use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
@@ -28,7 +28,7 @@ pub(super) fn threshold_guard(case: &Case<'_>, failure: &Failure) -> GuardReport
     );
     if check.tokens <= trigger {
         return new(GuardState::NotDue, format!("{compared}{within}"))
-            .with_missing_tokens(trigger - check.tokens)
+            .with_missing_tokens(trigger - check.tokens, false)
             .with_entry(check.entry);
     }
     let index = &case.session.index;
@@ -54,9 +54,6 @@ pub(super) fn recovery_guard(case: &Case<'_>, failure: &Failure) -> GuardReport 
             format!("{name} did not recognise this as an overflow, so it did not compact"),
         ),
         (_, 0) => new(GuardState::Failed, "no compaction followed the refusal".to_owned()),
-        (_, done) => new(
-            GuardState::Acted,
-            format!("{} followed the refusal", quantity_with_commas(done, "compaction")),
-        ),
+        (_, done) => new(GuardState::Acted, format!("{} followed the refusal", quantity(done, "compaction"))),
     }
 }

@@ -2,7 +2,7 @@
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::format::format_span;
+use crate::format::format_duration;
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::Ruleset;
 use crate::js::Value;
@@ -135,7 +135,7 @@ pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String
         Gate::NeverTouched => "no run has left a cache touch yet".to_owned(),
         Gate::NoTtl => "contextPruning.ttl is 0, which switches it off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
-            format!("cache is warm: {} of ttl {}", format_span(idle_ms.max(0.0)), format_span(ttl_ms))
+            format!("cache is warm: {} of ttl {}", format_duration(idle_ms.max(0.0)), format_duration(ttl_ms))
         }
     }
 }

@@ -68,6 +68,8 @@ pub struct GuardReport {
     pub why: String,
     /// Tokens below its threshold.
     pub missing_tokens: Option<u64>,
+    /// Whether those follow from an estimate.
+    pub missing_is_estimate: bool,
     /// Keys of the gates that make every call fit when opened alone.
     pub opening_keys: Vec<&'static str>,
     /// The rule that kept it from acting.
@@ -83,14 +85,15 @@ impl GuardReport {
             state,
             why: why.into(),
             missing_tokens: None,
+            missing_is_estimate: false,
             opening_keys: Vec::new(),
             rule: "",
             entry: None,
         }
     }
 
-    pub(super) fn with_missing_tokens(self, tokens: f64) -> Self {
-        Self { missing_tokens: Some(tokens.max(0.0) as u64), ..self }
+    pub(super) fn with_missing_tokens(self, tokens: f64, is_estimate: bool) -> Self {
+        Self { missing_tokens: Some(tokens.max(0.0) as u64), missing_is_estimate: is_estimate, ..self }
     }
 
     pub(super) fn with_entry(self, entry: impl Into<Option<EntryIx>>) -> Self {

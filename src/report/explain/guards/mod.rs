@@ -5,7 +5,7 @@ mod compaction;
 mod gates;
 mod guard_report;
 
-use crate::format::{format_short_estimate, quantity_with_commas};
+use crate::format::{format_short_estimate, quantity};
 use crate::gateway::ruleset::Guard as ContextGuard;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
@@ -32,7 +32,7 @@ fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
     }
     match sent.map(|sent| sent.history_trim).filter(|history| history.cleared > 0) {
         Some(history) => {
-            let why = format!("left out {}", quantity_with_commas(history.cleared as usize, "message"));
+            let why = format!("left out {}", quantity(history.cleared as usize, "message"));
             GuardReport::new(GuardKind::History, GuardState::Acted, why)
         }
         None => GuardReport::new(
@@ -96,7 +96,8 @@ fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardRe
     let estimate = failure.gateway_estimate().saturating_sub(failure.session.fixed_tokens()) as f64;
     let why = format!("acts above {} of messages by its estimate", format_short_estimate(budget as u64));
     Some(if estimate <= budget {
-        GuardReport::new(GuardKind::Context, GuardState::NotDue, why).with_missing_tokens(budget - estimate)
+        GuardReport::new(GuardKind::Context, GuardState::NotDue, why)
+            .with_missing_tokens(budget - estimate, true)
     } else {
         GuardReport::new(GuardKind::Context, GuardState::FreedNothing, "no result was large enough to cut")
     })

@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, dash, estimated, exact, label};
-use crate::format::grouped;
+use super::{View, dash, label, left_out, peak};
+use crate::format::format_number;
 use crate::gateway::setting_value::input_text;
 use crate::report::cost::format_cost;
 use crate::ui::glyphs;
@@ -70,23 +70,19 @@ impl View<'_> {
         let cost =
             |cell: &crate::report::sweep::Cell| format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash);
         let mut facts = vec![
-            fact("peak", exact(cell.peak()), now.map(|now| exact(now.peak()))),
+            fact("peak", peak(cell), now.map(peak)),
             fact("cost", cost(cell), now.map(cost)),
             fact(
                 "overflows",
-                grouped(cell.overflows() as i64),
-                now.map(|now| grouped(now.overflows() as i64)),
+                format_number(cell.overflows() as i64),
+                now.map(|now| format_number(now.overflows() as i64)),
             ),
             fact(
                 "summaries",
-                grouped(cell.summary_count() as i64),
-                now.map(|now| grouped(now.summary_count() as i64)),
+                format_number(cell.summary_count() as i64),
+                now.map(|now| format_number(now.summary_count() as i64)),
             ),
-            fact(
-                "left out",
-                estimated(cell.cleared_tokens_per_call()),
-                now.map(|now| estimated(now.cleared_tokens_per_call())),
-            ),
+            fact("left out", left_out(cell), now.map(left_out)),
         ];
         if cell.overflows() > 0 {
             facts[2].insert(0, self.span(Role::Danger, format!("{} ", glyphs::ALERT)));

@@ -3,9 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, estimated};
-use crate::app::screens::compare::MapMetric;
-use crate::format::{grouped, pluralised};
+use super::View;
+use crate::format::{format_number, format_short, quantity, round_tokens};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put_facts, put_facts_right};
@@ -18,13 +17,8 @@ impl View<'_> {
         let area = self.places.header;
         let end = area.right().saturating_sub(1);
         let start = put_facts_right(buf, area.y, area.x + area.width / 3, end, &[self.verdict()]);
-        let measure = self.screen.metric;
-        let words = match measure {
-            MapMetric::Cost | MapMetric::Overflows => measure.label().to_owned(),
-            MapMetric::Peak | MapMetric::Cleared => format!("{}, estimated", measure.label()),
-        };
         let facts = [
-            vec![Span::styled(words, self.theme.bold(Role::Bright))],
+            vec![Span::styled(self.screen.metric.label(), self.theme.bold(Role::Bright))],
             self.counts(),
             self.headroom(),
             self.fixed_settings(),
@@ -35,14 +29,14 @@ impl View<'_> {
     /// Returns the number of settings, or the progress while they are replayed.
     fn counts(&self) -> Vec<Span<'static>> {
         let (known, all) = self.screen.progress();
-        let count = pluralised(all as u64, "setting");
+        let count = quantity(all as u64, "setting");
         if self.sweep().is_some() {
             return vec![self.span(Role::Muted, count)];
         }
         if self.app.now_ms - self.screen.requested_ms < SLOW_MS {
             return vec![self.span(Role::Muted, count)];
         }
-        let words = format!("{} of {count}", grouped(known as i64));
+        let words = format!("{} of {count}", format_number(known as i64));
         let cells = 12;
         let full = (known * cells).checked_div(all).unwrap_or(0);
         let bar = |sign: &str, times: usize| sign.repeat(times);
@@ -56,7 +50,7 @@ impl View<'_> {
     /// Returns the tokens that every prompt must leave free.
     fn headroom(&self) -> Vec<Span<'static>> {
         let free = self.sweep().map(|sweep| sweep.headroom).filter(|tokens| *tokens > 0.0);
-        let words = free.map(|tokens| format!("{} to leave free", super::tokens(tokens)));
+        let words = free.map(|tokens| format!("{} to leave free", format_short(round_tokens(tokens))));
         words.map(|words| vec![self.span(Role::Text, words)]).unwrap_or_default()
     }
 
@@ -78,7 +72,7 @@ impl View<'_> {
         let Some(sweep) = self.sweep() else { return Vec::new() };
         let Some(cell) = sweep.smallest_fitting else {
             let least = sweep.cells.iter().map(crate::report::sweep::Cell::overflows).min().unwrap_or(0);
-            let calls = pluralised(least as u64, "call");
+            let calls = quantity(least as u64, "call");
             // If every call fits, only the headroom is missing.
             let words = match least {
                 0 => format!("{} no setting here leaves so much free", glyphs::ALERT),
@@ -87,9 +81,9 @@ impl View<'_> {
             return vec![self.span(Role::Danger, words)];
         };
         if cell == sweep.current {
-            let peak = estimated(sweep.cells[cell].peak());
+            let peak = super::peak(&sweep.cells[cell]);
             if sweep.caveat().is_some() {
-                let refused = grouped(sweep.recorded.overflows as i64);
+                let refused = format_number(sweep.recorded.overflows as i64);
                 let words = format!("{} fits as it is, {refused} of the record did not", glyphs::ALERT);
                 return vec![self.span(Role::Warn, words)];
             }

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::{View, dash, estimated, exact, label, short_name};
+use super::{View, dash, label, left_out, peak, short_name};
 use crate::app::screens::compare::CompareFocus;
 use crate::report::cost::format_cost;
 use crate::report::sweep::{Axis, Cell};
@@ -106,10 +106,10 @@ impl View<'_> {
         let numbers = match row {
             TableRow::Header => ["left out", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
             TableRow::Cell { cell, .. } => {
-                let peak = if cell.overflows() > 0 { Role::Danger } else { Role::Text };
+                let danger = if cell.overflows() > 0 { Role::Danger } else { Role::Text };
                 [
-                    self.span(Role::Text, estimated(cell.cleared_tokens_per_call())),
-                    self.span(peak, exact(cell.peak())),
+                    self.span(Role::Text, left_out(cell)),
+                    self.span(danger, peak(cell)),
                     self.span(Role::Text, format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash)),
                 ]
             }

@@ -6,10 +6,10 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use super::levels::Levels;
-use super::{View, label, short_name, tokens, value_of};
+use super::{View, label, short_name, value_of};
 use crate::app::screens::compare::{CompareFocus, MapMetric};
-use crate::format::format_usd;
-use crate::report::sweep::{Axis, Cell};
+use crate::format::{format_number, format_short, format_short_usd, format_usd, round_tokens};
+use crate::report::sweep::Axis;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{HEAT_LEVELS, Role};
@@ -131,9 +131,10 @@ impl View<'_> {
         }
         let mut words = cell.map_or_else(|| glyphs::FREE.to_owned(), |cell| value_of(measure, cell));
         let signed = does_not_fit || self.theme.uses_letters();
-        if let Some(cost) = cell.and_then(Cell::cost).filter(|_| signed && measure == MapMetric::Cost) {
+        if let Some(cell) = cell.filter(|_| signed && measure == MapMetric::Cost) {
             // With a sign before it there is no room for cents.
-            words = format!("${cost:.1}");
+            let is_estimated = cell.totals.cost_breakdown.is_estimated();
+            words = cell.cost().map_or(words, |cost| format_short_usd(cost, is_estimated));
         }
         if does_not_fit {
             words = format!("{} {words}", glyphs::ALERT);
@@ -170,9 +171,9 @@ impl View<'_> {
         let mut x = self.grid.cells.x;
         let measure = self.screen.metric;
         let end_of = |level: usize| match measure {
-            MapMetric::Peak | MapMetric::Cleared => tokens(levels.end(level)),
+            MapMetric::Peak | MapMetric::Cleared => format_short(round_tokens(levels.end(level))),
             MapMetric::Cost => format_usd(levels.end(level)),
-            MapMetric::Overflows => format!("{:.0}", levels.end(level)),
+            MapMetric::Overflows => format_number(round_tokens(levels.end(level))),
         };
         let count = if levels.has_several() { HEAT_LEVELS } else { 0 };
         for level in 0..count {

@@ -14,7 +14,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::screens::compare::layout::{CompareLayout, MapGrid};
 use crate::app::screens::compare::{CompareScreen, MapMetric};
-use crate::format::{estimate, grouped, round_thousands, round_tokens, thousands};
+use crate::format::{format_number, format_short, format_short_estimate, format_short_tokens, round_tokens};
 use crate::report::cost::format_cost;
 use crate::report::sweep::{Axis, AxisPoint, Cell, Sweep};
 use crate::ui::theme::{Role, Theme};
@@ -87,7 +87,7 @@ fn short_name(axis: &Axis) -> &str {
 fn label(point: &AxisPoint) -> String {
     match point.number {
         Some(number) if number >= 10_000.0 && point.text.parse() == Ok(number) && number % 1000.0 == 0.0 => {
-            round_thousands(number as u64)
+            format_short(number as u64)
         }
         _ => point.text.clone(),
     }
@@ -96,9 +96,10 @@ fn label(point: &AxisPoint) -> String {
 /// Formats a cell's measure in a few columns; a dash if it is unknown.
 fn value_of(measure: MapMetric, cell: &Cell) -> String {
     match measure {
-        MapMetric::Peak | MapMetric::Cleared => measure.value_of(cell).map_or_else(dash, tokens),
+        MapMetric::Peak => peak(cell),
+        MapMetric::Cleared => left_out(cell),
         MapMetric::Cost => format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash),
-        MapMetric::Overflows => grouped(cell.overflows() as i64),
+        MapMetric::Overflows => format_number(cell.overflows() as i64),
     }
 }
 
@@ -106,24 +107,15 @@ fn dash() -> String {
     crate::ui::glyphs::UNKNOWN.to_owned()
 }
 
-/// Formats tokens, without a decimal from ten thousand on.
-fn tokens(number: f64) -> String {
-    match round_tokens(number) {
-        number @ 10_000..1_000_000 => round_thousands((number + 500) / 1000 * 1000),
-        number @ 1_000_000.. => format!("{:.1}M", number as f64 / 1e6),
-        number => thousands(number),
-    }
+/// Formats the largest prompt of a cell.
+fn peak(cell: &Cell) -> String {
+    format_short_tokens(round_tokens(cell.peak()), cell.totals.peak_is_measured)
 }
 
-/// Formats estimated tokens; `0` and `<0.1k` need no `~`.
-fn estimated(number: f64) -> String {
-    match tokens(number) {
-        words if words == "0" || words.starts_with('<') => words,
-        words => format!("~{words}"),
+/// Formats the tokens that a call leaves out on average.
+fn left_out(cell: &Cell) -> String {
+    match round_tokens(cell.cleared_tokens_per_call()) {
+        0 => "0".to_owned(),
+        tokens => format_short_estimate(tokens),
     }
-}
-
-/// Formats estimated tokens with a decimal.
-fn exact(number: f64) -> String {
-    estimate(round_tokens(number))
 }

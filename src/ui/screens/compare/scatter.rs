@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{View, tokens};
-use crate::format::format_usd;
+use super::View;
+use crate::format::{format_short, format_usd, round_tokens};
 use crate::report::sweep::Cell;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
@@ -80,9 +80,9 @@ impl View<'_> {
         let label = |y: u16, text: String, buf: &mut Buffer| {
             put_right(buf, y, left.saturating_sub(LABEL_WIDTH), left, &[self.span(words, text)]);
         };
-        label(plot.y, tokens(peaks.max), buf);
+        label(plot.y, format_short(round_tokens(peaks.max)), buf);
         if peaks.max > peaks.min {
-            label(plot.bottom() - 1, tokens(peaks.min), buf);
+            label(plot.bottom() - 1, format_short(round_tokens(peaks.min)), buf);
         }
         let y = plot.bottom() + 1;
         put(buf, (plot.x, y), plot.right(), &format_usd(costs.min), self.theme.style(words));

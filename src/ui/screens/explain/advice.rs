@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use super::view::View;
 use crate::app::screens::explain::page::{BARS_MIN_WIDTH, PlacedBlock, PlacedRow, WIDE, content_columns};
 use crate::app::screens::explain::{ExplainRow, advice_letter};
-use crate::format::{estimate, format_usd_difference, round_thousands};
+use crate::format::{format_short, format_short_tokens, format_usd_change};
 use crate::report::explain::{Advice, ReplaySummary};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
@@ -78,8 +78,8 @@ fn numbers(view: &View<'_>, advice: &Advice, row: &PlacedRow, buf: &mut Buffer) 
     };
     let over = Span::styled(format!("{sign}{over}"), over_style);
     let call = [
-        Span::styled(estimate(advice.tokens_after), style),
-        view.muted(format!(" of {}", round_thousands(advice.limit))),
+        Span::styled(format_short_tokens(advice.tokens_after, advice.is_measured_after()), style),
+        view.muted(format!(" of {}", format_short(advice.limit))),
     ];
     let columns = headings(view.app.size.0, end);
     for (head, end) in columns {
@@ -103,7 +103,7 @@ fn numbers(view: &View<'_>, advice: &Advice, row: &PlacedRow, buf: &mut Buffer) 
 
 fn peak<'a>(view: &View<'_>, advice: &Advice) -> Span<'a> {
     let role = if advice.overflows() > 0 { Role::Danger } else { Role::Text };
-    Span::styled(estimate(advice.peak()), view.theme.style(role))
+    Span::styled(format_short_tokens(advice.peak(), advice.whole.peak_measured), view.theme.style(role))
 }
 
 /// Formats the change in the cost of all calls.
@@ -112,7 +112,7 @@ fn cost<'a>(view: &View<'_>, whole: ReplaySummary) -> Span<'a> {
     match (whole.cost, before) {
         (Some(cost), Some(before)) => {
             let role = if cost > before { Role::Warn } else { Role::Text };
-            Span::styled(format_usd_difference(cost - before).replace('-', "−"), view.theme.style(role))
+            Span::styled(format_usd_change(before, cost), view.theme.style(role))
         }
         _ => view.muted(glyphs::UNKNOWN),
     }

@@ -6,12 +6,12 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use super::view::{View, tokens};
+use super::view::View;
 use crate::app::screens::explain::page::{
     LEGEND_COLUMNS, MAX_CALL_LINES, PlacedBlock, content_columns, legend_rows,
 };
 use crate::context::budget::{Budget, BudgetPart};
-use crate::format::{estimate, format_number, time_of_day};
+use crate::format::{format_number, format_short_estimate, format_tokens, time_of_day};
 use crate::report::explain::Failure;
 use crate::ui::budget::plain_bar;
 use crate::ui::glyphs;
@@ -47,7 +47,7 @@ pub(super) fn draw_fill(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut
     let bar = Rect { x, y: y + 1, width: end.saturating_sub(x), height: 1 };
     plain_bar(view.theme, budget, window.max(budget.total()).max(1), bar, buf);
     let size = [
-        Span::styled(estimate(budget.total()), view.theme.bold(Role::Bright)),
+        Span::styled(format_short_estimate(budget.total()), view.theme.bold(Role::Bright)),
         view.muted(format!(" in the next call, window {}", format_number(window))),
     ];
     put_spans(buf, (x, y), end, &size);
@@ -71,8 +71,10 @@ fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: 
     } else {
         format!(" sent, {} served", format_number(failure.limit))
     };
-    let sent =
-        Span::styled(tokens(failure.prompt_tokens, failure.is_measured), view.theme.bold(Role::Bright));
+    let sent = Span::styled(
+        format_tokens(failure.prompt_tokens, failure.is_measured),
+        view.theme.bold(Role::Bright),
+    );
     let used = put_spans(buf, (x, y), end, &[sent, Span::styled(fits, view.theme.style(Role::Text))]);
     if failure.excess_tokens() > 0 {
         let over = format_number(failure.excess_tokens());
@@ -121,7 +123,7 @@ fn legend(view: &View<'_>, budget: Budget, area: Rect, buf: &mut Buffer) {
         let spans = [
             Span::styled(part.letter().to_string(), chip),
             view.muted(format!(" {} ", short_name(part))),
-            Span::styled(estimate(budget.tokens(part)), view.theme.style(Role::Text)),
+            Span::styled(format_short_estimate(budget.tokens(part)), view.theme.style(Role::Text)),
         ];
         put_spans(buf, place, end, &spans);
     }

@@ -5,11 +5,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::view::{View, tokens};
+use super::view::View;
 use crate::app::screens::explain::ExplainRow;
 use crate::app::screens::explain::page::{
     BARS_MIN_WIDTH, COUNT_COLUMNS, PlacedBlock, PlacedRow, content_columns,
 };
+use crate::format::{format_signed_percent, format_tokens};
 use crate::report::explain::PromptCount;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
@@ -39,10 +40,10 @@ fn count(view: &View<'_>, count: &PromptCount, off: Option<f64>, row: &PlacedRow
     let ((x, end), y) = (content_columns(row.area), row.area.y);
     let first = if off.is_none() { view.theme.bold(Role::Bright) } else { view.theme.style(Role::Text) };
     put(buf, (x, y), end, count.counted_by, first);
-    put_right(buf, y, x, x + 25, &[Span::styled(tokens(count.tokens, count.is_measured), first)]);
+    put_right(buf, y, x, x + 25, &[Span::styled(format_tokens(count.tokens, count.is_measured), first)]);
     if let Some(off) = off {
         let role = if off.abs() > OFF_PERCENT { Role::Warn } else { Role::Muted };
-        let words = format!("{off:+.1}%").replace('-', "−");
+        let words = format_signed_percent(off / 100.0);
         put_right(buf, y, x, x + 33, &[Span::styled(words, view.theme.style(role))]);
     } else if count.is_measured {
         put_right(buf, y, x, x + 33, &[view.muted("exact")]);

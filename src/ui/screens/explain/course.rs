@@ -6,7 +6,7 @@ use ratatui::text::Span;
 
 use super::view::View;
 use crate::app::screens::explain::page::{PlacedBlock, content_columns};
-use crate::format::{format_number, minute, thousands, time_of_day};
+use crate::format::{format_number, format_short, minute, time_of_day};
 use crate::report::explain::{CallHistory, CallPoint};
 use crate::text;
 use crate::ui::glyphs;
@@ -145,7 +145,7 @@ impl<'a> Chart<'a> {
             } else if call.compacted_before {
                 let y = self.row(call.tokens).saturating_sub(1).max(self.plot.y);
                 put(buf, (x, y), self.plot.right(), "Σ", self.theme.fate(crate::policy::Fate::Summarised));
-                let words = format!(" {} {}", glyphs::ARROW, thousands(call.tokens));
+                let words = format!(" {} {}", glyphs::ARROW, format_short(call.tokens));
                 self.words(Some(x + 1), y, &words, Role::Muted, buf);
             }
         }
@@ -183,7 +183,7 @@ impl<'a> Chart<'a> {
             );
         }
         if let Some((_, tokens)) = self.course.largest_accepted {
-            label(self.row(tokens), &format!("largest accepted {}", thousands(tokens)), Role::Text);
+            label(self.row(tokens), &format!("largest accepted {}", format_short(tokens)), Role::Text);
         }
     }
 

@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use super::view::View;
 use crate::app::screens::explain::ExplainRow;
 use crate::app::screens::explain::page::{GUARD_COLUMNS, PlacedBlock, PlacedRow, content_columns};
-use crate::format::thousands;
+use crate::format::format_short_tokens;
 use crate::report::explain::{GuardReport, GuardState};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
@@ -42,7 +42,10 @@ fn guard(view: &View<'_>, guard: &GuardReport, row: &PlacedRow, buf: &mut Buffer
     let (sign, style) = sign(view, guard.state);
     put(buf, (x, y), end, sign, style);
     put(buf, (x + 2, y), end, guard.kind.as_str(), view.theme.style(Role::Text));
-    let by = guard.missing_tokens.map(|by| format!(" by {}", thousands(by))).unwrap_or_default();
+    let by = guard
+        .missing_tokens
+        .map(|by| format!(" by {}", format_short_tokens(by, !guard.missing_is_estimate)))
+        .unwrap_or_default();
     put(buf, (x + GUARD_COLUMNS.0, y), end, &format!("{}{by}", guard.state.as_str()), style);
     if row.area.height == 1 {
         view.lines(row, x + GUARD_COLUMNS.0 + GUARD_COLUMNS.1, Role::Muted, buf);

@@ -6,7 +6,7 @@ use ratatui::text::Span;
 use super::view::View;
 use crate::app::screens::explain::page::{PlacedBlock, content_columns};
 use crate::app::screens::explain::wording::mechanism_part;
-use crate::format::{estimate, format_number, thousands};
+use crate::format::{format_number, format_short_estimate};
 use crate::report::explain::PromptPart;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
@@ -42,7 +42,7 @@ fn part(view: &View<'_>, part: &PromptPart, own: bool, (placed, y): (&PlacedBloc
     if part.count > 0 {
         put_right(buf, y, x, end - 20, &[view.muted(format_number(part.count as u64))]);
     }
-    put_right(buf, y, x, end - 9, &[Span::styled(estimate(part.tokens as u64), style)]);
+    put_right(buf, y, x, end - 9, &[Span::styled(format_short_estimate(part.tokens as u64), style)]);
     if part.new_tokens >= 1.0 {
         let style = if own { theme.bold(Role::Danger) } else { theme.style(Role::Text) };
         put_right(
@@ -50,7 +50,7 @@ fn part(view: &View<'_>, part: &PromptPart, own: bool, (placed, y): (&PlacedBloc
             y,
             end - 8,
             end,
-            &[Span::styled(format!("+{}", thousands(part.new_tokens as u64)), style)],
+            &[Span::styled(format!("+{}", format_short_estimate(part.new_tokens as u64)), style)],
         );
     } else {
         put_right(buf, y, end - 8, end, &[view.muted("0")]);

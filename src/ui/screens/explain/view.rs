@@ -6,7 +6,6 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::screens::explain::ExplainScreen;
 use crate::app::screens::explain::page::{ENTRY_COLUMNS, PlacedRow, WIDE, content_columns};
-use crate::format::{estimate, format_number};
 use crate::ids::EntryIx;
 use crate::report::explain::Explanation;
 use crate::session::LoadedSession;
@@ -68,9 +67,4 @@ impl View<'_> {
             }
         }
     }
-}
-
-/// Formats counted tokens as `203,412` and estimated ones as `~203.4k`.
-pub(super) fn tokens(number: u64, counted: bool) -> String {
-    if counted { format_number(number) } else { estimate(number) }
 }

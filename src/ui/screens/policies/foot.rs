@@ -8,7 +8,9 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::compaction_marker::CompactionMarker;
 use crate::app::state::Overlay;
-use crate::format::{estimate, format_estimated_usd, grouped, minute, pluralised, round_thousands};
+use crate::format::{
+    format_estimated_usd, format_number, format_short, format_short_estimate, minute, quantity,
+};
 use crate::plan::Plan;
 use crate::policy::{Fate, Policy};
 use crate::report::compaction::{CompactionView, Split};
@@ -62,8 +64,8 @@ fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
     let role = if checked.route == crate::policy::preflight::Route::Fits { Role::Text } else { Role::Warn };
     let words = format!(
         "{} of {}: {}",
-        estimate(checked.estimate as u64),
-        round_thousands(checked.prompt_limit as u64),
+        format_short_estimate(checked.estimate as u64),
+        format_short(checked.prompt_limit as u64),
         checked.route.description()
     );
     Some(("check", vec![vec![Span::styled(words, theme.style(role))]]))
@@ -96,8 +98,8 @@ fn compaction<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Vec<Fact
     if cut.lost_messages > 0 {
         let words = format!(
             "{}, {}: kept by the compaction before, neither summarised nor kept by this one (compaction 3.3)",
-            pluralised(cut.lost_messages as u64, "message"),
-            estimate(cut.lost_tokens)
+            quantity(cut.lost_messages as u64, "message"),
+            format_short_estimate(cut.lost_tokens)
         );
         lines.push(("lost", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
     }
@@ -109,16 +111,20 @@ fn trigger<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> FactLine<'a
     let settings = app.tuning.policy_settings(session).compaction;
     let trigger = session.compaction_trigger_with(&settings);
     let muted = theme.style(Role::Muted);
-    let tokens = |tokens: f64| round_thousands(tokens.max(0.0) as u64);
+    let tokens = |tokens: f64| format_short(tokens.max(0.0) as u64);
     let (words, role) = match (trigger.tokens, session.measured) {
         _ if !settings.enabled => ("never on its own: it is switched off".to_owned(), Role::Text),
         (Some(counted), _) if trigger.fires => {
-            (format!("starts now: the last call counted {}", grouped(counted as i64)), Role::Warn)
+            (format!("starts now: the last call counted {}", format_number(counted as i64)), Role::Warn)
         }
         (Some(counted), _) => {
             let left = trigger.threshold - counted;
             (
-                format!("not yet: {} counted, {} to go", grouped(counted as i64), grouped(left as i64)),
+                format!(
+                    "not yet: {} counted, {} to go",
+                    format_number(counted as i64),
+                    format_number(left as i64)
+                ),
                 Role::Text,
             )
         }
@@ -139,11 +145,11 @@ fn tokens<'a>(plan: &Plan, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a
     let effect = plan.effects.iter().find(|effect| effect.policy == Policy::Compact);
     let (before, after) = effect.map_or((0, 0), |effect| (effect.tokens_before, effect.tokens_after));
     let becomes = vec![
-        Span::styled(estimate(before), theme.style(Role::Text)),
+        Span::styled(format_short_estimate(before), theme.style(Role::Text)),
         Span::styled(format!(" {} ", glyphs::ARROW), muted),
-        Span::styled(estimate(after), theme.bold(Role::Plan)),
+        Span::styled(format_short_estimate(after), theme.bold(Role::Plan)),
     ];
-    let summary = format!("{} of it the summary, as assumed", estimate(cut.summary_tokens));
+    let summary = format!("{} of it the summary, as assumed", format_short_estimate(cut.summary_tokens));
     ("tokens", vec![becomes, vec![Span::styled(summary, muted)]])
 }
 
@@ -156,14 +162,15 @@ fn cut_at<'a>(session: &LoadedSession, cut: &CompactionMarker, theme: &Theme) ->
         Span::styled(
             format!(
                 " {} summarised, {}",
-                pluralised(cut.summarised_messages as u64, "message"),
-                estimate(cut.summarised_tokens)
+                quantity(cut.summarised_messages as u64, "message"),
+                format_short_estimate(cut.summarised_tokens)
             ),
             theme.style(Role::Text),
         ),
     ];
     let kept = session.context.messages.len() - cut.first_kept_message;
-    let below = format!("{} kept, {}", pluralised(kept as u64, "message"), estimate(cut.kept_tokens));
+    let below =
+        format!("{} kept, {}", quantity(kept as u64, "message"), format_short_estimate(cut.kept_tokens));
     let at = if at.is_empty() { Vec::new() } else { vec![Span::styled(at, theme.style(Role::Text))] };
     ("cut", vec![at, above, vec![Span::styled(below, muted)]])
 }
@@ -179,20 +186,20 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
             let cost =
                 reported.cost.map_or_else(|| format!("{} no price", glyphs::UNKNOWN), format_estimated_usd);
             let mut facts = vec![
-                vec![Span::styled(pluralised(reported.calls, "call"), theme.style(Role::Text))],
+                vec![Span::styled(quantity(reported.calls, "call"), theme.style(Role::Text))],
                 vec![Span::styled(cost, theme.bold(Role::Warn))],
                 vec![Span::styled(
                     format!(
                         "{} in, {} out",
-                        estimate(reported.input_tokens),
-                        estimate(reported.output_tokens)
+                        format_short_estimate(reported.input_tokens),
+                        format_short_estimate(reported.output_tokens)
                     ),
                     theme.style(Role::Text),
                 )],
             ];
             if reported.calls > 1 {
                 facts.push(vec![Span::styled(
-                    format!("the largest {} in", estimate(reported.largest_input)),
+                    format!("the largest {} in", format_short_estimate(reported.largest_input)),
                     muted,
                 )]);
             }
@@ -203,7 +210,7 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
 }
 
 fn split<'a>(view: &CompactionView, theme: &Theme) -> Option<FactLine<'a>> {
-    let messages = pluralised(view.turn_prefix.messages, "message");
+    let messages = quantity(view.turn_prefix.messages, "message");
     let (words, role) = match (view.split, view.turn_prefix.messages) {
         (Split::None, _) => return None,
         (_, 0) => (

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::View;
 use crate::app::screens::timeline::BarMetric;
-use crate::format::{format_usd, round_tokens, thousands};
+use crate::format::{format_short, format_usd, round_tokens};
 use crate::replay::CallReplay;
 use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
@@ -81,7 +81,7 @@ impl View<'_> {
         let most = self.max_value(trace, shown);
         let value = match shown {
             BarMetric::Cost => format_usd(most),
-            BarMetric::Cache => thousands(round_tokens(most)),
+            BarMetric::Cache => format_short(round_tokens(most)),
         };
         let (x, end) = (self.places.threshold_labels.x, self.places.threshold_labels.right());
         let name = self.theme.style(Self::role(trace));

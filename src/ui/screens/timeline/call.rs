@@ -6,7 +6,10 @@ use ratatui::text::Span;
 use super::View;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
-use crate::format::{elapsed, estimate, format_amount, pluralised, round_tokens, thousands, time_of_day};
+use crate::format::{
+    format_amount, format_call, format_duration, format_short, format_short_estimate, format_short_tokens,
+    quantity, round_tokens, time_of_day,
+};
 use crate::policy::Fate;
 use crate::replay::{CallReplay, PromptSizeSource};
 use crate::report::timeline::TraceKind;
@@ -42,11 +45,11 @@ impl View<'_> {
         let at = self.screen.cursor;
         let Some(call) = self.timeline.calls().get(at).filter(|_| area.height == 3) else { return };
         let when = time_of_day(call.started, self.app.now_ms).unwrap_or_default();
-        let after = title(self.theme, buf, row_at(area, area.y), &format!("Call #{at}"), false);
+        let after = title(self.theme, buf, row_at(area, area.y), &format!("Call {}", format_call(at)), false);
         let muted = self.theme.style(Role::Muted);
         let mut words = vec![Span::styled(when, self.theme.style(Role::Text))];
         if call.idle_ms >= 1000.0 {
-            words.push(Span::styled(format!("   idle {}", elapsed(call.idle_ms)), muted));
+            words.push(Span::styled(format!("   idle {}", format_duration(call.idle_ms)), muted));
         }
         let used = put_spans(buf, (after + 1, area.y), area.right(), &[Span::raw(" ")]);
         let used = put_spans(buf, (used, area.y), area.right(), &words);
@@ -127,10 +130,7 @@ impl View<'_> {
         let style = if trace == TraceKind::Simulated { Role::Plan } else { Role::Bright };
         let words = match call.size_source {
             PromptSizeSource::Unknown => call.missing_size_label().to_owned(),
-            PromptSizeSource::Estimated => estimate(round_tokens(call.expected)),
-            PromptSizeSource::Counted | PromptSizeSource::FromRefusal => {
-                thousands(round_tokens(call.expected))
-            }
+            _ => format_short_tokens(round_tokens(call.expected), !call.is_estimate()),
         };
         vec![Span::styled(words, self.theme.bold(style))]
     }
@@ -141,10 +141,13 @@ impl View<'_> {
         let counted = self.timeline.calls()[at].measured_tokens();
         match (trace, counted) {
             (TraceKind::Recorded, Some(_)) if call.is_measured => {
-                vec![self.styled(format!("estimate {}", estimate(round_tokens(call.tokens))), Role::Muted)]
+                vec![self.styled(
+                    format!("estimate {}", format_short_estimate(round_tokens(call.tokens))),
+                    Role::Muted,
+                )]
             }
             (TraceKind::Recorded, Some(measured)) => {
-                vec![self.styled(format!("measured {}", thousands(round_tokens(measured))), Role::Muted)]
+                vec![self.styled(format!("measured {}", format_short(round_tokens(measured))), Role::Muted)]
             }
             (TraceKind::Recorded, None) if call.size_source == PromptSizeSource::FromRefusal => {
                 vec![self.styled("named by the refusal", Role::Muted)]
@@ -159,8 +162,7 @@ impl View<'_> {
         let call = &self.timeline.trace(trace)[at];
         let over = |limit: f64, word: &str, role: Role| {
             let more = round_tokens(call.expected - limit);
-            let more = if call.is_estimate() { estimate(more) } else { thousands(more) };
-            let words = format!("{more} over {word}");
+            let words = format!("{} over {word}", format_short_tokens(more, !call.is_estimate()));
             vec![self.styled(words, role)]
         };
         let believed = self.timeline.session().limits.runtime_window;
@@ -181,8 +183,8 @@ impl View<'_> {
             return over(trigger, "compact", Role::Warn);
         }
         let less = round_tokens(trigger - call.expected);
-        let less = if call.is_estimate() { estimate(less) } else { thousands(less) };
-        vec![self.styled(format!("{less} below compact"), Role::Text)]
+        let words = format!("{} below compact", format_short_tokens(less, !call.is_estimate()));
+        vec![self.styled(words, Role::Text)]
     }
 
     fn split(&self, name: &'static str, at: usize, part: impl Fn(&CallReplay) -> f64) -> [Spans; 2] {
@@ -193,7 +195,7 @@ impl View<'_> {
         let costly = name != "cache read" && parts[1] > parts[0] + 1000.0;
         let numbers = align_rows(self.both(|trace| {
             let role = if costly && trace == TraceKind::Simulated { Role::Warn } else { Role::Text };
-            vec![self.styled(thousands(round_tokens(parts[trace as usize])), role)]
+            vec![self.styled(format_short(round_tokens(parts[trace as usize])), role)]
         }));
         numbers.map(|mut spans| {
             if spans_width(&spans) > 0 {
@@ -234,10 +236,10 @@ impl View<'_> {
         }
         let reduced = call.reduce_trim.trimmed + call.reduce_trim.cleared;
         if reduced > 0 {
-            add(Fate::Truncated, pluralised(u64::from(reduced), "result"));
+            add(Fate::Truncated, quantity(u64::from(reduced), "result"));
         }
         if call.history_trim.cleared > 0 {
-            add(Fate::Dropped, pluralised(u64::from(call.history_trim.cleared), "message"));
+            add(Fate::Dropped, quantity(u64::from(call.history_trim.cleared), "message"));
         }
         if call.failed {
             spans.insert(0, self.styled(format!("{} no answer  ", glyphs::ALERT), Role::Danger));

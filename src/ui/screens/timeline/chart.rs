@@ -6,7 +6,7 @@ use ratatui::text::Span;
 use super::View;
 use super::dots::Dots;
 use crate::context::tokens_before::TokensBefore;
-use crate::format::{round_thousands, round_tokens};
+use crate::format::{format_short_tokens, round_tokens};
 use crate::report::timeline::TraceKind;
 use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::ui::glyphs;
@@ -124,7 +124,7 @@ impl View<'_> {
         if self.places.threshold_labels.width < 14 {
             return mark.threshold.label().to_owned();
         }
-        format!("{} {}", round_thousands(mark.tokens), mark.threshold.label())
+        format!("{} {}", format_short_tokens(mark.tokens, mark.threshold.is_exact()), mark.threshold.label())
     }
 
     fn cursor_area(&self) -> ratatui::layout::Rect {
@@ -157,10 +157,7 @@ impl View<'_> {
 
     /// Formats the tokens before and after a compaction.
     pub(super) fn compaction_text(before: TokensBefore, after: (f64, bool)) -> String {
-        use crate::format::{estimate, thousands};
-        let words = |tokens: f64, estimated| {
-            if estimated { estimate(round_tokens(tokens)) } else { thousands(round_tokens(tokens)) }
-        };
+        let words = |tokens: f64, estimated: bool| format_short_tokens(round_tokens(tokens), !estimated);
         format!("{} {} {}", words(before.tokens, before.is_estimate), glyphs::ARROW, words(after.0, after.1))
     }
 }

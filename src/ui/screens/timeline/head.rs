@@ -4,7 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
 use super::View;
-use crate::format::{estimate, minute, pluralised, round_tokens, thousands, time_of_day};
+use crate::format::{
+    format_call, format_short_tokens, format_signed_percent, minute, quantity, round_tokens, time_of_day,
+};
 use crate::policy::Policy;
 use crate::report::cost::format_cost;
 use crate::report::timeline::TraceKind;
@@ -52,10 +54,14 @@ impl View<'_> {
     /// Returns number and time range of the calls.
     fn about(&self) -> Vec<Fact> {
         let (calls, all) = (&self.timeline.calls()[self.grid.visible.clone()], self.timeline.len());
-        let count = Span::styled(pluralised(all as u64, "call"), self.theme.bold(Role::Bright));
+        let count = Span::styled(quantity(all as u64, "call"), self.theme.bold(Role::Bright));
         let mut facts = vec![vec![count]];
         if !self.screen.viewport.shows_all(all) {
-            let seen = format!("#{}\u{2013}#{}", self.grid.visible.start, self.grid.visible.end - 1);
+            let seen = format!(
+                "{}\u{2013}{}",
+                format_call(self.grid.visible.start),
+                format_call(self.grid.visible.end - 1)
+            );
             facts.push(vec![self.muted(seen)]);
         }
         let (Some(first), Some(last)) = (calls.first(), calls.last()) else { return facts };
@@ -79,7 +85,7 @@ impl View<'_> {
         let steps: Vec<&str> = settings.policies.enabled.iter().filter(acts).map(Policy::word).collect();
         let mut words = vec![self.muted(format!("replayed with {}", steps.join(", ")))];
         if changed > 0 {
-            let count = pluralised(changed as u64, "changed setting");
+            let count = quantity(changed as u64, "changed setting");
             words.extend([self.muted(" and "), Span::styled(count, self.theme.style(Role::Plan))]);
         }
         words
@@ -101,13 +107,13 @@ impl View<'_> {
         let (sign, role) = if plan { (THICK_SAMPLE, Role::Plan) } else { (DOTTED_SAMPLE, Role::Muted) };
         let strong = theme.bold(if plan { Role::Plan } else { Role::Bright });
         let overflows = if total.overflows > 0 {
-            let words = format!("{} {}", glyphs::ALERT, pluralised(total.overflows as u64, "overflow"));
+            let words = format!("{} {}", glyphs::ALERT, quantity(total.overflows as u64, "overflow"));
             vec![Span::styled(words, theme.style(Role::Danger))]
         } else {
             vec![Span::styled("no overflow", theme.style(Role::Text))]
         };
         let compactions = if total.compactions > 0 {
-            vec![self.muted(pluralised(total.compactions as u64, "compaction"))]
+            vec![self.muted(quantity(total.compactions as u64, "compaction"))]
         } else {
             Vec::new()
         };
@@ -140,7 +146,7 @@ impl View<'_> {
     /// Formats the tokens of a call, with `~` if they are an estimate.
     fn size_words(&self, trace: TraceKind, (tokens, call): (f64, Option<usize>)) -> Option<String> {
         let estimated = self.timeline.trace(trace).get(call?)?.is_estimate();
-        Some(if estimated { estimate(round_tokens(tokens)) } else { thousands(round_tokens(tokens)) })
+        Some(format_short_tokens(round_tokens(tokens), !estimated))
     }
 
     /// Returns the cost of a trace, and for the simulated one the difference.
@@ -155,14 +161,9 @@ impl View<'_> {
             .cost(TraceKind::Recorded)
             .filter(|cost| trace == TraceKind::Simulated && *cost > 0.0);
         if let Some(before) = before {
-            let percent = ((cost / before - 1.0) * 100.0).round();
-            let words = match percent {
-                0.0 => "±0%".to_owned(),
-                less if less < 0.0 => format!("\u{2212}{}%", -less),
-                more => format!("+{more}%"),
-            };
-            let role = if percent > 0.0 { Role::Warn } else { Role::Plan };
-            spans.push(Span::styled(format!(" {words}"), self.theme.style(role)));
+            let change = cost / before - 1.0;
+            let role = if change >= 0.0005 { Role::Warn } else { Role::Plan };
+            spans.push(Span::styled(format!(" {}", format_signed_percent(change)), self.theme.style(role)));
         }
         spans
     }

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 
 use super::View;
 use super::chart::{Scale, is_background};
-use crate::format::elapsed;
+use crate::format::format_duration;
 use crate::policy::Fate;
 use crate::replay::CallReplay;
 use crate::report::timeline::{Gap, TraceKind};
@@ -228,7 +228,7 @@ fn new_fate(calls: &[CallReplay], at: usize) -> Option<Fate> {
 }
 
 fn gap_words(gap: &Gap) -> String {
-    format!("idle {}", elapsed(gap.duration_ms))
+    format!("idle {}", format_duration(gap.duration_ms))
 }
 
 fn is_empty(buf: &Buffer, x: u16, y: u16, width: u16) -> bool {

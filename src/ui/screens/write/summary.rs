@@ -6,7 +6,7 @@ use super::{Builder, DialogLine};
 use crate::app::action::Action;
 use crate::app::screens::write::{SummaryStage, summary_lines};
 use crate::app::state::WriteDialog;
-use crate::format::{estimate, format_estimated_usd, format_usd, pluralised};
+use crate::format::{format_estimated_usd, format_short_estimate, format_usd, quantity};
 use crate::summarize::{SummarizerKind, SummaryProgress};
 use crate::ui::theme::Role;
 use crate::write::summary::job::SummaryResult;
@@ -43,8 +43,9 @@ impl<'a> Builder<'a> {
     }
 
     fn offer(&self, offer: &SummaryEstimate) -> Vec<DialogLine<'a>> {
-        let calls = pluralised(offer.calls as u64, "call");
-        let (input, output) = (estimate(offer.input_tokens), estimate(offer.output_tokens));
+        let calls = quantity(offer.calls as u64, "call");
+        let (input, output) =
+            (format_short_estimate(offer.input_tokens), format_short_estimate(offer.output_tokens));
         let cost = match offer.cost {
             Some(usd) => Span::styled(format_estimated_usd(usd), self.theme.bold(Role::Warn)),
             None => self.muted("\u{2014} no price known for it"),
@@ -65,7 +66,7 @@ impl<'a> Builder<'a> {
 
     fn progress(&self, progress: &SummaryProgress) -> Vec<DialogLine<'a>> {
         let SummaryProgress { call, total_calls: of, purpose, tokens, attempt, wait_ms } = progress;
-        let far = format!("Summarising… call {call} of {of} · {} tokens", estimate(*tokens));
+        let far = format!("Summarising… call {call} of {of} · {} tokens", format_short_estimate(*tokens));
         let mut detail = purpose.as_str().to_owned();
         if *attempt > 1 {
             detail = format!("{detail}, attempt {attempt} after {} s", wait_ms.div_ceil(1000));
@@ -87,12 +88,12 @@ impl<'a> Builder<'a> {
         made: &SummaryResult,
         room: usize,
     ) -> Vec<DialogLine<'a>> {
-        let calls = pluralised(made.calls.len() as u64, "call");
+        let calls = quantity(made.calls.len() as u64, "call");
         let cost = made.cost.filter(|usd| *usd > 0.0).map(|usd| format!(" · {}", format_usd(usd)));
         let reported = format!(
             "{} · {} tokens · {calls}{}",
             made.writer.label(),
-            estimate(made.summary.tokens()),
+            format_short_estimate(made.summary.tokens()),
             cost.unwrap_or_default()
         );
         let all = summary_lines(made, self.app.size.0);
