@@ -35,7 +35,7 @@ fn file_limit_advice(report: &SystemPromptReport) -> Option<String> {
     let most = report.max_file_chars?;
     let over = report.files.iter().filter(|file| !file.is_missing && file.raw_chars > most).count();
     (over > 0)
-        .then(|| format!("{} over bootstrapMaxChars, {}.", quantity(over as f64, "file"), group_digits(most)))
+        .then(|| format!("{} over bootstrapMaxChars {}.", quantity(over as f64, "file"), group_digits(most)))
 }
 
 fn total_limit_advice(report: &SystemPromptReport) -> Option<String> {
@@ -43,7 +43,7 @@ fn total_limit_advice(report: &SystemPromptReport) -> Option<String> {
     let all: u64 = report.files.iter().filter(|file| !file.is_missing).map(|file| file.raw_chars).sum();
     let words = || {
         format!(
-            "All together, {} chars, are over bootstrapTotalMaxChars, {}.",
+            "All files together have {} chars, over bootstrapTotalMaxChars {}.",
             group_digits(all),
             group_digits(most)
         )
@@ -56,7 +56,7 @@ fn missing_files_warning(report: &SystemPromptReport) -> Option<String> {
     let are = if names.len() == 1 { "is" } else { "are" };
     (!names.is_empty()).then(|| {
         format!(
-            "{} {are} expected in the workspace and not there; a notice is sent instead. Write {}, or leave it so.",
+            "{} {are} missing from the workspace; the gateway sends a notice instead. Create {} or ignore this.",
             names.join(", "),
             if names.len() == 1 { "it" } else { "them" }
         )
