@@ -170,8 +170,8 @@ fn estimators_in_words_show_the_last_calls_and_all_on_demand() {
         run(&mut program(&words)).1
     };
     let text = words(&[]);
-    assert!(text.contains("chars/4 says ~") && text.contains("for the messages alone"), "{text}");
-    assert!(text.contains("the last 20 (--all: every one)") && text.contains("only near"), "{text}");
+    assert!(text.contains("chars/4 estimates ~") && text.contains("for the messages alone"), "{text}");
+    assert!(text.contains("the last 20 (--all shows every call)") && text.contains("approximates"), "{text}");
     assert!(words(&["--all"]).lines().count() > text.lines().count());
 }
 
@@ -882,7 +882,7 @@ fn a_run_of_todays_pi_that_outgrew_its_window_is_answered_by_its_own_settings() 
     let explained = json(&["explain"]);
     let text = explained.to_string();
     assert!(text.contains("compared 181,"), "{text}");
-    assert!(!text.contains("not checked within a run"), "{text}");
+    assert!(!text.contains("not checked during a run"), "{text}");
     let settings = dir.path().join("settings.json");
     let advice = &explained["advice"][0];
     assert_eq!(
@@ -1234,7 +1234,7 @@ fn a_recorded_run_is_compared_with_the_transcript() {
     let (_, out, _) = ask(&["agent:main:main"]);
     assert!(out.contains("64 messages recorded of 71 at the start") && out.contains("Run 1 of 5"), "{out}");
     let (_, out, _) = ask(&["telegram:direct:5550001", "--run", "2"]);
-    assert!(out.contains("cut this context whole"), "{out}");
+    assert!(out.contains("dropped the whole context"), "{out}");
     let (code, out, _) = ask(&["cron:7"]);
     assert!(code == 0 && out.contains("elsewhere: /srv/demo/trajectories/"), "{out}");
     assert_eq!(ask(&["agent:main:main", "--run", "6"]).0, 2);
@@ -1524,7 +1524,10 @@ fn a_rule_that_is_cited_can_be_printed() {
         (&json!("compaction"), &json!("8.1"))
     );
     let (code, _, error) = store.run(&["rule", "pruning-99"]);
-    assert!(code == 2 && error.contains("\"pruning-99\" is no rule; expected an id of pruning"), "{error}");
+    assert!(
+        code == 2 && error.contains("\"pruning-99\" is not a rule; expected an id of pruning"),
+        "{error}"
+    );
     let (_, contents, _) = store.run(&["rule"]);
     assert!(contents.contains("\n  5 Pruning algorithm\n"), "{contents}");
 }
@@ -1737,7 +1740,7 @@ fn sweep_shows_the_map_and_saves_the_patch_of_the_smallest_change() {
         "best trade-offs",
         "largest prompt: ttl down, keepLastAssistants across",
         "smallest change: contextPruning.ttl 1h → 30m",
-        "calls that did not fit 1 → 0",
+        "overflowing calls 1 → 0",
         "openclaw config set agents.defaults.contextPruning.ttl 30m",
     ] {
         assert!(out.contains(part), "{part} in {out}");
@@ -1746,10 +1749,10 @@ fn sweep_shows_the_map_and_saves_the_patch_of_the_smallest_change() {
     assert_eq!(patch, json!({ "agents": { "defaults": { "contextPruning": { "ttl": "30m" } } } }));
     // Nothing is overwritten.
     let (code, _, error) = run(&mut requested());
-    assert_eq!((code, error.contains("is there already")), (4, true), "{error}");
+    assert_eq!((code, error.contains("already exists")), (4, true), "{error}");
     let own = store.path().join("openclaw.json");
     let (code, _, error) = store.run(&["sweep", "main", "--patch", own.to_str().unwrap()]);
-    assert_eq!((code, error.contains("is yours")), (4, true), "{error}");
+    assert_eq!((code, error.contains("never overwrites your")), (4, true), "{error}");
     for odd in [
         &["--vary", "guard.budgetShare=0.1,0.2"][..],
         &["--vary", "contextPruning.ttl=soon"],

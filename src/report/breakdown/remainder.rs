@@ -212,7 +212,7 @@ mod tests {
         // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came later.
         assert_eq!((remainder.measured, remainder.estimated, remainder.tokens_since), (50, 26, 2));
         assert_eq!((remainder.difference(), remainder.chars), (24, 104));
-        assert_eq!(remainder.label(), "2.1 chars to a token, not 4");
+        assert_eq!(remainder.label(), "2.1 chars per token, not 4");
     }
 
     #[test]

@@ -83,8 +83,8 @@ mod tests {
         assert_eq!(
             warned(limits, &format!("{LONG},{WHOLE}")),
             [
-                "1 workspace file is cut: 31 240 chars on disk, 7 309 sent. 1 file over bootstrapMaxChars, 8 000. All together, \
-              32 140 chars, are over bootstrapTotalMaxChars, 20 000. Shorten them, or raise agents.defaults.bootstrapMaxChars \
+                "1 workspace file is cut: 31 240 chars on disk, 7 309 sent. 1 file over bootstrapMaxChars 8 000. All files \
+              together have 32 140 chars, over bootstrapTotalMaxChars 20 000. Shorten them, or raise agents.defaults.bootstrapMaxChars \
               or bootstrapTotalMaxChars."
             ]
         );

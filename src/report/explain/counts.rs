@@ -28,7 +28,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         tokens: failure.prompt_tokens,
         is_measured: failure.is_measured,
         note: if failure.is_measured {
-            "stated in the refusal; only this count refuses a call".to_owned()
+            "from the refusal; only this count can refuse".to_owned()
         } else {
             "estimated: the refusal states no number".to_owned()
         },
@@ -42,7 +42,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         note: if within {
             "triggers compaction: the last reported usage plus chars/4 of what followed".to_owned()
         } else {
-            "triggers compaction: the usage of the last answer before the run".to_owned()
+            "triggers compaction: the last answer's usage before the run".to_owned()
         },
         entry: Some(check.entry),
     });
@@ -71,7 +71,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         counted_by: "calibrated",
         tokens: failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64,
         is_measured: false,
-        note: format!("clawscope's estimate, fitted to counted calls: {}", case.calls.len()),
+        note: format!("clawscope: fitted to {} counted calls", case.calls.len()),
         entry: None,
     };
     [Some(provider), check, stored, Some(chars), Some(calibrated)].into_iter().flatten().collect()

@@ -164,9 +164,9 @@ fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -
             format!("the call went to {name}, whose limit is {limit}")
         }
         FindingClass::FixedOverhead => {
-            format!("system prompt, tools and files take {tokens} of {limit} tokens")
+            format!("system prompt, tools and files take {tokens} of {limit}")
         }
-        FindingClass::ImageBloat => format!("{} take {tokens} of {limit} tokens", counted("image")),
+        FindingClass::ImageBloat => format!("{} take {tokens} of {limit}", counted("image")),
         FindingClass::UserMessage => format!("your message {}", describe_size(failure, mechanism)),
         FindingClass::SingleResult => {
             let tool = mechanism.entries.first().map(|entry| case.tool_name(*entry)).unwrap_or_default();
@@ -201,15 +201,18 @@ fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -
 fn describe_size(failure: &Failure, mechanism: &Mechanism) -> String {
     let tokens = format_short_estimate(mechanism.tokens as u64);
     let limit = format_number(failure.limit);
-    if exceeds_limit_alone(failure, mechanism.tokens) {
+    if mechanism.tokens > failure.limit as f64 {
         format!("alone is {tokens} tokens; the limit is {limit}")
+    } else if never_fits(failure, mechanism.tokens) {
+        format!("alone takes {tokens} of {limit} tokens")
     } else {
         format!("added {tokens}; the limit is {limit}")
     }
 }
 
-fn exceeds_limit_alone(failure: &Failure, tokens: f64) -> bool {
-    tokens > failure.limit as f64
+/// Whether a message exceeds the limit even without any other message.
+fn never_fits(failure: &Failure, tokens: f64) -> bool {
+    tokens + failure.fixed_tokens as f64 > failure.limit as f64
 }
 
 /// Builds `Overflowed 2x: …. Not prevented because ….`, with as many parts as fit.
@@ -231,7 +234,7 @@ fn second_sentence(failure: &Failure, verdict: &Finding, guards: &[GuardReport])
     let mut sizes = verdict.numbers.iter().filter(|(name, _)| *name == "tokens").map(|(_, tokens)| *tokens);
     match verdict.class {
         FindingClass::BytesLimit => return String::new(),
-        FindingClass::UserMessage if sizes.any(|tokens| exceeds_limit_alone(failure, tokens)) => {
+        FindingClass::UserMessage if sizes.any(|tokens| never_fits(failure, tokens)) => {
             return " Send it in parts or as a file.".to_owned();
         }
         _ => {}
