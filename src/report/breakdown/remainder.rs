@@ -222,7 +222,7 @@ mod tests {
             (remainder.estimated, remainder.difference(), &remainder.cause),
             (6, 44, &RemainderCause::NoReport)
         );
-        assert!(remainder.explanation().contains("No report"));
+        assert!(remainder.explanation().contains("no report"));
     }
 
     #[test]

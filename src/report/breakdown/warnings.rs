@@ -98,6 +98,6 @@ mod tests {
             r#"{"name":"BOOTSTRAP.md","missing":true,"truncated":true,"rawChars":0,"injectedChars":65}"#;
         let warned = warned("", &format!("{gone},{WHOLE}"));
         assert_eq!(warned.len(), 1);
-        assert!(warned[0].starts_with("BOOTSTRAP.md is expected"), "{warned:?}");
+        assert!(warned[0].starts_with("BOOTSTRAP.md is missing"), "{warned:?}");
     }
 }
