@@ -40,7 +40,7 @@ pub(super) fn run(
     let words = if is_one {
         format!("{} tokens", format_number(budget as u64))
     } else {
-        format!("{} of the window of its model", requested.text())
+        format!("{} of the model's window", requested.text())
     };
     let over: Vec<usize> = (0..replayed.replay.calls.len()).filter(is_over).collect();
     if args.target.json {
@@ -60,7 +60,7 @@ fn verdict_line(replayed: &ReplayReport, budget: &str, over: &[usize]) -> String
         let [_, simulated] = replay.totals();
         let largest = simulated.peak.1.and_then(|at| replay.simulated.get(at));
         let peak = largest.map_or_else(|| "0".to_owned(), format_prompt);
-        return format!("{key}: {calls}, the largest {peak} tokens: all within {budget}");
+        return format!("{key}: {calls} within {budget}, the largest has {peak} tokens");
     };
     let call = &replay.simulated[*first];
     let entry = replayed.inspection.index.display_id(replay.calls[*first].entry);

@@ -48,7 +48,7 @@ fn print(
     let shared = format_count(comparison.shared_entries as u64, "entry", "entries");
     let parting = comparison.fork_point.map(|entry| session.index.display_id(entry));
     let parting =
-        parting.map_or_else(|| "they share nothing".to_owned(), |name| format!("they part after {name}"));
+        parting.map_or_else(|| "no common entry".to_owned(), |name| format!("they diverge after {name}"));
     writeln!(output, "{shared} in common; {parting}")?;
     writeln!(output)?;
     facts_table(comparison).print(output, "")?;

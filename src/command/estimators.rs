@@ -101,9 +101,12 @@ fn print_calls(
     let shown = if all { calls.len() } else { MAX_CALLS.min(calls.len()) };
     writeln!(output)?;
     let count = format_count(calls.len() as u64, "call with a count", "calls with a count");
-    let which =
-        if shown < calls.len() { format!(", the last {shown} (--all: every one)") } else { String::new() };
-    output.line(Tone::Strong, &format!("{count}{which}; the errors of each estimator"))?;
+    let which = if shown < calls.len() {
+        format!(", the last {shown} (--all shows every call)")
+    } else {
+        String::new()
+    };
+    output.line(Tone::Strong, &format!("{count}{which}; error of each estimator"))?;
     let mut columns = vec![("entry", Align::Left), ("counted", Align::Right)];
     columns.extend(Estimator::ALL.map(|estimator| (estimator.name(), Align::Right)));
     columns.push(("", Align::Left));
@@ -120,15 +123,15 @@ fn print_calls(
 
 fn print_excluded_calls(estimates: &Estimates, output: &mut Output) -> Result<(), Failure> {
     if estimates.calls.iter().any(|call| call.shrunk) {
-        let why = "shrunk: fewer tokens than a call before while the context grew, as when it was pruned for this call; \
-                   not in the errors above";
+        let why = "shrunk: fewer tokens than the previous call although the context grew, for example because of pruning; \
+                   not included in the errors above";
         output.line(Tone::Dim, why)?;
     }
     if estimates.copies > 0 {
         let copies = format_count(estimates.copies as u64, "answer", "answers");
         output.line(
             Tone::Dim,
-            &format!("{copies} left out: copied to this branch with the usage of another"),
+            &format!("{copies} left out: copied to this branch with the usage of another branch"),
         )?;
     }
     Ok(())

@@ -126,7 +126,7 @@ impl ExplanationPrinter<'_> {
     }
 
     fn overflow_cells(&self, overflow: &Overflow) -> Vec<Cell> {
-        let number = |tokens: Option<u64>| tokens.map_or_else(|| "not named".to_owned(), format_number);
+        let number = |tokens: Option<u64>| tokens.map_or_else(|| "not stated".to_owned(), format_number);
         let recognised = match overflow.recognised {
             Some(false) => format!("not recognised by {}", self.inspection.gateway_release()),
             _ => String::new(),
@@ -199,7 +199,7 @@ impl ExplanationPrinter<'_> {
         let opens = if guard.opening_keys.is_empty() {
             String::new()
         } else {
-            format!("; every call fits with {} opened", guard.opening_keys.join(" or "))
+            format!("; every call fits without this: {}", guard.opening_keys.join(" or "))
         };
         let entry = guard.entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix]));
         vec![
@@ -240,7 +240,7 @@ impl ExplanationPrinter<'_> {
         for (at, finding) in self.explanation.findings.iter().enumerate() {
             writeln!(output)?;
             let flips = if finding.prevents_overflow == Some(true) {
-                " · every call fits once it is right"
+                " · without this, every call fits"
             } else {
                 ""
             };
@@ -274,8 +274,8 @@ impl ExplanationPrinter<'_> {
         let mut table = Table::new(&[
             ("change", Align::Left),
             ("the call", Align::Right),
-            ("of", Align::Right),
-            ("all calls: over", Align::Right),
+            ("limit", Align::Right),
+            ("overflows", Align::Right),
             ("peak", Align::Right),
             ("cost", Align::Right),
             ("", Align::Flexible),

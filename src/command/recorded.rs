@@ -59,7 +59,7 @@ fn print(session: &LoadedSession, recorded: &RecordedContext, output: &mut Outpu
         print_comparison(session, run, all, output)?;
     }
     writeln!(output)?;
-    let note = "The recording holds the list at the start of the run, before the trimming of each call.";
+    let note = "The recording has the messages at the start of the run, before each call was trimmed.";
     Ok(output.line(Tone::Dim, note)?)
 }
 
@@ -101,7 +101,7 @@ fn print_comparison(
         )?;
     }
     if all.unrepaired {
-        output.line(Tone::Plain, "  The gateway sent the list without its usual repairs.")?;
+        output.line(Tone::Plain, "  The gateway sent the messages without its usual repairs.")?;
     }
     if let Some(orphan) = run.merged_orphan {
         let name = session.index.display_id(orphan);

@@ -9,7 +9,7 @@ pub(super) fn describe_verdict(recorded: &RecordedContext) -> String {
         RecordedContext::Unreadable(path) => {
             return format!("The recording is elsewhere: {}", path.display());
         }
-        RecordedContext::NoRun => return "The recording holds no run of this session.".to_owned(),
+        RecordedContext::NoRun => return "The recording contains no run of this session.".to_owned(),
         RecordedContext::Run(run) => run,
     };
     match &run.outcome {
@@ -24,7 +24,7 @@ pub(super) fn describe_verdict(recorded: &RecordedContext) -> String {
                 )
             });
             let parts = [size, limit, rest].into_iter().flatten().collect::<String>();
-            format!("The recorder cut this context whole{parts}.")
+            format!("The recorder dropped the whole context{parts}.")
         }
         RunOutcome::NoMessageList => {
             "This run recorded no messages: they were dropped, or its harness records none.".to_owned()

@@ -302,7 +302,7 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
             let name = session.index.display_id(ix);
             format!("overflow at {name} · {}{}", format_time(refusal.time_ms), tokens.unwrap_or_default())
         }
-        None => "no overflow is recorded: this is what the next one would lead to".to_owned(),
+        None => "no overflow is recorded; this is what the next one would cause".to_owned(),
     };
     writeln!(output)?;
     output.line(if view.is_recorded() { Tone::Bad } else { Tone::Strong }, &head)?;
@@ -312,11 +312,11 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
     if view.earlier_overflows > 0 {
         output.line(
             Tone::Dim,
-            &format_count(view.earlier_overflows as u64, "overflow before it", "overflows before it"),
+            &format_count(view.earlier_overflows as u64, "earlier overflow", "earlier overflows"),
         )?;
     }
     let line = format!(
-        "compaction {} · reserve {} · keeps {} · a result may have {} chars",
+        "compaction {} · reserve {} · keepRecentTokens {} · result limit {} chars",
         session.limits.compaction_mode.as_str(),
         format_number(session.configured_settings.compaction.reserve_tokens.max(0.0) as u64),
         format_number(session.configured_settings.compaction.keep_recent_tokens.max(0.0) as u64),

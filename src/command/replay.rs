@@ -50,7 +50,7 @@ pub(super) fn run(
     }
     writeln!(output)?;
     if replayed.replay.calls.is_empty() {
-        return Ok(output.line(Tone::Plain, "no call is recorded on this path")?);
+        return Ok(output.line(Tone::Plain, "this path has no recorded calls")?);
     }
     if args.timeline {
         return print_timeline(replayed, output);
@@ -97,11 +97,11 @@ fn print_summary(replayed: &ReplayReport, output: &mut Output) -> Result<(), Fai
     let traces = [&replayed.replay.recorded, &replayed.replay.simulated];
     let mut rows: Vec<(&str, [String; 2])> = vec![
         ("calls", totals.map(|total| format_number(total.calls as u64))),
-        ("that did not fit", totals.map(|total| format_number(total.overflows as u64))),
-        ("  nor in the end", totals.map(|total| format_number(total.failed as u64))),
+        ("overflows", totals.map(|total| format_number(total.overflows as u64))),
+        ("  not recovered", totals.map(|total| format_number(total.failed as u64))),
         ("largest prompt", [0, 1].map(|trace| describe_peak(&totals[trace], traces[trace], window))),
         ("compactions", totals.map(|total| format_number(total.compactions as u64))),
-        ("freed by each call's steps", totals.map(|total| format_estimate(round_tokens(total.freed_tokens)))),
+        ("freed by policies", totals.map(|total| format_estimate(round_tokens(total.freed_tokens)))),
     ];
     rows.extend(cost_rows(&totals));
     for (name, values) in rows {
@@ -117,13 +117,13 @@ fn cost_rows(totals: &[TraceTotals; 2]) -> Vec<(&'static str, [String; 2])> {
     let paid = |of: &dyn Fn(&TraceTotals) -> f64| totals.iter().any(|total| of(total) > 0.0);
     let mut rows = vec![("cost", totals.map(|total| format_total_cost(&total)))];
     if paid(&|total| total.summary_cost) {
-        rows.push(("  of that summaries", totals.map(|total| format_amount(total.summary_cost, true))));
+        rows.push(("  summaries", totals.map(|total| format_amount(total.summary_cost, true))));
     }
     if paid(&|total| total.modelled_cost.unwrap_or(0.0)) {
         let modelled = |total: TraceTotals| {
             total.modelled_cost.map_or_else(|| "-".to_owned(), |usd| format_amount(usd, true))
         };
-        rows.push(("  calls by the model of the cache", totals.map(modelled)));
+        rows.push(("  calls, by the cache model", totals.map(modelled)));
     }
     rows
 }
@@ -156,7 +156,7 @@ fn headline([recorded, simulated]: &[TraceTotals; 2]) -> String {
     let calls = format_count(recorded.calls as u64, "call", "calls");
     let fitted = |total: &TraceTotals| match total.overflows {
         0 => "all fit".to_owned(),
-        count => format_count(count as u64, "does not fit", "do not fit"),
+        count => format_count(count as u64, "overflows", "overflow"),
     };
     let cost = match (format_cost(&recorded.cost_breakdown), format_cost(&simulated.cost_breakdown)) {
         (Some(before), Some(after)) => format!("; {before} → {after}"),
@@ -175,7 +175,7 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
     let own = totals[1].measured_calls;
     if own < replayed.replay.calls.len() {
         let line = format!(
-            "cost: by the provider's own count for {} of the simulated calls, the others by the cache's model (retention {})",
+            "cost: from the provider's counts for {} of the simulated calls, from the cache model for the rest (retention {})",
             format_number(own as u64),
             replayed.inputs.retention.as_str()
         );
@@ -195,14 +195,14 @@ fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
             "the store does not name the version that wrote it; both columns follow the rules from --ruleset"
         }
         SharedRules::OtherPath => {
-            "the version that wrote the store reads another path from this damaged tree; both columns follow the rules from --ruleset"
+            "the version that wrote the store would read another path from this damaged tree; both columns follow the rules from --ruleset"
         }
     });
     lines.extend(shared.map(|line| (Tone::Warning, line.to_owned())));
     if material.provider_window < session.limits.runtime_window {
         let window = format_number(round_tokens(material.provider_window));
         let line = format!(
-            "a refusal says that the provider takes {window} tokens, not as many as the gateway believes"
+            "a refusal shows that the provider accepts only {window} tokens, fewer than the gateway assumes"
         );
         lines.push((Tone::Warning, line));
     }
@@ -210,14 +210,14 @@ fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
         let window = format_number(round_tokens(material.provider_window));
         let believed = format_number(round_tokens(session.limits.runtime_window));
         let line = format!(
-            "prompts of up to {window} tokens were answered: so many fit, though the gateway believes {believed}"
+            "the provider answered prompts of up to {window} tokens, although the gateway assumes {believed}"
         );
         lines.push((Tone::Warning, line));
     }
     lines.extend(material.contradicted_policies.iter().map(|policy| {
         let word = policy.word();
         let line = format!(
-            "the provider's counts show that `{word}` did nothing here: left out of the record, and unless --policy names it"
+            "the provider's counts show that `{word}` had no effect here; clawscope leaves it out unless --policy names it"
         );
         (Tone::Warning, line)
     }));
@@ -226,7 +226,7 @@ fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
         lines.push((Tone::Warning, line.to_owned()));
     }
     if simulated.prune_on && !replay.touches_recorded {
-        let line = "no cache touch is recorded: one is assumed at the end of each run (pruning 4.4)";
+        let line = "no cache-ttl entry is recorded; clawscope assumes one at the end of each run";
         lines.push((Tone::Dim, line.to_owned()));
     }
     lines
@@ -244,7 +244,7 @@ pub(super) fn describe_estimates(fit_error: Option<f64>) -> String {
 
 fn describe_frequent_firing(often: &FiringStats) -> String {
     format!(
-        "{} fires too often: {}, every {:.0} calls, for {} tokens each",
+        "{} runs too often: {}, every {:.0} calls, freeing {} tokens each",
         often.kind.word(),
         format_count(often.times as u64, "time", "times"),
         often.call_interval,
@@ -258,7 +258,7 @@ fn print_calls(replayed: &ReplayReport, all: bool, output: &mut Output) -> Resul
     let shown = if all { count } else { MAX_CALLS.min(count) };
     writeln!(output)?;
     let which = if shown < count {
-        format!("the last {shown} calls (--all: every one)")
+        format!("the last {shown} calls (--all shows every call)")
     } else {
         "every call".to_owned()
     };
@@ -326,7 +326,7 @@ fn event_signs(call: &CallReplay) -> String {
 /// Describes the messages that a policy changed. A compaction may keep every message.
 fn describe_changed_messages(fired: &PolicyEvent) -> String {
     match (fired.kind, fired.messages) {
-        (PolicyEventKind::Compact, 0) => "keeps all".to_owned(),
+        (PolicyEventKind::Compact, 0) => "keeps everything".to_owned(),
         (_, messages) => format_number(u64::from(messages)),
     }
 }

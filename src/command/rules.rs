@@ -63,7 +63,7 @@ fn show_rules(chosen: &RulesetChoice, json: bool, output: &mut Output) -> Result
     print_ruleset(chosen, output)?;
     print_topics(&topics, output, |topic| vec![(Tone::Plain, topic.rule.clone())])?;
     output.line(Tone::Plain, "")?;
-    output.line(Tone::Strong, "Keys it reads, below agents.defaults")?;
+    output.line(Tone::Strong, "Keys it reads under agents.defaults")?;
     for key in read {
         output.line(Tone::Plain, &format!("  {}", key.path))?;
     }
@@ -113,7 +113,7 @@ fn show_diff(
         let old = changed.iter().find(|(_, new)| new.name == topic.name).map_or("", |(old, _)| &old.rule);
         vec![(Tone::Bad, format!("- {old}")), (Tone::Good, format!("+ {}", topic.rule))]
     })?;
-    print_keys("Keys that are gone", &goes, output, |key| {
+    print_keys("Removed keys", &goes, output, |key| {
         key.removed.map_or(String::new(), |(release, instead)| match instead {
             "nothing" => format!("since {release}"),
             _ => format!("since {release}; {instead}"),
@@ -176,7 +176,7 @@ fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
         return Ok(output.json(&RulesetsJson { rulesets: ranges.collect() })?);
     }
     let mut table =
-        Table::new(&[("RULESET", Align::Left), ("RELEASES (* ITS OWN PROGRAM WAS ASKED)", Align::Left)]);
+        Table::new(&[("RULESET", Align::Left), ("RELEASES (* VERIFIED AGAINST THE RELEASE)", Align::Left)]);
     for ruleset in Ruleset::all_known() {
         let releases: Vec<String> = ruleset
             .releases()

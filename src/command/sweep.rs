@@ -24,7 +24,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     if let Some(file) = args.patch.as_deref().filter(|file| file.ends_with(CONFIG_FILE)) {
         return Err(Failure::refused(format!(
-            "--patch {}: {CONFIG_FILE} is yours; a patch is written beside it. Name another file. Nothing was written.",
+            "--patch {}: clawscope never overwrites your {CONFIG_FILE}. Choose another file name. Nothing was written.",
             file.display()
         )));
     }
@@ -47,15 +47,15 @@ fn save_patch(swept: &SweepReport, file: &std::path::Path, output: &mut Output) 
             "--patch {}: there is no change to write: {}. Nothing was written.",
             file.display(),
             if swept.sweep.smallest_fitting.is_some() {
-                "every call fits as things are"
+                "every call already fits"
             } else {
-                "no cell of the grid fits"
+                "no combination makes every call fit"
             }
         )));
     };
     save_as(file, &format!("{text}\n"), false).map_err(|error| match error {
         SaveError::AlreadyExists => Failure::refused(format!(
-            "{}: is there already, and nothing is overwritten. Name another file.",
+            "{}: already exists, and clawscope does not overwrite it. Choose another file name.",
             file.display()
         )),
         SaveError::Failed(words) => Failure::refused(words),

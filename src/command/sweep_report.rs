@@ -62,7 +62,7 @@ pub(super) fn run_sweep(
     let headroom = headroom.unwrap_or(0.0);
     if args.headroom.is_some() && material.provider_window.is_nan() {
         return Err(Failure::usage(format!(
-            "{HEADROOM_OPTION}: nothing tells the window of the model, so there is nothing to leave free."
+            "{HEADROOM_OPTION}: the window of the model is unknown, so nothing can be kept free."
         )));
     }
     let steps = without_ineffective(args, &base, &axes, &material, steps);
@@ -90,7 +90,7 @@ fn cell_policies(
     if let Some((step, axis)) = left_out.next() {
         let (key, step) = (axis.key(), step.word());
         return Err(Failure::usage(format!(
-            "--vary {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
+            "--vary {key}: belongs to the policy `{step}`, which --policy leaves out. Add {step} to --policy."
         )));
     }
     Ok(steps)
@@ -145,7 +145,7 @@ fn sweep_with_progress(
         progress.clear();
         filled
     })?;
-    done?.ok_or_else(|| Failure::refused("stopped before every cell was known; nothing was written"))
+    done?.ok_or_else(|| Failure::refused("stopped before the sweep was complete; nothing was written"))
 }
 
 /// A progress line on the error stream, overwritten in place; silent unless that is a terminal.

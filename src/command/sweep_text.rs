@@ -26,10 +26,10 @@ pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Outpu
     print_ruleset(&session.ruleset, output)?;
     writeln!(output)?;
     if sweep.recorded.calls == 0 {
-        return Ok(output.line(Tone::Plain, "no call is recorded on this path")?);
+        return Ok(output.line(Tone::Plain, "this path has no recorded calls")?);
     }
     if sweep.axes.is_empty() {
-        let words = "no setting of this version can be varied for this session. --vary names one.";
+        let words = "this version has no setting to vary for this session. Choose one with --vary.";
         return Ok(output.line(Tone::Warning, words)?);
     }
     output.line(Tone::Strong, &headline(sweep))?;
@@ -44,16 +44,16 @@ pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Outpu
 fn headline(sweep: &Sweep) -> String {
     let names: Vec<&str> = sweep.axes.iter().map(Axis::name).collect();
     let fitting = sweep.cells.iter().filter(|cell| sweep.fits(cell)).count();
-    let settings = format_count(sweep.cells.len() as u64, "setting", "settings");
+    let settings = format_count(sweep.cells.len() as u64, "combination", "combinations");
     let free = if sweep.headroom > 0.0 {
         format!(" with {} tokens to spare", format_number(round_tokens(sweep.headroom)))
     } else {
         String::new()
     };
     let fit = match fitting {
-        0 => format!("in none of them every call fits{free}"),
-        all if all == sweep.cells.len() => format!("in all of them every call fits{free}"),
-        some => format!("in {} of them every call fits{free}", format_number(some as u64)),
+        0 => format!("every call fits{free} in none of them"),
+        all if all == sweep.cells.len() => format!("every call fits{free} in all of them"),
+        some => format!("every call fits{free} in {} of them", format_number(some as u64)),
     };
     format!("{settings} of {}: {fit}", names.join(" × "))
 }
@@ -62,7 +62,7 @@ fn remarks(swept: &SweepReport) -> Vec<String> {
     let sweep = &swept.sweep;
     let recorded = &sweep.recorded;
     let mut lines = vec![format!(
-        "recorded: {}, {} that did not fit, largest prompt {}, {}",
+        "recorded: {}, {} overflowed, largest prompt {}, {}",
         format_count(recorded.calls as u64, "call", "calls"),
         format_number(recorded.overflows as u64),
         format_counted(round_tokens(recorded.peak.0), recorded.peak_is_measured),
@@ -70,10 +70,11 @@ fn remarks(swept: &SweepReport) -> Vec<String> {
     )];
     lines.push(describe_estimates(swept.fit_error));
     lines.push(
-        "left out: tokens per call that pruning, turn limit and compaction keep from the model".to_owned(),
+        "left out: tokens per call that pruning, history limit and compaction remove from the prompt"
+            .to_owned(),
     );
     if swept.has_default_axes {
-        lines.push("varied are the settings that matter most here; --vary names others".to_owned());
+        lines.push("clawscope chose the settings that matter most here; --vary chooses your own".to_owned());
     }
     lines
 }
@@ -103,7 +104,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     output.line(Tone::Strong, &format!("best trade-offs{more}"))?;
     let mut columns = vec![("#".to_owned(), Align::Right)];
     columns.extend(sweep.axes.iter().map(|axis| (axis.name().to_owned(), Align::Right)));
-    let numbers = ["did not fit", "largest", "cost", "left out", "summaries", ""];
+    let numbers = ["overflows", "largest", "cost", "left out", "summaries", ""];
     columns.extend(numbers.map(|name| (name.to_owned(), Align::Right)));
     let mut table = Table::new(&columns);
     for (number, at) in cells.iter().take(MAX_TRADE_OFFS).enumerate() {
@@ -129,7 +130,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
 
 fn cell_mark(sweep: &Sweep, at: usize) -> &'static str {
     match (at == sweep.current, sweep.smallest_fitting == Some(at)) {
-        (true, _) => "as it is now",
+        (true, _) => "current",
         (false, true) => "smallest change",
         (false, false) => "",
     }
@@ -164,8 +165,8 @@ fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<
     }
     table.print(output, "  ")?;
     let cut = across.points.len() - shown;
-    let more = if cut > 0 { format!("   {cut} columns more in --json") } else { String::new() };
-    Ok(output.line(Tone::Dim, &format!("  ! does not fit   * as it is now   > smallest change{more}"))?)
+    let more = if cut > 0 { format!("   {cut} more columns in --json") } else { String::new() };
+    Ok(output.line(Tone::Dim, &format!("  ! overflows   * current   > smallest change{more}"))?)
 }
 
 fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
@@ -195,7 +196,7 @@ fn measure_label(measure: MeasureArg) -> &'static str {
     match measure {
         MeasureArg::Peak => "largest prompt",
         MeasureArg::Cost => "cost",
-        MeasureArg::Overflows => "calls that did not fit",
+        MeasureArg::Overflows => "overflowing calls",
         MeasureArg::Cleared => "tokens left out per call",
     }
 }
@@ -209,8 +210,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
     let (cell, now) = (&sweep.cells[at], &sweep.cells[sweep.current]);
     if at == sweep.current {
         let peak = format_peak(cell);
-        let words =
-            format!("nothing has to change: every call fits as things are, the largest with {peak} tokens");
+        let words = format!("no change needed: every call fits, the largest with {peak} tokens");
         output.line(Tone::Good, &words)?;
         if let Some(words) = sweep.caveat() {
             output.line(Tone::Warning, &words)?;
@@ -221,7 +221,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
     let before_after = |what: &str, before: String, after: String| format!("  {what} {before} → {after}");
     let lines = [
         before_after(
-            "calls that did not fit",
+            "overflowing calls",
             format_number(now.overflows() as u64),
             format_number(cell.overflows() as u64),
         ),
@@ -255,7 +255,7 @@ fn describe_best_cell(sweep: &Sweep) -> String {
         let rank = |cell: &Cell| (cell.overflows() as f64, cell.peak());
         rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
     });
-    let Some(best) = best else { return "no setting of this grid helps".to_owned() };
+    let Some(best) = best else { return "no combination helps".to_owned() };
     let peak = format_peak(best);
     let window = if sweep.window.is_finite() {
         format!(" of {}", format_number(round_tokens(sweep.window)))
@@ -264,11 +264,11 @@ fn describe_best_cell(sweep: &Sweep) -> String {
     };
     match best.overflows() {
         0 => format!(
-            "no setting of this grid leaves so much free: at best the largest prompt has {peak}{window} tokens"
+            "no combination leaves that much free: at best the largest prompt has {peak}{window} tokens"
         ),
         left => format!(
-            "no setting of this grid would have helped: at best {}, the largest prompt with {peak}{window} tokens",
-            format_count(left as u64, "call does not fit", "calls do not fit")
+            "no combination makes every call fit: at best {}, the largest prompt with {peak}{window} tokens",
+            format_count(left as u64, "call still overflows", "calls still overflow")
         ),
     }
 }

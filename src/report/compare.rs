@@ -54,13 +54,13 @@ impl ComparedBranch {
     /// Facts that a list shows for a branch.
     pub const FACTS: [BranchFact; 8] = [
         ("leaf", |branch| format!("{}{}", branch.name, if branch.active { " (active)" } else { "" })),
-        ("entries, its own", |branch| format!("{}, {}", branch.entries, branch.unique_entries)),
+        ("entries (total, unique)", |branch| format!("{}, {}", branch.entries, branch.unique_entries)),
         ("messages sent", |branch| branch.messages.to_string()),
         ("next prompt", |branch| format!("~{}", format_number(branch.tokens()))),
         ("next prompt costs, cold", |branch| format_usd_or_none(branch.next_cost_cold)),
         ("next prompt costs, warm", |branch| format_usd_or_none(branch.next_cost_warm)),
-        ("cost of its calls", |branch| format_cost_or_none(&branch.cost)),
-        ("of that only here", |branch| format_cost_or_none(&branch.unique_cost)),
+        ("cost of calls", |branch| format_cost_or_none(&branch.cost)),
+        ("only on this branch", |branch| format_cost_or_none(&branch.unique_cost)),
     ];
 
     /// Returns the estimated tokens of the next prompt.
@@ -99,10 +99,10 @@ impl MessageChange {
     /// The label for people.
     pub fn label(self) -> &'static str {
         match self {
-            Self::Identical => "the same on both",
-            Self::Changed => "with other content",
-            Self::OnlyFirst => "on the first only",
-            Self::OnlySecond => "on the second only",
+            Self::Identical => "identical",
+            Self::Changed => "changed",
+            Self::OnlyFirst => "only on the first",
+            Self::OnlySecond => "only on the second",
         }
     }
 
@@ -191,9 +191,9 @@ pub fn compare_branches(
     let receipts = receipts(&session.index, &session.source).map_err(|error| error.to_string())?;
     let path = session.source.path().display();
     let own = session.tree.leaf(&session.index, &Leaf::Own);
-    let second = leaves[1].or(own).ok_or_else(|| format!("{path}: there is no active branch."))?;
+    let second = leaves[1].or(own).ok_or_else(|| format!("{path}: the session has no active branch."))?;
     let first = leaves[0].or_else(|| default_other_branch(session, &receipts));
-    let first = first.ok_or_else(|| format!("{path}: there is only one branch."))?;
+    let first = first.ok_or_else(|| format!("{path}: the session has only one branch."))?;
     BranchComparison::new(session, first, second, &receipts)
         .ok_or_else(|| format!("{path}: the runtime cannot build a context from one of these entries."))
 }

@@ -52,8 +52,8 @@ fn describe_unpriced(cost: &Cost) -> String {
 /// Describes a plan's cost at the provider's cache: first for the next call, then for the later ones.
 pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
     let why = match (cost.is_warm, cost.next_call > 0.0) {
-        (true, true) => "once: the cache is written again",
-        (true, false) => "on the next call, the rewritten cache included",
+        (true, true) => "once: the cache is rewritten",
+        (true, false) => "on the next call, including the cache rewrite",
         (false, _) => "on the next call: the cache is cold and less is written",
     };
     let later = format!("{} per call after that", format_usd_difference(-cost.later_calls));
@@ -104,7 +104,7 @@ mod tests {
     fn the_price_of_a_plan_says_when_it_is_paid_back() {
         let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
         let (next, later) = describe_cache_cost(&cost);
-        assert_eq!(next, "+$0.41 once: the cache is written again");
+        assert_eq!(next, "+$0.41 once: the cache is rewritten");
         assert_eq!(later, "-$0.14 per call after that: paid back after 3");
     }
 }

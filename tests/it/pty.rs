@@ -364,7 +364,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
     program.until_shown("prompt is too long");
     // The verdict, with what it rests on.
     program.keys("e");
-    program.until_shown("Overflowed: pruning was blocked");
+    program.until_shown("Overflowed: pruning did nothing");
     program.until_shown("pruning-inert");
     // The first row is the refused call, and enter goes to it.
     program.keys("gg\r");

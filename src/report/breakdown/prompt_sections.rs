@@ -20,8 +20,8 @@ pub(super) fn prompt_sections(view: &SectionBuilder) -> Vec<Section> {
             Section::new(SectionKind::Part(BudgetPart::System), "System prompt", Figure::Unknown)
                 .with_note("no report stored")
                 .with_explanation(
-                    "No run has left a report of system prompt, tools and workspace files in the session row. Where a \
-                     provider counted the prompt, they are what is not accounted for.",
+                    "No run has stored a report of system prompt, tools and workspace files with this session. If the \
+                     provider counted the prompt, they are part of the tokens not accounted for.",
                 ),
         ],
     }
@@ -37,7 +37,7 @@ fn system_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pr
         .map(|(skill, it)| piece_line(&skill.name, *it, ""))
         .collect();
     sort_by_tokens(&mut skills);
-    skills.push(piece_line("around them", parts.skills_overhead, ""));
+    skills.push(piece_line("surrounding text", parts.skills_overhead, ""));
     lines.extend(skills.into_iter().filter(has_chars).map(Line::indented));
     lines.push(piece_line("tool list", parts.tool_list, &format_count_or_none(report.tools.len(), "tool")));
     let when =
@@ -57,19 +57,19 @@ fn describe_report_origin(report: &SystemPromptReport) -> String {
     if let Some(sandbox) = &report.sandbox {
         let mode = sandbox.mode.as_deref().unwrap_or("unknown");
         let inside = match sandbox.is_sandboxed {
-            Some(true) => ", this session in it",
-            Some(false) => ", this session outside",
+            Some(true) => ", this session inside it",
+            Some(false) => ", this session outside it",
             None => "",
         };
         words.push(format!("sandbox {mode}{inside}"));
     }
     if let Some(model) = &report.model {
-        words.push(format!("made for {model}"));
+        words.push(format!("prompt for {model}"));
     }
-    let limits = [("a file", report.max_file_chars), ("all files", report.max_total_chars)];
+    let limits = [("per file", report.max_file_chars), ("in all files", report.max_total_chars)];
     let limits = limits
         .iter()
-        .filter_map(|(what, most)| Some(format!("{what} up to {} chars", format_number((*most)?))));
+        .filter_map(|(what, most)| Some(format!("up to {} chars {what}", format_number((*most)?))));
     words.extend(limits);
     words.join(" · ")
 }
@@ -83,7 +83,7 @@ fn tools_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pro
     };
     let mut lines: Vec<Line> = pieces.map(line).collect();
     sort_by_tokens(&mut lines);
-    lines.extend(Some(piece_line("of no tool in the list", parts.other_schemas, "")).filter(has_chars));
+    lines.extend(Some(piece_line("schemas of unlisted tools", parts.other_schemas, "")).filter(has_chars));
     let idle = lines.iter().filter(|line| line.note.ends_with(NOT_CALLED)).count();
     let unused = if idle > 0 && !view.now.tools.is_empty() {
         format!(", {idle} not called in this window")
@@ -93,11 +93,11 @@ fn tools_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pro
     let described = format_number(parts.descriptions.tokens);
     let words = match report.source {
         ReportSource::Transcript => {
-            "Declared in the transcript: name, description and parameters of each, sent with every call."
+            "The transcript declares name, description and parameters of each tool; every call sends them."
                 .to_owned()
         }
         _ => format!(
-            "Sent with every call, called or not. Their descriptions, ~{described} tokens, are sent too and in no estimate."
+            "Every call sends all of them, used or not. It also sends their descriptions (~{described} tokens), which no estimate includes."
         ),
     };
     view.part_section(BudgetPart::Tools, "Tool schemas")
@@ -131,7 +131,7 @@ fn files_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pro
     let mut lines: Vec<Line> =
         report.files.iter().zip(&parts.file_pieces).map(|(file, it)| file_line(report, file, *it)).collect();
     sort_by_tokens(&mut lines);
-    lines.extend(Some(piece_line("around them", parts.files_overhead, "")).filter(has_chars));
+    lines.extend(Some(piece_line("surrounding text", parts.files_overhead, "")).filter(has_chars));
     let (cut, missing) = (report.truncated_files().count(), report.missing_files().count());
     let mut notes = vec![quantity(report.files.len() as f64, "file")];
     notes.extend((cut > 0).then(|| format!("{cut} cut")));
@@ -149,21 +149,23 @@ fn file_line(report: &SystemPromptReport, file: &InjectedFile, it: PromptPiece) 
     let (raw, sent) = (format_number(file.raw_chars), format_number(file.injected_chars));
     let place = file.path.as_deref().unwrap_or(&file.name);
     let (note, words) = match file.status() {
-        "missing" => {
-            ("missing".into(), format!("{place} is expected and not there: a notice of {sent} chars is sent"))
-        }
+        "missing" => (
+            "missing".into(),
+            format!("{place} is missing; the gateway sends a notice of {sent} chars instead"),
+        ),
         "truncated" => {
             let over = report.max_file_chars.filter(|most| file.raw_chars > *most);
             let limit = over.map_or("bootstrapTotalMaxChars".into(), |most| {
-                format!("bootstrapMaxChars, {}", format_number(most))
+                format!("bootstrapMaxChars {}", format_number(most))
             });
-            let words =
-                format!("{place}: {sent} of {raw} chars are sent, the middle is left out: over {limit}");
+            let words = format!(
+                "{place}: the gateway sends {sent} of {raw} chars, without the middle (limit: {limit})"
+            );
             (format!("cut, {raw} chars on disk"), words)
         }
         _ => (String::new(), format!("{place}: {sent} chars")),
     };
-    let name = if file.name.is_empty() { "— not named" } else { &file.name };
+    let name = if file.name.is_empty() { "(unnamed)" } else { &file.name };
     Line {
         has_warning: file.is_missing || file.is_truncated,
         ..piece_line(name, it, &note).with_explanation(words)
@@ -171,7 +173,7 @@ fn file_line(report: &SystemPromptReport, file: &InjectedFile, it: PromptPiece) 
 }
 
 fn piece_line(label: &str, piece: PromptPiece, note: &str) -> Line {
-    let label = if label.is_empty() { "— not named" } else { label };
+    let label = if label.is_empty() { "(unnamed)" } else { label };
     let chars = format!("{} chars", format_number(piece.chars));
     let words = format!("{label}: {chars}");
     let note = if note.is_empty() { chars } else { note.to_owned() };

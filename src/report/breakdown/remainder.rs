@@ -79,11 +79,11 @@ impl Remainder {
         match &self.cause {
             RemainderCause::NoReport => "no report stored".into(),
             RemainderCause::EstimatedReport => "the report was estimated".into(),
-            RemainderCause::OtherSession => "the report is another session's".into(),
-            RemainderCause::OtherModel(model) => format!("the report is of {model}"),
+            RemainderCause::OtherSession => "the report is from another session".into(),
+            RemainderCause::OtherModel(model) => format!("the report is for {model}"),
             RemainderCause::OlderReport(ms) => format!("the report is {} older", format_duration(*ms)),
-            RemainderCause::Estimator if self.difference() < 0 => "the estimate is the larger".into(),
-            RemainderCause::Estimator => format!("{:.1} chars to a token, not 4", self.chars_per_token()),
+            RemainderCause::Estimator if self.difference() < 0 => "the estimate is higher".into(),
+            RemainderCause::Estimator => format!("{:.1} chars per token, not 4", self.chars_per_token()),
         }
     }
 
@@ -95,21 +95,21 @@ impl Remainder {
     /// Returns the cause in one or two sentences.
     pub fn explanation(&self) -> String {
         match &self.cause {
-            RemainderCause::NoReport => "No report of the system prompt is stored with this session: system prompt, workspace files \
-                 and tool schemas are in here, and the error of the estimate."
+            RemainderCause::NoReport => "This session stores no report of its system prompt, so this includes system prompt, workspace \
+                 files, tool schemas and the error of the estimate."
                 .into(),
             RemainderCause::EstimatedReport => {
-                "The stored report was estimated and not left by a run: what was sent may have been of another size.".into()
+                "The stored report is an estimate and not from a run: the real sizes may differ.".into()
             }
             RemainderCause::OtherSession => {
-                "The stored report is of a run of another session: system prompt and tools may have been of another size."
+                "The stored report is from a run of another session: its system prompt and tools may differ in size."
                     .into()
             }
             RemainderCause::OtherModel(model) => format!(
-                "The stored report is of a run on {model}, the count of another model: their prompts and tools may differ."
+                "The stored report is from a run on {model}, the count from another model: their prompts and tools may differ."
             ),
             RemainderCause::OlderReport(ms) => format!(
-                "The stored report was made {} before the turn of this call: files, skills and tools may have changed since.",
+                "The stored report is {} older than the turn of this call: files, skills and tools may have changed since.",
                 format_duration(*ms)
             ),
             RemainderCause::Estimator => self.estimator_explanation(),
@@ -118,19 +118,21 @@ impl Remainder {
 
     fn estimator_explanation(&self) -> String {
         if self.difference() < 0 {
-            return "The rule counts more than the provider did, or the call was sent with results pruned."
+            return "The estimate is higher than the provider's count, or the call was sent with pruned results."
                 .into();
         }
         let described = if self.tool_description_tokens > 0 {
             format!(
-                " Descriptions of tools, ~{} tokens, are sent and in no estimate.",
+                " The call also sends tool descriptions (~{} tokens), which no estimate includes.",
                 format_number(self.tool_description_tokens as f64)
             )
         } else {
             String::new()
         };
         let ratio = self.chars_per_token();
-        format!("The rule takes 4 chars a token; here the provider counted one for {ratio:.1}.{described}")
+        format!(
+            "The estimate assumes 4 chars per token; here the provider counted one per {ratio:.1} chars.{described}"
+        )
     }
 }
 
@@ -210,7 +212,7 @@ mod tests {
         // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came later.
         assert_eq!((remainder.measured, remainder.estimated, remainder.tokens_since), (50, 26, 2));
         assert_eq!((remainder.difference(), remainder.chars), (24, 104));
-        assert_eq!(remainder.label(), "2.1 chars to a token, not 4");
+        assert_eq!(remainder.label(), "2.1 chars per token, not 4");
     }
 
     #[test]
@@ -220,14 +222,14 @@ mod tests {
             (remainder.estimated, remainder.difference(), &remainder.cause),
             (6, 44, &RemainderCause::NoReport)
         );
-        assert!(remainder.explanation().contains("No report"));
+        assert!(remainder.explanation().contains("no report"));
     }
 
     #[test]
     fn an_estimate_that_is_the_larger_is_no_less_than_nothing() {
         let remainder = Remainder::new(&session(10, Some(&format!("{{{RUN}}}")))).unwrap();
         assert_eq!((remainder.difference(), remainder.cause.clone()), (-16, RemainderCause::Estimator));
-        assert_eq!(remainder.label(), "the estimate is the larger");
+        assert_eq!(remainder.label(), "the estimate is higher");
     }
 
     #[test]

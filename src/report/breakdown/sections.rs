@@ -51,9 +51,9 @@ impl SectionBuilder<'_> {
     fn user_section(&self) -> Section {
         let names = [
             (Role::User, "messages"),
-            (Role::Custom, "of extensions"),
+            (Role::Custom, "extension messages"),
             (Role::BashExecution, "shell commands"),
-            (Role::Other, "of other roles"),
+            (Role::Other, "other roles"),
         ];
         let there = names.into_iter().filter(|(role, _)| self.now.role_tally(*role).count > 0);
         let lines = there.map(|(role, name)| {
@@ -129,7 +129,7 @@ impl SectionBuilder<'_> {
                 .with_entry(Some(remainder.entry)),
             line("estimated", Figure::Estimated(remainder.estimated)).with_note("the same prompt"),
             line("since then", Figure::Estimated(remainder.tokens_since))
-                .with_note("that answer and what came after it"),
+                .with_note("that answer and everything after it"),
         ];
         Section::new(SectionKind::Remainder, "Not accounted for", Figure::Difference(remainder.difference()))
             .with_note(remainder.label())
@@ -144,7 +144,7 @@ impl SectionBuilder<'_> {
         let after =
             heavy.iter().map(|message| message.after).sum::<Option<u64>>().filter(|_| !heavy.is_empty());
         let section = Section::new(SectionKind::Heaviest, "Heaviest messages", Figure::Estimated(sum));
-        Section { after, ..section.with_note("of the above").with_lines(lines) }
+        Section { after, ..section.with_note("included above").with_lines(lines) }
     }
 
     fn heavy_line(&self, message: &HeavyMessage, blocks: &HeavyBlocks) -> Line {
@@ -186,18 +186,17 @@ impl SectionBuilder<'_> {
         let images = self.now.images;
         let priced = (images.priced > 0).then(|| {
             format!(
-                "{} at {} tokens, of the above",
+                "{} at {} tokens, included above",
                 format_number(images.priced),
                 format_number(IMAGE_TOKENS)
             )
         });
-        let free =
-            (images.free > 0).then(|| format!("{} that the rule counts 0", format_number(images.free)));
+        let free = (images.free > 0).then(|| format!("{} estimated at 0", format_number(images.free)));
         let notes: Vec<String> = priced.into_iter().chain(free).collect();
         let note = if notes.is_empty() { "none".to_owned() } else { notes.join("; ") };
         Section::new(SectionKind::Images, "Images", Figure::Estimated(images.tokens)).with_note(note).with_explanation(
-            "The rule counts an image in a tool result as 4 800 chars and one in a message of yours as nothing; \
-             a provider counts both by their size.",
+            "The estimate counts an image in a tool result as 4 800 chars and one in your message as nothing; \
+             the provider counts both by their size.",
         )
     }
 
@@ -217,7 +216,7 @@ impl SectionBuilder<'_> {
             times => format!("compacted {} times", format_number(times)),
         };
         let section = Section::new(SectionKind::History, "History", Figure::Estimated(history.path.tokens));
-        let words = "Messages alone: the window against everything on the way to the root, and all branches.";
+        let words = "Messages only: in the window, on the path to the root, and on all branches of the file.";
         let lifecycle = self.contents.lifecycle.iter().map(|lifecycle| format!(" {lifecycle}"));
         section
             .with_note(note)
@@ -227,7 +226,7 @@ impl SectionBuilder<'_> {
 }
 
 /// Placeholder for a missing name.
-const UNNAMED: &str = "— not named";
+const UNNAMED: &str = "(unnamed)";
 
 pub(super) fn tool_name(tool: &ToolTotals) -> String {
     tool.name.clone().unwrap_or_else(|| UNNAMED.into())
@@ -247,21 +246,21 @@ fn result_note(tool: &ToolTotals) -> String {
 fn describe_unmeasured(why: Unmeasured) -> &'static str {
     match why {
         Unmeasured::NoUsage => {
-            "No answer on this path says what the provider counted: every number here is an estimate."
+            "No answer on this path has usage from the provider, so every number here is an estimate."
         }
         Unmeasured::SinceCompaction => {
-            "The provider counted nothing since the compaction: every number here is an estimate."
+            "The provider has counted nothing since the compaction, so every number here is an estimate."
         }
         Unmeasured::SinceReset => {
-            "The provider counted nothing since the reset: every number here is an estimate."
+            "The provider has counted nothing since the reset, so every number here is an estimate."
         }
         Unmeasured::SinceEdit => {
-            "The context was edited since: what was counted before is not what is sent now."
+            "The context has been edited since the last count, so that count no longer applies."
         }
         Unmeasured::SinceCommit => {
-            "The provider counted nothing since the branch was written: every number here is an estimate."
+            "The provider has counted nothing since the branch was written, so every number here is an estimate."
         }
-        Unmeasured::OtherLeaf => "What the provider counted belongs to the session's own leaf.",
+        Unmeasured::OtherLeaf => "The provider's count belongs to the session's own leaf.",
     }
 }
 

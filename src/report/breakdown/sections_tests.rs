@@ -44,7 +44,7 @@ fn images_are_distinguished_by_what_they_count() {
     let sections = reported(&loaded_session(&text, 1_000.0));
     let images = section(&sections, SectionKind::Images);
     assert_eq!(images.figure, Figure::Estimated(2_400));
-    assert_eq!(images.note, "2 at 1,200 tokens, of the above; 1 that the rule counts 0");
+    assert_eq!(images.note, "2 at 1,200 tokens, included above; 1 estimated at 0");
     let results = section(&sections, SectionKind::Part(BudgetPart::Results));
     assert_eq!(lines(results), [("shot".into(), "1 result, 1 failed, 2 images".into(), Some(2_400))]);
     let heaviest = &section(&sections, SectionKind::Heaviest).lines[0];
@@ -67,7 +67,7 @@ fn people_extensions_and_shells_speak_in_one_part() {
     ]);
     let sections = reported(&loaded_session(&text, 1_000.0));
     let you = lines(section(&sections, SectionKind::Part(BudgetPart::User)));
-    let expected = [("messages", 2), ("of extensions", 1), ("shell commands", 1)];
+    let expected = [("messages", 2), ("extension messages", 1), ("shell commands", 1)];
     assert_eq!(you, expected.map(|(label, tokens)| (label.to_owned(), "1".to_owned(), Some(tokens))));
     let results = lines(section(&sections, SectionKind::Part(BudgetPart::Results)));
     assert_eq!(results[0].0, UNNAMED);
@@ -85,7 +85,7 @@ fn a_tool_that_nothing_calls_is_reported_with_its_schema() {
     let expected = [
         ("cron", "not called", 40),
         ("exec", "1 property, 1 call", 25),
-        ("of no tool in the list", "40 chars", 10),
+        ("schemas of unlisted tools", "40 chars", 10),
     ];
     assert_eq!(lines(tools), expected.map(|(label, note, tokens)| (label.into(), note.into(), Some(tokens))));
     assert_eq!(
@@ -94,7 +94,7 @@ fn a_tool_that_nothing_calls_is_reported_with_its_schema() {
     );
     let system = lines(section(&sections, SectionKind::Part(BudgetPart::System)));
     let labels: Vec<&str> = system.iter().map(|line| line.0.as_str()).collect();
-    assert_eq!(labels, ["instructions", "skills", "tmux", "around them", "tool list"]);
+    assert_eq!(labels, ["instructions", "skills", "tmux", "surrounding text", "tool list"]);
 }
 
 #[test]

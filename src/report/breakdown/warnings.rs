@@ -34,9 +34,8 @@ fn truncation_warning(report: &SystemPromptReport) -> Option<String> {
 fn file_limit_advice(report: &SystemPromptReport) -> Option<String> {
     let most = report.max_file_chars?;
     let over = report.files.iter().filter(|file| !file.is_missing && file.raw_chars > most).count();
-    (over > 0).then(|| {
-        format!("{} over bootstrapMaxChars, {}.", quantity(over as f64, "file"), format_number(most))
-    })
+    (over > 0)
+        .then(|| format!("{} over bootstrapMaxChars {}.", quantity(over as f64, "file"), format_number(most)))
 }
 
 fn total_limit_advice(report: &SystemPromptReport) -> Option<String> {
@@ -44,7 +43,7 @@ fn total_limit_advice(report: &SystemPromptReport) -> Option<String> {
     let all: u64 = report.files.iter().filter(|file| !file.is_missing).map(|file| file.raw_chars).sum();
     let words = || {
         format!(
-            "All together, {} chars, are over bootstrapTotalMaxChars, {}.",
+            "All files together have {} chars, over bootstrapTotalMaxChars {}.",
             format_number(all),
             format_number(most)
         )
@@ -57,7 +56,7 @@ fn missing_files_warning(report: &SystemPromptReport) -> Option<String> {
     let are = if names.len() == 1 { "is" } else { "are" };
     (!names.is_empty()).then(|| {
         format!(
-            "{} {are} expected in the workspace and not there; a notice is sent instead. Write {}, or leave it so.",
+            "{} {are} missing from the workspace; the gateway sends a notice instead. Create {} or ignore this.",
             names.join(", "),
             if names.len() == 1 { "it" } else { "them" }
         )
@@ -83,8 +82,8 @@ mod tests {
         assert_eq!(
             warned(limits, &format!("{LONG},{WHOLE}")),
             [
-                "1 workspace file is cut: 31,240 chars on disk, 7,309 sent. 1 file over bootstrapMaxChars, 8,000. All together, \
-              32,140 chars, are over bootstrapTotalMaxChars, 20,000. Shorten them, or raise agents.defaults.bootstrapMaxChars \
+                "1 workspace file is cut: 31,240 chars on disk, 7,309 sent. 1 file over bootstrapMaxChars 8,000. All files \
+              together have 32,140 chars, over bootstrapTotalMaxChars 20,000. Shorten them, or raise agents.defaults.bootstrapMaxChars \
               or bootstrapTotalMaxChars."
             ]
         );
@@ -98,6 +97,6 @@ mod tests {
             r#"{"name":"BOOTSTRAP.md","missing":true,"truncated":true,"rawChars":0,"injectedChars":65}"#;
         let warned = warned("", &format!("{gone},{WHOLE}"));
         assert_eq!(warned.len(), 1);
-        assert!(warned[0].starts_with("BOOTSTRAP.md is expected"), "{warned:?}");
+        assert!(warned[0].starts_with("BOOTSTRAP.md is missing"), "{warned:?}");
     }
 }

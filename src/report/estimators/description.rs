@@ -19,7 +19,7 @@ fn chars4_error(estimates: &Estimates) -> Option<(u64, u64, f64, Option<f64>)> {
 }
 
 /// Shown when no answer has a usage.
-const NO_MEASURED_CALL: &str = "No call on this path has a count by its provider.";
+const NO_MEASURED_CALL: &str = "The provider counted no call on this path.";
 
 /// Says in one line by how much chars/4 is off at the last call.
 pub fn headline(estimates: &Estimates) -> String {
@@ -29,10 +29,10 @@ pub fn headline(estimates: &Estimates) -> String {
     let (pi, counted) = (format_number(pi), format_number(counted));
     let rest = match messages {
         Some(times) => format!(", {times:.1} times for the messages alone"),
-        None if estimates.fixed_tokens.is_none() => ", with what precedes the messages".to_owned(),
+        None if estimates.fixed_tokens.is_none() => ", including everything before the messages".to_owned(),
         None => String::new(),
     };
-    format!("chars/4 says ~{pi}, the provider counted {counted}: {whole:.1} times as much{rest}")
+    format!("chars/4 estimates ~{pi}, the provider counted {counted}: {whole:.1} times as much{rest}")
 }
 
 /// The headline for narrow screens.
@@ -51,8 +51,8 @@ pub fn short_headline(estimates: &Estimates) -> String {
 /// Describes the tokens before the messages.
 pub fn describe_fixed(estimates: &Estimates) -> String {
     match estimates.fixed_tokens {
-        Some(tokens) => format!("before the messages: ~{} by the last run's report", format_number(tokens)),
-        None => "before the messages: no run left a report, so only usage and fit count it".to_owned(),
+        Some(tokens) => format!("before the messages: ~{} in the last run's report", format_number(tokens)),
+        None => "before the messages: no run stored a report, so only usage and fit include it".to_owned(),
     }
 }
 
@@ -63,7 +63,7 @@ pub fn describe_tokenizer(estimates: &Estimates, session: &LoadedSession) -> Str
     if estimates.bpe.is_exact {
         format!("bpe: {name}, the vocabulary of {model}")
     } else {
-        format!("bpe: {name} stands in for {model}, only near")
+        format!("bpe: {name} approximates the vocabulary of {model}")
     }
 }
 
@@ -76,7 +76,7 @@ pub fn describe_factors(estimates: &Estimates) -> String {
     if fit.fitted_alone == [false; 3] {
         let rate = fit.chars_per_token(Script::Ascii);
         return format!(
-            "fit: {rate:.2} chars a token, {} before the messages",
+            "fit: {rate:.2} chars per token, {} before the messages",
             format_number(fit.fixed_tokens.round() as u64)
         );
     }
@@ -88,7 +88,7 @@ pub fn describe_factors(estimates: &Estimates) -> String {
     let names: Vec<&str> = shared.iter().map(|script| script.name()).collect();
     rates.extend(shared.first().map(|script| format!("{} {}", names.join(" and "), rate(script))));
     let fixed = format_number(fit.fixed_tokens.round() as u64);
-    format!("fit: {} chars a token; {fixed} before the messages", rates.join(", "))
+    format!("fit: {} chars per token; {fixed} before the messages", rates.join(", "))
 }
 
 /// Describes the confidence of the fit; `None` without a fit.
@@ -102,5 +102,5 @@ pub fn describe_confidence(estimates: &Estimates) -> Option<String> {
     let ahead = fit
         .holdout_error
         .map(|ahead| format!("; fitted to the first half, off by {} in the second", format_deviation(ahead)));
-    Some(format!("fit: {off}, over {} growths{}", fit.growths, ahead.unwrap_or_default()))
+    Some(format!("fit: {off}, over {} growth steps{}", fit.growths, ahead.unwrap_or_default()))
 }

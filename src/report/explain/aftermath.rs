@@ -47,16 +47,18 @@ fn detect_refused_again(case: &Case<'_>) -> Option<Finding> {
     if answered || again || last.entry < failure.overflow.entry {
         return None;
     }
-    let line = format!("refused again right behind compaction {}", index.display_id(path[compaction]));
+    let line = format!("refused again right after compaction {}", index.display_id(path[compaction]));
     Some(
         Finding::new(FindingClass::CompactionRefused, Confidence::Sure, line)
             .with_rule("compaction 3.1")
             .with_evidence(
-                Evidence::new("the branch ends with this compaction, so a second one finds nothing")
-                    .with_entries([path[compaction]])
-                    .with_rule("compaction 3.1"),
+                Evidence::new(
+                    "the branch ends with this compaction, so a second one has nothing to summarise",
+                )
+                .with_entries([path[compaction]])
+                .with_rule("compaction 3.1"),
             )
-            .with_evidence(Evidence::new("the refusal behind it").with_entries([last.entry])),
+            .with_evidence(Evidence::new("the refusal after it").with_entries([last.entry])),
     )
 }
 
@@ -67,13 +69,15 @@ fn detect_summary_refused(case: &Case<'_>) -> Option<Finding> {
     let refused: Vec<EntryIx> = refused.collect();
     let last = *refused.last()?;
     let leaf = case.session.tree.parent(last);
-    let line =
-        format!("{} refused: the summary's own call is too large", quantity(refused.len(), "compaction"));
+    let line = format!(
+        "{} refused: the call that writes the summary is too large",
+        quantity(refused.len(), "compaction")
+    );
     Some(
         Finding::new(FindingClass::CompactionRefused, Confidence::Sure, line)
             .with_rule("compaction 8.6")
             .with_evidence(
-                Evidence::new("every retry meets the same window; safeguard mode sends chunks")
+                Evidence::new("every retry exceeds the same window; compaction.mode safeguard sends the history in chunks")
                     .with_entries(refused),
             )
             .with_evidence(Evidence::new("branch from here to keep everything").with_entries(leaf)),
@@ -116,10 +120,10 @@ fn detect_hollow_summary(case: &Case<'_>) -> Option<Finding> {
         case.compactions.iter().enumerate().filter(|(_, compaction)| compaction.is_hollow).collect();
     let (number, last) = *hollow.last()?;
     let parent = case.session.tree.parent(last.entry);
-    let line = format!("compaction #{} kept nothing: its summary is an empty form", number + 1);
+    let line = format!("compaction #{} summarised nothing: its summary is empty", number + 1);
     let newest = number + 1 == case.compactions.len();
     let freed = format!(
-        "{} became {}; the old branch still has them",
+        "{} became {}; the old branch still has all of them",
         quantity(last.messages.0, "message"),
         quantity(last.messages.1, "message")
     );
@@ -132,7 +136,7 @@ fn detect_hollow_summary(case: &Case<'_>) -> Option<Finding> {
         .with_rule("compaction 5.14")
         .with_evidence(Evidence::new(freed).with_entries([last.entry]).with_rule("compaction 5.14"))
         .with_evidence(Evidence::new("the first entry it summarised").with_entries(last.first_summarised))
-        .with_evidence(Evidence::new("branch from here to have everything").with_entries(parent))
+        .with_evidence(Evidence::new("branch from here to get everything back").with_entries(parent))
         .with_number("hollow", hollow.len() as f64)
         .with_number("compactions", case.compactions.len() as f64)
         .with_number("summaryChars", last.summary_chars as f64),
@@ -198,7 +202,7 @@ fn detect_stuck(case: &Case<'_>) -> Option<Finding> {
     if idle < MAX_RECOVERY_MS {
         return None;
     }
-    let line = format!("nothing was done about the refusal for {}", format_duration(idle));
+    let line = format!("the gateway did nothing about the refusal for {}", format_duration(idle));
     Some(
         Finding::new(
             FindingClass::RuntimeFault,
@@ -235,10 +239,10 @@ fn detect_moved(case: &Case<'_>) -> Option<Finding> {
             format!("key {} moved to session {} without a compaction", successor.key.0, successor.id),
             successor.named_by_row,
         ),
-        None => ("no session key leads here since the refusal".to_owned(), false),
+        None => ("no session key points here since the refusal".to_owned(), false),
     };
     let leaf: Option<EntryIx> = failure.session.context.leaf;
-    let intact = format!("this branch of {} is intact and can be forked here", quantity(entries, "entry"));
+    let intact = format!("this branch of {} is intact; you can fork it here", quantity(entries, "entry"));
     Some(
         Finding::new(
             FindingClass::RuntimeFault,

@@ -28,9 +28,9 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         tokens: failure.prompt_tokens,
         is_measured: failure.is_measured,
         note: if failure.is_measured {
-            "named by the refusal; the only count that refuses".to_owned()
+            "from the refusal; only this count can refuse".to_owned()
         } else {
-            "not named by the refusal, so estimated".to_owned()
+            "estimated: the refusal states no number".to_owned()
         },
         entry,
     };
@@ -40,9 +40,9 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         tokens: check.tokens.max(0.0) as u64,
         is_measured: !within,
         note: if within {
-            "decides compaction: the last usage and chars/4 of what came after".to_owned()
+            "triggers compaction: the last reported usage plus chars/4 of what followed".to_owned()
         } else {
-            "decides compaction: the last answer's usage before the run".to_owned()
+            "triggers compaction: the last answer's usage before the run".to_owned()
         },
         entry: Some(check.entry),
     });
@@ -52,7 +52,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         counted_by: "stored counter",
         tokens: tokens as u64,
         is_measured: true,
-        note: format!("fills the status line{stale}"),
+        note: format!("shown in the status line{stale}"),
         entry: case
             .calls
             .iter()
@@ -64,14 +64,14 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         counted_by: "chars/4",
         tokens: failure.gateway_estimate(),
         is_measured: false,
-        note: "decides pruning and the context guard".to_owned(),
+        note: "triggers pruning and the context guard".to_owned(),
         entry: None,
     };
     let calibrated = PromptCount {
         counted_by: "calibrated",
         tokens: failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64,
         is_measured: false,
-        note: format!("clawscope: weighed by {} counted calls", case.calls.len()),
+        note: format!("clawscope: fitted to {} counted calls", case.calls.len()),
         entry: None,
     };
     [Some(provider), check, stored, Some(chars), Some(calibrated)].into_iter().flatten().collect()

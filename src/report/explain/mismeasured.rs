@@ -61,25 +61,25 @@ fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Fi
     let own_model = failure.believed_window.gateway == rehearsal.session.window;
     let flips = own_model && rehearsal.run_under(&[change]).overflows == 0;
     let source = match failure.believed_window.gateway.source {
-        WindowSource::Default => "nobody named the model's window, so the default was filled in",
-        _ => "the window the configuration or catalogue names",
+        WindowSource::Default => "nothing configures the model's window, so the gateway uses its default",
+        _ => "the gateway takes its window from the configuration or the model catalogue",
     };
     let named = failure.overflow.limit.is_some();
     let reply = failure.overflow.reply_reserve.filter(|reply| *reply > 0);
     let how = match (named, reply) {
-        (true, Some(reply)) => format!("{} of them are reserved for the reply", format_number(reply)),
-        (true, None) => "the refusal names the limit".to_owned(),
+        (true, Some(reply)) => format!("the provider reserves {} tokens for the reply", format_number(reply)),
+        (true, None) => "the refusal states the limit".to_owned(),
         (false, _) => {
             let accepted = failure.last_counted.map_or(served, |(_, tokens)| tokens);
             format!(
-                "accepted {}, refused {}",
+                "the provider accepted {} and refused {}",
                 format_number(accepted.max(served)),
                 format_tokens(failure.prompt_tokens, failure.is_measured)
             )
         }
     };
     let line = format!(
-        "the provider takes {} while the gateway believes {}",
+        "the provider accepts {} tokens, but the gateway assumes {}",
         format_number(served),
         format_number(believed as u64)
     );
@@ -120,16 +120,19 @@ fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRu
     let flips = counted(true).overflows == 0 && counted(false).overflows > 0;
     let last = case.calls.last();
     let partial = blind.iter().any(|call| case.session.partial_counts.contains(&call.entry));
-    let what = if partial { "reported far fewer tokens than their text" } else { "reported no usage" };
+    let what = if partial { "far too few tokens" } else { "no usage" };
     let line = match last {
         Some(call) => {
             format!(
-                "{} {what}; the last count is {}",
+                "the provider reported {what} for {}; its last count is {}",
                 quantity(blind.len(), "call"),
                 format_number(call.prompt_tokens)
             )
         }
-        None => format!("{} {what}, so compaction had nothing to compare", quantity(blind.len(), "call")),
+        None => format!(
+            "the provider reported {what} for {}, so compaction had nothing to compare",
+            quantity(blind.len(), "call")
+        ),
     };
     let stored = case.session.limits.stored_totals.total_tokens;
     let mut finding = Finding::new(FindingClass::CounterStaleLow, Confidence::Sure, line)
@@ -140,12 +143,12 @@ fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRu
         .with_number("uncounted", blind.len() as f64)
         .with_prevents_overflow(flips);
     finding.evidence.extend(last.map(|call| {
-        Evidence::new(format!("the last counted call: {}", format_number(call.prompt_tokens)))
+        Evidence::new(format!("the last counted call had {} tokens", format_number(call.prompt_tokens)))
             .with_entries([call.entry])
             .with_rule("compaction 1.11")
     }));
     finding.evidence.extend(stored.map(|stored| {
-        Evidence::new(format!("the stored counter still says {}", format_number(stored as u64)))
+        Evidence::new(format!("the stored counter still shows {}", format_number(stored as u64)))
             .with_rule("compaction 9.4")
     }));
     Some(finding)
@@ -163,7 +166,7 @@ fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
         return None;
     }
     let line = format!(
-        "the gateway's own check refused about {} of {}",
+        "the gateway itself refused {} tokens, although the window is {}",
         format_short_estimate(likely),
         format_number(limit)
     );
@@ -227,7 +230,7 @@ fn estimator_finding(case: &Case<'_>, ratio: f64) -> Finding {
 impl Finding {
     fn with_failure(self, failure: &Failure) -> Self {
         let text = format!(
-            "the provider counted {}, chars / 4 says ~{}",
+            "the provider counted {}; chars/4 estimates ~{}",
             format_tokens(failure.prompt_tokens, failure.is_measured),
             format_number(failure.gateway_estimate())
         );
@@ -264,7 +267,7 @@ fn detect_wrong_counter(case: &Case<'_>) -> Option<Finding> {
         return None;
     };
     let line = format!(
-        "the stored counter says {}, {how} than the session's {}",
+        "the stored counter shows {}, {how} than the session's {}",
         format_number(stored as u64),
         format_tokens(live, counted)
     );
@@ -277,7 +280,7 @@ fn detect_wrong_counter(case: &Case<'_>) -> Option<Finding> {
         .extend(counters_adding_up(case, stored).map(|sum| Evidence::new(sum).with_rule("compaction 9.11")));
     let last = case.calls.last();
     finding.evidence.extend(last.map(|call| {
-        Evidence::new(format!("the last call was counted at {}", format_number(call.prompt_tokens)))
+        Evidence::new(format!("the provider counted {} for the last call", format_number(call.prompt_tokens)))
             .with_entries([call.entry])
     }));
     Some(finding)
@@ -292,5 +295,5 @@ fn counters_adding_up(case: &Case<'_>, total: f64) -> Option<String> {
     let shown = parts.iter().take(if all { 3 } else { 2 }).filter(|(_, tokens)| *tokens > 0.0);
     let words: Vec<String> =
         shown.map(|(name, tokens)| format!("{name} {}", format_number(*tokens as u64))).collect();
-    (all || input + read == total).then(|| format!("it is the sum {}", words.join(" + ")))
+    (all || input + read == total).then(|| format!("it is the sum of {}", words.join(" + ")))
 }

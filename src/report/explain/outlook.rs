@@ -39,12 +39,12 @@ pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let line = format!(
-        "fixed parts of {} are above the trigger {}: the reserve must go down",
+        "system prompt, tools and files take {}, above the trigger {}: lower the reserve",
         format_short_estimate(fixed as u64),
         format_number(trigger.max(0.0) as u64)
     );
     let reserve = format!(
-        "reserve {} of a window of {}",
+        "the reserve is {} of a window of {}",
         format_number(settings.reserve_tokens.max(0.0) as u64),
         format_number(window as u64)
     );
@@ -69,12 +69,12 @@ fn detect_treadmill(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let line = format!(
-        "the last {} were each refilled to the trigger within {MIN_TURNS_TO_REFILL} turns",
+        "after each of the last {} the session hit the trigger again within {MIN_TURNS_TO_REFILL} turns",
         quantity(last.len(), "compaction")
     );
     let rounds = last.iter().take(3).map(|compaction| {
         let text = format!(
-            "compaction left {}, refilled to {}",
+            "compaction left {}; the session grew back to {}",
             compaction.counted.1.map_or_else(|| format_short_estimate(compaction.estimated.1), format_number),
             compaction.refilled_to.map_or_else(|| "-".to_owned(), format_number)
         );
@@ -87,7 +87,7 @@ fn detect_treadmill(case: &Case<'_>) -> Option<Finding> {
     let results = last.iter().map(|it| it.refill_result_share).fold(0.0, f64::max);
     finding
         .evidence
-        .push(Evidence::new(format!("up to {} of the refill are tool results", format_ratio(results))));
+        .push(Evidence::new(format!("tool results make up to {} of the new tokens", format_ratio(results))));
     Some(finding)
 }
 
@@ -115,12 +115,12 @@ fn detect_at_risk(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let line = format!(
-        "the next turn takes {} of {}, and no compaction comes before it",
+        "the next turn needs {} and the window is {}; no compaction comes first",
         format_short_estimate(next as u64),
         format_number(window as u64)
     );
     let size = format!(
-        "{} now, a typical turn adds {}",
+        "{} now; a typical turn adds {}",
         format_tokens(prompt, counted),
         format_short_estimate(turn)
     );
@@ -154,7 +154,7 @@ fn detect_fixed_overhead(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let line = format!(
-        "fixed parts take {} of the trigger {}",
+        "system prompt, tools and files take {}; compaction starts at {}",
         format_short_estimate(fixed),
         format_number(trigger as u64)
     );
@@ -170,12 +170,12 @@ fn healthy_finding(case: &Case<'_>) -> Finding {
     let (window, trigger) = (case.window(), case.trigger());
     let spare = window.saturating_sub(prompt);
     let line = if window == 0 {
-        format!("No overflow: {} tokens, and no window is known", format_tokens(prompt, counted))
+        format!("No overflow: {} tokens; the window is unknown", format_tokens(prompt, counted))
     } else if trigger > 0.0 && prompt as f64 > trigger {
         format!("Fits: {} to spare; the next turn compacts first", format_short(spare))
     } else if trigger > 0.0 && trigger < window as f64 {
         format!(
-            "Fits: {} to spare, {} to compaction",
+            "Fits: {} to spare, {} until compaction",
             format_short(spare),
             format_short((trigger - prompt as f64) as u64)
         )
@@ -188,7 +188,7 @@ fn healthy_finding(case: &Case<'_>) -> Finding {
         .with_rule("compaction 2.7")
         .with_evidence(Evidence::new(size).with_entries(case.calls.last().map(|call| call.entry)))
         .with_evidence(
-            Evidence::new(format!("compaction above {}", format_number(trigger.max(0.0) as u64)))
+            Evidence::new(format!("compaction starts above {}", format_number(trigger.max(0.0) as u64)))
                 .with_rule("compaction 2.7"),
         )
         .with_number("prompt", prompt as f64)

@@ -89,12 +89,14 @@ pub(super) fn findings_without_overflow(
 fn find_pruning_inert(guards: &[GuardReport]) -> Option<Finding> {
     let guard =
         guards.iter().find(|guard| guard.kind == GuardKind::Pruning && !guard.opening_keys.is_empty())?;
-    let keys = guard.opening_keys.join(", ");
+    let keys = guard.opening_keys.join(" or ");
     let line = match guard.state {
-        GuardState::Acted => format!("pruning {}, too little under {}", guard.why, guard.opening_keys[0]),
-        _ => format!("pruning was blocked: {}", guard.why),
+        GuardState::Acted => {
+            format!("pruning {}, too little because of {}", guard.why, guard.opening_keys[0])
+        }
+        _ => format!("pruning did nothing because {}", guard.why),
     };
-    let opened = format!("with one of these opened every call fits, by replay: {keys}");
+    let opened = format!("every call fits in a replay without this: {keys}");
     Some(
         Finding::new(FindingClass::PruningInert, Confidence::Sure, line)
             .with_rule(guard.rule)
@@ -105,8 +107,7 @@ fn find_pruning_inert(guards: &[GuardReport]) -> Option<Finding> {
 
 fn find_engine_owned(case: &Case<'_>) -> Option<Finding> {
     let engine = crate::report::explain::engine::engine_plugin(case)?;
-    let line =
-        format!("the context engine {engine} owns compaction; the gateway's settings of it are not read");
+    let line = format!("the context engine {engine} compacts and ignores the gateway's compaction settings");
     Some(Finding::new(FindingClass::EngineOwned, Confidence::Likely, line).with_rule("compaction 8.9"))
 }
 
@@ -116,15 +117,17 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
         _ if failure.is_measured => Confidence::Sure,
         _ => Confidence::Likely,
     };
-    let seen =
-        Evidence::new(format!("{} by the provider's count", format_short_estimate(mechanism.tokens as u64)));
+    let seen = Evidence::new(format!(
+        "{} tokens, scaled to the provider's count",
+        format_short_estimate(mechanism.tokens as u64)
+    ));
     let results =
         [FindingClass::SingleResult, FindingClass::ParallelResults, FindingClass::ToolLoopTreadmill];
     let cap = largest_fitting_limit(failure).filter(|_| results.contains(&mechanism.class));
     let capped = cap.map(|(chars, cut)| {
         let results = quantity(cut, "result");
         Evidence::new(format!(
-            "with each result cut to {} chars it fits; that cuts {results}",
+            "the call fits if each result is cut to {} chars; that cuts {results}",
             format_number(chars)
         ))
         .with_rule("pruning 6.1")
@@ -149,24 +152,26 @@ fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -
     let counted = |noun: &str| quantity(mechanism.count, noun);
     match mechanism.class {
         FindingClass::BytesLimit if mechanism.count > 0 => {
-            format!("refused for its bytes, not its tokens: {}", counted("image"))
+            format!("the request is too large in bytes ({}); this is not a token limit", counted("image"))
         }
-        FindingClass::BytesLimit => "refused for its bytes, not its tokens".to_owned(),
+        FindingClass::BytesLimit => "the request is too large in bytes; this is not a token limit".to_owned(),
         FindingClass::ModelSwitch => {
             let words = &case.session.index.values;
             let name =
                 failure.model.and_then(|(_, id)| words.text(id)).unwrap_or_else(|| "the model".to_owned());
-            format!("the call went to {name}, which takes {limit}")
+            format!("the call went to {name}, whose limit is {limit}")
         }
-        FindingClass::FixedOverhead => format!("fixed parts take {tokens} of the {limit} that fit"),
-        FindingClass::ImageBloat => format!("{} take {tokens} of the {limit} that fit", counted("image")),
-        FindingClass::UserMessage => format!("your message alone is {tokens}; {limit} fit"),
+        FindingClass::FixedOverhead => {
+            format!("system prompt, tools and files take {tokens} of {limit}")
+        }
+        FindingClass::ImageBloat => format!("{} take {tokens} of {limit}", counted("image")),
+        FindingClass::UserMessage => format!("your message {}", describe_size(failure, mechanism)),
         FindingClass::SingleResult => {
             let tool = mechanism.entries.first().map(|entry| case.tool_name(*entry)).unwrap_or_default();
-            format!("one {tool} result is {tokens}; {limit} fit")
+            format!("one {tool} result {}", describe_size(failure, mechanism))
         }
         FindingClass::ParallelResults => {
-            format!("{} of one turn are {tokens}; {limit} fit", counted("result"))
+            format!("{} added {tokens}; the limit is {limit}", counted("parallel result"))
         }
         FindingClass::ToolLoopTreadmill => {
             format!("one run's {} fill {tokens} of {limit}", counted("tool result"))
@@ -184,10 +189,28 @@ fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -
                     format_short_estimate(unseen)
                 )
             } else {
-                format!("the session grew to {requested} message by message")
+                format!("the session grew message by message to {requested} tokens")
             }
         }
     }
+}
+
+/// Describes a single message: too large on its own, or the one that no longer fitted.
+fn describe_size(failure: &Failure, mechanism: &Mechanism) -> String {
+    let tokens = format_short_estimate(mechanism.tokens as u64);
+    let limit = format_number(failure.limit);
+    if mechanism.tokens > failure.limit as f64 {
+        format!("alone is {tokens} tokens; the limit is {limit}")
+    } else if never_fits(failure, mechanism.tokens) {
+        format!("alone takes {tokens} of {limit} tokens")
+    } else {
+        format!("added {tokens}; the limit is {limit}")
+    }
+}
+
+/// Whether a message exceeds the limit even without any other message.
+fn never_fits(failure: &Failure, tokens: f64) -> bool {
+    tokens + failure.fixed_tokens as f64 > failure.limit as f64
 }
 
 /// Builds `Overflowed 2x: …. Not prevented because ….`, with as many parts as fit.
@@ -199,21 +222,31 @@ fn headline(case: &Case<'_>, failure: &Failure, verdict: &Finding, guards: &[Gua
         _ => head,
     };
     let first = format!("{head}: {}.", verdict.headline);
-    let why =
-        guards.iter().find(|guard| guard.kind == GuardKind::Compaction).map(|guard| match guard.state {
-            GuardState::NotDue => match guard.missing_tokens {
-                Some(by) => format!(
-                    " Compaction was {} below its trigger.",
-                    format_short_tokens(by, !guard.missing_is_estimate)
-                ),
-                None => String::new(),
-            },
-            GuardState::Failed => " Compaction was due and failed.".to_owned(),
-            _ => String::new(),
-        });
-    let both = format!("{first}{}", why.unwrap_or_default());
+    let both = format!("{first}{}", second_sentence(failure, verdict, guards));
     let shown = if both.chars().count() <= MAX_HEADLINE_CHARS { both } else { first };
     shorten(&shown)
+}
+
+/// Says what to do about a message that never fits, otherwise why compaction did not help.
+fn second_sentence(failure: &Failure, verdict: &Finding, guards: &[GuardReport]) -> String {
+    let mut sizes = verdict.numbers.iter().filter(|(name, _)| *name == "tokens").map(|(_, tokens)| *tokens);
+    match verdict.class {
+        FindingClass::BytesLimit => return String::new(),
+        FindingClass::UserMessage if sizes.any(|tokens| never_fits(failure, tokens)) => {
+            return " Send it in parts or as a file.".to_owned();
+        }
+        _ => {}
+    }
+    let compaction = guards.iter().find(|guard| guard.kind == GuardKind::Compaction);
+    let Some(guard) = compaction else { return String::new() };
+    match (guard.state, guard.missing_tokens) {
+        (GuardState::NotDue, Some(by)) => {
+            let tokens = format_short_tokens(by, !guard.missing_is_estimate);
+            format!(" Compaction was still {tokens} away.")
+        }
+        (GuardState::Failed, _) => " Compaction was due and failed.".to_owned(),
+        _ => String::new(),
+    }
 }
 
 fn shorten(line: &str) -> String {
@@ -234,10 +267,10 @@ fn size_evidence(failure: &Failure) -> Evidence {
     let Overflow { entry, .. } = failure.overflow;
     let accepted = failure
         .last_counted
-        .map(|(_, tokens)| format!("; accepted before: {}", format_number(tokens)))
+        .map(|(_, tokens)| format!("; last accepted: {}", format_number(tokens)))
         .unwrap_or_default();
     let text = format!(
-        "{} of {} by {}{accepted}; the gateway estimated ~{}",
+        "{} tokens, limit {}, according to {}{accepted}; the gateway estimated ~{}",
         format_tokens(failure.prompt_tokens, failure.is_measured),
         format_number(failure.limit),
         failure.overflow.limit_source(),

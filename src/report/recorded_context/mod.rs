@@ -90,7 +90,7 @@ impl DifferenceCause {
             }
             Self::HistoryLimit => "A history limit probably left out the oldest messages.",
             Self::ProviderRepair => "The gateway probably repaired this message for its provider.",
-            Self::OtherVersion => "The gateway's release probably builds this list by other rules.",
+            Self::OtherVersion => "The gateway's release probably builds this list differently.",
         }
     }
 

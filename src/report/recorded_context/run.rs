@@ -41,7 +41,7 @@ pub struct RecordedRun {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The recording has fewer runs.
-    #[error("--run {requested}: the recording holds {available} runs of this session; 1 is the newest")]
+    #[error("--run {requested}: the recording has {available} runs of this session; 1 is the newest")]
     NoSuchRun {
         /// The requested number.
         requested: usize,

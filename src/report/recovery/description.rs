@@ -18,24 +18,26 @@ pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (
     match policy {
         RecoveryStep::Refused { .. } => (
             "the prompt is refused".into(),
-            "Estimated, and scaled so that the prompt that was refused does not fit.".into(),
+            "An estimate, scaled so that the refused prompt does not fit.".into(),
         ),
         RecoveryStep::Retried => (
-            "asked again up to 3 times".into(),
-            "The runtime takes the words for a passing trouble and waits 2, 4 and 8 seconds before it asks again.".into(),
+            "retried up to 3 times".into(),
+            "The runtime takes this for a temporary error and retries after 2, 4 and 8 seconds.".into(),
         ),
         RecoveryStep::Compaction { caller: by, outcome } => describe_compaction(session, *by, *outcome),
         RecoveryStep::RunAgain => (
             "the gateway runs the prompt again".into(),
             format!(
-                "A compaction of the run counts, even one that was cancelled or failed, so the gateway makes none of its own; at most {MAX_ATTEMPTS} times."
+                "The run already tried to compact, even if that was cancelled or failed, so the gateway only runs the prompt again, at most {MAX_ATTEMPTS} times."
             ),
         ),
-        RecoveryStep::Truncation { limit, cut, loses_kept } => describe_truncation(*limit, cut.len(), *loses_kept),
+        RecoveryStep::Truncation { limit, cut, loses_kept } => {
+            describe_truncation(*limit, cut.len(), *loses_kept)
+        }
         RecoveryStep::NothingOversized { limit, largest } => (
             "no tool result is oversized".into(),
             format!(
-                "A result may have {}, 30 % of the window; the largest has {}.",
+                "The limit for a result is {}, 30% of the window; the largest has {}.",
                 quantity(*limit, "char"),
                 format_number(*largest)
             ),
@@ -43,8 +45,11 @@ pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (
         RecoveryStep::Answered { .. } => (
             "the prompt fits".into(),
             format!(
-                "As estimated, with a summary of {} at most. The run goes on.",
-                quantity(max_summary_tokens(session.configured_settings.compaction.reserve_tokens).max(0.0), "token")
+                "An estimate that assumes a summary of at most {}. The run continues.",
+                quantity(
+                    max_summary_tokens(session.configured_settings.compaction.reserve_tokens).max(0.0),
+                    "token"
+                )
             ),
         ),
     }
@@ -60,14 +65,14 @@ fn describe_compaction(
         CompactionCaller::AfterRun => "by the gateway",
     };
     let (words, why): (String, String) = match outcome {
-        CompactionOutcome::Off => (format!("no compaction {who}: switched off"), "compaction.enabled of the runtime is false.".into()),
+        CompactionOutcome::Off => (format!("no compaction {who}: turned off"), "compaction.enabled is false in the runtime's settings.".into()),
         CompactionOutcome::NotRecognised => (
-            format!("no compaction {who}: not seen"),
-            "The runtime's own list of texts does not have these words, so it takes them for any other error.".into(),
+            format!("no compaction {who}: not recognised"),
+            "The runtime's list of overflow messages does not contain this text, so it handles it as an ordinary error.".into(),
         ),
         CompactionOutcome::OtherModel => (
             format!("no compaction {who}: other model"),
-            "The refused call was made with another model than the session has now.".into(),
+            "The refused call used another model than the session uses now.".into(),
         ),
         CompactionOutcome::TooOld => (
             format!("no compaction {who}: too old"),
@@ -75,24 +80,24 @@ fn describe_compaction(
         ),
         CompactionOutcome::AlreadyCompacted => (
             format!("compaction {who}: already compacted"),
-            "The branch ends in a compaction: there is nothing behind it to summarise.".into(),
+            "The branch ends with a compaction, so there is nothing after it to summarise.".into(),
         ),
         CompactionOutcome::NothingToCompact => (
             format!("compaction {who}: nothing to compact"),
-            "There is no entry with an id to begin the kept part with.".into(),
+            "The kept part must start at an entry with an id, and there is no such entry.".into(),
         ),
         CompactionOutcome::Cancelled => (
             format!("compaction {who}: cancelled"),
-            "The part to summarise holds no message of user, assistant or tool: one long turn is its own prefix, and the safeguard refuses it.".into(),
+            "The history to summarise has no user, assistant or tool message, because one long turn fills the branch; the safeguard then cancels.".into(),
         ),
         CompactionOutcome::Throws => (
             format!("compaction {who}: fails"),
-            "A message of the branch has a shape that the runtime cannot measure.".into(),
+            "The runtime cannot measure one message of the branch.".into(),
         ),
         CompactionOutcome::SummaryTooLarge { tokens } => (
-            format!("compaction {who}: its own call is too large"),
+            format!("compaction {who}: the summary call is too large"),
             format!(
-                "The runtime's summariser sends the whole history in one call: ~{} do not fit either. compaction.mode safeguard would send it in chunks.",
+                "The runtime summarises the whole history in one call, and ~{} do not fit either. compaction.mode safeguard would send it in chunks.",
                 quantity(tokens.round(), "token")
             ),
         ),
@@ -110,7 +115,7 @@ fn describe_compaction(
 /// A compaction that summarises no message is still written, and frees nothing.
 fn describe_nothing_summarized(session: &LoadedSession, kept_tokens: f64) -> String {
     format!(
-        "All ~{} are among the newest ones that keepRecentTokens {} keeps: the compaction frees nothing.",
+        "keepRecentTokens {1} keeps all ~{0}, so the compaction frees nothing.",
         quantity(kept_tokens, "token"),
         format_number(session.configured_settings.compaction.keep_recent_tokens)
     )
@@ -122,18 +127,18 @@ fn describe_compacted(session: &LoadedSession, kept_tokens: f64, lost: usize, re
         CompactionMode::Default => "in one call, by the runtime",
     };
     let mut why = format!(
-        "Messages summarised {how}. ~{} stay of the newest ones; keepRecentTokens is {}.",
+        "Summarised {how}. The newest ~{} stay; keepRecentTokens is {}.",
         quantity(kept_tokens, "token"),
         format_number(session.configured_settings.compaction.keep_recent_tokens)
     );
     if !request_kept {
-        why.push_str(" What was asked last is in the summary only.");
+        why.push_str(" Your last request is only in the summary.");
     }
     if lost > 0 {
         let were = if lost == 1 { "was" } else { "were" };
         _ = write!(
             why,
-            " {} that the compaction before had kept {were} neither summarised nor kept: lost (compaction 3.3).",
+            " {} that the previous compaction had kept {were} neither summarised nor kept: lost.",
             quantity(lost as f64, "message")
         );
     }
@@ -142,11 +147,11 @@ fn describe_compacted(session: &LoadedSession, kept_tokens: f64, lost: usize, re
 
 fn describe_truncation(limit: f64, cut: usize, loses_kept: bool) -> (String, String) {
     let mut why = format!(
-        "Each over {} is cut to about that. The branch is written again from before the first one; this is done once.",
+        "Each result over {} is cut to about that size, and the branch is rewritten from before the first one. This happens only once.",
         quantity(limit, "char")
     );
     if loses_kept {
-        why.push_str(" The copied compaction names an id of the old branch: what it had kept is lost.");
+        why.push_str(" The copied compaction refers to an id of the old branch, so the messages that it kept are lost.");
     }
     (format!("{} cut in the file", quantity(cut as f64, "tool result")), why)
 }
@@ -157,18 +162,18 @@ pub(super) fn describe_ending(ending: Ending) -> (String, String) {
         Ending::Answered => "answered",
         Ending::RawError => "the error itself is the reply",
         Ending::LeftToPerson => "the error stays in the session",
-        Ending::GaveUp { reset: true, .. } => "given up: the chat starts afresh",
+        Ending::GaveUp { reset: true, .. } => "given up: the chat starts a new session",
         Ending::GaveUp { kind: GiveUpReason::CompactionFailure, .. } => "given up: a compaction failed",
         Ending::GaveUp { .. } => "given up: the prompt is too large",
     };
     let why = match ending {
-        Ending::Answered => "Nothing of this is told to the person.".to_owned(),
+        Ending::Answered => "The chat shows only the answer.".to_owned(),
         Ending::RawError => {
-            "The gateway's detector does not take the words for an overflow, so it tries nothing.".to_owned()
+            "The gateway does not recognise this text as an overflow, so it tries nothing.".to_owned()
         }
-        Ending::LeftToPerson => "pi tries nothing else; a person compacts, or starts anew.".to_owned(),
+        Ending::LeftToPerson => "pi tries nothing else; compact yourself or start a new session.".to_owned(),
         Ending::GaveUp { .. } => {
-            format!("The person reads: {}", ending.reply().unwrap_or_default().replace("\n\n", " "))
+            format!("The chat shows: {}", ending.reply().unwrap_or_default().replace("\n\n", " "))
         }
     };
     (words.to_owned(), why)
@@ -178,7 +183,7 @@ pub(super) fn describe_ending(ending: Ending) -> (String, String) {
 pub(super) fn describe_refused_call(session: &LoadedSession, refusal: &RefusedCall) -> String {
     if refusal.source == ErrorSource::Silent {
         return format!(
-            "No error: the answer took in more than the window of {}.",
+            "No error: the prompt of the answer exceeds the window of {}.",
             format_number(session.limits.runtime_window)
         );
     }
@@ -189,15 +194,24 @@ pub(super) fn describe_refused_call(session: &LoadedSession, refusal: &RefusedCa
     let by: Vec<&str> = [
         seen(is_pi && is_overflow_for(reading, text), "pi"),
         seen(!is_pi && pi::is_overflow(text), "the runtime"),
-        seen(!is_pi && gateway::is_likely_overflow(text), "the gateway's loop"),
+        seen(!is_pi && gateway::is_likely_overflow(text), "the gateway loop"),
         seen(!is_pi && gateway::is_overflow(text), "the chat"),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let by = if by.is_empty() { "nobody".to_owned() } else { by.join(", ") };
-    let message = if refusal.entry.is_some() { "It said" } else { "As this provider says it" };
-    format!("{message}: {text} — taken for an overflow by {by}.")
+    let by = if by.is_empty() { "nobody".to_owned() } else { join_with_and(&by) };
+    let message = if refusal.entry.is_some() { "The error" } else { "This provider's text" };
+    format!("{message}: {text} — recognised as an overflow by {by}.")
+}
+
+fn join_with_and(names: &[&str]) -> String {
+    match names {
+        [first @ .., before, last] if !first.is_empty() => {
+            format!("{}, {before} and {last}", first.join(", "))
+        }
+        _ => names.join(" and "),
+    }
 }
 
 /// Describes an event of the transcript.
@@ -224,7 +238,7 @@ pub(super) fn describe_event(session: &LoadedSession, recorded: &RecoveryEvent) 
             }
         }
         RecoveryEvent::Prompted { .. } => "prompted again".to_owned(),
-        RecoveryEvent::Rewritten { .. } => "written again, cut".to_owned(),
+        RecoveryEvent::Rewritten { .. } => "rewritten with cut results".to_owned(),
         RecoveryEvent::Answered { .. } => "answered".to_owned(),
     };
     at.map_or(what.clone(), |at| format!("{at} {what}"))

@@ -50,21 +50,21 @@ pub fn borrowed_rules(ruleset: Ruleset) -> Option<BorrowedRules> {
     match ruleset {
         _ if compaction == Compaction::FromFirstKept => Some(BorrowedRules {
             ruleset: Ruleset::V2026_3_2,
-            reason: "compactions are followed by the rules of 2026.3.2, which 2026.8.1 has changed in part; the limit of a result is its own",
+            reason: "clawscope predicts compactions under the rules of 2026.3.2; 2026.8.1 changed some of them (the result limit is from this version)",
         }),
         _ if compaction == Compaction::AfterPrevious && (!ruleset.is_pi() || ruleset == Ruleset::Pi0_55) => {
             None
         }
         gateway if !gateway.is_pi() => Some(BorrowedRules {
             ruleset: Ruleset::V2026_3_2,
-            reason: "compactions are followed by the rules of 2026.3.2; since 2026.3.31 a compaction starts at what the one before it kept",
+            reason: "clawscope predicts compactions under the rules of 2026.3.2; since 2026.3.31 a compaction starts at the messages that the previous one kept",
         }),
         pi => Some(BorrowedRules {
             ruleset: Ruleset::Pi0_55,
             reason: if pi.rules().pi.has(PiChange::Projects) {
-                "compactions are followed by the rules of pi-0.55; pi since 0.87 takes the refused answer out by a context_edit, tries once more and refuses a second recovery"
+                "clawscope predicts compactions under the rules of pi-0.55; since 0.87 pi removes the refused answer with a context_edit, retries once and refuses a second recovery"
             } else {
-                "compactions are followed by the rules of pi-0.55; pi since 0.56.3 tries once more and refuses a second recovery"
+                "clawscope predicts compactions under the rules of pi-0.55; since 0.56.3 pi retries once and refuses a second recovery"
             },
         }),
     }
@@ -131,9 +131,9 @@ impl ErrorSource {
     /// The source of the error text, for people.
     pub fn label(self) -> &'static str {
         match self {
-            Self::Prompt => "before the model was asked",
-            Self::Assistant => "as the answer",
-            Self::Silent => "without a word: the answer took in more than the window",
+            Self::Prompt => "before the call to the model",
+            Self::Assistant => "instead of an answer",
+            Self::Silent => "without an error: the prompt exceeded the window",
         }
     }
 }

@@ -87,14 +87,14 @@ pub(super) fn build_rows(
             // An event is recorded at this point, but it differs from the expected one.
             let in_vain = matches!(policy, RecoveryStep::Compaction { outcome, .. } if !outcome.is_done());
             if let Some(words) = row.observed.as_mut().filter(|_| in_vain) {
-                *words = words.replace("compacted", "compacted all the same");
+                *words = words.replace("compacted", "compacted anyway");
             }
             rows.push(row);
         }
     }
     let mut end = ending_row(expected.ending);
     let silent = shown.remaining().is_empty() && matches!(recorded.last(), Some(RecoveryEvent::Refused(_)));
-    end.observed = silent.then(|| "nothing after it".to_owned());
+    end.observed = silent.then(|| "nothing follows".to_owned());
     rows.push(end);
     rows.extend(shown.remaining().iter().map(|seen| event_row(session, seen)));
     rows
@@ -135,9 +135,7 @@ fn attempt_row(attempt: usize) -> RecoveryRow {
         label: format!("Attempt {attempt}"),
         tokens: None,
         rule: "",
-        explanation:
-            "One run of the prompt, with the compactions inside it, and what the gateway does when it fails."
-                .into(),
+        explanation: "One run of the prompt, its compactions, and what the gateway does if it fails.".into(),
         observed: None,
         entry: None,
     }
@@ -199,7 +197,7 @@ fn event_row(session: &LoadedSession, seen: &RecoveryEvent) -> RecoveryRow {
         label: "afterwards".to_owned(),
         tokens: None,
         rule: "compaction 8.8",
-        explanation: "The transcript shows this behind what was expected: the person went on, or another version or setting of the gateway did it.".into(),
+        explanation: "The transcript continues like this after the expected end: someone wrote again, or the gateway had another version or other settings.".into(),
         observed: Some(description::describe_event(session, seen)),
         entry: seen.entry(),
     }

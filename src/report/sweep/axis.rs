@@ -110,7 +110,7 @@ impl Axis {
         if texts.len() > MAX_VALUES {
             let count = texts.len();
             return Err(AxisError(format!(
-                "{OPTION} {key}: {count} values; expected {MAX_VALUES} at most. Take a larger step."
+                "{OPTION} {key}: {count} values; expected {MAX_VALUES} at most. Use a larger step."
             )));
         }
         let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
@@ -184,11 +184,11 @@ fn settable_row<'a>(
     let name = axis_context.session.ruleset.id.display_name();
     if let Some(why) = describe_missing(axis_context.session, id) {
         return refuse(&format!(
-            "cannot be set: {name} does not read it ({why}). Leave it out, or name another version with --ruleset."
+            "cannot be set: {name} does not read it ({why}). Remove it, or choose another version with --ruleset."
         ));
     }
     if axis_context.base.iter().any(|change| change.id == id) {
-        return refuse("is set already. Give its values to one of the two.");
+        return refuse("is also set with --set. Use only one of the two.");
     }
     if session_setting(id.spec()).is_some() {
         return Ok(None);
@@ -198,16 +198,16 @@ fn settable_row<'a>(
     };
     match (row.setting.control, &row.owner) {
         (Control::List | Control::Text, _) => {
-            refuse("holds words, not a number, a duration or a switch. Give it with --set.")
+            refuse("is text, not a number, a duration or a switch. Use --set.")
         }
         (_, SettingOwner::BuiltIn) => {
-            refuse(&format!("cannot be set: {name} has it built in, and no key sets it."))
+            refuse(&format!("cannot be set: it is built into {name}, and no key sets it."))
         }
         (_, SettingOwner::Server) => {
-            refuse(&format!("cannot be set: {name} derives what it asks of the provider's server."))
+            refuse(&format!("cannot be set: {name} computes what it requests from the provider's server."))
         }
         (_, SettingOwner::Preview) => {
-            refuse("cannot be set for this session: no key of the gateway holds it. Give it with --set.")
+            refuse("cannot be set for this session: no gateway key sets it. Use --set.")
         }
         (_, SettingOwner::Gateway(_) | SettingOwner::Runtime { .. } | SettingOwner::Client) => Ok(Some(row)),
     }
@@ -258,25 +258,25 @@ fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>
     let (ends, policy) = text.split_once(':').ok_or_else(|| wrong("has no step"))?;
     let (from, to) = ends.split_once("..").ok_or_else(|| wrong("has no ends"))?;
     if unit.is_none() {
-        return Err(wrong("is a range, and this is a switch"));
+        return Err(wrong("is a range, but this setting is a switch"));
     }
     let read = |text: &str| match unit {
         Some(Unit::Milliseconds) => parse_duration_ms(&text.trim().into()),
         _ => text.trim().parse::<f64>().ok().filter(|number| number.is_finite()),
     };
     let (Some(a), Some(b), Some(by)) = (read(from), read(to), read(policy)) else {
-        return Err(wrong("has a part that is no value of this setting"));
+        return Err(wrong("contains a value that this setting does not accept"));
     };
     if b < a {
         return Err(wrong("ends before it begins"));
     }
     if by <= 0.0 {
-        return Err(wrong("has a step of nothing"));
+        return Err(wrong("has a step of 0"));
     }
     let count = ((b - a) / by + 1e-9).floor() + 1.0;
     if count > MAX_VALUES as f64 {
         return Err(AxisError(format!(
-            "{OPTION} {key}: {count} values; expected {MAX_VALUES} at most. Take a larger step."
+            "{OPTION} {key}: {count} values; expected {MAX_VALUES} at most. Use a larger step."
         )));
     }
     let decimals =

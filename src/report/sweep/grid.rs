@@ -20,7 +20,7 @@ impl Grid {
         for (at, axis) in axes.iter().enumerate() {
             if axes[..at].iter().any(|other| other.id == axis.id) {
                 return Err(AxisError(format!(
-                    "--vary {}: is varied twice. Give all its values at once.",
+                    "--vary {}: is varied twice. List all its values in one --vary.",
                     axis.key()
                 )));
             }
@@ -30,7 +30,7 @@ impl Grid {
         match cells {
             Some(cells) if cells <= MAX_CELLS => Ok(Self { lens }),
             _ => Err(AxisError(format!(
-                "--vary: {} come to {} cells; expected {MAX_CELLS} at most. Take fewer values, or fewer axes.",
+                "--vary: {} make {} cells; expected {MAX_CELLS} at most. Use fewer values or fewer axes.",
                 lens.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × "),
                 cells.map_or_else(|| "too many".to_owned(), |cells| cells.to_string()),
             ))),

@@ -85,7 +85,7 @@ impl Sweep {
         (fits_now && refused > 0).then(|| {
             let calls = quantity(refused, "call");
             format!(
-                "the record has {calls} that did not fit: in the cells compactions are made where the settings say, not where they were"
+                "{calls} overflowed in the recording; here every call fits because the simulation compacts when the settings say so"
             )
         })
     }

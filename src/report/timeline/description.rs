@@ -28,7 +28,7 @@ impl Timeline {
     /// Returns the timeline in sentences, one per line. Numbers are exact; `~` marks an estimate.
     pub fn describe(&self) -> Vec<String> {
         let (Some(first), Some(last)) = (self.calls().first(), self.calls().last()) else {
-            return vec!["No call is recorded on this path.".to_owned()];
+            return vec!["This path has no recorded calls.".to_owned()];
         };
         let mut lines = vec![format!("{}, {}.", quantity(self.len(), "call"), format_period(first, last))];
         lines.push(self.describe_limits());
@@ -50,7 +50,7 @@ impl Timeline {
         let believed = self.session().limits.runtime_window;
         match self.window().filter(|window| *window > believed) {
             Some(window) => format!(
-                "{thresholds} Prompts of up to {} were answered; the gateway believes {}, and takes the last answer of a run above that for an overflow.",
+                "{thresholds} The provider answered prompts of up to {}, but the gateway assumes {} and treats a run's last answer above that as an overflow.",
                 format_number(window as u64),
                 format_number(believed as u64)
             ),
@@ -75,7 +75,7 @@ impl Timeline {
             words = format!("{words}: the largest answered prompt is {}", self.describe_prompt(trace, call));
         }
         if let Some(call) = total.refused.1.filter(|_| total.refused.0 > total.answered.0) {
-            words = format!("{words}, refused was one of {}", self.describe_prompt(trace, call));
+            words = format!("{words}, the largest refused prompt is {}", self.describe_prompt(trace, call));
         }
         let overflows = match total.overflows {
             0 => "every prompt fits".to_owned(),
@@ -86,10 +86,10 @@ impl Timeline {
             TraceKind::Recorded => describe_cost(self.cost_breakdown(trace)),
             TraceKind::Simulated => format_cost(self.cost_breakdown(trace)),
         };
-        let cost = cost.map_or("no price is known".to_owned(), |cost| format!("cost {cost}"));
+        let cost = cost.map_or("price unknown".to_owned(), |cost| format!("cost {cost}"));
         let dearest = self.most_expensive_call(trace).map_or(String::new(), |(call, usd)| {
             let estimated = self.trace(trace)[call].recorded_cost.is_none_or(|usd| usd <= 0.0);
-            format!(", call {} most with {}", format_call(call), format_amount(usd, estimated))
+            format!(", call {} costs the most with {}", format_call(call), format_amount(usd, estimated))
         });
         let compactions = match total.compactions {
             0 => "no compaction".to_owned(),
@@ -128,7 +128,7 @@ impl Timeline {
         }
         let (head, tail) = (MAX_TURNING_POINTS / 2, turns.len() - MAX_TURNING_POINTS / 2);
         let mut lines: Vec<String> = turns[..head].iter().map(tell).collect();
-        lines.push(format!("  … {} left out …", quantity(left_out, "turn")));
+        lines.push(format!("  … {} not shown …", quantity(left_out, "turn")));
         lines.extend(turns[tail..].iter().map(tell));
         lines
     }
@@ -154,7 +154,7 @@ impl Timeline {
         let mut gaps: Vec<Gap> = self.gaps().collect();
         gaps.sort_by(|one, other| other.duration_ms.total_cmp(&one.duration_ms));
         if gaps.is_empty() {
-            return format!("No pause is as long as {least}.");
+            return format!("No pause lasts {least} or longer.");
         }
         let reported = gaps
             .iter()
@@ -164,14 +164,12 @@ impl Timeline {
         let words = reported.collect::<Vec<_>>().join(", ");
         let prunes = match (self.ttl_ms().is_finite(), gaps.iter().filter(|gap| gap.prunes).count()) {
             (false, _) => String::new(),
-            (true, 0) => {
-                format!(" None is as long as the ttl of pruning, {}.", format_duration(self.ttl_ms()))
-            }
+            (true, 0) => format!(" None reaches the pruning ttl of {}.", format_duration(self.ttl_ms())),
             (true, some) => {
                 format!(
-                    " {} as long as the ttl of pruning, {}.",
-                    format_number(some as u64),
-                    format_duration(self.ttl_ms())
+                    " Pauses that reach the pruning ttl of {}: {}.",
+                    format_duration(self.ttl_ms()),
+                    format_number(some as u64)
                 )
             }
         };
@@ -200,7 +198,7 @@ fn describe_turning_point(call: &CallReplay, before: Option<f64>) -> String {
     add(call.overflowed, if call.has_size() { "does not fit" } else { "refused" }.to_owned());
     add(call.failed, "no answer".to_owned());
     if let Some(done) = call.compacted_after {
-        add(true, format!("compacted behind it from {}", describe_tokens_before(call, &done)));
+        add(true, format!("compacted after it from {}", describe_tokens_before(call, &done)));
     }
     words
 }

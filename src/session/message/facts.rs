@@ -57,7 +57,7 @@ fn kind_fact(entry: &Entry, value: &Value, message: &Value) -> Fact {
 /// Adds the outcome that a tool or a command reports. The keys are those of the gateway's and pi's own tools.
 fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     if entry.role() == Some(Role::ToolResult) {
-        facts.push(("tool", message.get("toolName").map_or_else(|| "— not named".into(), value_text)));
+        facts.push(("tool", message.get("toolName").map_or_else(|| "(unnamed)".into(), value_text)));
     }
     let details = message.get("details");
     let find = |keys: &[&str]| {

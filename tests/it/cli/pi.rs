@@ -169,7 +169,7 @@ fn a_run_of_todays_pi_that_outgrew_its_window_is_answered_by_its_own_settings() 
     let explained = json(&["explain"]);
     let text = explained.to_string();
     assert!(text.contains("compared 181,"), "{text}");
-    assert!(!text.contains("not checked within a run"), "{text}");
+    assert!(!text.contains("not checked during a run"), "{text}");
     let settings = dir.path().join("settings.json");
     let advice = &explained["advice"][0];
     assert_eq!(
@@ -225,7 +225,7 @@ fn todays_pi_is_known_by_its_own_rules_wherever_it_is_spoken_of() {
 
     let session = ["019acff0", "--store", path];
     let (_, recovery, _) = ask(&[&["recovery"], &session[..]].concat());
-    assert!(recovery.contains("followed by the rules of pi-0.55; pi since 0.87 takes"), "{recovery}");
+    assert!(recovery.contains("under the rules of pi-0.55; since 0.87 pi removes"), "{recovery}");
     let (code, _, error) = ask(&[&["commit"], &session[..]].concat());
     assert!(code == 4 && error.contains("pi itself prunes nothing") && !error.contains("--gates"), "{error}");
     let set = ["--set", "contextPruning.softTrimRatio=0", "--set", "contextPruning.hardClearRatio=0"];

@@ -22,7 +22,7 @@ fn a_recorded_run_is_compared_with_the_transcript() {
     let (_, out, _) = ask(&["agent:main:main"]);
     assert!(out.contains("64 messages recorded of 71 at the start") && out.contains("Run 1 of 5"), "{out}");
     let (_, out, _) = ask(&["telegram:direct:5550001", "--run", "2"]);
-    assert!(out.contains("cut this context whole"), "{out}");
+    assert!(out.contains("dropped the whole context"), "{out}");
     let (code, out, _) = ask(&["cron:7"]);
     assert!(code == 0 && out.contains("elsewhere: /srv/demo/trajectories/"), "{out}");
     assert_eq!(ask(&["agent:main:main", "--run", "6"]).0, 2);

@@ -44,7 +44,10 @@ fn a_rule_that_is_cited_can_be_printed() {
         (&json!("compaction"), &json!("8.1"))
     );
     let (code, _, error) = store.run(&["rule", "pruning-99"]);
-    assert!(code == 2 && error.contains("\"pruning-99\" is no rule; expected an id of pruning"), "{error}");
+    assert!(
+        code == 2 && error.contains("\"pruning-99\" is not a rule; expected an id of pruning"),
+        "{error}"
+    );
     let (_, contents, _) = store.run(&["rule"]);
     assert!(contents.contains("\n  5 Pruning algorithm\n"), "{contents}");
 }

@@ -53,7 +53,7 @@ fn sweep_shows_the_map_and_saves_the_patch_of_the_smallest_change() {
         "best trade-offs",
         "largest prompt: ttl down, keepLastAssistants across",
         "smallest change: contextPruning.ttl 1h → 30m",
-        "calls that did not fit 1 → 0",
+        "overflowing calls 1 → 0",
         "openclaw config set agents.defaults.contextPruning.ttl 30m",
     ] {
         assert!(out.contains(part), "{part} in {out}");
@@ -62,10 +62,10 @@ fn sweep_shows_the_map_and_saves_the_patch_of_the_smallest_change() {
     assert_eq!(patch, json!({ "agents": { "defaults": { "contextPruning": { "ttl": "30m" } } } }));
     // Nothing is overwritten.
     let (code, _, error) = run(&mut requested());
-    assert_eq!((code, error.contains("is there already")), (4, true), "{error}");
+    assert_eq!((code, error.contains("already exists")), (4, true), "{error}");
     let own = store.path().join("openclaw.json");
     let (code, _, error) = store.run(&["sweep", "main", "--patch", own.to_str().unwrap()]);
-    assert_eq!((code, error.contains("is yours")), (4, true), "{error}");
+    assert_eq!((code, error.contains("never overwrites your")), (4, true), "{error}");
     for odd in [
         &["--vary", "guard.budgetShare=0.1,0.2"][..],
         &["--vary", "contextPruning.ttl=soon"],

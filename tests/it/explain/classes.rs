@@ -58,8 +58,7 @@ fn one_result_that_is_larger_than_what_was_left() {
         made.user("read the log");
         made.step("exec", &[window as usize * 3]);
     }) {
-        let message =
-            verdict(&unpruned(&made, window), FindingClass::SingleResult, &["one exec result is ~"]);
+        let message = verdict(&unpruned(&made, window), FindingClass::SingleResult, &["one exec result a"]);
         assert_eq!(message.overflows[0].limit, Some(window), "{}", message.overflows[0].text);
     }
 }
@@ -71,7 +70,7 @@ fn results_of_one_turn_that_are_too_large_together() {
         made.user("get everything");
         made.step("exec", &[window as usize, window as usize, window as usize]);
     }) {
-        verdict(&unpruned(&made, window), FindingClass::ParallelResults, &["3 results of one turn are ~"]);
+        verdict(&unpruned(&made, window), FindingClass::ParallelResults, &["3 parallel results added ~"]);
     }
 }
 
@@ -82,7 +81,7 @@ fn what_the_person_wrote_is_larger_than_the_window() {
         made.answer(300);
         made.user(&words(window as usize * 4));
     }) {
-        let message = verdict(&made.read(window), FindingClass::UserMessage, &["your message alone is ~"]);
+        let message = verdict(&made.read(window), FindingClass::UserMessage, &["your message a"]);
         assert!(message.no_setting_helps(), "{:#?}", message.advice);
     }
 }
@@ -98,7 +97,7 @@ fn one_run_that_outgrows_the_window_by_results_no_larger_than_their_siblings() {
     }) {
         let message =
             verdict(&unpruned(&made, window), FindingClass::ToolLoopTreadmill, &["tool results fill ~"]);
-        assert!(why(&message, GuardKind::Compaction).contains("not checked within a run"));
+        assert!(why(&message, GuardKind::Compaction).contains("not checked during a run"));
     }
 }
 
@@ -112,7 +111,7 @@ fn a_session_that_grows_message_by_message() {
     }
     made.user("go on");
     made.failed("prompt is too long: 200700 tokens > 200000 maximum");
-    verdict(&made.read(200_000), FindingClass::GradualGrowth, &["grew to 200,700 message by message"]);
+    verdict(&made.read(200_000), FindingClass::GradualGrowth, &["grew message by message to 200,700 tokens"]);
 }
 
 #[test]
@@ -148,8 +147,12 @@ fn system_prompt_and_tools_that_leave_no_room() {
     made.fixed = 41_000.0;
     made.user("hello");
     made.failed("400 This model's maximum context length is 40960 tokens. However, your request has 41200 input tokens.");
-    let report = super::on_store::report(104_000, 60_000);
-    verdict(&made.on(40_960).row(report).read(), FindingClass::FixedOverhead, &["fixed parts take ~"]);
+    let report = crate::on_store::report(104_000, 60_000);
+    verdict(
+        &made.on(40_960).row(report).read(),
+        FindingClass::FixedOverhead,
+        &["system prompt, tools and files take ~"],
+    );
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn a_request_that_is_too_large_in_bytes_is_no_token_limit() {
         made.user_with_images(6, 1_500.0);
         made.failed(text);
         let message =
-            verdict(&made.read(200_000), FindingClass::BytesLimit, &["its bytes, not its tokens: 6 images"]);
+            verdict(&made.read(200_000), FindingClass::BytesLimit, &["too large in bytes (6 images)"]);
         assert_eq!(message.overflows[0].kind, OverflowKind::Bytes);
         assert!(message.findings.iter().all(|finding| finding.class != FindingClass::WrongWindow));
     }
@@ -194,7 +197,7 @@ fn a_window_that_the_provider_does_not_serve_named_or_not() {
         made.step("exec", &[34_000]);
         made.failed(text);
         let message =
-            verdict(&made.read(200_000), FindingClass::WrongWindow, &["while the gateway believes 200,000"]);
+            verdict(&made.read(200_000), FindingClass::WrongWindow, &["but the gateway assumes 200,000"]);
         assert_eq!(finding(&message, FindingClass::WrongWindow).prevents_overflow, Some(true));
         let first = &message.advice[0];
         assert!(
@@ -220,7 +223,7 @@ fn a_reply_that_is_reserved_shrinks_the_window() {
     let message = verdict(
         &made.read(98_304),
         FindingClass::WrongWindow,
-        &["takes 65,536 while the gateway believes 98,304"],
+        &["accepts 65,536 tokens, but the gateway assumes 98,304"],
     );
     assert_eq!(message.overflows[0].reply_reserve, Some(32_768));
 }
@@ -235,8 +238,11 @@ fn a_fallback_model_with_a_smaller_window() {
     let both = json!({ "models": { "providers": { "openrouter": { "models": [{ "id": "mistral-large", "contextWindow": 131_072 }] } } } });
     let large = json!({ "models": { "providers": { "anthropic": { "models": [{ "id": "claude-opus-4-6", "contextWindow": 1_000_000 }] } } } });
     let read = made.on(131_072).config(both).config(large).read();
-    let message =
-        verdict(&read, FindingClass::ModelSwitch, &["the call went to mistral-large, which takes 131,072"]);
+    let message = verdict(
+        &read,
+        FindingClass::ModelSwitch,
+        &["the call went to mistral-large, whose limit is 131,072"],
+    );
     // The calls that the first model answered do fit, whatever the second one takes.
     assert_eq!(message.recorded.unwrap().overflows, 1);
 }
@@ -252,11 +258,8 @@ fn a_provider_that_stops_counting() {
     }
     made.user("go on");
     made.failed("Your input exceeds the context window of this model.");
-    let message = verdict(
-        &made.read(200_000),
-        FindingClass::CounterStaleLow,
-        &["calls reported no usage; the last count is 4"],
-    );
+    let message =
+        verdict(&made.read(200_000), FindingClass::CounterStaleLow, &["calls; its last count is 4"]);
     assert_eq!(finding(&message, FindingClass::CounterStaleLow).prevents_overflow, Some(true));
 }
 
@@ -277,8 +280,7 @@ fn a_provider_that_counts_only_what_is_new() {
     made.failed("prompt is too long: 201000 tokens > 200000 maximum");
     let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
     let read = made.on(200_000).config(off).read();
-    let message =
-        verdict(&read, FindingClass::CounterStaleLow, &["reported far fewer tokens than their text"]);
+    let message = verdict(&read, FindingClass::CounterStaleLow, &["reported far too few tokens for "]);
     assert_eq!(finding(&message, FindingClass::CounterStaleLow).prevents_overflow, Some(true));
 }
 
@@ -305,7 +307,7 @@ fn one_gate_of_the_pruner_that_kept_it_shut() {
         made.failed(&format!("prompt is too long: {} tokens > 200000 maximum", made.prompt()));
         let off = json!({ "agents": { "defaults": { "contextPruning": pruning, "compaction": { "reserveTokens": 0, "reserveTokensFloor": 0 } } } });
         let read = made.on(200_000).config(off).read();
-        let message = verdict(&read, FindingClass::PruningInert, &["pruning was blocked: "]);
+        let message = verdict(&read, FindingClass::PruningInert, &["pruning did nothing because "]);
         let guard = message.guards.iter().find(|guard| guard.kind == GuardKind::Pruning).unwrap();
         assert!(guard.opening_keys.contains(&key), "{name}: {guard:?}");
         assert!(
@@ -368,7 +370,7 @@ fn a_second_compaction_right_behind_the_first_is_named_beside_the_cause() {
     made.compaction(&words(4_000), kept);
     made.failed("prompt is too long: 200164 tokens > 200000 maximum");
     let message = verdict(&made.read(200_000), FindingClass::UserMessage, &[]);
-    assert!(finding(&message, FindingClass::CompactionRefused).headline.contains("right behind compaction"));
+    assert!(finding(&message, FindingClass::CompactionRefused).headline.contains("right after compaction"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn three_parallel_results_inside_the_protected_tail() {
     made.settle(154_535);
     let results = made.step("exec", &[38_662, 155_016, 136_693]);
     made.failed("prompt is too long: 390607 tokens > 200000 maximum");
-    let parts = ["3 results of one turn are ~236k; 200,000 fit"];
+    let parts = ["3 parallel results added ~236k; the limit is 200,000"];
     let explanation = verdict(&made.read(200_000), FindingClass::ParallelResults, &parts);
     let entries = &explanation.mechanism.as_ref().unwrap().entries;
     assert!(results.iter().all(|result| entries.contains(&at(*result))));
@@ -30,7 +30,7 @@ fn one_process_poll_of_raw_terminal_bytes() {
     made.settle(136_552);
     made.step("process", &[300_000]);
     made.failed("prompt is too long: 320246 tokens > 200000 maximum");
-    let parts = ["one process result is ~184k; 200,000 fit"];
+    let parts = ["one process result added ~184k; the limit is 200,000"];
     let explanation = verdict(&made.read(200_000), FindingClass::SingleResult, &parts);
     let pruning = |advice: &&Advice| advice.description().contains("contextPruning");
     assert!(
@@ -59,7 +59,7 @@ fn seven_compactions_refilled_by_the_same_loop() {
     }
     let read = made.read(272_000);
     let explanation =
-        verdict(&read, FindingClass::CompactionTreadmill, &["refilled to the trigger within 2 turns"]);
+        verdict(&read, FindingClass::CompactionTreadmill, &["hit the trigger again within 2 turns"]);
     assert!(!explanation.has_overflowed() && !explanation.no_setting_helps());
 }
 
@@ -79,7 +79,7 @@ fn an_overflow_that_nothing_follows_names_the_fault_beside_the_cause() {
     made.failed("prompt is too long: 203100 tokens > 200000 maximum");
     let explanation = made.on(200_000).row(json!({ "compactionCount": 0 })).read().said();
     let fault = finding(&explanation, FindingClass::RuntimeFault);
-    assert!(fault.headline.contains("nothing was done about the refusal for 10m"), "{}", fault.headline);
+    assert!(fault.headline.contains("did nothing about the refusal for 10m"), "{}", fault.headline);
     assert!((612_731.0..645_000.0).contains(&number(fault, "idleMs")));
     assert!(fault.evidence.iter().any(|evidence| evidence.entries == [at(first)]));
 }
@@ -102,7 +102,7 @@ fn a_counter_that_predates_the_last_entries_lies_low() {
         let safeguard = json!({ "agents": { "defaults": { "compaction": { "mode": "safeguard" } } } });
         made.on(200_000).row(row).config(safeguard).read()
     };
-    let explanation = verdict(&stored(true), FindingClass::AtRisk, &["no compaction comes before it"]);
+    let explanation = verdict(&stored(true), FindingClass::AtRisk, &["no compaction comes first"]);
     assert_eq!(number(finding(&explanation, FindingClass::CounterStaleLow), "stored"), 115_068.0);
     let stale = stored(false).said();
     assert!(
@@ -120,7 +120,9 @@ fn a_cumulative_counter_is_no_overflow() {
     assert!(!explanation.has_overflowed() && explanation.advice.is_empty());
     let counter = finding(&explanation, FindingClass::CounterInflated);
     assert_eq!(number(counter, "stored"), 1_821_240.0);
-    assert!(counter.evidence.iter().any(|it| it.text == "it is the sum input 497,720 + cacheRead 1,323,520"));
+    assert!(
+        counter.evidence.iter().any(|it| it.text == "it is the sum of input 497,720 + cacheRead 1,323,520")
+    );
 }
 
 #[test]
@@ -131,7 +133,7 @@ fn a_reserve_that_eats_the_window_must_go_down() {
     made.answer(200);
     let floor = json!({ "agents": { "defaults": { "compaction": { "reserveTokensFloor": 24_000 } } } });
     let read = made.on(32_768).config(floor).row(report(40_000, 40_000)).read();
-    let parts = ["Fixed parts of ~20.0k are above the trigger 8,768: the reserve must go down"];
+    let parts = ["System prompt, tools and files take ~20.0k, above the trigger 8,768: lower the reserve"];
     let explanation = verdict(&read, FindingClass::ImpossibleBudget, &parts);
     let numbers = ["fixed", "trigger"].map(|name| number(&explanation.findings[0], name));
     assert_eq!(numbers, [20_000.0, 8_768.0]);
@@ -222,7 +224,8 @@ fn tool_schemas_that_no_estimate_counted() {
     }
     let off = json!({ "agents": { "defaults": { "contextPruning": { "mode": "off" } } } });
     let read = made.on(150_000).config(off).row(report(28_000, 400_000)).read();
-    let explanation = verdict(&read, FindingClass::FixedOverhead, &["fixed parts take ~107k of the 14"]);
+    let explanation =
+        verdict(&read, FindingClass::FixedOverhead, &["system prompt, tools and files take ~107k of 14"]);
     assert_eq!(explanation.overflows.len(), 3);
 }
 
@@ -248,7 +251,11 @@ fn a_history_that_the_summariser_cannot_take_either() {
     let explanation = made.read(200_000).said();
     assert_eq!(explanation.overflows.len(), 2, "a summary that was refused is no call of the conversation");
     let refused = finding(&explanation, FindingClass::CompactionRefused);
-    assert!(refused.headline.contains("the summary's own call is too large"), "{}", refused.headline);
+    assert!(
+        refused.headline.contains("the call that writes the summary is too large"),
+        "{}",
+        refused.headline
+    );
 }
 
 #[test]
@@ -273,7 +280,7 @@ fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
     let two = two.beside("agent:main:main", &fresh, json!({})).read().said();
     assert_eq!(
         finding(&two, FindingClass::RuntimeFault).headline,
-        "no session key leads here since the refusal"
+        "no session key points here since the refusal"
     );
 }
 

@@ -95,7 +95,7 @@ impl Advice {
         self.whole.peak_tokens
     }
 
-    /// Formats the effect: `Over the whole session: 0 overflows, peak ~98.2k, ~$24.10 (-$2.24)`. `recorded` has the
+    /// Formats the effect: `Whole session: 0 overflows, peak ~98k, $24.10 (-$2.24)`. `recorded` has the
     /// recorded totals.
     pub fn session_effect(&self, recorded: Option<ReplaySummary>) -> String {
         let before = recorded.and_then(|recorded| recorded.cost);
@@ -109,7 +109,7 @@ impl Advice {
         };
         let over = quantity(self.overflows(), "overflow");
         format!(
-            "Over the whole session: {over}, peak {}{cost}",
+            "Whole session: {over}, peak {}{cost}",
             format_short_tokens(self.peak(), self.whole.peak_measured)
         )
     }

@@ -181,7 +181,7 @@ fn build_advice(rehearsal: &ReplayRunner, failure: &Failure, turn: u64, trial: &
     let has_room = !whole.failing_call_overflows && after + turn <= failure.limit;
     let note = match (whole.failing_call_overflows, whole.overflows) {
         (true, _) => "the call still does not fit".to_owned(),
-        (false, 0) if !has_room => "fits, with less room than a typical turn takes".to_owned(),
+        (false, 0) if !has_room => "fits, but leaves less room than a typical turn needs".to_owned(),
         (false, 0) if whole.compactions > 0 => {
             format!("every call fits, with {}", quantity(whole.compactions, "compaction"))
         }

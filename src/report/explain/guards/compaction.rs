@@ -14,15 +14,15 @@ pub(super) fn threshold_guard(case: &Case<'_>, failure: &Failure) -> GuardReport
         return new(GuardState::Blocked, "compaction.enabled is false".to_owned());
     }
     let trigger = settings.threshold(failure.believed_window.runtime).max(0.0);
-    let within = if checks_between_turns(&failure.session) { "" } else { "; not checked within a run" };
+    let within = if checks_between_turns(&failure.session) { "" } else { "; not checked during a run" };
     let Some(check) = last_check(failure, &case.calls) else {
         return new(
             GuardState::NotDue,
-            format!("no count yet to compare with {}", format_number(trigger as u64)),
+            format!("no reported usage yet to compare with the trigger {}", format_number(trigger as u64)),
         );
     };
     let compared = format!(
-        "compared {} with its trigger {}",
+        "compared {} with the trigger {}",
         format_number(check.tokens as u64),
         format_number(trigger as u64)
     );

@@ -124,18 +124,19 @@ pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String
         Gate::Open { .. } => "open".to_owned(),
         Gate::Off => "contextPruning.mode is off".to_owned(),
         Gate::NoPruner => {
-            format!(
-                "{} cannot load the pruner, so this version never prunes",
-                case.session.ruleset.id.display_name()
-            )
+            format!("{} cannot load the pruner", case.session.ruleset.id.display_name())
         }
         Gate::NotEligible => {
             format!("provider {} is not eligible for cache-ttl pruning", provider.unwrap_or_default())
         }
-        Gate::NeverTouched => "no run has left a cache touch yet".to_owned(),
-        Gate::NoTtl => "contextPruning.ttl is 0, which switches it off".to_owned(),
+        Gate::NeverTouched => "no run has written a cache-ttl entry yet".to_owned(),
+        Gate::NoTtl => "contextPruning.ttl is 0, which turns pruning off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
-            format!("cache is warm: {} of ttl {}", format_duration(idle_ms.max(0.0)), format_duration(ttl_ms))
+            format!(
+                "it waits for {} idle (ttl) and the pause was {}",
+                format_duration(ttl_ms),
+                format_duration(idle_ms.max(0.0))
+            )
         }
     }
 }

@@ -38,7 +38,7 @@ fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
         None => GuardReport::new(
             GuardKind::History,
             GuardState::NotDue,
-            format!("limit {limit} turns, fewer were sent"),
+            format!("the limit is {limit} turns; fewer were sent"),
         ),
     }
 }
@@ -64,9 +64,9 @@ fn pruning_guard(
         Gate::Open { .. } => match flipping.first() {
             Some(key) => new(
                 GuardState::Blocked,
-                format!("{key} {} shields the results", gates::current_value(failure, key)),
+                format!("{key} {} protects the results", gates::current_value(failure, key)),
             ),
-            None => new(GuardState::FreedNothing, "nothing it may prune is there".to_owned()),
+            None => new(GuardState::FreedNothing, "there was nothing to prune".to_owned()),
         },
         gate => new(GuardState::Blocked, gates::why_shut(case, failure, gate)),
     };
@@ -94,7 +94,8 @@ fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardRe
     let share = failure.session.configured_settings.guard.budget_share;
     let budget = share * failure.believed_window.gateway.model_tokens;
     let estimate = failure.gateway_estimate().saturating_sub(failure.session.fixed_tokens()) as f64;
-    let why = format!("acts above {} of messages by its estimate", format_short_estimate(budget as u64));
+    let why =
+        format!("acts above {} tokens of messages, by its estimate", format_short_estimate(budget as u64));
     Some(if estimate <= budget {
         GuardReport::new(GuardKind::Context, GuardState::NotDue, why)
             .with_missing_tokens(budget - estimate, true)
