@@ -147,7 +147,7 @@ fn system_prompt_and_tools_that_leave_no_room() {
     made.fixed = 41_000.0;
     made.user("hello");
     made.failed("400 This model's maximum context length is 40960 tokens. However, your request has 41200 input tokens.");
-    let report = crate::on_store::report(104_000, 60_000);
+    let report = super::on_store::report(104_000, 60_000);
     verdict(
         &made.on(40_960).row(report).read(),
         FindingClass::FixedOverhead,
