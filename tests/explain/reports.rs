@@ -131,7 +131,7 @@ fn a_reserve_that_eats_the_window_must_go_down() {
     made.answer(200);
     let floor = json!({ "agents": { "defaults": { "compaction": { "reserveTokensFloor": 24_000 } } } });
     let read = made.on(32_768).config(floor).row(report(40_000, 40_000)).read();
-    let parts = ["Fixed parts of ~20.0k are above the trigger 8,768: the reserve must go down"];
+    let parts = ["Fixed parts of ~20k are above the trigger 8,768: the reserve must go down"];
     let explanation = verdict(&read, FindingClass::ImpossibleBudget, &parts);
     let numbers = ["fixed", "trigger"].map(|name| number(&explanation.findings[0], name));
     assert_eq!(numbers, [20_000.0, 8_768.0]);
