@@ -11,8 +11,8 @@ use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ExplainArgs, StoreArgs};
 use crate::format::{
-    format_amount, format_counted, format_estimate, format_number, format_signed_percent, format_timestamp,
-    format_usd_change,
+    format_amount, format_counted, format_estimate, format_estimated_usd, format_number,
+    format_signed_percent, format_timestamp, format_usd_change,
 };
 use crate::ids::EntryIx;
 use crate::report::explain::{
@@ -324,10 +324,10 @@ impl ExplanationPrinter<'_> {
     }
 }
 
-/// Formats the cost of all calls under changed settings: `~$24.10 (-$2.24)`.
+/// Formats the cost of all calls under changed settings, always an estimate: `~$24.10 (-$2.24)`.
 fn describe_cost_change(recorded: Option<ReplaySummary>, whole: ReplaySummary) -> String {
     let Some(cost) = whole.cost else { return String::new() };
     let before = recorded.and_then(|recorded| recorded.cost);
-    let shown = format_amount(cost, whole.cost_is_estimated);
+    let shown = format_estimated_usd(cost);
     before.map_or_else(|| shown.clone(), |before| format!("{shown} ({})", format_usd_change(before, cost)))
 }

@@ -13,7 +13,7 @@ use super::table::{Align, Cell, Table};
 use crate::cli::{ReplayArgs, StoreArgs};
 use crate::format::{
     format_amount, format_call, format_count, format_counted, format_duration, format_estimate,
-    format_number, format_percent, format_time, format_usd, round_tokens,
+    format_estimated_usd_difference, format_number, format_percent, format_time, round_tokens,
 };
 use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, TraceTotals};
 use crate::report::cost::{describe_cost, format_cost};
@@ -357,13 +357,10 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
         ("cost", Align::Right),
     ]);
     for fired in &fired[fired.len() - shown..] {
-        let signed =
-            |usd: f64| if usd < 0.0 { format!("-~{}", format_usd(-usd)) } else { format_amount(usd, true) };
-        let freed = if fired.tokens < 0.0 {
-            format!("-{}", format_estimate(round_tokens(-fired.tokens)))
-        } else {
-            format_estimate(round_tokens(fired.tokens))
+        let signed = |usd: f64| {
+            if usd < 0.0 { format_estimated_usd_difference(usd) } else { format_amount(usd, true) }
         };
+        let freed = format_estimate(fired.tokens.round() as i64);
         let kind = fired.kind;
         table.push(vec![
             Cell::new(

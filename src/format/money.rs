@@ -45,6 +45,14 @@ pub fn format_usd_difference(amount: f64) -> String {
     }
 }
 
+/// Formats an estimated difference: `~+$0.80`, `~-$1.92`.
+pub fn format_estimated_usd_difference(amount: f64) -> String {
+    match format_usd_difference(amount) {
+        words if words == "$0" => words,
+        words => format!("~{words}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +68,7 @@ mod tests {
         assert_eq!([0.000_014, 0.00005, 0.0].map(format_usd), ["<$0.0001", "$0.0001", "$0.0000"]);
         assert_eq!([0.000_014, 0.31].map(format_estimated_usd), ["<$0.0001", "~$0.31"]);
         assert_eq!([true, false].map(|estimated| format_short_usd(24.39, estimated)), ["~$24.4", "$24.4"]);
+        assert_eq!([-1.92, 0.0].map(format_estimated_usd_difference), ["~-$1.92", "$0"]);
         assert_eq!([0.000_014, -0.000_014, 0.8].map(format_usd_difference), ["$0", "$0", "+$0.80"]);
     }
 

@@ -78,7 +78,7 @@ pub fn format_number(number: impl Number) -> String {
 }
 
 /// Formats an estimate in full: `~203,412`.
-pub fn format_estimate(number: u64) -> String {
+pub fn format_estimate(number: impl Number) -> String {
     format!("~{}", format_number(number))
 }
 

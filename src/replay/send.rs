@@ -202,9 +202,11 @@ impl Trace<'_> {
         let same = record.is_none_or(|record| record.has_same_prompt(&sent.prompt));
         let measured = same && self.matched_record && call.usage.is_some() && !free;
         self.matched_record = same;
+        // Nobody counted a prompt whose fixed parts are assumed to be smaller.
+        let is_reduced = self.settings.assumptions.fixed_reduction != 0.0;
         let size = match record {
             None => recorded_size_source(call),
-            Some(record) if same && failed == record.failed => record.size_source,
+            Some(record) if same && failed == record.failed && !is_reduced => record.size_source,
             Some(record) if record.has_size() || call.refused.is_some() && !failed => {
                 PromptSizeSource::Estimated
             }

@@ -1,6 +1,8 @@
 //! Describes costs in words: recorded amounts bare, list prices with `~` and the reason beside them.
 
-use crate::format::{format_amount, format_estimated_usd, format_number, format_usd, format_usd_difference};
+use crate::format::{
+    format_amount, format_estimated_usd, format_estimated_usd_difference, format_number, format_usd,
+};
 use crate::plan::cache_cost::CacheCost;
 use crate::replay::Cost;
 
@@ -56,12 +58,12 @@ pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
         (true, false) => "on the next call, including the cache rewrite",
         (false, _) => "on the next call: the cache is cold and less is written",
     };
-    let later = format!("{} per call after that", format_usd_difference(-cost.later_calls));
+    let later = format!("{} per call after that", format_estimated_usd_difference(-cost.later_calls));
     let later = match cost.calls_to_break_even() {
         Some(calls) => format!("{later}: paid back after {}", format_calls(calls)),
         None => later,
     };
-    (format!("{} {why}", format_usd_difference(cost.next_call)), later)
+    (format!("{} {why}", format_estimated_usd_difference(cost.next_call)), later)
 }
 
 fn format_calls(calls: u64) -> String {
@@ -104,7 +106,7 @@ mod tests {
     fn the_price_of_a_plan_says_when_it_is_paid_back() {
         let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
         let (next, later) = describe_cache_cost(&cost);
-        assert_eq!(next, "+$0.41 once: the cache is rewritten");
-        assert_eq!(later, "-$0.14 per call after that: paid back after 3");
+        assert_eq!(next, "~+$0.41 once: the cache is rewritten");
+        assert_eq!(later, "~-$0.14 per call after that: paid back after 3");
     }
 }

@@ -1,7 +1,7 @@
 //! The estimators' results in sentences. The screen and the command share them.
 
 use crate::context::tokens::script::Script;
-use crate::format::{format_deviation, format_number};
+use crate::format::{format_deviation, format_estimate, format_number};
 use crate::report::estimators::{Estimates, Estimator};
 use crate::session::LoadedSession;
 
@@ -77,7 +77,7 @@ pub fn describe_factors(estimates: &Estimates) -> String {
         let rate = fit.chars_per_token(Script::Ascii);
         return format!(
             "fit: {rate:.2} chars per token, {} before the messages",
-            format_number(fit.fixed_tokens.round() as u64)
+            format_estimate(fit.fixed_tokens.round() as u64)
         );
     }
     let rate = |script: &Script| format!("{:.2}", fit.chars_per_token(*script));
@@ -87,7 +87,7 @@ pub fn describe_factors(estimates: &Estimates) -> String {
         own.iter().map(|script| format!("{} {}", script.name(), rate(script))).collect();
     let names: Vec<&str> = shared.iter().map(|script| script.name()).collect();
     rates.extend(shared.first().map(|script| format!("{} {}", names.join(" and "), rate(script))));
-    let fixed = format_number(fit.fixed_tokens.round() as u64);
+    let fixed = format_estimate(fit.fixed_tokens.round() as u64);
     format!("fit: {} chars per token; {fixed} before the messages", rates.join(", "))
 }
 

@@ -10,8 +10,8 @@ use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::target::{ReplayOutcome, Target};
 use crate::format::{
-    format_amount, format_duration, format_number, format_short_estimate, format_short_tokens,
-    format_usd_difference,
+    format_amount, format_duration, format_estimated_usd, format_estimated_usd_difference, format_number,
+    format_short_estimate, format_short_tokens,
 };
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
@@ -179,7 +179,7 @@ fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
     peak.insert(0, muted("peak "));
     facts.extend([overflows, peak]);
     if let (Some(before), Some(after)) = (recorded.cost, tuned.cost) {
-        let after = Span::styled(format_amount(after, tuned.cost_is_estimated), plan);
+        let after = Span::styled(format_estimated_usd(after), plan);
         facts.push(arrow(format_amount(before, recorded.cost_is_estimated), after));
     }
     Some(facts)
@@ -190,7 +190,7 @@ fn next_call<'a>(app: &App, theme: &Theme) -> Option<Fact<'a>> {
     let cost = app.plan_totals.cache_cost?;
     let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
     let words = Span::styled("next call ", theme.style(Role::Muted));
-    Some(vec![words, Span::styled(format_usd_difference(cost.next_call), theme.bold(role))])
+    Some(vec![words, Span::styled(format_estimated_usd_difference(cost.next_call), theme.bold(role))])
 }
 
 /// Returns the changed messages per fate, and the messages that exist in no file.

@@ -133,7 +133,7 @@ fn a_reserve_that_eats_the_window_must_go_down() {
     made.answer(200);
     let floor = json!({ "agents": { "defaults": { "compaction": { "reserveTokensFloor": 24_000 } } } });
     let read = made.on(32_768).config(floor).row(report(40_000, 40_000)).read();
-    let parts = ["System prompt, tools and files take ~20.0k, above the trigger 8,768: lower the reserve"];
+    let parts = ["System prompt, tools and files take ~20k, above the trigger 8,768: lower the reserve"];
     let explanation = verdict(&read, FindingClass::ImpossibleBudget, &parts);
     let numbers = ["fixed", "trigger"].map(|name| number(&explanation.findings[0], name));
     assert_eq!(numbers, [20_000.0, 8_768.0]);

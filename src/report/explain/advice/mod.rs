@@ -6,7 +6,7 @@ mod search;
 
 use std::path::PathBuf;
 
-use crate::format::{format_amount, format_short_tokens, format_usd_change, quantity};
+use crate::format::{format_estimated_usd, format_short_tokens, format_usd_change, quantity};
 use crate::gateway::patch::{WrittenSetting, patches};
 use crate::js::Value;
 use crate::policy::settings::SettingId;
@@ -99,12 +99,11 @@ impl Advice {
     /// recorded totals.
     pub fn session_effect(&self, recorded: Option<ReplaySummary>) -> String {
         let before = recorded.and_then(|recorded| recorded.cost);
-        let shown = |cost| format_amount(cost, self.whole.cost_is_estimated);
         let cost = match (self.whole.cost, before) {
             (Some(cost), Some(before)) => {
-                format!(", {} ({})", shown(cost), format_usd_change(before, cost))
+                format!(", {} ({})", format_estimated_usd(cost), format_usd_change(before, cost))
             }
-            (Some(cost), None) => format!(", {}", shown(cost)),
+            (Some(cost), None) => format!(", {}", format_estimated_usd(cost)),
             (None, _) => String::new(),
         };
         let over = quantity(self.overflows(), "overflow");

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::View;
 use crate::app::screens::timeline::BarMetric;
-use crate::format::{format_short, format_usd, round_tokens};
+use crate::format::{format_amount, format_short, round_tokens};
 use crate::replay::CallReplay;
 use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
@@ -55,6 +55,14 @@ impl View<'_> {
             .fold(0.0, f64::max)
     }
 
+    /// Whether a list price gives the cost of the most expensive visible call.
+    fn is_most_expensive_estimated(&self, trace: TraceKind) -> bool {
+        let calls = &self.timeline.trace(trace)[self.grid.visible.clone()];
+        let cost = |call: &CallReplay| value(call, BarMetric::Cost);
+        let most = calls.iter().max_by(|one, other| cost(one).total_cmp(&cost(other)));
+        most.is_some_and(|call| call.recorded_cost.is_none_or(|usd| usd <= 0.0))
+    }
+
     fn trace_bars(&self, trace: TraceKind, shown: BarMetric, most: f64, area: Rect, buf: &mut Buffer) {
         let calls = self.timeline.trace(trace);
         let role = if trace == TraceKind::Simulated { Role::PlanBar } else { Role::Ghost };
@@ -80,7 +88,7 @@ impl View<'_> {
     fn bars_label(&self, trace: TraceKind, shown: BarMetric, area: Rect, buf: &mut Buffer) {
         let most = self.max_value(trace, shown);
         let value = match shown {
-            BarMetric::Cost => format_usd(most),
+            BarMetric::Cost => format_amount(most, self.is_most_expensive_estimated(trace)),
             BarMetric::Cache => format_short(round_tokens(most)),
         };
         let (x, end) = (self.places.threshold_labels.x, self.places.threshold_labels.right());
