@@ -110,7 +110,10 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     };
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_3_2);
     driver.press("4 j j");
-    assert_eq!(driver.app.tuning.focused_setting().map(|row| row.name()), Some("softTrimRatio"));
+    assert_eq!(
+        driver.app.tuning.focused_setting().map(clawscope::policy::settings::SettingRow::name),
+        Some("softTrimRatio")
+    );
     driver.press("l l");
     assert!(driver.app.tuning.has_changes());
     // Through all rulesets in between, to the newest.
@@ -1032,7 +1035,10 @@ fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     driver.app.tuning.preview = true;
     driver.press("w");
     let held = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
-    assert_eq!(held.base.iter().map(|change| change.key()).collect::<Vec<_>>(), ["contextPruning.ttl"]);
+    assert_eq!(
+        held.base.iter().map(clawscope::session::setting_change::SettingChange::key).collect::<Vec<_>>(),
+        ["contextPruning.ttl"]
+    );
     assert_eq!(held.smallest_fitting, Some(held.current), "with the shorter ttl every call fits");
     // The trade-offs lead to their cells.
     driver.press("tab G");

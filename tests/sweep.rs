@@ -226,7 +226,7 @@ fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
         ("guard.budgetShare=0.5,0.6", "no key sets it"),
         ("compaction.summaryTokens=5,6", "no key of the gateway holds it"),
         ("contextTokens=1..100000:1", "200 at most"),
-        ("softTrim=1", "no setting is called"),
+        ("softTrim=1", "unknown setting"),
     ] {
         let error = read(text).expect_err(text).to_string();
         assert!(error.starts_with("--vary") && error.contains(expected), "{text}: {error}");
