@@ -171,7 +171,7 @@ mod tests {
         let message = found(|it| it.limits.status_window = 1_048_576.0);
         assert_eq!(message.len(), 1);
         assert!(
-            message[0].1.contains("window of 1,048 576, but the runtime compacts for a window of 200,000")
+            message[0].1.contains("window of 1,048,576, but the runtime compacts for a window of 200,000")
         );
     }
 

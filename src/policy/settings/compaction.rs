@@ -7,8 +7,8 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Control;
 use crate::gateway::ruleset::{Reserve, Ruleset};
 use crate::js;
-use crate::policy::settings::SettingRow;
 use crate::policy::settings::setting::SettingId;
+use crate::policy::settings::setting_row::SettingRow;
 
 /// The path of the settings object in the configuration.
 const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];

@@ -4,6 +4,7 @@ mod compaction;
 mod pruning;
 mod rows;
 mod setting;
+mod setting_row;
 mod table;
 #[cfg(test)]
 mod table_tests;
@@ -11,10 +12,11 @@ mod table_tests;
 pub use compaction::compaction_settings;
 pub use pruning::prune_settings;
 pub use rows::{
-    PolicySetting, ResultLimits, SettingOwner, SettingRow, SettingSources, assign_to_pi, policy_settings,
+    PolicySetting, ResultLimits, SettingOwner, SettingSources, assign_to_pi, policy_settings,
     settings_from_values,
 };
 pub use setting::{ConfigKey, Field, Hint, SessionSetting, SettingId, SettingSpec, Source};
+pub use setting_row::SettingRow;
 pub use table::{SETTINGS, config_keys, find_setting, nearest_setting};
 
 use crate::gateway::compaction::CompactionSettings;

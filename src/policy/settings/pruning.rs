@@ -8,9 +8,10 @@ use crate::gateway::pruning::{effective_settings, effective_settings_under};
 use crate::gateway::ruleset::{Rules, Ruleset};
 use crate::gateway::setting_value::{insert_dotted, ttl_text};
 use crate::js::{Object, Value};
+use crate::policy::settings::PolicySettings;
 use crate::policy::settings::setting::{SettingId, SettingSpec, Source};
+use crate::policy::settings::setting_row::SettingRow;
 use crate::policy::settings::table::SETTINGS;
-use crate::policy::settings::{PolicySettings, SettingRow};
 
 /// The reason for keys that were settings before (pruning 8, row "Config keys").
 const RETIRED_REASON: &str = "built in since 2026.8.1";

@@ -17,23 +17,9 @@ use crate::policy::policy_set::Policy;
 use crate::policy::settings::compaction::compaction_settings;
 use crate::policy::settings::pruning::{prune_settings, write_pruning};
 use crate::policy::settings::setting::{SettingId, SettingSpec, Source};
+use crate::policy::settings::setting_row::SettingRow;
 use crate::policy::settings::table::SETTINGS;
 use crate::policy::settings::{PolicySettings, ReduceSettings, TruncateSettings};
-
-/// A setting under a configuration.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SettingRow {
-    pub id: SettingId,
-    /// That of the table, or fixed if the version does not read the key.
-    pub control: Control,
-    /// The built-in value; a duration is in ms.
-    pub default: Value,
-    /// The unchecked value from the configuration or from a loading rule.
-    pub config: Option<Value>,
-    /// The value in force: `config` after all checks, else `default`.
-    pub value: Value,
-    pub provenance: Provenance,
-}
 
 /// A setting with the policy and the program that read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,18 +50,6 @@ pub enum SettingOwner {
     Server,
     /// An assumption of clawscope's preview.
     Preview,
-}
-
-impl SettingRow {
-    /// Returns the key used by `--set` and in JSON.
-    pub fn key(&self) -> &'static str {
-        self.id.spec().key
-    }
-
-    /// Returns the key without its first part.
-    pub fn name(&self) -> &'static str {
-        self.id.spec().name()
-    }
 }
 
 impl PolicySetting {

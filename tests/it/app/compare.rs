@@ -93,7 +93,10 @@ fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     driver.app.tuning.preview = true;
     driver.press("w");
     let held = driver.app.compare_screen.sweep_state.sweep.clone().expect("known");
-    assert_eq!(held.base.iter().map(|change| change.key()).collect::<Vec<_>>(), ["contextPruning.ttl"]);
+    assert_eq!(
+        held.base.iter().map(clawscope::session::setting_change::SettingChange::key).collect::<Vec<_>>(),
+        ["contextPruning.ttl"]
+    );
     assert_eq!(held.smallest_fitting, Some(held.current), "with the shorter ttl every call fits");
     // The trade-offs lead to their cells.
     driver.press("tab G");

@@ -46,7 +46,10 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     };
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_3_2);
     driver.press("4 j j");
-    assert_eq!(driver.app.tuning.focused_setting().map(|row| row.name()), Some("softTrimRatio"));
+    assert_eq!(
+        driver.app.tuning.focused_setting().map(clawscope::policy::settings::SettingRow::name),
+        Some("softTrimRatio")
+    );
     driver.press("l l");
     assert!(driver.app.tuning.has_changes());
     // Through all rulesets in between, to the newest.
