@@ -19,7 +19,7 @@ use crate::store::sqlite::database_of;
 /// Why no plan can be written, as the start of a message.
 fn nothing_to_write(session: &LoadedSession) -> &'static str {
     match database_of(session.source.path()) {
-        Some(_) => "nothing is ever written into a gateway's database",
+        Some(_) => "clawscope never writes to a gateway's database",
         None => "nothing to write",
     }
 }
@@ -49,7 +49,7 @@ impl App {
 
     pub(super) fn open_commit_dialog(&mut self) -> Vec<Effect> {
         if self.target != Target::NextCall {
-            let words = "only the next call can be committed: a shows it";
+            let words = "only the next call can be committed; press a to select it";
             self.show_toast(words.into(), true);
             return Vec::new();
         }
@@ -59,17 +59,22 @@ impl App {
             return Vec::new();
         }
         let Some(plan) = self.plan.clone() else {
-            self.show_toast(format!("{}: p shows a plan first", nothing_to_write(&inspection)), false);
+            self.show_toast(
+                format!("{}; press p to preview a plan first", nothing_to_write(&inspection)),
+                false,
+            );
             return Vec::new();
         };
         if !self.waiting_policies.is_empty() {
             let steps: Vec<&str> = self.waiting_policies.iter().map(Policy::word).collect();
-            self.show_toast(format!("not yet: the texts for {} are not read", steps.join(", ")), false);
+            self.show_toast(format!("not yet: still reading the texts for {}", steps.join(", ")), false);
             return Vec::new();
         }
         if plan.is_empty() {
-            let why =
-                plan.gate.reason().map_or("no message changes", |_| "the gate is shut; i looks past it");
+            let why = plan
+                .gate
+                .reason()
+                .map_or("no message changes", |_| "the gate is closed; press i to preview anyway");
             self.show_toast(format!("{}: {why}", nothing_to_write(&inspection)), false);
             return Vec::new();
         }
@@ -199,7 +204,7 @@ impl App {
 
     pub(super) fn copy_patch(&mut self) -> Vec<Effect> {
         if !self.tuning.has_changes() {
-            self.show_toast("nothing changed: no patch".into(), false);
+            self.show_toast("no changes, so no patch".into(), false);
             return Vec::new();
         }
         let on = self.active_session().is_some_and(|session| session.pruning_configured);

@@ -363,7 +363,7 @@ impl App {
             return Vec::new();
         };
         let next = RulesetChoice::new(now.next(), Provenance::Tuned);
-        self.show_toast(format!("Rules of {}.", next.id.display_name()), false);
+        self.show_toast(format!("Using the rules of {}.", next.id.display_name()), false);
         let mut effects = vec![Effect::UseRuleset(next)];
         effects.extend(self.request_refresh(|_| true, |_| true));
         effects
@@ -390,7 +390,7 @@ impl App {
 
     fn toggle_mouse(&mut self) -> Vec<Effect> {
         self.options.mouse = !self.options.mouse;
-        let words = if self.options.mouse { "mouse on" } else { "mouse left to the terminal" };
+        let words = if self.options.mouse { "Mouse capture on" } else { "Mouse capture off" };
         self.show_toast(words.into(), false);
         vec![Effect::CaptureMouse(self.options.mouse)]
     }

@@ -66,7 +66,7 @@ impl App {
             Some(())
         });
         if found.is_none() && !text.is_empty() {
-            self.show_toast("no session or entry of that name".into(), false);
+            self.show_toast("no session or entry matches".into(), false);
         }
         Vec::new()
     }
@@ -123,7 +123,7 @@ impl App {
             InputPurpose::Search => self.start_search(prompt.text),
             InputPurpose::Find => {
                 if self.find_in_message(&prompt.text) == 0 && !prompt.text.is_empty() {
-                    self.show_toast(format!("nothing holds {:?}", prompt.text), true);
+                    self.show_toast(format!("no match for {:?}", prompt.text), true);
                 }
                 Vec::new()
             }

@@ -43,19 +43,14 @@ pub enum KeymapError {
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
     /// An unknown key.
-    #[error(
-        "[{context}] {key:?}: no key of that name; write a character, or enter, esc, ctrl-d and the like"
-    )]
+    #[error("[{context}] {key:?}: unknown key; use a character, or a name such as enter, esc or ctrl-d")]
     Key {
         /// The TOML table.
         context: String,
         key: String,
     },
     /// An unknown action.
-    #[error(
-        "[{context}] {key:?} = {action:?}: no action of that name{}; \"\" takes the key away",
-        alike(action)
-    )]
+    #[error("[{context}] {key:?} = {action:?}: unknown action{}; \"\" unbinds the key", alike(action))]
     Action {
         /// The TOML table.
         context: String,

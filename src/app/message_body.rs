@@ -211,7 +211,7 @@ impl MessageBody {
             number = numbers.map(|from| from + count).or(number);
         }
         if message.parts.is_empty() {
-            self.lines.push(BodyLine::Heading("empty".into(), "nothing is said here".into()));
+            self.lines.push(BodyLine::Heading("empty".into(), "no content".into()));
         }
     }
 

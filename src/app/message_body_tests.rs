@@ -105,7 +105,7 @@ fn thinking_can_be_hidden_and_an_empty_message_says_so() {
     let hidden = BodyOptions { hide_thinking: true, ..FORM };
     assert_eq!(drawn(&message, hidden), ["[thinking: 2 chars hidden]", "", " x"]);
     message.parts.clear();
-    assert_eq!(drawn(&message, FORM), ["[empty: nothing is said here]"]);
+    assert_eq!(drawn(&message, FORM), ["[empty: no content]"]);
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl App {
             self.waiting_policies = waiting;
             match plan {
                 Ok(plan) => self.plan = Some(Arc::new(self.with_summary_length(&session, plan))),
-                Err(error) => self.show_toast(format!("no plan can be made: {error}"), true),
+                Err(error) => self.show_toast(format!("cannot make a plan: {error}"), true),
             }
             self.update_profile(&session);
             self.planned_values = Some(self.tuning.values.clone());

@@ -38,7 +38,7 @@ impl App {
         let first = pane.matches.iter().find(|entry| Some(**entry) >= at).or(pane.matches.first());
         match first.copied() {
             Some(entry) => pane.reveal(entry, height),
-            None => self.show_toast(format!("no entry holds “{query}”"), false),
+            None => self.show_toast(format!("no match for “{query}”"), false),
         }
         effects
     }

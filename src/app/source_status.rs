@@ -17,11 +17,11 @@ pub enum SourceStatus {
 impl SourceStatus {
     pub fn description(self) -> &'static str {
         match self {
-            Self::Replaced => "begun anew; the transcript before is shown",
-            Self::Archived(Mark::Reset) => "put aside by a reset; shown as it was read",
-            Self::Archived(Mark::Deleted) => "put aside as deleted; shown as it was read",
-            Self::Archived(_) => "put aside; shown as it was read",
-            Self::Missing => "its file is gone; shown as it was read",
+            Self::Replaced => "new transcript started; showing the old one",
+            Self::Archived(Mark::Reset) => "archived by a reset; showing it as last read",
+            Self::Archived(Mark::Deleted) => "archived as deleted; showing it as last read",
+            Self::Archived(_) => "archived; showing it as last read",
+            Self::Missing => "file is gone; showing it as last read",
         }
     }
 }

@@ -84,7 +84,7 @@ impl App {
     pub(super) fn show_target(&mut self, target: Target) -> Vec<Effect> {
         self.target = target;
         if self.layout().legend.is_empty() {
-            self.show_toast(format!("shows the {}", target.label()), false);
+            self.show_toast(format!("showing the {}", target.label()), false);
         }
         let effects = self.load_target();
         self.replan(false);
@@ -118,7 +118,7 @@ impl App {
         let Some(overflow) = self.overflow_to_load() else { return };
         let Some(session) = session else {
             self.target = Target::NextCall;
-            self.show_toast("the failed call has no place in the tree".into(), true);
+            self.show_toast("the failed call is not in the tree".into(), true);
             return;
         };
         self.display_session(session);

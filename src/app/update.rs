@@ -128,7 +128,7 @@ impl App {
         let known_error = self.listing.as_ref().and_then(|known| known.config_error.clone());
         if let Some(error) = listing.config_error.clone().filter(|error| known_error.as_ref() != Some(error))
         {
-            self.show_toast(format!("defaults are in force: {error}"), true);
+            self.show_toast(format!("using defaults: {error}"), true);
         }
         self.listing = Some(listing);
         self.store_error = None;

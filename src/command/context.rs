@@ -67,7 +67,7 @@ pub(super) fn run(
 /// Prints the messages that earlier calls pruned: they go out shorter than the transcript has them.
 fn print_sent(session: &LoadedSession, sent: &Plan, output: &mut Output) -> Result<(), Failure> {
     let less = sent.total_before().saturating_sub(sent.total_after());
-    let line = format!("sent otherwise by what calls before pruned: {} less", format_estimate(less));
+    let line = format!("earlier calls pruned these messages: {} tokens less are sent", format_estimate(less));
     output.line(Tone::Plain, &line)?;
     for (at, fate) in sent.fates().iter().enumerate().filter(|(_, fate)| fate.fate.is_change()) {
         let name = session.index.display_id(session.context.messages[at].entry);
@@ -337,7 +337,7 @@ fn print_totals(
 
 fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, JsException>) -> String {
     let Ok(estimate) = estimate else {
-        return "the runtime fails to estimate this context: a message has an odd shape".to_owned();
+        return "the runtime cannot estimate this context: a message is malformed".to_owned();
     };
     let whole = |tokens: f64| if tokens.is_finite() { tokens.max(0.0) as u64 } else { 0 };
     let window = whole(session.window.tokens);

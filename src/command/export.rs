@@ -69,18 +69,18 @@ fn export_shape_folder(
 ) -> Result<(), Failure> {
     if args.format != Format::Pi.as_str() || has_plan_options(&args.plan) || args.leaf.is_some() {
         return Err(Failure::usage(
-            "--out names a folder: that is for --format pi --shape-only alone, without a plan or a leaf. Name a file.",
+            "--out names a folder, which only --format pi --shape-only writes, without a plan or a leaf. Name a file.",
         ));
     }
     let folder = absolute(&invocation.env.cwd, out);
     let refused = |what: &str| Err(Failure::refused(format!("{}: {what}", out.display())));
     if std::fs::read_dir(&folder).is_ok_and(|mut items| items.next().is_some()) {
-        return refused("is a folder with something in it. Name a new one.");
+        return refused("the folder is not empty. Name a new one.");
     }
     let workspace = Workspace::for_session(&args.session, place, invocation)?;
     let loaded = workspace.open_session(&args.session)?;
     if folder.ancestors().skip(1).any(holds_sessions) {
-        return refused("lies in a folder of sessions. Choose another place.");
+        return refused("is inside a folder of sessions. Choose another place.");
     }
     let own = |session: &&Session| session.key == loaded.item.key;
     let row = workspace.store().sessions.iter().find(own).and_then(|session| session.record.as_ref());
@@ -92,13 +92,13 @@ fn export_shape_folder(
         let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         parent.map_err(|error| Failure::unreadable(format!("{}: {error}", path.display())))?;
         save_as(&path, text, false).map_err(|error| match error {
-            SaveError::AlreadyExists => Failure::refused(format!("{}: is there already.", path.display())),
+            SaveError::AlreadyExists => Failure::refused(format!("{}: already exists.", path.display())),
             SaveError::Failed(words) => Failure::unreadable(words),
         })?;
     }
     let files = made.files.len();
     let words = format!(
-        "{} written: {files} files without a word of what was said; `clawscope {}` opens it.",
+        "{} written: {files} files without any message text; `clawscope {}` opens it.",
         out.display(),
         out.display()
     );
@@ -184,11 +184,11 @@ fn refuse_store_target(
     let refused = |what: &str| Err(Failure::refused(format!("{}: {what}", out.display())));
     let real = |path: &Path| path.canonicalize().ok();
     if real(&file).is_some() && real(&file) == real(session.source.path()) {
-        return refused("is the session itself. Choose another file.");
+        return refused("is the session file itself. Choose another file.");
     }
     if file.parent().and_then(real).is_some_and(|folder| holds_sessions(&folder)) {
         return refused(
-            "lies in a folder of sessions; what is there is taken for one. Choose another folder.",
+            "is inside a folder of sessions, where the gateway takes every file for a session. Choose another folder.",
         );
     }
     Ok(())
@@ -213,7 +213,7 @@ fn write_output(
     };
     save_as(&absolute(&invocation.env.cwd, out), text, args.force).map_err(|error| match error {
         SaveError::AlreadyExists => {
-            Failure::refused(format!("{}: is there already. --force replaces it.", out.display()))
+            Failure::refused(format!("{}: already exists. --force replaces it.", out.display()))
         }
         SaveError::Failed(words) => Failure::unreadable(words),
     })

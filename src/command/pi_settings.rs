@@ -80,13 +80,13 @@ impl PiSettingsReport {
         }
         table.print(output, "")?;
         if self.settings.files().next().is_none() {
-            let line = format!("{} is not there: pi runs on its defaults", self.settings.global().display());
+            let line = format!("{} does not exist: pi uses its defaults", self.settings.global().display());
             output.line(Tone::Dim, &line)?;
         }
         for (cwd, rows) in &self.project_rows {
             output.line(Tone::Plain, "")?;
             let mut table = Table::new(&[
-                ("in the project", Align::Left),
+                ("project setting", Align::Left),
                 ("value", Align::Right),
                 ("from", Align::Flexible),
             ]);

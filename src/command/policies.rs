@@ -63,7 +63,7 @@ pub(super) fn check_json(preview: &Preview) -> Option<CheckJson> {
 
 fn moment_name(moment: Phase) -> &'static str {
     match moment {
-        Phase::Transcript => "written",
+        Phase::Transcript => "transcript",
         Phase::Run => "each run",
         Phase::Call => "each call",
     }
@@ -72,13 +72,13 @@ fn moment_name(moment: Phase) -> &'static str {
 /// Prints one line per policy, then the settings of all policies except the pruner's.
 pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     let mut table = Table::new(&[
-        ("step", Align::Left),
+        ("policy", Align::Left),
         ("when", Align::Left),
         ("messages", Align::Right),
         ("", Align::Right),
         ("tokens", Align::Right),
         ("", Align::Right),
-        ("does", Align::Flexible),
+        ("effect", Align::Flexible),
     ]);
     for effect in &preview.plan.effects {
         let moved = effect.tokens_before != effect.tokens_after;
@@ -118,7 +118,7 @@ fn describe_effect(effect: &PolicyEffect) -> String {
     match (words.is_empty(), effect.changed) {
         (false, _) => words.join("   "),
         (true, true) if effect.policy == Policy::Repair => "moves, renames or adds results".to_owned(),
-        (true, true) => "replaces messages by the same bytes".to_owned(),
+        (true, true) => "replaces messages with identical bytes".to_owned(),
         (true, false) => "nothing to do".to_owned(),
     }
 }
@@ -141,13 +141,13 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
             && matches!(preview.summary_length, SummaryLength::Generated(_));
         let from = match (&row.provenance, &row.setting.owner) {
             (Provenance::Default, SettingOwner::BuiltIn) => "built into the gateway".to_owned(),
-            (Provenance::Default, SettingOwner::Server) => "asked of the provider's server".to_owned(),
-            (Provenance::Default, SettingOwner::Client) => "default of the client".to_owned(),
+            (Provenance::Default, SettingOwner::Server) => "sent to the provider's server".to_owned(),
+            (Provenance::Default, SettingOwner::Client) => "client default".to_owned(),
             (Provenance::Default, SettingOwner::Preview) if row.setting.policy == Policy::History => {
-                "no channel of this key has a limit".to_owned()
+                "no limit for this session's channel".to_owned()
             }
             (Provenance::Default, SettingOwner::Preview) if row.setting.policy == Policy::Clear => {
-                "assumed: the server has a text of its own".to_owned()
+                "assumed: the server uses its own text".to_owned()
             }
             (_, SettingOwner::Preview) if made => preview.summary_length.describe(),
             (Provenance::Default, SettingOwner::Preview) => preview.summary_length.describe(),
@@ -164,8 +164,8 @@ fn print_server(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     if !policies.enabled.has(Policy::Clear) || policies.clear.cleared_by == ClearedBy::Client {
         return Ok(());
     }
-    let words = "clearing is an estimate: the provider's server does it where the key is one of its API, and counts by \
-                 itself (pruning 7.10)";
+    let words = "clearing is an estimate: the provider's server clears where its API takes the setting, and counts \
+                 tokens itself";
     Ok(output.line(Tone::Dim, words)?)
 }
 
@@ -178,13 +178,13 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
     let Some(view) = session.compaction_view(&preview.plan) else {
         let words = match session.ruleset.id.rules().compaction {
             Compaction::AfterPrevious => {
-                "compaction: nothing to do: the branch ends in a compaction, or is empty (compaction 3.1)"
+                "compaction: nothing to do: the branch ends in a compaction, or is empty"
             }
             Compaction::FromFirstKept => {
-                "compaction: nothing to do: no message stands before the newest, which are kept (compaction 12)"
+                "compaction: nothing to do: no message precedes the newest ones, which are kept"
             }
             Compaction::EntriesFromKept | Compaction::Projected => {
-                "compaction: nothing to do: the branch ends in a compaction, or nothing stands before the newest messages, which are kept (store-pi-1.5 H1, H8)"
+                "compaction: nothing to do: the branch ends in a compaction, or nothing precedes the newest messages, which are kept"
             }
         };
         return Ok(output.line(Tone::Strong, words)?);
@@ -211,27 +211,22 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
 fn describe_trigger(trigger: &CompactionTrigger) -> String {
     let threshold = format_number(trigger.threshold.max(0.0) as u64);
     match trigger.tokens {
-        None => "  no answer has a usage yet, so nothing fires it (compaction 2.11)".to_owned(),
+        None => "  would not start now: no answer reports its tokens yet".to_owned(),
         Some(tokens) => {
-            let fires = if trigger.fires { "would fire now" } else { "would not fire now" };
+            let fires = if trigger.fires { "would start now" } else { "would not start now" };
             let tokens = format_number(tokens.max(0.0) as u64);
-            format!(
-                "  {fires}: the last answer counted {tokens}, the threshold is {threshold} (compaction 2.7)"
-            )
+            format!("  {fires}: the last call had {tokens} tokens, the threshold is {threshold}")
         }
     }
 }
 
 fn compaction_parts(view: &CompactionView) -> [(MessageTotals, &'static str); 5] {
     [
-        (view.previous, "the summary before, taken up into the new one (compaction 3.12)"),
-        (view.history, "summarised (compaction 3.11)"),
-        (view.turn_prefix, "summarised as the beginning of a turn (compaction 3.8)"),
-        (view.kept, "kept (compaction 3.6)"),
-        (
-            view.lost,
-            "lost: kept by the compaction before, neither kept nor summarised by this one (compaction 3.3)",
-        ),
+        (view.previous, "the previous summary, merged into the new one"),
+        (view.history, "summarised"),
+        (view.turn_prefix, "summarised as the start of a turn"),
+        (view.kept, "kept"),
+        (view.lost, "lost: kept by the previous compaction, neither kept nor summarised by this one"),
     ]
 }
 
@@ -239,19 +234,19 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
     let tokens = format_number(view.summary_tokens);
     let mut remarks = vec![match length {
         SummaryLength::Generated(writer) => {
-            (Tone::Plain, format!("the summary that was made has ~{tokens} tokens ({writer})"))
+            (Tone::Plain, format!("the generated summary has ~{tokens} tokens ({writer})"))
         }
         _ => (
             Tone::Dim,
             format!(
-                "the summary is taken to have {tokens} tokens; --set compaction.summaryTokens tells another length, \
-                 --summary makes it"
+                "assuming a summary of {tokens} tokens; --set compaction.summaryTokens changes that, \
+                 --summary generates one"
             ),
         ),
     }];
     if view.split == Split::Misdetected {
-        let words = "the cut stands between two turns, but an entry before the person's message makes the runtime \
-                     summarise the turn before as a split one (compaction 3.8c)";
+        let words = "the cut is between two turns, but an entry before the user's message makes the runtime \
+                     summarise the previous turn as a split one";
         remarks.push((Tone::Warning, words.to_owned()));
     }
     remarks

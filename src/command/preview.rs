@@ -20,7 +20,7 @@ use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::settings::SettingId;
-use crate::policy::{Policy, PolicySet, Reason};
+use crate::policy::{Policy, PolicySet};
 use crate::report::cost::describe_cache_cost;
 use crate::session::LoadedSession;
 use crate::session::setting_change::{SettingChange, read_changes};
@@ -73,9 +73,9 @@ impl SummaryLength {
     /// Describes the origin for the settings table, whose row already names a configured value.
     pub(super) fn describe(&self) -> String {
         match self {
-            Self::Assumed | Self::Configured => "assumed until a summary is made".to_owned(),
+            Self::Assumed | Self::Configured => "assumed until a summary exists".to_owned(),
             Self::EarlierAverage => "average of this session's earlier summaries".to_owned(),
-            Self::Generated(writer) => format!("the summary that was made: {writer}"),
+            Self::Generated(writer) => format!("length of the generated summary: {writer}"),
         }
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn build_preview(
     let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
     let plan = inspection.plan(&simulated.policies, used).map_err(|error| {
         Failure::unreadable(format!(
-            "{}: {error}, so the gateway does nothing in it here. `clawscope doctor` tells what is odd about the file.",
+            "{}: {error}, so the gateway changes nothing in it. `clawscope doctor` lists the faults of the file.",
             inspection.source.path().display()
         ))
     })?;
@@ -192,23 +192,21 @@ impl Preview {
     /// Prints the state of the gate, and how to preview without it.
     pub(super) fn print_gate(&self, output: &mut Output) -> Result<(), Failure> {
         if self.simulated.prune_switched_on {
-            output
-                .line(Tone::Warning, "pruning is off in the configuration; previewed with mode cache-ttl")?;
+            output.line(Tone::Warning, "pruning is off in the config; previewing with mode cache-ttl")?;
         }
         let words = describe_gate(self.gate, &self.inspection);
         if self.gate.is_open() {
-            return Ok(output.line(Tone::Good, &format!("gate: open: {words}"))?);
+            return Ok(output.line(Tone::Good, &format!("would prune now: {words}"))?);
         }
-        let rule = self.gate.reason().map(Reason::rule).unwrap_or_default();
-        output.line(Tone::Warning, &format!("gate: shut: {words} ({rule})"))?;
+        output.line(Tone::Warning, &format!("would not prune now: {words}"))?;
         let hint = if self.inspection.ruleset.id.is_pi() {
-            "      pi sends everything as it is; this is what the results would be cut to by editing the context"
+            "      pi sends everything unchanged; this shows what editing the context would cut the results to"
         } else if self.gate_ignored {
-            "      at this moment the gateway would send everything as it is; this is what pruning does once it runs"
+            "      for now the gateway sends everything unchanged; this shows what pruning does once it runs"
         } else if self.gate == Gate::Off {
             "      --set contextPruning.mode=cache-ttl shows what pruning would do"
         } else {
-            "      the gateway would send everything as it is"
+            "      the gateway sends everything unchanged"
         };
         Ok(output.line(Tone::Dim, hint)?)
     }
@@ -265,22 +263,25 @@ pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
 fn describe_gate(gate: Gate, session: &LoadedSession) -> String {
     match gate {
         Gate::Open { idle_ms } => {
-            format!("{} since the last call, the ttl has passed", format_duration(idle_ms))
+            format!("{} since the last call, longer than the ttl", format_duration(idle_ms))
         }
         Gate::Off => "contextPruning.mode is not cache-ttl".to_owned(),
         Gate::NoPruner => {
-            format!("{} prunes nothing, whatever is configured", session.ruleset.id.display_name())
+            format!("{} never prunes, whatever the config", session.ruleset.id.display_name())
         }
         Gate::NotEligible => {
-            format!("{}/{} is not among the providers whose cache it knows", session.provider, session.model)
+            format!(
+                "the gateway prunes only for caches that it knows, not for {}/{}",
+                session.provider, session.model
+            )
         }
         Gate::NeverTouched => {
-            "no run has recorded a call yet, so the gateway never prunes this session".to_owned()
+            "no run has recorded a call in this session yet, so the gateway does not prune it".to_owned()
         }
-        Gate::NoTtl => "a ttl of 0 switches pruning off".to_owned(),
+        Gate::NoTtl => "a ttl of 0 turns pruning off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
             format!(
-                "the cache is warm: {} of {} have passed since the last call",
+                "the cache is warm: {} of {} since the last call",
                 format_duration(idle_ms),
                 format_duration(ttl_ms)
             )

@@ -29,7 +29,7 @@ pub(super) fn requested_policies(
         if change.origin == Provenance::Flag {
             let (key, step) = (change.key(), step.word());
             return Err(Failure::usage(format!(
-                "--set {key}: belongs to the step `{step}`, which --policy leaves out. Add {step} to --policy."
+                "--set {key}: belongs to the policy `{step}`, which --policy leaves out. Add {step} to --policy."
             )));
         }
     }

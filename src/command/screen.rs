@@ -25,15 +25,15 @@ pub(super) fn run(cli: &Cli, invocation: &Invocation) -> Result<(), Failure> {
     if let Some(path) = cli.path.as_deref().filter(|path| is_mistyped_command(path, &invocation.env.cwd)) {
         let path = path.display();
         return Err(Failure::usage(format!(
-            "{path}: is neither a command nor a path. `clawscope --help` lists the commands."
+            "{path}: neither a command nor an existing path. `clawscope --help` lists the commands."
         )));
     }
     let mut environment = profile_environment(&cli.store, invocation)?;
     if let Some(file) = &cli.store.config {
         if place != StoreRequest::Default {
             return Err(Failure::usage(
-                "--config: on the screen it goes with the gateway's own store only. Leave out PATH, --store and --demo, \
-                 or use one of the commands.",
+                "--config: the screen accepts it only with the gateway's own store. Leave out PATH, --store and --demo, \
+                 or use a command.",
             ));
         }
         let file = environment.resolve(&file.to_string_lossy());
@@ -92,7 +92,7 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
         let known = options.themes.iter().position(|theme| theme == name);
         options.theme = known.ok_or_else(|| {
             Failure::usage(format!(
-                "{origin}: no theme is called {name:?}; there are {}",
+                "{origin}: unknown theme {name:?}; the themes are {}",
                 options.themes.join(", ")
             ))
         })?;

@@ -63,7 +63,7 @@ pub(super) fn unreadable_diagnostic(item: &SessionItem, failure: Failure) -> Opt
     let path = item.path.clone().unwrap_or_default();
     // The diagnostic adds the file name itself.
     let what = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&message);
-    let next = "The session is listed as its row tells it.";
+    let next = "The list shows only its session record.";
     let finding = Diagnostic::new(path, Severity::Error, what.trim_end_matches('.'), next);
     Some(finding.about(item.key.0.clone()))
 }
@@ -209,15 +209,11 @@ fn describe_rulesets(workspace: &Workspace, items: &[SessionItem]) -> Vec<String
         [(ruleset, _)] => vec![ruleset.display_name().to_owned()],
         several => {
             let of = |(ruleset, count): &(Ruleset, u64)| {
-                format!(
-                    "{} by the rules of {}",
-                    format_count(*count, "session", "sessions"),
-                    ruleset.display_name()
-                )
+                format!("{} under {}", format_count(*count, "session", "sessions"), ruleset.display_name())
             };
             let names: Vec<&str> = several.iter().map(|(ruleset, _)| ruleset.display_name()).collect();
             let by_each = several.iter().map(of).collect::<Vec<_>>().join(", ");
-            vec![names.join(" and "), format!("{by_each}, by what is in them")]
+            vec![names.join(" and "), format!("{by_each}, detected from their content")]
         }
     }
 }
@@ -308,7 +304,7 @@ mod tests {
         let item = SessionItem { path: Some("/s/x.jsonl".into()), ..crate::session::testing::item() };
         let failure = Failure::unreadable("/s/x.jsonl: cannot be read: Permission denied. Check it.");
         let expected = "error: /s/x.jsonl (agent:main:main): cannot be read: Permission denied. Check it. \
-                        The session is listed as its row tells it.";
+                        The list shows only its session record.";
         assert_eq!(unreadable_diagnostic(&item, failure).unwrap().to_string(), expected);
         assert_eq!(unreadable_diagnostic(&item, Failure::OutputClosed), None);
     }

@@ -273,7 +273,7 @@ fn print(preview: &Preview, secrets: SecretDisplay, output: &mut Output) -> Resu
     if preview.simulated.window_unchanged {
         output.line(
             Tone::Warning,
-            "contextTokens only ever lowers the window: the model takes less than was set",
+            "contextTokens can only lower the window, and the model's window is already smaller",
         )?;
     }
     output.line(Tone::Dim, &format!("next call at {}", format_time(preview.now_ms)))?;
@@ -379,7 +379,7 @@ fn print_messages(preview: &Preview, bodies: &[Value], output: &mut Output) -> R
                 let (sign, role) = (preview.plan.fates()[at].fate.sign(), message.size.role.as_str());
                 format!("#{at} {sign} {name} {role} {tokens} tokens")
             }
-            None => "made by the plan".to_owned(),
+            None => "added by the plan".to_owned(),
         };
         messages::print(output, &head, body)?;
     }

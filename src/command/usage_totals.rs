@@ -93,10 +93,10 @@ pub(super) fn describe_usage(spending: &SessionUsage) -> Option<String> {
     };
     let answers = part(&spending.answers, "answer", "answers");
     let failed = part(&spending.failed, "failed call", "failed calls");
-    let beside = part(&spending.side_calls, "call beside them", "calls beside them");
+    let beside = part(&spending.side_calls, "side call", "side calls");
     let cost = describe_cost(&spending.cost());
     let parts: Vec<String> = [answers, failed, beside, cost].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("all branches took: {}", parts.join(" · ")))
+    (!parts.is_empty()).then(|| format!("all branches: {}", parts.join(" · ")))
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
         };
         assert_eq!(
             describe_usage(&SessionUsage { answers, side_calls: beside, ..SessionUsage::default() }).unwrap(),
-            "all branches took: 2 answers, 1,234 in, 50 out · 1 call beside them, 10 in, 1 out · $0.75 recorded"
+            "all branches: 2 answers, 1,234 in, 50 out · 1 side call, 10 in, 1 out · $0.75 recorded"
         );
         assert_eq!(describe_usage(&SessionUsage::default()), None);
     }

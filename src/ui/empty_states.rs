@@ -63,9 +63,9 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
     let state = match (&app.store_error, &app.listing) {
         (Some(error), _) => EmptyState {
             title: "No store",
-            headline: ("✗ The store could not be read", Role::Danger),
+            headline: ("✗ Cannot read the store", Role::Danger),
             reason: error,
-            offers: &[(Action::Reload, "read again"), (Action::Demo, "demo store"), (Action::Quit, "quit")],
+            offers: &[(Action::Reload, "reload"), (Action::Demo, "demo store"), (Action::Quit, "quit")],
         },
         (None, None) => EmptyState {
             title: "Sessions",
@@ -76,15 +76,15 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
         (None, Some(listing)) if app.sessions.items.is_empty() => {
             let what = format!("No sessions in {}", listing.store_label);
             let why = match listing.agent_count {
-                0 => "There is no agent with sessions in it yet.".to_owned(),
+                0 => "No agent has a session yet.".to_owned(),
                 agents => {
-                    format!("{} and not one transcript or session row.", quantity(agents as u64, "agent"))
+                    format!("{}, but no transcript and no session record.", quantity(agents as u64, "agent"))
                 }
             };
             let offers: Offers = &[
-                (Action::Reload, "read again"),
+                (Action::Reload, "reload"),
                 (Action::Demo, "demo store"),
-                (Action::Show(ScreenKind::Findings), "what was found"),
+                (Action::Show(ScreenKind::Findings), "findings"),
             ];
             EmptyState { title: "Empty store", headline: (&what, Role::Bright), reason: &why, offers }
                 .draw(app, theme, area, buf);
@@ -98,17 +98,17 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
 
 pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if let Some((key, error)) = &app.open_error {
-        let what = format!("{} {key} could not be opened", glyphs::REFUSED);
+        let what = format!("{} Cannot open {key}", glyphs::REFUSED);
         let state = EmptyState {
             title: "",
             headline: (&what, Role::Danger),
             reason: error,
-            offers: &[(Action::Reload, "read again"), (Action::Show(ScreenKind::Findings), "what was found")],
+            offers: &[(Action::Reload, "reload"), (Action::Show(ScreenKind::Findings), "findings")],
         };
         state.draw_body(app, theme, area, buf);
     } else if !draw_opening(app, theme, area, buf) && app.loading.is_none() {
         let open = first_key(app, crate::app::keymap::KeyContext::Sessions, Action::Open);
-        let why = format!("{open} opens the one under the cursor of the sessions.");
+        let why = format!("{open} opens the session under the cursor.");
         EmptyState { title: "", headline: ("No session is open.", Role::Bright), reason: &why, offers: &[] }
             .draw_body(app, theme, area, buf);
     }
@@ -143,7 +143,7 @@ pub(super) fn draw_opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
         tail_style: theme.style(Role::Ghost),
     };
     bar.draw(buf, (x, y + 1), from.saturating_sub(x + 2));
-    let words = "It opens when it is read; another session can be chosen.";
+    let words = "It opens once clawscope has read it. You can open another session meanwhile.";
     let lines = text::wrap(words, usize::from(end.saturating_sub(x)).max(2));
     for (y, line) in (y + 3..area.bottom()).zip(&lines) {
         put(buf, (x, y), end, line, theme.style(Role::Text));
@@ -156,22 +156,22 @@ pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area
     let state = if pane.session.context_throws {
         EmptyState {
             title: "",
-            headline: ("✗ The runtime cannot build this context", Role::Danger),
-            reason: "An entry on the active path is a message without a message in it. The file is shown as far as it can be read.",
-            offers: &[(Action::Show(ScreenKind::Findings), "what was found")],
+            headline: ("✗ The gateway cannot build this context", Role::Danger),
+            reason: "An entry on the active path has the type message but no message in it. clawscope shows the rest of the file.",
+            offers: &[(Action::Show(ScreenKind::Findings), "findings")],
         }
     } else if index.entries.is_empty() {
         EmptyState {
             title: "",
             headline: ("The transcript has no entries yet.", Role::Bright),
             reason: "",
-            offers: &[(Action::Reload, "read again")],
+            offers: &[(Action::Reload, "reload")],
         }
     } else {
         EmptyState {
             title: "",
-            headline: ("No entry is shown.", Role::Bright),
-            reason: "The rows in force leave everything out; ctrl-o shows others.",
+            headline: ("No rows to show.", Role::Bright),
+            reason: "The current filter hides every row; ctrl-o selects the next filter.",
             offers: &[],
         }
     };
@@ -179,7 +179,7 @@ pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area
 }
 
 pub(super) fn draw_too_small(theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let words = format!("60x20 is the least that clawscope needs; this is {}x{}.", area.width, area.height);
+    let words = format!("Terminal too small ({}x{}); clawscope needs 60x20.", area.width, area.height);
     let lines = text::wrap(&words, usize::from(area.width));
     let top = area.y + area.height.saturating_sub(lines.len() as u16) / 2;
     for (y, line) in (top..area.bottom()).zip(&lines) {

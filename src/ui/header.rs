@@ -166,15 +166,21 @@ fn live_state<'a>(app: &App, theme: &Theme) -> Fact<'a> {
     match app.update_mode {
         UpdateMode::Live => vec![
             Span::styled(glyphs::ON, theme.style(Role::User)),
-            Span::styled(" live", theme.bold(Role::Text)),
-            Span::styled(if app.polling_reason.is_some() { ", polled" } else { "" }, theme.style(Role::Warn)),
+            Span::styled(" Live", theme.bold(Role::Text)),
+            Span::styled(
+                if app.polling_reason.is_some() { ", polling" } else { "" },
+                theme.style(Role::Warn),
+            ),
         ],
         UpdateMode::Paused { changes } => {
-            let waiting =
-                if changes > 0 { format!(", {} wait", quantity(changes, "change")) } else { String::new() };
+            let waiting = if changes > 0 {
+                format!(", {} waiting", quantity(changes, "change"))
+            } else {
+                String::new()
+            };
             vec![
                 Span::styled(glyphs::OFF, theme.style(Role::Warn)),
-                Span::styled(format!(" paused{waiting}"), theme.style(Role::Warn)),
+                Span::styled(format!(" Paused{waiting}"), theme.style(Role::Warn)),
             ]
         }
     }
@@ -207,7 +213,7 @@ fn short_state<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let failed =
         app.displayed_session().map(|session| failures(app, session, theme, true)).unwrap_or_default();
     let gone =
-        app.source_status().map(|_| Span::styled("left", theme.style(Role::Warn))).into_iter().collect();
+        app.source_status().map(|_| Span::styled("stale", theme.style(Role::Warn))).into_iter().collect();
     vec![gone, failed, live_state(app, theme), help(app, theme, "")]
 }
 
@@ -295,11 +301,11 @@ fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a
     let count = found.filter(serious).count() as u64;
     let broken = app.listing.as_ref().is_some_and(|listing| listing.config_error.is_some());
     let words = match session.index.bad_lines {
-        _ if broken => "config error: defaults in force".to_owned(),
-        _ if session.context_throws => "no context can be built".to_owned(),
+        _ if broken => "config error: using defaults".to_owned(),
+        _ if session.context_throws => "cannot build the context".to_owned(),
         _ if count == 0 => return Vec::new(),
         0 => quantity(count, "finding"),
-        lines => format!("{} could not be read", quantity(lines, "line")),
+        lines => format!("{} unreadable", quantity(lines, "line")),
     };
     let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Findings));
     vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]

@@ -68,7 +68,7 @@ fn inside(area: Rect) -> Rect {
 fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let inner = inside(area);
     let (what, where_) = match (&app.message.error, app.message.requested) {
-        (Some(error), _) => ("The message cannot be read", error.as_str()),
+        (Some(error), _) => ("Cannot read the message", error.as_str()),
         (None, Some(_)) => return,
         (None, None) => ("No message", "Move the cursor in the transcript to read one."),
     };

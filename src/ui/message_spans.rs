@@ -63,7 +63,7 @@ pub(super) fn saving_text(before: u64, after: u64, window: u64) -> String {
     let share = whole_percent(saved, window).filter(|share| *share > 0);
     let share = share.map(|share| format!("  {share}%")).unwrap_or_default();
     if after > before {
-        format!("costs {}", format_short_estimate(after - before))
+        format!("adds {}", format_short_estimate(after - before))
     } else {
         format!("{}{share}", format_short_estimate(saved))
     }

@@ -220,5 +220,5 @@ fn a_message_that_cannot_be_read_says_why() {
         "memory.jsonl line 4: the line changed after clawscope read it. Reload the session.".into(),
     ));
     let text = text_of(&drawn(&app, &theme("dark")));
-    assert!(text.contains("The message cannot be read") && text.contains("line 4"), "{text}");
+    assert!(text.contains("Cannot read the message") && text.contains("line 4"), "{text}");
 }

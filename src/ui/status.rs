@@ -66,12 +66,12 @@ fn draw_prompt(prompt: &LineInput, theme: &Theme, area: Rect, buf: &mut Buffer) 
     let words = match (&prompt.error, prompt.purpose) {
         (Some(complaint), _) => vec![vec![Span::styled(complaint.as_str(), theme.style(Role::Warn))]],
         (None, InputPurpose::Axes | InputPurpose::Headroom) => {
-            vec![prompt_hint("enter", "compare", theme), prompt_hint("esc", "leave", theme)]
+            vec![prompt_hint("enter", "compare", theme), prompt_hint("esc", "cancel", theme)]
         }
         (None, InputPurpose::Setting) => {
-            vec![prompt_hint("enter", "set", theme), prompt_hint("esc", "leave", theme)]
+            vec![prompt_hint("enter", "set", theme), prompt_hint("esc", "cancel", theme)]
         }
-        (None, _) => vec![prompt_hint("enter", "search", theme), prompt_hint("esc", "leave", theme)],
+        (None, _) => vec![prompt_hint("enter", "search", theme), prompt_hint("esc", "cancel", theme)],
     };
     let end = put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &words);
     draw_input(prompt, theme, (x, area.y), end.saturating_sub(2), buf)
@@ -137,9 +137,9 @@ fn left_hints(app: &App) -> Vec<Hint> {
         ],
         Pane::Tuning => vec![
             (&[Action::Less, Action::More], "adjust"),
-            (&[Action::PreviousStep, Action::NextStep], "step"),
+            (&[Action::PreviousStep, Action::NextStep], "policy"),
             (&[Action::ToggleStep], "on/off"),
-            (&[Action::Edit], "type"),
+            (&[Action::Edit], "edit"),
             (&[Action::ToDefault], "default"),
             (&[Action::ToConfig], "config"),
             (&[Action::CopyPatch], "copy patch"),
@@ -172,7 +172,7 @@ fn detail_hints(app: &App) -> Vec<Hint> {
         hints.push((&[Action::Diff], on(diff, "text", "diff")));
     }
     hints.push((&[Action::Raw], on(view == MessageView::Raw, "text", "raw")));
-    hints.push((&[Action::Wrap], on(app.message.wrap, "cut", "wrap")));
+    hints.push((&[Action::Wrap], on(app.message.wrap, "no wrap", "wrap")));
     hints.push((&[Action::Copy], on(diff, "copy after", "copy")));
     let back = if app.size.0 < 100 { 1 } else { hints.len() };
     hints.insert(back, (&[Action::Back], "back"));

@@ -197,7 +197,7 @@ fn the_screen_lists_commits_and_takes_one_back() {
     assert_eq!(rows[1], (id, CommitStatus::Undone), "newest first: {rows:?}");
     // What is not in force cannot be taken back; the list stays.
     driver.press("G u");
-    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nothing to take back")));
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nothing to undo")));
     driver.press("enter");
     assert!(driver.app.overlay().is_none());
     let session = driver.app.displayed_session().unwrap();

@@ -118,7 +118,7 @@ fn until_offered(program: &mut Started) {
         program.keys("c");
         program.until("an answer to c", |screen| {
             let text = screen.contents();
-            offered.set(text.contains("Make the summary?"));
+            offered.set(text.contains("Create a summary?"));
             offered.get() || text.contains("not yet:")
         });
         program.let_pass_ms(if offered.get() { 0 } else { 50 });
@@ -193,9 +193,9 @@ fn a_keymap_of_ones_own_changes_keys() {
     let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
     program.until_shown("8812");
     program.keys("q\x1bOQ");
-    program.until_shown("unfold everything");
+    program.until_shown("unfold all");
     program.keys("\x1b");
-    program.until("help closed", |screen| !screen.contents().contains("unfold everything"));
+    program.until("help closed", |screen| !screen.contents().contains("unfold all"));
     program.keys("x");
     let ended = program.ended();
     assert_eq!(ended.code, 0);
@@ -208,7 +208,7 @@ fn a_slip_in_the_keymap_is_reported_and_the_screen_is_not_taken() {
     let ended = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]).ended();
     assert_eq!(ended.code, 2);
     let text = ended.text.replace('\n', "");
-    assert!(text.contains("keymap.toml: [global] \"x\" = \"qiut\": no action of that name"), "{text}");
+    assert!(text.contains("keymap.toml: [global] \"x\" = \"qiut\": unknown action"), "{text}");
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
     program.keys("\r");
     program.until("the cell in the tuning pane", |screen| {
         let text = screen.contents();
-        text.contains("gate shut now: cache warm") && text.contains("of 30m") && text.contains("plan")
+        text.contains("Won't prune yet: cache is warm") && text.contains("of 30m") && text.contains("plan")
     });
     // Nothing of the plan does not fit any more.
     program.keys("t");
@@ -395,7 +395,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
     assert_eq!(clawscope::js::stringify(&patch), pruning);
     // Back the way it came.
     program.keys("\u{1b}");
-    program.until_shown("gate shut now: cache warm");
+    program.until_shown("Won't prune yet: cache is warm");
     program.keys("q");
     let ended = program.ended();
     assert_eq!(ended.code, 0);

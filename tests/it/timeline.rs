@@ -323,7 +323,7 @@ fn no_call_and_one_call_are_said_plainly() {
     driver.press("t n + l enter t T");
     assert!(driver.app.timeline().is_some_and(|timeline| timeline.is_empty()));
     driver.press("T");
-    assert!(shown(&driver).contains("No call is recorded"), "{}", shown(&driver));
+    assert!(shown(&driver).contains("No calls recorded"), "{}", shown(&driver));
     for size in [(60, 20), (80, 24), (130, 36)] {
         let mut driver = on(&session(1, &[]), size.0, size.1);
         driver.press("t + - n l h");

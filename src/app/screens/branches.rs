@@ -46,8 +46,7 @@ impl App {
         if committed.status == CommitStatus::InForce {
             return Some(UndoTarget::Entry(committed.receipt.id.clone()));
         }
-        let words =
-            format!("nothing to take back: {} is {}", committed.receipt.id, committed.status.as_str());
+        let words = format!("nothing to undo: {} is {}", committed.receipt.id, committed.status.as_str());
         self.show_toast(words, false);
         None
     }
@@ -56,7 +55,7 @@ impl App {
     pub(in crate::app) fn repair(&mut self) -> Vec<Effect> {
         let Some(session) = self.active_session() else { return Vec::new() };
         if session.unfinished_commit.is_none() {
-            self.show_toast("no commit to this session was broken off".into(), false);
+            self.show_toast("no interrupted commit in this session".into(), false);
             return Vec::new();
         }
         let path = session.source.path().to_path_buf();
@@ -78,7 +77,7 @@ impl App {
         };
         let key = self.options.keymap.keys_for(crate::app::keymap::KeyContext::Global, Action::Repair);
         let key = key.first().cloned().unwrap_or_default();
-        let words = format!("{}; {key} settles it, reading changes nothing", found.description());
+        let words = format!("{}; press {key} to repair it", found.description());
         self.show_toast(words, true);
     }
 

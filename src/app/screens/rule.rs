@@ -22,7 +22,7 @@ impl RuleScreen {
     /// Opens the first rule of a citation such as `pruning 5.12` or `releases R35–R38`.
     pub(super) fn open(citation: &str) -> Result<Self, &'static str> {
         let first = citation.split(['–', ',']).next().unwrap_or_default();
-        let rule = rulebook::find(first).ok_or("no rule decides this row")?;
+        let rule = rulebook::find(first).ok_or("no rule for this row")?;
         Ok(Self { rule, top: 0 })
     }
 

@@ -222,7 +222,7 @@ static TABLE: [Row; 67] = [
         SettingId::HardClearPlaceholder,
         "contextPruning.hardClear.placeholder",
         (Control::Text, Text(|s| &mut s.prune.hard_clear.placeholder)),
-        Hint::Words("stands for what is cleared"),
+        Hint::Words("replaces the result"),
         "Text that replaces a cleared tool result.",
     ),
     pruning(
@@ -265,7 +265,7 @@ static TABLE: [Row; 67] = [
         "compaction.reserveTokensFloor",
         // The larger of floor and reserve applies: `settings_from_values`.
         Elsewhere,
-        Hint::Words("least reserve"),
+        Hint::Words("minimum reserve"),
         "The reserve is never smaller than this.",
     )
     .until("built in: 20,000"),
@@ -428,7 +428,7 @@ static TABLE: [Row; 67] = [
         SettingId::ClearTrigger,
         "clearToolUses.trigger",
         (tokens(1e6, 5_000.0), Number(|s| &mut s.clear.trigger)),
-        "clears from here on",
+        "clears above this",
         "Tool uses are cleared when the prompt is larger than this.",
     ),
     clearing(
@@ -442,14 +442,14 @@ static TABLE: [Row; 67] = [
         SettingId::ClearAtLeast,
         "clearToolUses.clearAtLeast",
         (tokens(200_000.0, 500.0), Number(|s| &mut s.clear.clear_at_least)),
-        "or nothing goes",
+        "or clears nothing",
         "Nothing is cleared unless it frees at least this much.",
     ),
     clearing(
         SettingId::ClearToolInputs,
         "clearToolUses.clearToolInputs",
         (Control::Switch, Switch(|s| &mut s.clear.clear_tool_inputs)),
-        "arguments go too",
+        "clears arguments too",
         "Clears the arguments of the calls too.",
     ),
     clearing(
@@ -470,7 +470,7 @@ static TABLE: [Row; 67] = [
         SettingId::ClearPlaceholder,
         "clearToolUses.placeholder",
         (Control::Text, Text(|s| &mut s.clear.placeholder)),
-        "stands for a result",
+        "replaces the result",
         "Text that replaces a cleared tool result.",
     ),
 ];

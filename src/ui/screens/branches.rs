@@ -33,16 +33,10 @@ pub(in crate::ui) fn draw_commits(
     let after = title(theme, buf, area, "Commits", true);
     let rows = match &screen.commits {
         Some(Ok(rows)) if rows.is_empty() => {
-            return note(
-                theme,
-                "Nothing was committed to this session",
-                "c writes a plan as a new branch.",
-                area,
-                buf,
-            );
+            return note(theme, "No commits in this session", "c writes a plan as a new branch.", area, buf);
         }
         Some(Ok(rows)) => rows,
-        Some(Err(error)) => return note(theme, "They cannot be told", error, area, buf),
+        Some(Err(error)) => return note(theme, "Cannot list the commits", error, area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
     let in_force = rows.iter().filter(|committed| committed.status == CommitStatus::InForce).count();
@@ -118,7 +112,7 @@ impl Columns {
         let what = [
             Span::styled(committed.summary(), text),
             Span::styled(changed, theme.style(Role::Muted)),
-            Span::styled(format!(" · left {}", receipt.from_leaf), theme.style(Role::Muted)),
+            Span::styled(format!(" · from {}", receipt.from_leaf), theme.style(Role::Muted)),
         ];
         put_spans(buf, (self.what.0, y), self.what.1, &what);
         if let (Some(before), Some(after)) = (receipt.tokens_before, receipt.tokens_after) {
@@ -149,7 +143,7 @@ pub(in crate::ui) fn draw_comparison(
     let after = title(theme, buf, area, "Two branches", true);
     let view = match &screen.comparison {
         Some(Ok(view)) => view,
-        Some(Err(error)) => return note(theme, "They cannot be compared", error, area, buf),
+        Some(Err(error)) => return note(theme, "Cannot compare the branches", error, area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
     let Some(session) = app.displayed_session() else { return };

@@ -18,7 +18,7 @@ use crate::ui::{frame_box, glyphs};
 
 /// End columns of an estimator's numbers: next prompt, last error, mean, lean, worst.
 const COLUMN_ENDS: [u16; 5] = [23, 32, 41, 50, 58];
-const COLUMN_HEADINGS: [&str; 5] = ["next prompt", "last", "mean", "lean", "worst"];
+const COLUMN_HEADINGS: [&str; 5] = ["next prompt", "last", "mean", "bias", "worst"];
 /// First column of an estimator's note, and the width of the bar of its mean error.
 const NOTE_COLUMN: u16 = 62;
 const MEAN_BAR: u16 = 12;
@@ -53,7 +53,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, are
 
 fn draw_progress(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut Buffer) {
     let at = (area.x + 2, area.y + 2);
-    let x = put(buf, at, area.right(), "Reading every message of the path…", theme.style(Role::Text));
+    let x = put(buf, at, area.right(), "Reading every message on the path…", theme.style(Role::Text));
     if total > 0 {
         let far = format!("  {} of {}", format_size(done), format_size(total));
         put(buf, (x, at.1), area.right(), &far, theme.style(Role::Muted));
@@ -204,11 +204,17 @@ fn table_head(theme: &Theme, estimates: &Estimates, row: Rect, buf: &mut Buffer)
             Span::styled(glyphs::HEAVY, theme.style(Role::Assistant)),
             Span::styled(" pi  ", style),
             Span::styled(glyphs::LIGHT, theme.style(Role::Warn)),
-            Span::styled(" counted beyond", style),
+            Span::styled(" provider", style),
         ];
         let shrunk = estimates.calls.iter().any(|call| call.shrunk);
         let after = put_spans(buf, (from, row.y), end, &legend);
-        put(buf, (after, row.y), end, if shrunk { "  * shrunk, no error counts it" } else { "" }, style);
+        put(
+            buf,
+            (after, row.y),
+            end,
+            if shrunk { "  * prompt was trimmed; not in the errors" } else { "" },
+            style,
+        );
     }
 }
 

@@ -24,7 +24,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, 
     let count_span = [Span::styled(count.to_string(), theme.style(Role::Muted))];
     on_title(buf, area.y, from, area.right().saturating_sub(1), &count_span);
     if count == 0 {
-        put(buf, (area.x + 3, area.y + 2), area.right(), "Nothing was found.", theme.bold(Role::Bright));
+        put(buf, (area.x + 3, area.y + 2), area.right(), "No problems found.", theme.bold(Role::Bright));
         put(buf, (area.x + 3, area.y + 3), area.right(), &no_diagnostics_text(app), theme.style(Role::Text));
         return;
     }
@@ -48,12 +48,12 @@ fn no_diagnostics_text(app: &App) -> String {
     let damaged =
         app.listing.iter().flat_map(|listing| &listing.items).filter(|item| item.has(Mark::Damaged));
     match (bad, damaged.count() as u64) {
-        (0, 0) => "Every line that was read makes sense.".to_owned(),
+        (0, 0) => "Every line that clawscope read is valid.".to_owned(),
         (0, damaged) => format!(
-            "Every line of the open session makes sense; the list marks {} as damaged.",
+            "The open session is valid; the session list marks {} as damaged.",
             quantity(damaged, "session")
         ),
-        (bad, _) => format!("{} of the open session could not be read.", quantity(bad, "line")),
+        (bad, _) => format!("{} of the open session cannot be read.", quantity(bad, "line")),
     }
 }
 

@@ -29,7 +29,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PaletteScreen, buf:
     let rows = palette_rows(text);
     let list = Rect { y: body.y + 2, height: body.height.saturating_sub(2), ..body };
     if rows.is_empty() {
-        put(buf, (list.x + 1, list.y), list.right(), "no action of that name", theme.style(Role::Text));
+        put(buf, (list.x + 1, list.y), list.right(), "no matching action", theme.style(Role::Text));
         return cursor;
     }
     let height = usize::from(list.height).max(1);

@@ -75,7 +75,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf
 }
 
 fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let from = title(theme, buf, area, "Steps", true);
+    let from = title(theme, buf, area, "Policies", true);
     let muted = theme.style(Role::Muted);
     let now = app.displayed_session().map_or(0, |open| open.next_prompt.estimated_tokens);
     let mut spans = vec![Span::styled(format_short_estimate(now), theme.bold(Role::Bright))];
@@ -94,9 +94,9 @@ impl View<'_> {
     /// Draws the phase of the policies below it; the first heading also names the columns.
     fn moment_heading(&self, moment: Phase, first: bool, row: Rect, buf: &mut Buffer) {
         let words = match moment {
-            Phase::Transcript => "transcript",
-            Phase::Run => "once a run",
-            Phase::Call => "every call",
+            Phase::Transcript => "in the transcript",
+            Phase::Run => "each run",
+            Phase::Call => "each call",
         };
         put(buf, (row.x + 1, row.y), row.right(), words, self.theme.bold(Role::Muted));
         if first {
@@ -178,7 +178,7 @@ impl View<'_> {
             return;
         };
         if !effect.changed {
-            put(buf, at, end, "alone: nothing", muted);
+            put(buf, at, end, "alone: no change", muted);
             return;
         }
         self.bar(effect, Role::Ghost, row, buf);
@@ -211,7 +211,7 @@ impl View<'_> {
         let left = effect.messages_before - effect.count(Fate::Dropped) - effect.count(Fate::Summarised);
         let made = effect.messages_after.saturating_sub(left);
         if made > 0 {
-            facts.push(vec![Span::styled(format!("+{made} made"), style(Role::Text))]);
+            facts.push(vec![Span::styled(format!("+{made} added"), style(Role::Text))]);
         }
         facts
     }
@@ -256,7 +256,8 @@ impl View<'_> {
         let theme = self.theme;
         let from = (row.x + NAME, row.y);
         let Some(plan) = &self.app.plan else {
-            let words = [Span::styled("no step is on: each is told on its own", theme.style(Role::Muted))];
+            let words =
+                [Span::styled("No policies on; each is shown as if it ran alone", theme.style(Role::Muted))];
             put_spans(buf, from, row.right(), &words);
             return;
         };
@@ -283,7 +284,7 @@ impl View<'_> {
         let mut facts: Vec<Vec<Span>> = changed.filter(|(_, count)| *count > 0).map(fact).collect();
         let made = plan.added_messages().count();
         if made > 0 {
-            facts.push(vec![Span::styled(format!("+{made} made"), theme.style(Role::Text))]);
+            facts.push(vec![Span::styled(format!("+{made} added"), theme.style(Role::Text))]);
         }
         put_facts(buf, (row.x + self.columns.effect, row.y), row.right().saturating_sub(1), &facts);
     }

@@ -67,7 +67,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &RecoveryScreen, are
     let after = title(theme, buf, area, "Recovery", true);
     let view = match &screen.result {
         Some(Ok(view)) => view,
-        Some(Err(error)) => return note(theme, "It cannot be told", error, area, buf),
+        Some(Err(error)) => return note(theme, "Cannot predict the recovery", error, area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
     earlier(theme, view, (after, area.y), area.right().saturating_sub(1), buf);
@@ -95,7 +95,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &RecoveryScreen, are
 
 fn earlier(theme: &Theme, view: &RecoveryView, at: (u16, u16), end: u16, buf: &mut Buffer) {
     if view.earlier_overflows > 0 {
-        let words = format!("{} before it", quantity(view.earlier_overflows as u64, "overflow"));
+        let words = format!("{} before this one", quantity(view.earlier_overflows as u64, "overflow"));
         on_title(buf, at.1, at.0, end, &[Span::styled(words, theme.style(Role::Muted))]);
     }
 }
@@ -128,7 +128,7 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     facts.push(named("reserve", round(session.configured_settings.compaction.reserve_tokens)));
     facts.push(named("keeps", round(session.configured_settings.compaction.keep_recent_tokens)));
     if let Some(lent) = borrowed_rules(session.ruleset.id) {
-        let words = format!("by the rules of {}", lent.ruleset.id());
+        let words = format!("under the rules of {}", lent.ruleset.id());
         facts.insert(0, vec![Span::styled(words, theme.style(Role::Warn))]);
     }
     put_facts(buf, (x, area.y + 2), end, &facts);

@@ -54,7 +54,7 @@ enum DialogLine<'a> {
 fn confirm_text(preview: &WritePreview) -> &'static str {
     match (preview.is_branch, preview.edits) {
         (true, _) => "write branch",
-        (false, 0) => "append it",
+        (false, 0) => "append",
         (false, _) => "write edits",
     }
 }
@@ -86,7 +86,7 @@ fn title(dialog: &WriteDialog) -> &'static str {
     match (&dialog.stage, &dialog.write) {
         (WriteStage::Refused(_), _) => "Refused",
         (WriteStage::SummaryFailed(_), _) => "No summary",
-        (WriteStage::Summarising(SummaryStage::Offered(_)), _) => "Make the summary?",
+        (WriteStage::Summarising(SummaryStage::Offered(_)), _) => "Create a summary?",
         (WriteStage::Summarising(_), _) => "Summarise before the commit",
         (WriteStage::Confirming(preview), PendingWrite::Commit { .. }) if preview.edits > 0 => {
             "Write this plan as context edits?"
@@ -200,14 +200,11 @@ impl<'a> Builder<'a> {
             WriteStage::Waiting => {
                 lines.extend([
                     DialogLine::Blank,
-                    self.text_line("Reading what was added to the file…", Role::Muted),
+                    self.text_line("Reading the new lines of the file…", Role::Muted),
                 ]);
             }
             WriteStage::Checking => {
-                lines.extend([
-                    DialogLine::Blank,
-                    self.text_line("Checking what would be written…", Role::Muted),
-                ]);
+                lines.extend([DialogLine::Blank, self.text_line("Checking the new entries…", Role::Muted)]);
                 lines.extend(self.keys(&[(Action::No, "cancel")]));
             }
             WriteStage::Writing => {
@@ -228,7 +225,7 @@ impl<'a> Builder<'a> {
                 // Reload never opens a database for writing.
                 let instead = match (in_database, is_commit) {
                     _ if session.unfinished_commit.is_some() => {
-                        Some((Action::Repair, "settle what was broken off"))
+                        Some((Action::Repair, "repair the broken commit"))
                     }
                     (true, true) => Some((Action::CopyPatch, "copy the patch")),
                     (true, false) => None,
@@ -360,9 +357,9 @@ impl<'a> Builder<'a> {
         let from = preview.parent.clone().unwrap_or_else(|| "the start".to_owned());
         let goes_on = matches!(dialog.write, PendingWrite::Commit { .. }) && !preview.is_branch;
         let keeps = match (goes_on, preview.edits) {
-            (true, 0) => "every byte that stands there",
-            (true, _) => "every byte and every id: undo goes on from before the edits",
-            (false, _) => "the old branch, every byte of it",
+            (true, 0) => "every existing byte",
+            (true, _) => "every byte and every id; undo returns to before the edits",
+            (false, _) => "the old branch, byte for byte",
         };
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         vec![
@@ -393,7 +390,7 @@ impl<'a> Builder<'a> {
     /// Returns the method of the write and its reason, wrapped.
     fn method_lines(&self, preview: &WritePreview) -> Vec<DialogLine<'a>> {
         let lines = text::wrap(&preview.method, usize::from(self.width.saturating_sub(LABEL_WIDTH)));
-        let labels = std::iter::once("way").chain(std::iter::repeat(""));
+        let labels = std::iter::once("method").chain(std::iter::repeat(""));
         let line = |(label, words): (&'static str, String)| {
             DialogLine::Method(label, vec![Span::styled(words, self.theme.style(Role::Text))])
         };
@@ -451,7 +448,7 @@ impl<'a> Builder<'a> {
         let words = |line: String| DialogLine::Text(vec![Span::styled(line, theme.style(Role::Text))]);
         lines.extend(text::wrap(reason, usize::from(self.width)).into_iter().map(words));
         if !reason.to_lowercase().contains("nothing was") {
-            lines.push(words("Nothing was touched.".to_owned()));
+            lines.push(words("Nothing was written.".to_owned()));
         }
         lines
     }

@@ -18,7 +18,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         return;
     }
     let Some(session) = app.displayed_session() else {
-        put(buf, (1, y), area.right(), "settings show when a session is open", theme.style(Role::Muted));
+        put(buf, (1, y), area.right(), "open a session to see its settings", theme.style(Role::Muted));
         return;
     };
     let muted = theme.style(Role::Muted);
@@ -44,7 +44,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let x = put_facts(buf, (1, y), area.right(), &facts);
     let changed = (0..app.tuning.rows.len()).filter(|at| app.tuning.is_changed(*at)).count();
     let words = match changed {
-        0 => "at their config values".to_owned(),
+        0 => "unchanged from config".to_owned(),
         count => format!("{} changed", quantity(count as u64, "setting")),
     };
     put_right(buf, y, x + 3, area.right().saturating_sub(1), &[Span::styled(words, muted)]);

@@ -54,7 +54,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 pub(super) fn title_facts<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
     let muted = theme.style(Role::Muted);
     let Some(plan) = &app.plan else {
-        let words = if app.tuning.has_changes() { "changed, not shown" } else { "nothing changed" };
+        let words = if app.tuning.has_changes() { "changed, not previewed" } else { "no changes" };
         return vec![Span::styled(words, muted)];
     };
     let own_line = !app.layout().tuning_facts.is_empty();
@@ -206,7 +206,7 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
     let made = plan.added_messages().count();
     if made > 0 {
         let words = if wide {
-            format!("+{made} made {}", format_short_estimate(plan.tokens_added))
+            format!("+{made} added {}", format_short_estimate(plan.tokens_added))
         } else {
             format!("+{made}")
         };
@@ -225,16 +225,20 @@ pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut
     };
     let gate = app.tuning.gate_now(session, app.call_time_ms() as f64);
     let (words, role) = match gate_words(gate, app) {
-        Some(words) if app.target != Target::NextCall => (format!(" gate shut: {words} "), Role::Warn),
+        Some(words) if app.target != Target::NextCall => (format!(" Not pruning: {words} "), Role::Warn),
         Some(words) if app.tuning.respect_gates => {
-            (format!(" gate shut: {words} · {} look past it ", key()), Role::Warn)
+            (format!(" Not pruning: {words} · {} preview anyway ", key()), Role::Warn)
         }
-        Some(words) => (format!(" gate shut now: {words} · {} obey it ", key()), Role::Warn),
-        None => (" gate open ".to_owned(), Role::Muted),
+        Some(words) => {
+            // Only a warm cache cools down without a change.
+            let yet = if matches!(gate, Gate::Warm { .. }) { " yet" } else { "" };
+            (format!(" Won't prune{yet}: {words} · {} respect gates ", key()), Role::Warn)
+        }
+        None => (" Would prune now ".to_owned(), Role::Muted),
     };
     let room = end.saturating_sub(at.0);
     if crate::text::width(&words) as u16 > room {
-        return put(buf, at, end, " gate shut ", theme.style(role));
+        return put(buf, at, end, " Not pruning ", theme.style(role));
     }
     put(buf, at, end, &words, theme.style(role))
 }
@@ -252,11 +256,11 @@ pub(in crate::ui) fn gate_words(gate: Gate, app: &App) -> Option<String> {
             let provider = app.displayed_session().map_or("", |session| session.provider.as_str());
             format!("{provider} models are never pruned")
         }
-        Gate::NeverTouched => "no cache touch recorded".to_owned(),
+        Gate::NeverTouched => "no cached call recorded".to_owned(),
         Gate::NoTtl => "ttl is 0".to_owned(),
-        Gate::Warm { idle_ms, .. } if idle_ms < 0.0 => "last touch lies in the future".to_owned(),
+        Gate::Warm { idle_ms, .. } if idle_ms < 0.0 => "last call is in the future".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
-            format!("cache warm {} of {}", format_duration(idle_ms), format_duration(ttl_ms))
+            format!("cache is warm ({} of {})", format_duration(idle_ms), format_duration(ttl_ms))
         }
     })
 }

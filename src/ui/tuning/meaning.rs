@@ -90,7 +90,7 @@ fn last_touch(app: &App, session: &LoadedSession) -> String {
         Some(touch) if touch.is_finite() && touch > 0.0 => {
             format!("idle for {}", format_duration(app.call_time_ms() as f64 - touch))
         }
-        _ => "no cache touch yet".to_owned(),
+        _ => "no cached call yet".to_owned(),
     }
 }
 
@@ -104,7 +104,7 @@ fn cutoff(app: &App, session: &LoadedSession) -> String {
 fn prunable(app: &App) -> String {
     let chars = app.plan.as_ref().map(|plan| plan.pruning.prunable_chars).filter(|chars| chars.is_finite());
     chars.map_or_else(
-        || "least to clear".to_owned(),
+        || "minimum to clear".to_owned(),
         |chars| format!("{} chars prunable", format_number(chars as i64)),
     )
 }
@@ -122,8 +122,8 @@ pub(super) fn origin(app: &App, at: usize) -> String {
     match row.owner {
         SettingOwner::Gateway(_) | SettingOwner::Runtime { .. } => provenance(&row.setting.provenance),
         SettingOwner::BuiltIn => "built in".to_owned(),
-        SettingOwner::Client => "the client's".to_owned(),
-        SettingOwner::Server => "asked of the server".to_owned(),
+        SettingOwner::Client => "set by the client".to_owned(),
+        SettingOwner::Server => "sent to the server".to_owned(),
         SettingOwner::Preview => "assumed".to_owned(),
     }
 }

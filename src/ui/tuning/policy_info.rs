@@ -14,16 +14,16 @@ use crate::ui::widgets::{put, put_facts};
 /// Returns the description of a policy and its rule.
 pub(in crate::ui) fn policy_description(policy: Policy) -> (&'static str, &'static str) {
     let does = match policy {
-        Policy::Compact => "Old messages give way to a summary; the newest stay word for word.",
-        Policy::Truncate => "Tool results over a share of the window are cut in the transcript.",
-        Policy::Repair => "Calls and results are paired: strays go, missing results are invented.",
-        Policy::History => "Only the last turns of the person are sent, and what follows them.",
-        Policy::Images => "Images that the model has answered to give way to a short text.",
-        Policy::Reduce => "All tool results together are cut down to a budget.",
-        Policy::Check => "Before it is sent, the prompt is checked against the window minus the reserve.",
-        Policy::Prune => "Old tool results are trimmed, then cleared, once the cache is cold.",
-        Policy::Guard => "Tool results are held to their share of the window in every call.",
-        Policy::Clear => "Beyond a trigger the oldest tool uses are cleared, the newest kept.",
+        Policy::Compact => "Replaces old messages with a summary; keeps the newest word for word.",
+        Policy::Truncate => "Cuts tool results above a share of the window, in the transcript itself.",
+        Policy::Repair => "Drops unpaired tool results and stubs missing ones.",
+        Policy::History => "Sends only the last user turns and everything after them.",
+        Policy::Images => "Images the model has already seen become a short note.",
+        Policy::Reduce => "Cuts tool results until all of them together fit a budget.",
+        Policy::Check => "Checks each prompt against the window minus the reserve before sending it.",
+        Policy::Prune => "Trims old tool results, then clears them, once the cache is cold.",
+        Policy::Guard => "Cuts tool results to their share of the window in every call.",
+        Policy::Clear => "Above a trigger, clears the oldest tool uses and keeps the newest.",
     };
     (does, policy.rule())
 }
@@ -53,15 +53,15 @@ fn effect(app: &App, theme: &Theme, policy: Policy, at: (u16, u16), end: u16, bu
         app.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == policy));
     let Some(effect) = reported else {
         let words = match app.tuning.is_policy_on(policy) {
-            true if app.details_failed => "The texts it looks at cannot be read.",
-            true => "The texts it looks at are being read.",
-            false => "Switched off.",
+            true if app.details_failed => "Cannot read the texts that it needs.",
+            true => "Reading the texts that it needs…",
+            false => "Off.",
         };
         put(buf, at, end, words, muted);
         return;
     };
     if !effect.changed {
-        put(buf, at, end, "It changes nothing here.", muted);
+        put(buf, at, end, "Changes nothing here.", muted);
         return;
     }
     let tokens = vec![

@@ -95,7 +95,7 @@ impl BranchesScreen {
     }
 
     pub(in crate::app) fn hints() -> Vec<Hint> {
-        vec![MOVE, (&[Action::Fold], "the same ones too"), GO_TO_ENTRY, CLOSE]
+        vec![MOVE, (&[Action::Fold], "show identical"), GO_TO_ENTRY, CLOSE]
     }
 
     pub(in crate::app) fn on_action(&mut self, action: Action, context: &ScreenContext) -> Outcome {

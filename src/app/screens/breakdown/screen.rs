@@ -69,7 +69,7 @@ impl BreakdownScreen {
         let leads = self.selected().is_some_and(|(_, line)| line.is_some_and(|line| line.entry.is_some()));
         vec![
             MOVE,
-            (&[Action::Open], if leads { "go to it" } else { "fold" }),
+            (&[Action::Open], if leads { "go to the entry" } else { "fold" }),
             (&[Action::UnfoldAll, Action::FoldAll], "all"),
             (&[Action::Copy], "copy"),
             CLOSE,

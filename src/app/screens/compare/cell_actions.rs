@@ -27,8 +27,7 @@ impl App {
         // A cell applied in part would not be the cell that the person selected.
         if let Some((axis, _)) = axes.iter().find(|(axis, at)| *at != axis.current && !self.has_setting(axis))
         {
-            let words =
-                format!("{} is no setting of the tuning pane; y copies the patch of this cell", axis.key());
+            let words = format!("{}: not in the tuning pane; press y to copy this cell's patch", axis.key());
             self.show_toast(words, true);
             return;
         }
@@ -36,7 +35,7 @@ impl App {
             self.apply_point(axis, *at);
         }
         if Some(cell) == self.compare_screen.baseline_cell() {
-            self.show_toast("nothing differs in this cell".into(), false);
+            self.show_toast("Same as your config".into(), false);
         }
         // The same settings are varied when the map is opened again.
         self.compare_screen.chosen_axes = Some(self.compare_screen.sweep_state.axes.clone());
@@ -91,8 +90,7 @@ impl App {
         };
         if patch.text.is_empty() {
             let done = self.compare_screen.sweep_state.sweep.is_some();
-            let words =
-                if done { "nothing differs from the configuration: no patch" } else { "not known yet" };
+            let words = if done { "same as your config, so no patch" } else { "not replayed yet" };
             self.show_toast(words.into(), false);
             return Vec::new();
         }
@@ -104,7 +102,7 @@ impl App {
         let (Some(sweep), Some(recording)) =
             (&self.compare_screen.sweep_state.sweep, &self.replay_state.recording)
         else {
-            self.show_toast("not every cell is known yet".into(), false);
+            self.show_toast("not every cell is replayed yet".into(), false);
             return Vec::new();
         };
         match to_line(&json::sweep_json(&recording.session, sweep)) {

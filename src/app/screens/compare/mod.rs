@@ -23,14 +23,14 @@ pub(super) use sweep_request::SweepKey;
 pub(super) fn hints() -> Vec<Hint> {
     vec![
         (&[Action::CellLeft, Action::CellRight], "cell"),
-        (&[Action::Open], "take into tuning"),
+        (&[Action::Open], "apply to tuning"),
         (&[Action::Back], "back"),
-        (&[Action::NextMeasure], "measure"),
+        (&[Action::NextMeasure], "metric"),
         (&[Action::Copy], "copy patch"),
         (&[Action::Smallest], "smallest"),
         (&[Action::PreviousAxis, Action::NextAxis], "setting"),
-        (&[Action::EditAxes], "type"),
-        (&[Action::Headroom], "room"),
+        (&[Action::EditAxes], "edit"),
+        (&[Action::Headroom], "headroom"),
         (&[Action::SavePlan], "save"),
     ]
 }
@@ -57,7 +57,7 @@ impl MapMetric {
         match self {
             Self::Peak => "peak tokens",
             Self::Cost => "cost",
-            Self::Overflows => "calls that do not fit",
+            Self::Overflows => "calls that overflow",
             Self::Cleared => "tokens cleared",
         }
     }
@@ -116,7 +116,7 @@ pub fn run_sweep(
     steps = axes.iter().filter_map(Axis::affected_policy).fold(steps, |steps, step| steps.with(step, true));
     if axes.is_empty() {
         return Some(SweepUpdate::Failed(
-            "This version lets no setting be varied that does anything here.".into(),
+            "No setting of this version changes anything in this session.".into(),
         ));
     }
     say(SweepUpdate::Axes(axes.clone()));

@@ -94,7 +94,7 @@ impl App {
         let Some(sweep) = self.compare_screen.sweep_state.sweep.as_ref() else { return };
         match sweep.smallest_fitting {
             Some(cell) => self.go_to_cell(Some(cell)),
-            None => self.show_toast("no setting of this map would have helped".into(), false),
+            None => self.show_toast("no setting on this map helps".into(), false),
         }
     }
 
@@ -153,7 +153,7 @@ impl App {
         let mut usual = usual_axes(&axis_context, recording.inputs.provider_window);
         usual.retain(|axis| !taken(axis));
         if usual.is_empty() {
-            self.show_toast("no other setting can be varied".into(), false);
+            self.show_toast("no more settings to vary".into(), false);
             return;
         }
         let now = axes.get(place).and_then(|axis| usual.iter().position(|usual| usual.id == axis.id));
@@ -195,7 +195,7 @@ impl App {
             Some(_) => {
                 return Err(format!("expected less than the window of {}", format_number(window as u64)));
             }
-            None => return Err("nobody knows the window, so there is no share of it".into()),
+            None => return Err("the window is unknown; write tokens instead of a share".into()),
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ impl EstimatorsScreen {
     }
 
     pub(in crate::app) fn hints() -> Vec<Hint> {
-        vec![MOVE, (&[Action::Open], "go there"), (&[Action::Copy], "copy"), CLOSE]
+        vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Copy], "copy"), CLOSE]
     }
 
     pub(in crate::app) fn on_action(&self, action: Action, context: &ScreenContext) -> Outcome {

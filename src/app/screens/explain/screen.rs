@@ -99,11 +99,8 @@ impl ExplainScreen {
     }
 
     pub(in crate::app) fn hints(&self) -> Vec<Hint> {
-        let (open, copy) = if self.is_on_advice() {
-            ("take into tuning", "copy patch")
-        } else {
-            ("go to the entry", "copy")
-        };
+        let (open, copy) =
+            if self.is_on_advice() { ("apply to tuning", "copy patch") } else { ("go to the entry", "copy") };
         vec![MOVE, (&[Action::Open], open), (&[Action::Copy], copy), CLOSE]
     }
 
@@ -125,7 +122,7 @@ impl ExplainScreen {
             return Outcome::Apply(advice.changes.iter().map(change).collect());
         }
         let entry = self.selected().and_then(|row| self.entry(row));
-        entry.map_or(Outcome::Say("no entry is behind this line"), Outcome::GoTo)
+        entry.map_or(Outcome::Say("no entry for this line"), Outcome::GoTo)
     }
 
     pub(in crate::app) fn move_by(&mut self, by: isize, size: (u16, u16)) {

@@ -118,11 +118,11 @@ fn mechanism_text(mechanism: &Mechanism) -> String {
         FindingClass::SingleResult | FindingClass::ParallelResults | FindingClass::UserMessage => {
             "without it the call fits".to_owned()
         }
-        FindingClass::ToolLoopTreadmill => format!("one run's loop: {count} results"),
+        FindingClass::ToolLoopTreadmill => format!("{count} results in one run"),
         FindingClass::FixedOverhead => "before any message".to_owned(),
         FindingClass::ImageBloat => format!("{count} images"),
-        FindingClass::BytesLimit => format!("{count} images; refused for bytes"),
-        FindingClass::ModelSwitch => "the model before accepted more".to_owned(),
+        FindingClass::BytesLimit => format!("{count} images; too many bytes"),
+        FindingClass::ModelSwitch => "the previous model accepted more".to_owned(),
         FindingClass::RecurringSessionGrowth => format!("the same job ran {count} times"),
         _ => "it grew message by message".to_owned(),
     }

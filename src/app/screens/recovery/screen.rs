@@ -55,7 +55,7 @@ impl RecoveryScreen {
             Action::Open => self
                 .selected()
                 .and_then(|row| row.entry)
-                .map_or(Outcome::Say("the transcript shows nothing of this"), Outcome::GoTo),
+                .map_or(Outcome::Say("no entry for this row"), Outcome::GoTo),
             _ => Outcome::Ignored,
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn hints() -> Vec<Hint> {
         (&[Action::Less, Action::More], "adjust"),
         (&[Action::Down, Action::Up], "setting"),
         (&[Action::ToggleStep], "on/off"),
-        (&[Action::InWords], "in words"),
+        (&[Action::InWords], "as text"),
     ]
 }
 

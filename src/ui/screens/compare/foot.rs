@@ -29,7 +29,7 @@ impl View<'_> {
             put(buf, (x, area.y), end, &format!(" {} ", values.join(" / ")), self.theme.style(Role::Text));
         let changes = self.changes();
         let words = match changes.len() {
-            0 => "as configured".to_owned(),
+            0 => "same as config".to_owned(),
             1 => "1 setting differs from config".to_owned(),
             count => format!("{count} settings differ from config"),
         };
@@ -82,7 +82,7 @@ impl View<'_> {
                 format_number(cell.summary_count() as i64),
                 now.map(|now| format_number(now.summary_count() as i64)),
             ),
-            fact("left out", left_out(cell), now.map(left_out)),
+            fact("cleared", left_out(cell), now.map(left_out)),
         ];
         if cell.overflows() > 0 {
             facts[2].insert(0, self.span(Role::Danger, format!("{} ", glyphs::ALERT)));

@@ -50,7 +50,7 @@ impl View<'_> {
     /// Returns the tokens that every prompt must leave free.
     fn headroom(&self) -> Vec<Span<'static>> {
         let free = self.sweep().map(|sweep| sweep.headroom).filter(|tokens| *tokens > 0.0);
-        let words = free.map(|tokens| format!("{} to leave free", format_short(round_tokens(tokens))));
+        let words = free.map(|tokens| format!("leaving {} free", format_short(round_tokens(tokens))));
         words.map(|words| vec![self.span(Role::Text, words)]).unwrap_or_default()
     }
 
@@ -63,7 +63,7 @@ impl View<'_> {
         if words.is_empty() {
             Vec::new()
         } else {
-            vec![self.span(Role::Text, format!("at {}", words.join(", ")))]
+            vec![self.span(Role::Text, format!("with {}", words.join(", ")))]
         }
     }
 
@@ -72,22 +72,26 @@ impl View<'_> {
         let Some(sweep) = self.sweep() else { return Vec::new() };
         let Some(cell) = sweep.smallest_fitting else {
             let least = sweep.cells.iter().map(crate::report::sweep::Cell::overflows).min().unwrap_or(0);
-            let calls = quantity(least as u64, "call");
             // If every call fits, only the headroom is missing.
             let words = match least {
-                0 => format!("{} no setting here leaves so much free", glyphs::ALERT),
-                _ => format!("{} no setting here would have helped: {calls} at least", glyphs::ALERT),
+                0 => format!("{} None of these leaves that much free", glyphs::ALERT),
+                1 => format!("{} None of these help: at least 1 call still overflows", glyphs::ALERT),
+                _ => format!(
+                    "{} None of these help: at least {} calls still overflow",
+                    glyphs::ALERT,
+                    format_number(least as i64)
+                ),
             };
             return vec![self.span(Role::Danger, words)];
         };
         if cell == sweep.current {
             let peak = super::peak(&sweep.cells[cell]);
             if sweep.caveat().is_some() {
-                let refused = format_number(sweep.recorded.overflows as i64);
-                let words = format!("{} fits as it is, {refused} of the record did not", glyphs::ALERT);
+                let refused = quantity(sweep.recorded.overflows as u64, "recorded call");
+                let words = format!("{} fits now, but {refused} did not", glyphs::ALERT);
                 return vec![self.span(Role::Warn, words)];
             }
-            return vec![self.span(Role::User, format!("{} fits as it is, peak {peak}", glyphs::PASSED))];
+            return vec![self.span(Role::User, format!("{} fits now, peak {peak}", glyphs::PASSED))];
         }
         let at = sweep.grid.points_of(cell);
         let moved = sweep.axes.iter().zip(at).filter(|(axis, at)| *at != axis.current);

@@ -104,7 +104,7 @@ impl View<'_> {
             x += width;
         }
         let numbers = match row {
-            TableRow::Header => ["left out", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
+            TableRow::Header => ["cleared", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
             TableRow::Cell { cell, .. } => {
                 let danger = if cell.overflows() > 0 { Role::Danger } else { Role::Text };
                 [

@@ -34,19 +34,20 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
     let error = screen.sweep_state.error.as_ref().or(app.replay_state.error.as_ref());
     if let Some(error) = error {
         title(theme, buf, area, "Compare", true);
-        return note(theme, "Nothing can be compared", error, area, buf);
+        return note(theme, "Cannot compare settings", error, area, buf);
     }
     if screen.sweep_state.sweep.as_ref().is_some_and(|sweep| sweep.recorded.calls == 0) {
         title(theme, buf, area, "Compare", true);
-        let why = "The path to this leaf has no answer of a model, and none that was refused.";
-        return note(theme, "No call is recorded", why, area, buf);
+        let why = "The path to this leaf has no model call, answered or refused.";
+        return note(theme, "No calls recorded", why, area, buf);
     }
     if screen.sweep_state.axes.is_empty() {
         title(theme, buf, area, "Compare", true);
         let (what, why) = match app.replay_state.recording {
-            Some(_) => {
-                ("Choosing settings to vary…", "Those that matter most for this session. a names others.")
-            }
+            Some(_) => (
+                "Choosing settings to vary…",
+                "clawscope picks those that matter most here; press a to choose your own.",
+            ),
             None => ("Reading…", ""),
         };
         return note(theme, what, why, area, buf);

@@ -67,9 +67,9 @@ fn when(view: &View<'_>, failure: &Failure) -> String {
 /// Draws the tokens sent, the limit and the excess.
 fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: &mut Buffer) {
     let fits = if failure.is_byte_limit() {
-        " sent, refused for its bytes".to_owned()
+        " sent, refused for its size in bytes".to_owned()
     } else {
-        format!(" sent, {} served", format_number(failure.limit))
+        format!(" sent, the limit is {}", format_number(failure.limit))
     };
     let sent = Span::styled(
         format_tokens(failure.prompt_tokens, failure.is_measured),

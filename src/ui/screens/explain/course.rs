@@ -94,8 +94,8 @@ impl<'a> Chart<'a> {
         let level = |name, tokens: Option<u64>, role| tokens.map(|tokens| Level { name, tokens, role });
         let same = course.served_limit.is_some() && course.served_limit == course.believed_window;
         let believed = course.believed_window.filter(|_| !same);
-        let name = if course.served_limit.is_some() { "believed" } else { "window" };
-        let served = level("served", course.served_limit, Role::Danger);
+        let name = if course.served_limit.is_some() { "assumed" } else { "window" };
+        let served = level("limit", course.served_limit, Role::Danger);
         let levels =
             [served, level(name, believed, Role::Muted), level("trigger", course.trigger, Role::Muted)];
         levels.into_iter().flatten().collect()

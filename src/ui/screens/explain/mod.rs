@@ -27,7 +27,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area
     clear(theme, buf, area);
     let explanation = match &screen.result {
         Some(Ok(explanation)) => explanation,
-        Some(Err(error)) => return note(theme, "This session cannot be explained", error, area, buf),
+        Some(Err(error)) => return note(theme, "Cannot explain this session", error, area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
     let Some(inspection) = app.displayed_session() else { return };
@@ -95,7 +95,7 @@ impl View<'_> {
             ExplainBlock::Guards => "Why nothing prevented it",
             ExplainBlock::Counts => "Who counted what",
             ExplainBlock::Advice => return self.explanation.advice_headline().1,
-            ExplainBlock::OtherCalls => "Other calls that did not fit",
+            ExplainBlock::OtherCalls => "Other calls that overflowed",
             ExplainBlock::Findings if self.explanation.has_overflowed() => "Evidence and other findings",
             ExplainBlock::Findings => "Findings",
         };

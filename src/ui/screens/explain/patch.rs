@@ -22,10 +22,10 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(5));
     let name = match (selected, view.screen.shown_patch()) {
         (Some(row @ ExplainRow::Call), _) if view.screen.is_truncated(row, view.app.size) => {
-            return words(view, "What the refusal says", &view.screen.row_text(row), area, buf);
+            return words(view, "The provider's error", &view.screen.row_text(row), area, buf);
         }
         (_, Some((letter, _))) => format!("Patch for {letter}"),
-        (Some(row), None) => return words(view, "In full", &view.screen.row_text(row), area, buf),
+        (Some(row), None) => return words(view, "Full text", &view.screen.row_text(row), area, buf),
         (None, None) => return,
     };
     let Some((_, advice)) = view.screen.shown_patch() else { return };
@@ -35,7 +35,7 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let hint = [
         view.muted(format!("{}   ", short_name(&advice.file_name()))),
         Span::styled(key, view.theme.bold(Role::Text)),
-        view.muted(" copies it"),
+        view.muted(" copy"),
     ];
     let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &hint);
     on_title(buf, area.y, after, end.saturating_sub(1), &[view.muted(advice.note.as_str())]);

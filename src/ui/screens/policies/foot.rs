@@ -42,7 +42,7 @@ pub(super) fn draw(app: &App, theme: &Theme, policy: Policy, area: Rect, buf: &m
     )];
     if let Some(session) = app.displayed_session() {
         if !policy.is_supported_by(session.ruleset.id.rules()) {
-            let words = format!("{} has no such step", session.ruleset.id.display_name());
+            let words = format!("{} has no such policy", session.ruleset.id.display_name());
             lines.push(("version", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
         }
         match policy {
@@ -74,11 +74,8 @@ fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
 fn gate<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Option<FactLine<'a>> {
     let gate = app.tuning.gate_now(session, app.call_time_ms() as f64);
     let words = gate_words(gate, app)?;
-    let looked_past = if app.tuning.respect_gates { "" } else { ", looked past here" };
-    Some((
-        "gate",
-        vec![vec![Span::styled(format!("shut now: {words}{looked_past}"), theme.style(Role::Warn))]],
-    ))
+    let looked_past = if app.tuning.respect_gates { "" } else { ", ignored in this preview" };
+    Some(("gate", vec![vec![Span::styled(format!("closed: {words}{looked_past}"), theme.style(Role::Warn))]]))
 }
 
 /// Returns the lines of a compaction, the most important first, because small screens show only the first ones.
@@ -87,7 +84,7 @@ fn compaction<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Vec<Fact
     let on = app.plan.as_deref().filter(|plan| plan.settings.enabled.has(Policy::Compact));
     let Some(plan) = on else { return lines };
     let (Some(cut), Some(view)) = (CompactionMarker::from_plan(plan), session.compaction_view(plan)) else {
-        let words = "Nothing to compact: the branch ends in a compaction, or holds nothing.";
+        let words = "Nothing to compact: the branch ends in a compaction, or is empty.";
         lines.push(("cut", vec![vec![Span::styled(words, theme.style(Role::Muted))]]));
         return lines;
     };
@@ -97,7 +94,7 @@ fn compaction<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Vec<Fact
     lines.extend(split(&view, theme));
     if cut.lost_messages > 0 {
         let words = format!(
-            "{}, {}: kept by the compaction before, neither summarised nor kept by this one (compaction 3.3)",
+            "{}, {}: kept by the previous compaction, neither kept nor summarised by this one",
             quantity(cut.lost_messages as u64, "message"),
             format_short_estimate(cut.lost_tokens)
         );
@@ -113,15 +110,16 @@ fn trigger<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> FactLine<'a
     let muted = theme.style(Role::Muted);
     let tokens = |tokens: f64| format_short(tokens.max(0.0) as u64);
     let (words, role) = match (trigger.tokens, session.measured) {
-        _ if !settings.enabled => ("never on its own: it is switched off".to_owned(), Role::Text),
-        (Some(counted), _) if trigger.fires => {
-            (format!("starts now: the last call counted {}", format_number(counted as i64)), Role::Warn)
-        }
+        _ if !settings.enabled => ("never automatically: compaction is off".to_owned(), Role::Text),
+        (Some(counted), _) if trigger.fires => (
+            format!("would start now: the last call had {} tokens", format_number(counted as i64)),
+            Role::Warn,
+        ),
         (Some(counted), _) => {
             let left = trigger.threshold - counted;
             (
                 format!(
-                    "not yet: {} counted, {} to go",
+                    "not yet: {} tokens, {} to go",
                     format_number(counted as i64),
                     format_number(left as i64)
                 ),
@@ -149,7 +147,7 @@ fn tokens<'a>(plan: &Plan, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a
         Span::styled(format!(" {} ", glyphs::ARROW), muted),
         Span::styled(format_short_estimate(after), theme.bold(Role::Plan)),
     ];
-    let summary = format!("{} of it the summary, as assumed", format_short_estimate(cut.summary_tokens));
+    let summary = format!("including an assumed summary of {}", format_short_estimate(cut.summary_tokens));
     ("tokens", vec![becomes, vec![Span::styled(summary, muted)]])
 }
 
@@ -180,7 +178,7 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
     let Some(Overlay::Policies(screen)) = app.page() else { return None };
     let muted = theme.style(Role::Muted);
     let facts = match &screen.summary_calls.as_ref()?.1 {
-        None => vec![vec![Span::styled("reading what would be summarised…", muted)]],
+        None => vec![vec![Span::styled("reading the messages to summarise…", muted)]],
         Some(Err(why)) => vec![vec![Span::styled(why.clone(), theme.style(Role::Warn))]],
         Some(Ok(reported)) => {
             let cost =
@@ -199,7 +197,7 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
             ];
             if reported.calls > 1 {
                 facts.push(vec![Span::styled(
-                    format!("the largest {} in", format_short_estimate(reported.largest_input)),
+                    format!("largest call {} in", format_short_estimate(reported.largest_input)),
                     muted,
                 )]);
             }
@@ -213,18 +211,14 @@ fn split<'a>(view: &CompactionView, theme: &Theme) -> Option<FactLine<'a>> {
     let messages = quantity(view.turn_prefix.messages, "message");
     let (words, role) = match (view.split, view.turn_prefix.messages) {
         (Split::None, _) => return None,
-        (_, 0) => (
-            "it counts as splitting a turn of which nothing stands above (compaction 3.8b)".to_owned(),
-            Role::Text,
-        ),
-        (Split::Turn, _) => (
-            format!("the cut splits a turn: {messages} of it get a summary of their own (compaction 3.8)"),
-            Role::Text,
-        ),
+        (_, 0) => {
+            ("counted as a split turn, although none of the turn is above the cut".to_owned(), Role::Text)
+        }
+        (Split::Turn, _) => {
+            (format!("the cut splits a turn; {messages} of it get a separate summary"), Role::Text)
+        }
         (Split::Misdetected, _) => (
-            format!(
-                "a false split: the whole turn before, {messages}, gets a summary of its own (compaction 3.8c)"
-            ),
+            format!("not a real split: the whole previous turn, {messages}, gets a separate summary"),
             Role::Warn,
         ),
     };

@@ -32,7 +32,7 @@ impl View<'_> {
         let name = match shown {
             BarMetric::Cost => "Cost per call",
             BarMetric::Cache if self.screen.bar_metric == BarMetric::Cost => {
-                "Tokens not read from the cache (no cost is known)"
+                "Tokens not read from the cache (cost unknown)"
             }
             BarMetric::Cache => "Tokens not read from the cache",
         };

@@ -98,7 +98,7 @@ impl View<'_> {
         let strong = self.theme.bold(Role::Text);
         let [less, more] = keys.map(|key| Span::styled(key, strong));
         let and = Span::styled(" and ", muted);
-        let words = Span::styled(" move the setting below; its effect shows at once", muted);
+        let words = Span::styled(" change the setting below; the replay updates at once", muted);
         put_spans(buf, (area.x + 1, area.y + 2), end, &[less, and, more, words]);
     }
 
@@ -150,7 +150,7 @@ impl View<'_> {
                 vec![self.styled(format!("measured {}", format_short(round_tokens(measured))), Role::Muted)]
             }
             (TraceKind::Recorded, None) if call.size_source == PromptSizeSource::FromRefusal => {
-                vec![self.styled("named by the refusal", Role::Muted)]
+                vec![self.styled("size from the error", Role::Muted)]
             }
             (TraceKind::Recorded, None) => vec![self.styled("not measured", Role::Muted)],
             (TraceKind::Simulated, _) => Vec::new(),
@@ -167,7 +167,7 @@ impl View<'_> {
         };
         let believed = self.timeline.session().limits.runtime_window;
         if !call.has_size() {
-            let words = if call.overflowed { "did not fit; nobody says how large it was" } else { "" };
+            let words = if call.overflowed { "did not fit; size unknown" } else { "" };
             return vec![self.styled(words, Role::Danger)];
         }
         if call.overflowed {
@@ -180,10 +180,10 @@ impl View<'_> {
         }
         let Some(trigger) = self.timeline.compaction_trigger(trace) else { return Vec::new() };
         if call.expected > trigger {
-            return over(trigger, "compact", Role::Warn);
+            return over(trigger, "compaction", Role::Warn);
         }
         let less = round_tokens(trigger - call.expected);
-        let words = format!("{} below compact", format_short_tokens(less, !call.is_estimate()));
+        let words = format!("{} below compaction", format_short_tokens(less, !call.is_estimate()));
         vec![self.styled(words, Role::Text)]
     }
 

@@ -76,7 +76,7 @@ impl View<'_> {
     /// Returns the settings of the simulated trace.
     fn simulated_label(&self) -> Fact {
         if !self.timeline.is_simulated() {
-            return vec![self.muted("as recorded; a setting that is moved is replayed at once")];
+            return vec![self.muted("as recorded; change a setting to replay the session")];
         }
         let tuning = &self.app.tuning;
         let changed = (0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count();
@@ -100,7 +100,7 @@ impl View<'_> {
     fn trace_facts(&self, trace: TraceKind) -> Vec<Fact> {
         let theme = self.theme;
         if !self.timeline.visible_traces().contains(&trace) {
-            return vec![vec![self.muted("nothing is changed")]];
+            return vec![vec![self.muted("no changes")]];
         }
         let total = &self.timeline.totals[trace as usize];
         let plan = trace == TraceKind::Simulated;

@@ -34,15 +34,15 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
     let Some(timeline) = app.timeline() else {
         title(theme, buf, area, "Timeline", true);
         return match &app.replay_state.error {
-            Some(error) => note(theme, "It cannot be replayed", error, area, buf),
+            Some(error) => note(theme, "Cannot replay this session", error, area, buf),
             None => note(theme, "Reading…", "", area, buf),
         };
     };
     let places = app.timeline_layout();
     if timeline.is_empty() {
         title(theme, buf, area, "Timeline", true);
-        let why = "The path to this leaf has no answer of a model, and none that was refused.";
-        return note(theme, "No call is recorded", why, area, buf);
+        let why = "The path to this leaf has no model call, answered or refused.";
+        return note(theme, "No calls recorded", why, area, buf);
     }
     let screen = &app.timeline_screen;
     if screen.as_sentences {
@@ -60,7 +60,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
 
 /// Draws the timeline as sentences.
 fn words(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    title(theme, buf, area, "Timeline in words", true);
+    title(theme, buf, area, "Timeline as text", true);
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let lines = app.sentence_lines();
     let top = app.timeline_screen.top.min(lines.len().saturating_sub(1));

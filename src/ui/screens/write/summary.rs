@@ -21,7 +21,7 @@ impl<'a> Builder<'a> {
         let mut lines = vec![self.writer(&self.app.options.summarizer), DialogLine::Blank];
         match stage {
             SummaryStage::Reading => {
-                lines.push(self.text_line("Reading what is to be summarised…", Role::Muted));
+                lines.push(self.text_line("Reading the messages to summarise…", Role::Muted));
                 lines.extend(self.keys(&[(Action::No, "cancel")]));
             }
             SummaryStage::Offered(offer) => {
@@ -37,8 +37,7 @@ impl<'a> Builder<'a> {
     }
 
     fn writer(&self, writer: &SummaryWriter) -> DialogLine<'a> {
-        let offline =
-            if writer.is_external() { "" } else { ": out of the conversation's own words, offline" };
+        let offline = if writer.is_external() { "" } else { ": quotes the conversation, offline" };
         self.field("summary by", format!("{}{offline}", writer.label()))
     }
 
@@ -48,7 +47,7 @@ impl<'a> Builder<'a> {
             (format_short_estimate(offer.input_tokens), format_short_estimate(offer.output_tokens));
         let cost = match offer.cost {
             Some(usd) => Span::styled(format_estimated_usd(usd), self.theme.bold(Role::Warn)),
-            None => self.muted("\u{2014} no price known for it"),
+            None => self.muted("\u{2014} no price known for this model"),
         };
         let leaves = match offer.writer.kind {
             SummarizerKind::Extractive => "Nothing leaves this machine.",
@@ -56,11 +55,11 @@ impl<'a> Builder<'a> {
             SummarizerKind::Http => "The conversation is sent to the address in config.toml.",
         };
         vec![
-            self.field("takes", format!("{calls} · {input} tokens in · {output} out")),
+            self.field("needs", format!("{calls} · {input} tokens in · {output} out")),
             DialogLine::Field("cost", vec![cost]),
             DialogLine::Blank,
             self.text_line(leaves, Role::Text),
-            self.text_line("Nothing is written before you have seen the summary.", Role::Muted),
+            self.text_line("You see the summary before anything is written.", Role::Muted),
         ]
     }
 
@@ -76,7 +75,7 @@ impl<'a> Builder<'a> {
                 Span::styled(far, self.theme.style(Role::Bright)),
                 self.muted(format!(" · {detail}")),
             ]),
-            self.text_line("Nothing was written yet.", Role::Muted),
+            self.text_line("Nothing is written yet.", Role::Muted),
         ]
     }
 
@@ -110,7 +109,7 @@ impl<'a> Builder<'a> {
         if made.is_truncated() {
             lines.push(DialogLine::Field(
                 "",
-                vec![Span::styled("an answer ended at its limit", self.theme.style(Role::Warn))],
+                vec![Span::styled("an answer was cut off at its token limit", self.theme.style(Role::Warn))],
             ));
         }
         let words = |line: String| DialogLine::Text(vec![self.muted(line)]);
