@@ -187,7 +187,7 @@ fn warnings(index: &Index, checked: &WritableSession, record: EntryIx, now_ms: i
     let since = checked.path.iter().skip_while(|ix| **ix != record).skip(1);
     let messages = since.filter(|ix| index.entry(**ix).becomes_message()).count();
     let left = format!(
-        "{} written since then stay on the old branch and leave the context.",
+        "{} written since then will stay on the old branch and leave the context.",
         quantity(messages, "message")
     );
     let live =

@@ -30,10 +30,11 @@ pub fn format_short_usd(usd: f64, estimated: bool) -> String {
     format!("{}${usd:.1}", if estimated { "~" } else { "" })
 }
 
-/// Formats the difference of two amounts as [`format_usd`] shows them, so that a reader who subtracts gets the same.
+/// Formats the difference of an estimated amount from another one, `+~$0.80`, as [`format_usd`] shows both, so that a
+/// reader who subtracts gets the same.
 pub fn format_usd_change(before: f64, after: f64) -> String {
     let scale = if before.min(after) >= 0.01 { 100.0 } else { 10_000.0 };
-    format_usd_difference(((after * scale).round() - (before * scale).round()) / scale)
+    format_estimated_usd_difference(((after * scale).round() - (before * scale).round()) / scale)
 }
 
 /// Formats a difference in US dollars: `+$0.80`, `-$1.92`.
@@ -45,11 +46,11 @@ pub fn format_usd_difference(amount: f64) -> String {
     }
 }
 
-/// Formats an estimated difference: `~+$0.80`, `~-$1.92`.
+/// Formats an estimated difference: `+~$0.80`, `-~$1.92`.
 pub fn format_estimated_usd_difference(amount: f64) -> String {
     match format_usd_difference(amount) {
         words if words == "$0" => words,
-        words => format!("~{words}"),
+        words => words.replacen('$', "~$", 1),
     }
 }
 
@@ -68,14 +69,14 @@ mod tests {
         assert_eq!([0.000_014, 0.00005, 0.0].map(format_usd), ["<$0.0001", "$0.0001", "$0.0000"]);
         assert_eq!([0.000_014, 0.31].map(format_estimated_usd), ["<$0.0001", "~$0.31"]);
         assert_eq!([true, false].map(|estimated| format_short_usd(24.39, estimated)), ["~$24.4", "$24.4"]);
-        assert_eq!([-1.92, 0.0].map(format_estimated_usd_difference), ["~-$1.92", "$0"]);
+        assert_eq!([-1.92, 0.0].map(format_estimated_usd_difference), ["-~$1.92", "$0"]);
         assert_eq!([0.000_014, -0.000_014, 0.8].map(format_usd_difference), ["$0", "$0", "+$0.80"]);
     }
 
     #[test]
     fn a_change_is_the_difference_of_the_amounts_shown() {
         assert_eq!([24.385, 25.014].map(format_usd), ["$24.39", "$25.01"]);
-        assert_eq!(format_usd_change(24.385, 25.014), "+$0.62");
-        assert_eq!([(1.0, 1.004), (0.002, 0.005)].map(|(a, b)| format_usd_change(a, b)), ["$0", "+$0.0030"]);
+        assert_eq!(format_usd_change(24.385, 25.014), "+~$0.62");
+        assert_eq!([(1.0, 1.004), (0.002, 0.005)].map(|(a, b)| format_usd_change(a, b)), ["$0", "+~$0.0030"]);
     }
 }

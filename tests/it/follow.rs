@@ -156,7 +156,7 @@ fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
     assert!(inspection(&driver).context_throws);
     driver.press("! G y");
     let copied = driver.copied.last().expect("copied");
-    assert!(copied.contains("feedf00d") && copied.contains("holds no message"), "{copied}");
+    assert!(copied.contains("feedf00d") && copied.contains("has no message"), "{copied}");
 }
 
 #[test]

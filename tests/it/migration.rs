@@ -305,7 +305,7 @@ fn hostile_ids_never_reach_the_terminal_and_texts_are_never_shown() {
         assert!(words.contains(&"--json") || !last.contains('\u{202e}'), "{out}");
     }
     let (_, out, _) = run(&["doctor", "--migration", path]);
-    assert!(out.contains("line 3: the file has no JSON there"), "{out}");
+    assert!(out.contains("line 3: not JSON"), "{out}");
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_commit_is_undone_by_its_id_and_what_was_said_since_is_reported() {
     bytes.push(b'\n');
     let session = Session::new(&bytes);
     let prepared = session.prepare_undo(UndoTarget::Entry(id)).unwrap();
-    assert!(prepared.warnings[0].starts_with("1 messages written since then"), "{:?}", prepared.warnings);
+    assert!(prepared.warnings[0].starts_with("1 message written since then"), "{:?}", prepared.warnings);
     assert_eq!(prepared.parent.as_deref(), Some("a2"));
     let refusal = nothing_to(&session, UndoTarget::Entry("u9".into()));
     assert!(refusal.contains("no commit or undo with the id u9"), "{refusal}");

@@ -38,7 +38,7 @@ fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
         None => GuardReport::new(
             GuardKind::History,
             GuardState::NotDue,
-            format!("the limit is {limit} turns; fewer were sent"),
+            format!("fewer turns than {limit} were sent"),
         ),
     }
 }

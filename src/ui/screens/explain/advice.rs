@@ -112,11 +112,7 @@ fn cost<'a>(view: &View<'_>, whole: ReplaySummary) -> Span<'a> {
     match (whole.cost, before) {
         (Some(cost), Some(before)) => {
             let role = if cost > before { Role::Warn } else { Role::Text };
-            let words = match format_usd_change(before, cost) {
-                words if words == "$0" => words,
-                words => format!("~{words}"),
-            };
-            Span::styled(words, view.theme.style(role))
+            Span::styled(format_usd_change(before, cost), view.theme.style(role))
         }
         _ => view.muted(glyphs::UNKNOWN),
     }
