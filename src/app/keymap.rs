@@ -269,8 +269,8 @@ mod tests {
                 "[global]\n\"x\" = \"tagle-prune\"\n",
                 &["[global]", "\"x\"", "tagle-prune", "mean toggle-prune"][..],
             ),
-            ("[tuning]\n\"hyper-x\" = \"quit\"\n", &["[tuning]", "\"hyper-x\"", "no key"]),
-            ("[tuning]\n\"f13\" = \"quit\"\n", &["[tuning]", "\"f13\"", "no key"]),
+            ("[tuning]\n\"hyper-x\" = \"quit\"\n", &["[tuning]", "\"hyper-x\"", "unknown key"]),
+            ("[tuning]\n\"f13\" = \"quit\"\n", &["[tuning]", "\"f13\"", "unknown key"]),
             ("[tunning]\n\"x\" = \"quit\"\n", &["line 1", "tunning", "`tuning`"]),
             ("[global]\nx = 1\n", &["line 2", "string"]),
         ] {

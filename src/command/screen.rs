@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(code, 2);
         assert_eq!(
             message,
-            "/h/config.toml: theme: no theme is called \"solar\"; there are dark, light, mono"
+            "/h/config.toml: theme: unknown theme \"solar\"; the themes are dark, light, mono"
         );
     }
 
