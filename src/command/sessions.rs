@@ -213,7 +213,7 @@ fn describe_rulesets(workspace: &Workspace, items: &[SessionItem]) -> Vec<String
             };
             let names: Vec<&str> = several.iter().map(|(ruleset, _)| ruleset.display_name()).collect();
             let by_each = several.iter().map(of).collect::<Vec<_>>().join(", ");
-            vec![names.join(" and "), format!("{by_each}, detected from their content")]
+            vec![names.join(" and "), format!("{by_each}, detected from their contents")]
         }
     }
 }

@@ -236,14 +236,14 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
             .app
             .toast
             .as_ref()
-            .is_some_and(|toast| toast.text.contains("was broken off") && !toast.is_error)
+            .is_some_and(|toast| toast.text.contains("no interrupted commit") && !toast.is_error)
     );
     let path = driver.path();
     let before = broken_off(&path);
     driver.event(clawscope::app::event::Event::FilesChanged(vec![path.clone()]));
     let torn = std::fs::read(&path).unwrap();
     assert!(
-        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("A settles it")),
+        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("press A to repair it")),
         "{:?}",
         driver.app.toast
     );
@@ -252,7 +252,11 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
     driver.press("p c");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     assert!(
-        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("A settles it") && toast.is_error)
+        driver
+            .app
+            .toast
+            .as_ref()
+            .is_some_and(|toast| toast.text.contains("press A to repair it") && toast.is_error)
     );
     driver.press("u");
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("{:?}", driver.app.overlay()) };

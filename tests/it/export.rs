@@ -135,7 +135,7 @@ fn a_file_is_never_replaced_unrequested_and_never_written_beside_sessions() {
     for path in [store.transcript(), beside.clone()] {
         let words = ["export", "main", "--format", "pi", "--force", "--out", path.to_str().unwrap()];
         let (code, _, error) = store.run(&words);
-        let expected = if path == beside { "folder of sessions" } else { "is the session itself" };
+        let expected = if path == beside { "folder of sessions" } else { "is the session file itself" };
         assert!(code == 4 && error.contains(expected), "{error}");
     }
     assert!(!beside.exists() && fs::read(store.transcript()).unwrap() == before);

@@ -76,7 +76,7 @@ fn a_persons_keys_and_signs_are_those_they_requested() {
     let given = [store.dir.path().to_str().unwrap(), "--ascii"];
     let mut program = Started::new(&given, &[("XDG_CONFIG_HOME", config.to_str().unwrap())]);
     program.until_shown("hello there");
-    program.until_shown("* live");
+    program.until_shown("* Live");
     program.keys("q?");
     program.until_shown("half a page down");
     program.keys("\u{1b}");
@@ -138,7 +138,7 @@ fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
     program.keys("\r");
     program.until_shown("overflow");
     program.keys(",,,,,x");
-    program.until_shown(" made ~");
+    program.until_shown(" added ~");
     until_offered(&mut program);
     assert!(!file.exists(), "nobody was asked yet");
     program.keys("y");
@@ -336,7 +336,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     program.until_shown("plan");
     program.keys("c");
     program.until_shown("Write this plan");
-    program.until_shown("lock free");
+    program.until_shown("lock available");
     assert_eq!(bytes(), before, "nothing is written before yes");
     program.keys("y");
     program.until_shown("Branch written");
@@ -345,7 +345,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     // The branch is read back before it can be undone.
     program.until_shown("prune would save nothing");
     program.keys("u");
-    program.until_shown("lock free");
+    program.until_shown("lock available");
     program.keys("y");
     program.until_shown("Back on the previous branch");
     assert!(bytes() > written);

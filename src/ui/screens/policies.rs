@@ -94,7 +94,7 @@ impl View<'_> {
     /// Draws the phase of the policies below it; the first heading also names the columns.
     fn moment_heading(&self, moment: Phase, first: bool, row: Rect, buf: &mut Buffer) {
         let words = match moment {
-            Phase::Transcript => "in the transcript",
+            Phase::Transcript => "transcript",
             Phase::Run => "each run",
             Phase::Call => "each call",
         };

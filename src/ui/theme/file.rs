@@ -21,7 +21,7 @@ pub enum ThemeError {
         /// Position and cause.
         source: Box<toml::de::Error>,
     },
-    #[error("no theme is called {name:?}; there are dark, light and mono")]
+    #[error("unknown theme {name:?}; the themes are dark, light and mono")]
     Unknown { name: String },
 }
 

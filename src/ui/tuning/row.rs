@@ -203,7 +203,7 @@ impl SettingLine<'_> {
         let muted = |words: String| vec![Span::styled(words, theme.style(Role::Muted))];
         let words = match (least == most, self.is_narrow()) {
             (true, true) => muted("no difference".to_owned()),
-            (true, false) => muted("no value changes it".to_owned()),
+            (true, false) => muted("no effect at any value".to_owned()),
             (false, true) => {
                 muted(format!("{}…{}", format_short_estimate(*least), format_short_estimate(*most)))
             }

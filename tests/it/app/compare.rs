@@ -127,7 +127,7 @@ fn a_cell_that_the_tuning_pane_cannot_hold_stays_on_the_map_with_its_patch() {
     driver.press("w a ctrl-u text:contextTokens=120000,160000 enter g enter");
     assert!(matches!(driver.app.overlay(), Some(Overlay::Compare)), "it is not taken in part");
     let toast = driver.app.toast.as_ref().expect("told").text.clone();
-    assert!(toast.starts_with("contextTokens is no setting of the tuning pane; y copies"), "{toast}");
+    assert!(toast.starts_with("contextTokens: not in the tuning pane; press y to copy"), "{toast}");
     driver.press("y");
     assert!(driver.copied.last().is_some_and(|patch| patch.contains("\"contextTokens\": 120000")));
 }

@@ -63,7 +63,7 @@ fn a_row_that_nothing_is_recorded_of_stays_open_and_says_so() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("slack:channel:c07infra");
     driver.press("v G enter");
-    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("shows nothing")));
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry for this row")));
     assert_eq!(recovery_rows(&driver), 5);
     driver.press("esc");
     assert!(driver.app.overlay().is_none());

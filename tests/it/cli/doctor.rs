@@ -12,7 +12,7 @@ fn doctor_names_the_entry_when_the_gateway_would_fail_on_it() {
     let finding = store.json(&["doctor"])["findings"][0].clone();
     assert_eq!((&finding["entry"], &finding["line"]), (&json!("odd"), &json!(long_session().len() + 1)));
     let (code, _, error) = store.run(&["simulate", "main", "--set", "contextPruning.softTrimRatio=0"]);
-    assert!(code == 3 && error.contains("`clawscope doctor` tells"), "{error}");
+    assert!(code == 3 && error.contains("`clawscope doctor` lists"), "{error}");
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn todays_pi_is_known_by_its_own_rules_wherever_it_is_spoken_of() {
     // A gateway's tables say nothing there; pi's own file does.
     assert!(!doctor.contains("contextPruning") && !doctor.contains("memoryFlush"), "{doctor}");
     assert!(
-        doctor.contains("compaction.reserveTokens") && doctor.contains("pi runs on its defaults"),
+        doctor.contains("compaction.reserveTokens") && doctor.contains("pi uses its defaults"),
         "{doctor}"
     );
     let (_, doctor, _) = ask(&["doctor", path, "--json"]);

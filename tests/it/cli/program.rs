@@ -62,7 +62,7 @@ fn completions_and_manual_pages_are_printed() {
 #[test]
 fn a_slip_in_a_command_is_no_path() {
     let (code, _, error) = run(&mut program(&["sesions"]));
-    assert!(code == 2 && error.contains("neither a command nor a path"), "{error}");
+    assert!(code == 2 && error.contains("neither a command nor an existing path"), "{error}");
     assert_eq!(run(&mut program(&["/no/such/store"])).0, 3);
     assert_eq!(run(&mut program(&["sessions", "/no/such/store"])).0, 3);
     assert_eq!(run(&mut program(&["/tmp", "sessions"])).0, 2);

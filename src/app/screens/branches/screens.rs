@@ -50,7 +50,7 @@ impl CommitsScreen {
 
     pub(in crate::app) fn hints() -> Vec<Hint> {
         let compare = &[Action::Show(ScreenKind::Branches)];
-        vec![MOVE, (&[Action::Undo], "undo it"), (compare, "compare"), GO_TO_ENTRY, CLOSE]
+        vec![MOVE, (&[Action::Undo], "undo"), (compare, "compare"), GO_TO_ENTRY, CLOSE]
     }
 
     pub(in crate::app) fn on_action(&self, action: Action) -> Outcome {
