@@ -205,7 +205,7 @@ fn settings_json(chosen: &RulesetChoice, window: f64, listed: &[Listed]) -> Sett
         SettingJson {
             key: setting.key,
             policy: setting.policy.map(Policy::word),
-            path: setting.config_path().map(|path| path.to_string()),
+            path: setting.config_path(),
             unit: unit_text(setting),
             min,
             max,
