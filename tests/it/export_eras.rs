@@ -252,7 +252,7 @@ fn a_folder_of_shapes_opens_as_the_store_it_was_taken_from() {
             "--out",
             folder.to_str().unwrap(),
         ]);
-        assert!(code != 0 && error.contains("something in it"), "{error}");
+        assert!(code != 0 && error.contains("is not empty"), "{error}");
     }
 }
 

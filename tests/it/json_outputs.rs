@@ -24,7 +24,7 @@ use crate::support::store::program;
 const NOT_RUN: [(&str, &str); 1] = [("watch", "it follows the store until somebody stops it")];
 
 /// The command lines about no session in particular.
-const OF_THE_STORE: [&str; 13] = [
+const OF_THE_STORE: [&str; 15] = [
     "sessions",
     "sessions --ruleset 2026.9.6",
     "sessions --no-redact",
@@ -38,6 +38,8 @@ const OF_THE_STORE: [&str; 13] = [
     "rules --releases",
     "rule",
     "rule pruning-5.12",
+    "settings",
+    "settings --ruleset 2026.9.6",
 ];
 
 /// The command lines about each session, whose key follows the name of the command.

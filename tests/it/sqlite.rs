@@ -277,7 +277,7 @@ fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_reported() {
     };
     let commit = refusal(WriteAction::Commit { plan: &plan, summary: None });
     assert!(
-        commit.contains("openclaw-agent.sqlite#1111") && commit.contains("nothing is written"),
+        commit.contains("openclaw-agent.sqlite#1111") && commit.contains("only the gateway may write"),
         "{commit}"
     );
     assert!(commit.contains("openclaw.json") && commit.contains("`pi`"), "{commit}");

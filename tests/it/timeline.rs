@@ -344,8 +344,8 @@ fn sentences_show_the_first_and_the_last_turns_of_a_long_course() {
         holds("400 calls, 2026-03-05 08:00:00Z") || holds("400 calls, 2026-03-05 00:00:00Z"),
         "{lines:#?}"
     );
-    assert!(holds("120 prompts do not fit") && holds("turns not shown") && holds("  #399 "), "{lines:#?}");
-    let first = lines.iter().position(|line| line.starts_with("  #1 ")).expect("the first refusal");
+    assert!(holds("120 prompts do not fit") && holds("turns not shown") && holds("  #400 "), "{lines:#?}");
+    let first = lines.iter().position(|line| line.starts_with("  #2 ")).expect("the first refusal");
     assert!(lines[first].contains("does not fit"), "{lines:#?}");
 }
 
