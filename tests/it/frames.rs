@@ -92,7 +92,7 @@ fn snapshot_text(name: &str, make: fn(u16, u16) -> Driver) {
     let mut driver = make(width, height);
     // New entries get new ids, and two screens show nothing but those.
     let ids = match name {
-        "commits" | "branches" => vec![("left [0-9a-f]{1,8}", "left [id]"), ("[0-9a-f]{8}", "[id]")],
+        "commits" | "branches" => vec![("from [0-9a-f]{1,8}", "from [id]"), ("[0-9a-f]{8}", "[id]")],
         _ => vec![("leaf moves [0-9a-f]{2,8}", "leaf moves [id]")],
     };
     for (width, height) in SIZES {
