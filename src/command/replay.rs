@@ -13,7 +13,7 @@ use super::table::{Align, Cell, Table};
 use crate::cli::{ReplayArgs, StoreArgs};
 use crate::format::{
     format_amount, format_call, format_count, format_counted, format_duration, format_estimate,
-    format_estimated_usd_difference, format_number, format_percent, format_time, round_tokens,
+    format_estimated_usd_difference, format_number, format_percent, format_time, quantity, round_tokens,
 };
 use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, TraceTotals};
 use crate::report::cost::{describe_cost, format_cost};
@@ -156,7 +156,7 @@ fn headline([recorded, simulated]: &[TraceTotals; 2]) -> String {
     let calls = format_count(recorded.calls as u64, "call", "calls");
     let fitted = |total: &TraceTotals| match total.overflows {
         0 => "all fit".to_owned(),
-        count => format_count(count as u64, "overflows", "overflow"),
+        count => quantity(count, "overflow"),
     };
     let cost = match (format_cost(&recorded.cost_breakdown), format_cost(&simulated.cost_breakdown)) {
         (Some(before), Some(after)) => format!("; {before} → {after}"),
