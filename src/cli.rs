@@ -28,9 +28,8 @@ pub const POLICIES: [&str; 12] = [
 #[command(override_usage = help::USAGE, max_term_width = 80)]
 pub struct Cli {
     /// Open this: a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript [default: the
-    /// gateway's state dir, or the demo store if there is none]
+    /// gateway's state dir, or the demo store without one]
     pub path: Option<PathBuf>,
-    /// The store.
     #[command(flatten)]
     pub store: StoreArgs,
     /// Use these colours on the screen: dark, light or mono [default: dark or light, like the terminal]
@@ -72,7 +71,6 @@ pub struct StoreArgs {
     pub ruleset: Option<String>,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List sessions with model, window, tokens and compactions
@@ -139,8 +137,8 @@ pub enum Command {
     #[command(after_long_help = help::GUIDE)]
     Guide {
         /// Print this topic [default: list the topics]
-        #[arg(value_parser = PossibleValuesParser::new(guide::TOPICS.map(|topic| topic.name)), hide_possible_values = true)]
-        topic: Option<String>,
+        #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
+        topic: Option<guide::Topic>,
     },
     /// Print the JSON schema of a command's --json; without a name, list the commands
     #[command(after_long_help = help::SCHEMA)]
@@ -165,7 +163,7 @@ pub enum Command {
 /// A store to list.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Read this store [default: the gateway's state dir, or the demo store if there is none]
+    /// Read this store [default: the gateway's state dir, or the demo store without one]
     pub path: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -175,7 +173,6 @@ pub struct ListArgs {
 /// Sessions to list.
 #[derive(Debug, Args)]
 pub struct SessionsArgs {
-    /// The store.
     #[command(flatten)]
     pub list: ListArgs,
     /// Show secrets in titles
@@ -186,7 +183,6 @@ pub struct SessionsArgs {
 /// A store to examine.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// The store.
     #[command(flatten)]
     pub list: ListArgs,
     /// Finish interrupted commits, or undo those that cannot be finished
@@ -210,7 +206,6 @@ pub struct SessionArgs {
 /// A transcript to draw.
 #[derive(Debug, Args)]
 pub struct TreeArgs {
-    /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
     /// Show secrets in the rows
@@ -238,7 +233,6 @@ pub struct ExplainArgs {
 /// A session and a leaf.
 #[derive(Debug, Args)]
 pub struct ContextArgs {
-    /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
     /// End the context at this entry: its id or the unique start of one [default: the active leaf]
@@ -252,7 +246,6 @@ pub struct ContextArgs {
     pub no_redact: bool,
 }
 
-/// The view of a context.
 #[derive(Debug, Args)]
 pub struct ContextViewArgs {
     /// The session and the leaf.
@@ -303,10 +296,8 @@ pub struct PlanArgs {
 /// A preview.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// The session.
     #[command(flatten)]
     pub context: ContextArgs,
-    /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
     /// Write the compaction's summary and count its real length; nothing is stored
@@ -317,7 +308,6 @@ pub struct SimulateArgs {
     pub with: Option<String>,
 }
 
-/// The settings of a replay.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct ReplaySettingsArgs {
@@ -336,13 +326,10 @@ pub struct ReplaySettingsArgs {
     pub settings: Option<PathBuf>,
 }
 
-/// A replay.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
-    /// The settings.
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
     /// End the path at this entry: its id or the unique start of one [default: the active leaf]
@@ -356,10 +343,8 @@ pub struct ReplayArgs {
     pub timeline: bool,
 }
 
-/// A sweep.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
     /// Try these values of a setting, and always the value in force; repeatable [default: the two settings that matter
@@ -375,7 +360,6 @@ pub struct SweepArgs {
     /// Save the patch of the smallest change to this new file; clawscope never writes openclaw.json
     #[arg(long, value_name = "FILE")]
     pub patch: Option<PathBuf>,
-    /// The settings of every cell.
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
     /// End the path at this entry: its id or the unique start of one [default: the active leaf]
@@ -403,24 +387,19 @@ pub enum MeasureArg {
     Cleared,
 }
 
-/// A check.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
     /// The limit for every prompt: tokens, or a share of the provider's window such as `80%`
     #[arg(long, value_name = "N|PCT")]
     pub budget: String,
-    /// The settings.
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
 }
 
-/// A summary.
 #[derive(Debug, Args)]
 pub struct SummarizeArgs {
-    /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
     /// End the branch at this entry: its id or the unique start of one [default: the active leaf]
@@ -437,27 +416,21 @@ pub struct SummarizeArgs {
     pub calls: bool,
 }
 
-/// A commit.
 #[derive(Debug, Args)]
 pub struct CommitArgs {
-    /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
-    /// The settings.
     #[command(flatten)]
     pub plan: PlanArgs,
     /// Write a compaction's summary with this summarizer [default: extractive; with --apply, config.toml, else extractive]
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
     pub with: Option<String>,
-    /// The options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// An undo.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
-    /// The session.
     #[command(flatten)]
     pub target: SessionArgs,
     /// Undo the last undo: the commit becomes active again
@@ -466,12 +439,10 @@ pub struct UndoArgs {
     /// Undo this commit or undo and everything after it; `clawscope commits` lists ids [default: the last commit]
     #[arg(long, value_name = "ID", conflicts_with = "redo")]
     pub commit: Option<String>,
-    /// The options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// A comparison.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// The session: its key, its id or the unique start of one, or a transcript's path
@@ -502,7 +473,6 @@ pub struct WriteArgs {
     pub allow_orphan: bool,
 }
 
-/// An export.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The session: its key, its id or the unique start of one, or a transcript's path
@@ -555,7 +525,7 @@ pub struct WatchArgs {
 /// Rules to print.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
-    /// Use the release of this store [default: the gateway's state dir, or the demo store if there is none]
+    /// Use the release of this store [default: the gateway's state dir, or the demo store without one]
     pub path: Option<PathBuf>,
     /// Print only what changes from the release to this one
     #[arg(long, value_name = "VERSION", conflicts_with = "releases")]

@@ -48,7 +48,6 @@ pub enum WidthClass {
     Wide,
 }
 
-/// The inputs of the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayoutInput {
     /// In columns.

@@ -14,7 +14,6 @@ use crate::store::entry::Role;
 pub struct PlanTotals {
     /// The window now.
     pub current: Budget,
-    /// The source of that count.
     pub count_source: CountSource,
     /// The window under the plan, if there is one.
     pub after: Option<Budget>,

@@ -79,6 +79,7 @@ impl App {
 
     /// Gives an action to the top screen; `None` when the main screen handles it.
     pub(super) fn dispatch_to_screen(&mut self, action: Action) -> Option<Vec<Effect>> {
+        self.views.top()?;
         let context = self.screen_context();
         let is_done = match self.views.top_mut()?.on_action(action, &context) {
             Outcome::Ignored => false,
@@ -100,6 +101,9 @@ impl App {
 
     /// Moves the cursor of the top screen; returns whether there is one.
     pub(super) fn move_on_screen(&mut self, by: isize) -> bool {
+        if self.views.top().is_none() {
+            return false;
+        }
         let context = self.screen_context();
         let Some(screen) = self.views.top_mut() else { return false };
         match screen.move_by(by, &context) {

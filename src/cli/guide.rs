@@ -1,5 +1,7 @@
 //! The topics of the guide, `assets/guide/*.md`. They ship with the program; `clawscope guide` lists and prints them.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 /// A page of the guide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Topic {
@@ -10,7 +12,6 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// Returns the title.
     pub fn title(self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
     }
@@ -46,3 +47,9 @@ pub const TOPICS: [Topic; 21] = [
     topic!("speed"),
     topic!("troubleshooting"),
 ];
+
+/// Parses the name of a topic; the error for an unknown name suggests the nearest.
+pub(super) fn topic_parser() -> impl TypedValueParser<Value = Topic> {
+    let names = PossibleValuesParser::new(TOPICS.map(|topic| topic.name));
+    names.try_map(|name| TOPICS.into_iter().find(|topic| topic.name == name).ok_or("no such topic"))
+}

@@ -19,7 +19,7 @@ use crate::session::LoadedSession;
 use crate::store::entry::Role;
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
 
-/// What fills the window. Tokens are estimates unless a description says otherwise.
+/// The contents of the window. Tokens are estimates unless a description says otherwise.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BreakdownJson {
     session: SessionJson,

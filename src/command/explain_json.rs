@@ -136,7 +136,7 @@ struct CallJson {
     compacted_before: bool,
 }
 
-/// What made the prompt large.
+/// The reason why the prompt is large.
 #[derive(Serialize, JsonSchema)]
 struct MechanismJson {
     class: &'static str,

@@ -4,22 +4,13 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::cli::guide::{TOPICS, Topic};
 
-/// Prints the named topic, or without a name the list of topics.
-pub(super) fn run(name: Option<&str>, output: &mut Output) -> Result<(), Failure> {
-    let Some(name) = name else { return list_topics(output) };
-    let topic = find_topic(name)?;
+/// Prints a topic, or without one the list of topics.
+pub(super) fn run(topic: Option<Topic>, output: &mut Output) -> Result<(), Failure> {
+    let Some(topic) = topic else { return list_topics(output) };
     for line in topic.text.lines() {
         output.line(if line.starts_with('#') { Tone::Strong } else { Tone::Plain }, line)?;
     }
     Ok(())
-}
-
-/// Finds a topic. The parser has already rejected unknown names and suggested the nearest.
-fn find_topic(name: &str) -> Result<Topic, Failure> {
-    TOPICS.into_iter().find(|topic| topic.name == name).ok_or_else(|| {
-        let names = TOPICS.map(|topic| topic.name).join(", ");
-        Failure::usage(format!("No topic is called {name:?}. The topics are {names}."))
-    })
 }
 
 fn list_topics(output: &mut Output) -> Result<(), Failure> {

@@ -147,7 +147,7 @@ fn run_command(
         Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
-        Command::Guide { topic } => guide::run(topic.as_deref(), output),
+        Command::Guide { topic } => guide::run(*topic, output),
         Command::Completions { shell } => completions::run(*shell, output),
         Command::Man { command } => man::run(command.as_deref(), output),
     }

@@ -124,7 +124,7 @@ struct ErrorJson {
     /// The exit code as a word.
     kind: &'static str,
     message: String,
-    /// What the argument may have meant.
+    /// Known names that resemble the argument.
     candidates: Vec<String>,
 }
 

@@ -97,7 +97,7 @@ struct RefusalJson {
     detectors: DetectorsJson,
 }
 
-/// Who takes the text for an overflow, and for what else.
+/// The detectors that recognise the text, by kind.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct DetectorsJson {

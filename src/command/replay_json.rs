@@ -160,7 +160,6 @@ struct TotalsJson {
     cost: Option<f64>,
     /// Cost by the cache model.
     model_cost: Option<f64>,
-    /// Cost of the summaries.
     summary_cost: Option<f64>,
     cache_read: Option<f64>,
     cache_write: Option<f64>,

@@ -241,7 +241,7 @@ impl From<&(String, String)> for ReplacedEntryJson {
     }
 }
 
-/// What a commit writes.
+/// The content of a commit.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct CommittedPlanJson {
     pub tokens: CommittedTokensJson,

@@ -84,7 +84,6 @@ impl InterruptedCommit {
     }
 }
 
-/// Outcome of a recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryOutcome {
     /// The file held nothing of the commit.

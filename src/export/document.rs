@@ -71,7 +71,6 @@ pub struct Document {
     pub ruleset: String,
     /// The window in tokens; `None` if unknown.
     pub window: Option<u64>,
-    /// Source of the window.
     pub window_source: &'static str,
     /// Estimated tokens of each part of the prompt.
     pub budget: Vec<(&'static str, u64)>,

@@ -134,7 +134,6 @@ struct EntryJson<'a> {
     depth: usize,
     /// Whether it is on the path to the leaf.
     active: bool,
-    /// Whether it is the leaf.
     leaf: bool,
     /// Its position in the context.
     context: Option<usize>,

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::ser::Formatter;
 use serde_json::value::RawValue;
 
-use super::stringify::{stringify, stringify_str};
+use super::stringify::{stringify, stringify_object, stringify_str};
 use super::{JsString, Object, Value, number_text};
 
 /// Returns the compact JSON text of a value, as `JSON.stringify` writes it.
@@ -57,7 +57,7 @@ fn serialize_raw<S: Serializer>(json: String, serializer: S) -> Result<S::Ok, S:
 
 impl Serialize for Object {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Value::Object(self.clone()).serialize(serializer)
+        serialize_raw(stringify_object(self), serializer)
     }
 }
 

@@ -4,12 +4,22 @@
 use std::fmt::Write as _;
 use std::slice::Iter;
 
-use super::{JsString, Value};
+use super::{JsString, Object, Value};
 
 /// Writes the compact JSON text of a value; lone surrogates as `\udxxx`, NaN and infinities as `null`.
 pub fn stringify(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
+    text
+}
+
+/// Writes the compact JSON text of an object, as [`stringify()`] does.
+pub(super) fn stringify_object(object: &Object) -> String {
+    let mut text = String::new();
+    text.push('{');
+    let mut open = vec![PendingContainer { rest: Rest::Members(object.members()), is_started: false }];
+    let first = next_value(&mut open, &mut text);
+    write_rest(first, open, &mut text);
     text
 }
 
@@ -116,10 +126,12 @@ enum Rest<'a> {
     Members(Iter<'a, (JsString, Value)>),
 }
 
-/// Writes a value; the stack of open containers is on the heap.
 fn write(value: &Value, sink: &mut impl Sink) {
-    let mut open = Vec::new();
-    let mut next = Some(value);
+    write_rest(Some(value), Vec::new(), sink);
+}
+
+/// Writes a value and the rest of the containers around it. Their stack is on the heap, so that no depth overflows it.
+fn write_rest<'a>(mut next: Option<&'a Value>, mut open: Vec<PendingContainer<'a>>, sink: &mut impl Sink) {
     while let Some(value) = next {
         match value {
             Value::Null => sink.ascii("null"),

@@ -20,7 +20,6 @@ use crate::policy::{MessageFate, Policy, PolicySettings, Reason};
 use crate::store::entry::CharCount;
 use crate::store::index::Index;
 
-/// The inputs of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanInput<'a> {
     pub index: &'a Index,

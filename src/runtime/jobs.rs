@@ -19,7 +19,6 @@ use crate::session::list::SessionListing;
 use crate::session::store_location::StoreLocation;
 use crate::store::discovery::Store;
 
-/// The kind of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum JobKind {
     /// Lists a store.

@@ -39,7 +39,7 @@ use crate::write::summary::job::{SummaryJob, SummaryJobError};
 /// Minimum time between two progress reports: a screen shows no more.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What effects are performed with.
+/// The store, clocks and services that effects need.
 #[expect(missing_debug_implementations, reason = "a clock has no state to show")]
 pub struct Inputs {
     /// The listed store.
@@ -51,13 +51,13 @@ pub struct Inputs {
     /// The clock that locks are judged by.
     pub clock: Box<dyn Clock + Send>,
     pub env: Environment,
-    /// Who writes summaries.
+    /// The writer of summaries.
     pub summarizer: SummarizerConfig,
     /// Stops a summary.
     pub cancel: CancelToken,
 }
 
-/// Who waits for the events.
+/// The receiver of the events.
 #[expect(missing_debug_implementations, reason = "functions have no state to show")]
 pub struct Listener<'a> {
     /// Whether the answer is still wanted.

@@ -33,7 +33,6 @@ impl LoadedSession {
         }
     }
 
-    /// Describes the source of the window.
     pub fn describe_window_source(&self) -> &'static str {
         if self.is_window_assumed() { WindowSource::Default.label() } else { self.window.source.label() }
     }

@@ -10,7 +10,6 @@ use crate::gateway::state_dir::config_in;
 /// Limit of folder entries searched for grouped sessions, because the folder may be anyone's.
 const MAX_GROUPS: usize = 100;
 
-/// Kind of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathKind {
     StateDir(PathBuf),

@@ -13,7 +13,6 @@ pub enum Role {
     BashExecution,
     /// Summary of an abandoned branch.
     BranchSummary,
-    /// Summary of a compaction.
     CompactionSummary,
     /// System prompt and tools, or changes to them; runtimes before pi 0.86 treat it like any unknown role
     /// (store-pi-1.5 B9).

@@ -15,7 +15,6 @@ use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKin
 /// Longest requested wait that is respected, in ms; a longer one ends the summary.
 const MAX_RETRY_AFTER_MS: u64 = 60_000;
 
-/// Tokens of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallTokens {
     /// Tokens of the request.

@@ -73,7 +73,6 @@ pub(super) struct BodyPainter<'a> {
     current: Option<usize>,
     /// The fate under the plan, which colours the marks.
     fate: Option<Fate>,
-    /// The key that unfolds.
     unfold_key: Option<String>,
     top: usize,
     first_line: usize,

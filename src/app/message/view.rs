@@ -1,6 +1,5 @@
 //! The view of a message and the space for it.
 
-/// The view of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MessageView {
     /// The parts of the message.

@@ -1,4 +1,4 @@
-//! The common part of all screens: what they know of the program, and what an action on one of them leads to.
+//! The border between the program and its screens: the state that they read, and their answers to actions.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::policy::Policy;
 use crate::policy::settings::SettingId;
 use crate::session::LoadedSession;
 
-/// What a screen may use of the program.
+/// The state of the program that screens read.
 #[derive(Debug)]
 pub struct ScreenContext {
     /// Columns and rows of the terminal.
@@ -39,7 +39,7 @@ impl ScreenContext {
     }
 }
 
-/// What an action on a screen leads to.
+/// The answer of a screen to an action.
 #[derive(Debug)]
 pub enum Outcome {
     /// The screen has no use for the action.
@@ -55,7 +55,7 @@ pub enum Outcome {
         /// A noun for the text.
         label: &'static str,
     },
-    /// Closes every screen and sets values of the tuning pane by their `--set` keys.
+    /// Closes every screen and sets values of the tuning pane.
     Apply(Vec<(SettingId, Value)>),
     /// The program decides, as the screen shows state of the main screen.
     Program(ProgramScreen),

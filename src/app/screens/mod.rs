@@ -231,7 +231,7 @@ impl Overlay {
         self.requests(context)
     }
 
-    /// Returns the rows of a page, if the screen has rows of its own.
+    /// Returns the rows of a page; `None` for a screen that scrolls with the focused pane.
     pub(super) fn page_rows(&self, context: &ScreenContext) -> Option<usize> {
         match self {
             Self::Estimators(_) => Some(EstimatorsScreen::list_rows(context).max(1)),

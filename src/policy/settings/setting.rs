@@ -1,4 +1,4 @@
-//! The data of one setting: what `--set`, its help, the tuning pane, patches and the README derive from.
+//! The data of one setting. `--set`, its help, the tuning pane, patches and the guide derive from it.
 
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::ruleset::{Ruleset, Version};
@@ -191,11 +191,10 @@ impl SettingSpec {
         }
     }
 
-    /// Returns what a wrong value is answered with.
+    /// Describes the values that it takes, for the answer to a wrong one.
     pub fn expected(&self) -> String {
         match self.control {
-            Control::Switch if self.id == SettingId::PruneMode => "off or cache-ttl".to_owned(),
-            Control::Switch => "true or false".to_owned(),
+            Control::Switch => self.values().to_owned(),
             Control::Slider { unit: Unit::Milliseconds, .. } => {
                 "a duration such as 30m, 1h or 1h30m".to_owned()
             }

@@ -30,7 +30,6 @@ impl Rebuilt {
         self.message.get("content").and_then(Value::as_array).unwrap_or_default()
     }
 
-    /// Returns the first text.
     pub(super) fn first_text(&self) -> Option<&JsString> {
         let content = self.message.get("content")?;
         content.as_str().or_else(|| self.blocks().iter().find_map(|block| block.get("text")?.as_str()))

@@ -54,7 +54,6 @@ impl Drop for Watch {
     }
 }
 
-/// The databases of a store.
 pub fn store_databases(store: &Store) -> BTreeSet<PathBuf> {
     store.databases.iter().map(|holding| holding.path.clone()).collect()
 }

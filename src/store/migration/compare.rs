@@ -23,7 +23,6 @@ pub struct ImportFault {
     pub kind: ImportFaultKind,
 }
 
-/// Kind of fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportFaultKind {
     /// The database lacks the entry.

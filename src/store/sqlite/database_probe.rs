@@ -10,7 +10,6 @@ use super::open::connect;
 use crate::store::index::FileIdentity;
 use crate::store::source::file_identity;
 
-/// Result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbeResult {
     /// No commit.

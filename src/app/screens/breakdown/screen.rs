@@ -51,7 +51,6 @@ impl BreakdownScreen {
         self.rebuild_sections(session, Self::list_rows(context));
     }
 
-    /// Rows of the list.
     pub(in crate::app) fn list_rows(context: &ScreenContext) -> usize {
         usize::from(context.layout.below_bars(context.size).height.saturating_sub(1 + FOOTER_ROWS))
     }

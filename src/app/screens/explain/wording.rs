@@ -16,7 +16,6 @@ const FACTS_GAP: usize = 4;
 /// The two sentences above the page, as lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headline {
-    /// The verdict.
     pub verdict: Vec<String>,
     /// The next step for the reader.
     pub advice: Vec<String>,

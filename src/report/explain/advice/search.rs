@@ -23,7 +23,6 @@ const PREFERRED_KEYS: [&str; 5] =
 /// The number of replayed calls above which the search skips pairs, because they would take too long.
 const MAX_CALLS_FOR_PAIRS: usize = 40_000;
 
-/// Results of the search.
 #[derive(Debug, Default)]
 pub(in crate::report::explain) struct SearchResult {
     /// The best changes tried; those that help come first.

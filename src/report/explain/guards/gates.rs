@@ -106,7 +106,6 @@ pub(super) fn current_value(failure: &Failure, key: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the rule of a gate.
 pub(super) fn gate_rule(gate: Gate) -> &'static str {
     match gate {
         Gate::Off => "pruning 3.3",
