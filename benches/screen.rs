@@ -192,7 +192,7 @@ fn a_body(bencher: Bencher<'_, '_>, chars: usize) {
     bencher.bench_local(|| {
         let text = message::read_message(&opened.session, entry, None)
             .map(Arc::new)
-            .map_err(|error| error.to_string());
+            .map_err(Into::into);
         screen.event(Event::Message { epoch: opened.session.epoch, entry, text });
     });
 }

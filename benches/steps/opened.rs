@@ -101,7 +101,7 @@ fn perform(effect: Effect) -> Option<Event> {
         }
         Effect::ReadMessage { session, entry, plan } => {
             let text = message::read_message(&session, entry, plan.as_deref());
-            let text = text.map(Arc::new).map_err(|error| error.to_string());
+            let text = text.map(Arc::new).map_err(Into::into);
             Some(Event::Message { epoch: session.epoch, entry, text })
         }
         _ => None,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
+use crate::app::effect_error::EffectError;
 use crate::app::state::App;
 use crate::gateway::ruleset::Ruleset;
 use crate::plan::{Plan, PlanError};
@@ -50,7 +51,7 @@ impl App {
     }
 
     /// Stores the details and makes the plan again with every policy.
-    pub(super) fn on_details(&mut self, context_details: Result<Arc<ContextDetails>, String>) {
+    pub(super) fn on_details(&mut self, context_details: Result<Arc<ContextDetails>, EffectError>) {
         match context_details {
             Ok(context_details) => {
                 let Some(pane) = &mut self.transcript else { return };
@@ -64,7 +65,7 @@ impl App {
             }
             Err(error) => {
                 self.details_failed = true;
-                self.show_toast(error, true);
+                self.show_toast(error.to_string(), true);
             }
         }
     }

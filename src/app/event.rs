@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
+use crate::app::effect_error::EffectError;
 use crate::app::screens::compare::SweepUpdate;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::ruleset::RulesetChoice;
@@ -104,20 +105,20 @@ pub enum Event {
         epoch: Epoch,
         entry: EntryIx,
         /// The text, or why reading it failed.
-        text: Result<Arc<MessageText>, String>,
+        text: Result<Arc<MessageText>, EffectError>,
     },
     /// Body-derived data for policies that sizes cannot decide.
     Details {
         /// The session view that the details were read for.
         subject: SessionViewKey,
         /// The details, or why reading them failed.
-        details: Result<Arc<ContextDetails>, String>,
+        details: Result<Arc<ContextDetails>, EffectError>,
     },
     /// The calls that the summary of a planned compaction takes.
     SummaryCalls {
         request: SummaryCallsRequest,
         /// The calls, or why predicting them failed.
-        calls: Result<SummaryCalls, String>,
+        calls: Result<SummaryCalls, EffectError>,
     },
     /// The heaviest blocks of heavy messages.
     Blocks {
@@ -143,13 +144,13 @@ pub enum Event {
     Estimates {
         epoch: Epoch,
         /// The estimates, or why computing them failed.
-        estimates: Result<Arc<Estimates>, String>,
+        estimates: Result<Arc<Estimates>, EffectError>,
     },
     /// The requested recovery.
     Recovery {
         epoch: Epoch,
         /// The recovery, or why reading it failed.
-        recovery: Result<Arc<RecoveryView>, String>,
+        recovery: Result<Arc<RecoveryView>, EffectError>,
     },
     /// Progress of the requested summary.
     Summary {
@@ -160,27 +161,27 @@ pub enum Event {
     Explanation {
         epoch: Epoch,
         /// The explanation, or why it failed.
-        explanation: Result<Arc<Explanation>, String>,
+        explanation: Result<Arc<Explanation>, EffectError>,
     },
     /// Commits of the session.
     Commits {
         epoch: Epoch,
         /// Newest first, or why reading them failed.
-        commits: Result<Arc<Vec<CommitRecord>>, String>,
+        commits: Result<Arc<Vec<CommitRecord>>, EffectError>,
     },
     /// The requested comparison of two branches.
     BranchesCompared {
         epoch: Epoch,
         /// The comparison, or why it failed.
-        comparison: Result<Arc<BranchComparison>, String>,
+        comparison: Result<Arc<BranchComparison>, EffectError>,
     },
     /// The outcome of settling an interrupted commit.
-    Repaired(Result<String, String>),
+    Repaired(Result<String, EffectError>),
     /// A session read for replays.
     Recording {
         epoch: Epoch,
         /// The recording, or why reading it failed.
-        recording: Result<Arc<RecordedSession>, String>,
+        recording: Result<Arc<RecordedSession>, EffectError>,
     },
     /// The timeline of a finished replay.
     Replayed {
@@ -195,9 +196,9 @@ pub enum Event {
         update: SweepUpdate,
     },
     /// The effect of a write, or why it would be refused.
-    WritePreviewed(Result<WritePreview, String>),
+    WritePreviewed(Result<WritePreview, EffectError>),
     /// The outcome of a write, or why nothing was written.
-    Written(Result<WriteOutcome, String>),
+    Written(Result<WriteOutcome, EffectError>),
     /// A success for the status line.
     Notice(String),
     /// A failure for the status line.

@@ -134,7 +134,7 @@ impl App {
                     _ => self.set_headroom(&prompt.text),
                 };
                 if let Err(complaint) = taken {
-                    self.input = Some(LineInput { error: Some(complaint), ..prompt });
+                    self.input = Some(LineInput { error: Some(complaint.to_string()), ..prompt });
                 }
                 Vec::new()
             }

@@ -89,9 +89,7 @@ pub(crate) fn select_entry(app: &mut App, entry: usize) {
 pub(crate) fn perform_effects(app: &mut App, effects: Vec<Effect>) {
     for effect in effects {
         if let Effect::ReadMessage { session, entry, plan } = effect {
-            let text = read_message(&session, entry, plan.as_deref())
-                .map(Arc::new)
-                .map_err(|error| error.to_string());
+            let text = read_message(&session, entry, plan.as_deref()).map(Arc::new).map_err(Into::into);
             let event = Event::Message { epoch: session.epoch, entry, text };
             app.update(event, 0);
         }

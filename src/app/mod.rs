@@ -9,6 +9,7 @@ mod context_details;
 pub mod diff;
 mod dispatch;
 pub mod effect;
+pub mod effect_error;
 pub mod event;
 pub mod key_input;
 pub mod keymap;

@@ -7,6 +7,7 @@ mod progress;
 use std::sync::Arc;
 
 use crate::app::effect::Effect;
+use crate::app::effect_error::EffectError;
 use crate::app::screens::timeline::TimelineScreen;
 use crate::app::state::{App, Overlay};
 use crate::app::target::{ReplayOutcome, Target};
@@ -110,13 +111,13 @@ impl App {
         Settings { policies: steps, prune_on: self.tuning.policies.has(Policy::Prune), ..assumed }
     }
 
-    pub(super) fn on_recording(&mut self, recording: Result<Arc<RecordedSession>, String>) {
+    pub(super) fn on_recording(&mut self, recording: Result<Arc<RecordedSession>, EffectError>) {
         match recording {
             Ok(recording) => {
                 self.replay_state.error = None;
                 self.replay_state.recording = Some(recording);
             }
-            Err(error) => self.replay_state.error = Some(error),
+            Err(error) => self.replay_state.error = Some(error.to_string()),
         }
     }
 

@@ -41,7 +41,7 @@ pub struct TuningPane {
     /// Whether a shut gate prevents pruning in the plan; otherwise the plan shows pruning as if it ran.
     pub respect_gates: bool,
     /// The total after the plan, in tokens, at each position of the focused slider.
-    pub profile: Vec<u64>,
+    profile: Vec<u64>,
     /// Cache key of `profile`.
     profile_key: Option<ProfileKey>,
     /// Changed settings that belong to no policy: the windows, and the limits of workspace files.
@@ -385,6 +385,13 @@ impl TuningPane {
                 .map(|plan| prompt.budget_after(context, &plan).total());
             self.profile.push(total.unwrap_or(prompt.fixed_tokens));
         }
+    }
+
+    /// Returns the profile of the focused slider; empty while it is not computed. One that was computed for another
+    /// row, as while the preview was on, belongs to that row.
+    pub fn profile(&self) -> &[u64] {
+        let row = self.profile_key.as_ref().map(|key| key.row);
+        if row.is_some() && row == self.focused_row() { &self.profile } else { &[] }
     }
 
     pub(super) fn clear_profile(&mut self) {

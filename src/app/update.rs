@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::effect::{Effect, PendingWrite};
+use crate::app::effect_error::EffectError;
 use crate::app::event::{Event, StoreListing, WriteOutcome};
 use crate::app::layout::Pane;
 use crate::app::state::{App, Loading, Toast, UpdateMode, WriteStage};
@@ -317,18 +318,18 @@ impl App {
         effects
     }
 
-    fn on_write_previewed(&mut self, preview: Result<crate::app::event::WritePreview, String>) {
+    fn on_write_previewed(&mut self, preview: Result<crate::app::event::WritePreview, EffectError>) {
         if let Some(dialog) = self.write_dialog_mut()
             && matches!(dialog.stage, WriteStage::Checking)
         {
             dialog.stage = match preview {
                 Ok(preview) => WriteStage::Confirming(preview),
-                Err(reason) => WriteStage::Refused(reason),
+                Err(reason) => WriteStage::Refused(reason.to_string()),
             };
         }
     }
 
-    fn on_written(&mut self, written: Result<WriteOutcome, String>) -> Vec<Effect> {
+    fn on_written(&mut self, written: Result<WriteOutcome, EffectError>) -> Vec<Effect> {
         let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         match written {
             Ok(written) => {
@@ -342,7 +343,7 @@ impl App {
                 self.request_refresh(|_| true, |_| true)
             }
             Err(reason) => {
-                dialog.stage = WriteStage::Refused(reason);
+                dialog.stage = WriteStage::Refused(reason.to_string());
                 Vec::new()
             }
         }

@@ -92,8 +92,10 @@ fn export_shape_folder(
         let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         parent.map_err(|error| Failure::unreadable(format!("{}: {error}", path.display())))?;
         save_as(&path, text, false).map_err(|error| match error {
-            SaveError::AlreadyExists => Failure::refused(format!("{}: already exists.", path.display())),
-            SaveError::Failed(words) => Failure::unreadable(words),
+            SaveError::AlreadyExists { .. } => {
+                Failure::refused(format!("{}: already exists.", path.display()))
+            }
+            error => Failure::unreadable(error.to_string()),
         })?;
     }
     let files = made.files.len();
@@ -212,10 +214,10 @@ fn write_output(
         return Ok(output.write_all(text.as_bytes())?);
     };
     save_as(&absolute(&invocation.env.cwd, out), text, args.force).map_err(|error| match error {
-        SaveError::AlreadyExists => {
+        SaveError::AlreadyExists { .. } => {
             Failure::refused(format!("{}: already exists. --force replaces it.", out.display()))
         }
-        SaveError::Failed(words) => Failure::unreadable(words),
+        error => Failure::unreadable(error.to_string()),
     })
 }
 

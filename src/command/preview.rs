@@ -90,7 +90,8 @@ pub(super) fn build_preview(
 ) -> Result<Preview, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
     let scene = Workspace::for_session(session, place, invocation)?;
-    let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
+    let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), scene.now_ms)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     let loaded = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
     let changes = with_learned_window(args.window, changes, &loaded)?;
     refuse_unsupported(&changes, &loaded)?;

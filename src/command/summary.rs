@@ -18,6 +18,7 @@ use crate::format::{
 };
 use crate::js::JsString;
 use crate::policy::Policy;
+use crate::policy::compact::NoSummary;
 use crate::policy::compact::{PredictedCall, PredictedCalls, predict_calls};
 use crate::runtime::interruptible;
 use crate::summarize::{
@@ -127,9 +128,8 @@ pub(super) fn refuse_without_compaction(preview: &Preview, option: &str) -> Resu
     )))
 }
 
-/// Predicts the calls that the gateway itself would make for a preview's compaction; `None` if it compacts nothing, an
-/// error text if the gateway would give up.
-pub(super) fn gateway_calls(preview: &Preview) -> Result<Option<Result<PredictedCalls, String>>, Failure> {
+/// Predicts the calls that the gateway itself would make for a preview's compaction; `None` if it compacts nothing.
+pub(super) fn gateway_calls(preview: &Preview) -> Result<Option<Result<PredictedCalls, NoSummary>>, Failure> {
     let Preview { inspection: session, plan, now_ms, .. } = preview;
     if plan.compaction.is_none() {
         return Ok(None);
@@ -137,15 +137,14 @@ pub(super) fn gateway_calls(preview: &Preview) -> Result<Option<Result<Predicted
     let settings = plan.settings.compaction;
     let compactable = PreparedCompaction::new(session, settings, summary_settings(preview), None, *now_ms);
     let compactable = compactable.map_err(|error| summary_failure(preview, &error.into()))?;
-    let reported = predict_calls(&compactable.job, plan.settings.summary_tokens as f64);
-    Ok(Some(reported.map_err(|why| describe_no_summary(&why))))
+    Ok(Some(predict_calls(&compactable.job, plan.settings.summary_tokens as f64)))
 }
 
 /// Prints the gateway's calls: the totals on one line, then each call.
 pub(super) fn print_gateway_calls(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     match gateway_calls(preview)? {
         None => Ok(()),
-        Some(Err(why)) => Ok(output.line(Tone::Warning, &format!("  {why}"))?),
+        Some(Err(why)) => Ok(output.line(Tone::Warning, &format!("  {}", describe_no_summary(&why)))?),
         Some(Ok(calls)) => {
             let cost = preview
                 .inspection

@@ -54,11 +54,11 @@ fn save_patch(swept: &SweepReport, file: &std::path::Path, output: &mut Output) 
         )));
     };
     save_as(file, &format!("{text}\n"), false).map_err(|error| match error {
-        SaveError::AlreadyExists => Failure::refused(format!(
+        SaveError::AlreadyExists { .. } => Failure::refused(format!(
             "{}: already exists, and clawscope does not overwrite it. Choose another file name.",
             file.display()
         )),
-        SaveError::Failed(words) => Failure::refused(words),
+        error => Failure::refused(error.to_string()),
     })?;
     let into = if text.starts_with("// /") { "the file it names" } else { CONFIG_FILE };
     Ok(output.note(&format!("saved as {}; merge it into {into} yourself", file.display()))?)

@@ -1,7 +1,7 @@
 //! Parses `--now`.
 
 /// Parses `now`, ISO text (local time without a zone) or milliseconds since 1970.
-pub(super) fn parse_time(text: &str, now_ms: f64) -> Result<f64, String> {
+pub(super) fn parse_time(text: &str, now_ms: f64) -> Result<f64, TimeError> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("now") {
         return Ok(now_ms);
@@ -14,12 +14,13 @@ pub(super) fn parse_time(text: &str, now_ms: f64) -> Result<f64, String> {
     }
     let local =
         text.parse::<jiff::civil::DateTime>().and_then(|time| time.to_zoned(jiff::tz::TimeZone::system()));
-    local.map(|time| time.timestamp().as_millisecond() as f64).map_err(|_| {
-        format!(
-            "--now {text:?}: expected `now`, a time such as 2026-03-05T14:06:41Z, or milliseconds since 1970"
-        )
-    })
+    local.map(|time| time.timestamp().as_millisecond() as f64).map_err(|_| TimeError(text.to_owned()))
 }
+
+/// A text that is no time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("--now {0:?}: expected `now`, a time such as 2026-03-05T14:06:41Z, or milliseconds since 1970")]
+pub(super) struct TimeError(String);
 
 #[cfg(test)]
 mod tests {
@@ -30,6 +31,6 @@ mod tests {
         assert_eq!(parse_time("2026-03-05T14:06:41Z", 0.0), Ok(1_772_719_601_000.0));
         assert_eq!(parse_time("1772719601000", 0.0), Ok(1_772_719_601_000.0));
         assert_eq!(parse_time("now", 5.0), Ok(5.0));
-        assert!(parse_time("tomorrow", 0.0).unwrap_err().contains("expected"));
+        assert!(parse_time("tomorrow", 0.0).unwrap_err().to_string().contains("expected"));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::commit::new_line::NewLine;
+use crate::commit::readback::Difference;
 use crate::context::bodies::{self, own_message, projected_message};
 use crate::context::projection::replace_content;
 use crate::context::{ContentSource, Context, ContextMessage, build_context};
@@ -145,15 +146,13 @@ pub(super) fn messages_from_file(
     grown: &Index,
     source: &Source,
     old_entries: usize,
-) -> Result<Vec<ExpectedMessage>, String> {
-    let context = build_context(grown, &Tree::new(grown), &Leaf::Own)
-        .map_err(|_| "cannot build the context".to_owned())?;
-    let read = |message| bodies::read_message(source, grown, message).map_err(|error| error.to_string());
+) -> Result<Vec<ExpectedMessage>, Difference> {
+    let context = build_context(grown, &Tree::new(grown), &Leaf::Own).map_err(|_| Difference::NoContext)?;
     let messages = context.messages.iter().map(|message| {
         if is_old(message, old_entries) {
             return Ok(ExpectedMessage::Shared(message.entry, message.content_source));
         }
-        Ok(ExpectedMessage::Appended(js::stringify(&read(message)?)))
+        Ok(ExpectedMessage::Appended(js::stringify(&bodies::read_message(source, grown, message)?)))
     });
     messages.collect()
 }

@@ -1,47 +1,72 @@
 //! Reads a commit back from the file before success is reported (store P9).
 
+use std::io;
+
 use crate::commit::expected::{first_difference, messages_from_file};
 use crate::commit::prepare::PreparedCommit;
 use crate::commit::receipt::{self, Receipt};
 use crate::ids::{EntryIx, LineIds};
-use crate::store::load::{FileChange, refresh};
+use crate::store::body::BodyError;
+use crate::store::load::{FileChange, LoadError, refresh};
 use crate::store::source::Source;
+
+/// A difference between the file and the plan.
+#[derive(Debug, thiserror::Error)]
+pub enum Difference {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    #[error("the appended bytes differ")]
+    Bytes,
+    #[error("the file is not the old file with lines appended")]
+    NotAppended,
+    #[error("appended {written} lines but read {read}")]
+    Lines { written: usize, read: usize },
+    #[error("cannot build the context")]
+    NoContext,
+    /// Counted from 1.
+    #[error("message {0} of the context differs")]
+    Message(usize),
+    #[error("the file is empty")]
+    Empty,
+    #[error("the last line is not the planned leaf")]
+    Leaf,
+    #[error("the plan has no commit record")]
+    NoRecord,
+    #[error("the commit record is not where it was written")]
+    RecordMoved,
+}
 
 /// Checks that our bytes follow the old ones, the planned leaf is the last entry, and the context is the planned one.
 /// Returns our record, or the difference.
-pub(super) fn read_back(prepared: &PreparedCommit, bytes: &[u8]) -> Result<Receipt, String> {
-    let text = |error: std::io::Error| error.to_string();
-    let source = Source::open(&prepared.path).map_err(text)?;
+pub(super) fn read_back(prepared: &PreparedCommit, bytes: &[u8]) -> Result<Receipt, Difference> {
+    let source = Source::open(&prepared.path)?;
     let offset = prepared.index_before.end + prepared.index_before.pending_bytes;
-    if source.read_span(offset, bytes.len()).map_err(text)? != bytes {
-        return Err("the appended bytes differ".to_owned());
+    if source.read_span(offset, bytes.len())? != bytes {
+        return Err(Difference::Bytes);
     }
     let before = prepared.index_before.entries.len();
     let grown = match refresh(&prepared.index_before, &source, &mut LineIds, &mut |_, _| true) {
         Ok(FileChange::Grown(grown)) if grown.end == offset + bytes.len() as u64 => grown,
-        Ok(_) => return Err("the file is not the old file with lines appended".to_owned()),
-        Err(error) => return Err(error.to_string()),
+        Ok(_) => return Err(Difference::NotAppended),
+        Err(error) => return Err(error.into()),
     };
     if grown.entries.len() != before + prepared.lines.len() {
-        return Err(format!(
-            "appended {} lines but read {}",
-            prepared.lines.len(),
-            grown.entries.len() - before
-        ));
+        return Err(Difference::Lines { written: prepared.lines.len(), read: grown.entries.len() - before });
     }
     let read = messages_from_file(&grown, &source, before)?;
     if let Some(at) = first_difference(&prepared.messages, &read) {
-        return Err(format!("message {at} of the context differs"));
+        return Err(Difference::Message(at));
     }
-    let last = grown.last().ok_or_else(|| "the file is empty".to_owned())?;
+    let last = grown.last().ok_or(Difference::Empty)?;
     if grown.display_id(last) != prepared.leaf {
-        return Err("the last line is not the planned leaf".to_owned());
+        return Err(Difference::Leaf);
     }
     let record = prepared.lines.iter().position(|line| line.id == prepared.record_id);
-    let record = record.ok_or_else(|| "the plan has no commit record".to_owned())?;
+    let record = record.ok_or(Difference::NoRecord)?;
     let receipt = receipt::read_receipt(&grown, &source, EntryIx((before + record) as u32));
-    let receipt = receipt.map_err(|error| error.to_string())?;
-    receipt
-        .filter(|receipt| receipt.id == prepared.record_id)
-        .ok_or_else(|| "the commit record is not where it was written".to_owned())
+    receipt?.filter(|receipt| receipt.id == prepared.record_id).ok_or(Difference::RecordMoved)
 }

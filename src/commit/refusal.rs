@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::commit::readback::Difference;
 use crate::js;
 use crate::store::body::BodyError;
 
@@ -205,8 +206,7 @@ pub enum CommitError {
     #[error("{}: the written entries differ from the plan ({what}). {}", .path.display(), restored_text(*.restored))]
     NotVerified {
         path: PathBuf,
-        /// The difference.
-        what: String,
+        what: Difference,
         /// Whether the file was restored.
         restored: bool,
     },

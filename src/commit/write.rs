@@ -10,6 +10,7 @@ use crate::commit::disk::{Disk, SystemDisk};
 use crate::commit::journal::{Intent, Journal};
 use crate::commit::lock::Lock;
 use crate::commit::prepare::PreparedCommit;
+use crate::commit::readback::Difference;
 use crate::commit::readback::read_back;
 use crate::commit::receipt::Receipt;
 use crate::commit::recover;
@@ -89,7 +90,7 @@ fn append<T>(
     disk: &dyn Disk,
     lock: &Lock<'_>,
     addition: PendingAppend<'_>,
-    verify: impl FnOnce() -> Result<T, String>,
+    verify: impl FnOnce() -> Result<T, Difference>,
 ) -> Result<T, CommitError> {
     let PendingAppend { path, snapshot, intent, bytes } = addition;
     let mut appender = Appender::open(path, snapshot, disk)?;

@@ -2,6 +2,7 @@
 //! the next prompt. Pure.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -15,6 +16,7 @@ use crate::replay::Cost;
 use crate::report::cost::format_cost;
 use crate::session::LoadedSession;
 use crate::session::usage_totals::PriceCache;
+use crate::store::body::BodyError;
 use crate::store::entry::{MessageSize, Role, Usage};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
@@ -182,20 +184,33 @@ impl BranchComparison {
     }
 }
 
+/// The reason why two branches cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum BranchComparisonError {
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    #[error("{}: the session has no active branch.", .0.display())]
+    NoBranch(PathBuf),
+    #[error("{}: the session has only one branch.", .0.display())]
+    OneBranch(PathBuf),
+    #[error("{}: the runtime cannot build a context from one of these entries.", .0.display())]
+    NoContext(PathBuf),
+}
+
 /// Compares two branches. A missing end defaults to the branch before the newest commit, compared with the active
-/// branch. The error is a sentence.
+/// branch.
 pub fn compare_branches(
     session: &LoadedSession,
     leaves: [Option<EntryIx>; 2],
-) -> Result<BranchComparison, String> {
-    let receipts = receipts(&session.index, &session.source).map_err(|error| error.to_string())?;
-    let path = session.source.path().display();
+) -> Result<BranchComparison, BranchComparisonError> {
+    let receipts = receipts(&session.index, &session.source)?;
+    let path = || session.source.path().to_path_buf();
     let own = session.tree.leaf(&session.index, &Leaf::Own);
-    let second = leaves[1].or(own).ok_or_else(|| format!("{path}: the session has no active branch."))?;
+    let second = leaves[1].or(own).ok_or_else(|| BranchComparisonError::NoBranch(path()))?;
     let first = leaves[0].or_else(|| default_other_branch(session, &receipts));
-    let first = first.ok_or_else(|| format!("{path}: the session has only one branch."))?;
+    let first = first.ok_or_else(|| BranchComparisonError::OneBranch(path()))?;
     BranchComparison::new(session, first, second, &receipts)
-        .ok_or_else(|| format!("{path}: the runtime cannot build a context from one of these entries."))
+        .ok_or_else(|| BranchComparisonError::NoContext(path()))
 }
 
 /// Returns the default branch to compare with the active one: the origin of the newest commit or undo on the active

@@ -30,16 +30,25 @@ fn programs(env: &Environment) -> Vec<Program> {
     programs
 }
 
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClipboardError {
+    #[error("{what} is too long for the terminal's clipboard, and saving it to a file failed: {source}.")]
+    NotSaved {
+        /// A noun for the text.
+        what: String,
+        source: io::Error,
+    },
+}
+
 /// Copies the text with a desktop program, or saves it to a file when it is too long for the terminal; returns the
 /// outcome in words. The caller copies it through the terminal first. Blocks on other programs.
-pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, String> {
+pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, ClipboardError> {
     let piped = programs(env).into_iter().any(|program| pipe_to(program, text).is_ok());
     if piped || text.len() <= MAX_TERMINAL_BYTES {
         return Ok(format!("Copied {what}: {} chars.", format_number(text.encode_utf16().count() as u64)));
     }
-    let path = write_temp_file(text).map_err(|error| {
-        format!("{what} is too long for the terminal's clipboard, and saving it to a file failed: {error}.")
-    })?;
+    let path =
+        write_temp_file(text).map_err(|source| ClipboardError::NotSaved { what: what.to_owned(), source })?;
     let home = crate::gateway::env::effective_home(env);
     Ok(format!(
         "{what} is too long for the terminal's clipboard ({} bytes); saved to {}.",

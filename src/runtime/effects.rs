@@ -127,7 +127,7 @@ impl EventLoop {
                 Ok((listed, place)) => {
                     ticket.send_message(JobMessage::Listed(Box::new(listed), place, began_ms));
                 }
-                Err(refusal) => ticket.send_event(Event::ListFailed(refusal)),
+                Err(refusal) => ticket.send_event(Event::ListFailed(refusal.to_string())),
             }
         });
     }
@@ -143,7 +143,7 @@ impl EventLoop {
         self.jobs.enqueue(JobKind::External, move |ticket| {
             ticket.send_event(match clipboard::copy(&text, what, &env) {
                 Ok(message) => Event::Notice(message),
-                Err(error) => Event::Failure(error),
+                Err(error) => Event::Failure(error.to_string()),
             });
         });
     }
@@ -153,7 +153,7 @@ impl EventLoop {
         self.jobs.enqueue(JobKind::External, move |ticket| {
             ticket.send_event(match save_unique(&folder, &name, &text) {
                 Ok(path) => Event::Notice(format!("Saved as {}.", path.display())),
-                Err(error) => Event::Failure(error),
+                Err(error) => Event::Failure(error.to_string()),
             });
         });
     }

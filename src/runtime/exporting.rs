@@ -30,7 +30,7 @@ impl EventLoop {
             let wanted = ExportRequest { session: &loaded, plan, now_ms, redact: true, shape_only: false };
             let name = file_name(&loaded.item, format.extension());
             let saved = export(&wanted, format).map_err(|error| error.to_string()).and_then(|exported| {
-                let path = save_unique(&folder, &name, &exported.text)?;
+                let path = save_unique(&folder, &name, &exported.text).map_err(|error| error.to_string())?;
                 Ok((path, exported.removal_text().unwrap_or_default()))
             });
             ticket.send_event(match saved {
@@ -54,7 +54,8 @@ impl EventLoop {
                 },
             );
             let saved = redactor.map_err(|error| error.to_string()).and_then(|redactor| {
-                save_unique(&folder, PICTURE_FILE_NAME, &render_svg(buffer, &theme, &redactor))
+                let picture = render_svg(buffer, &theme, &redactor);
+                save_unique(&folder, PICTURE_FILE_NAME, &picture).map_err(|error| error.to_string())
             });
             ticket.send_event(match saved {
                 Ok(path) => Event::Notice(format!("Saved as {}.", path.display())),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::app::effect::{Effect, PendingWrite};
+use crate::app::effect_error::EffectError;
 use crate::app::event::{Event, SummaryUpdate};
 use crate::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
 use crate::commit::{Clock, SystemDisk, recover_commit};
@@ -108,11 +109,11 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         }
         Effect::ReadCommits { session } => Event::Commits {
             epoch: session.epoch,
-            commits: list_commits_newest_first(&session).map_err(|error| error.to_string()),
+            commits: list_commits_newest_first(&session).map_err(EffectError::from),
         },
         Effect::CompareBranches { session, leaves } => Event::BranchesCompared {
             epoch: session.epoch,
-            comparison: compare_branches(&session, leaves).map(Arc::new),
+            comparison: shared(compare_branches(&session, leaves)),
         },
         Effect::RepairCommit { path } => Event::Repaired(repair(&path, inputs)),
         Effect::ReadRecording { session, policies, previous } => {
@@ -132,11 +133,11 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         Effect::PreviewWrite(pending) => {
             let request = write_request(&pending, inputs.now_ms);
             let shown = prepare(&request).map(|prepared| preview(&request, &prepared, inputs.clock.now_ms()));
-            Event::WritePreviewed(shown.map_err(|error| error.to_string()))
+            Event::WritePreviewed(shown.map_err(EffectError::from))
         }
         Effect::Write(pending) => {
             let written = write(&write_request(&pending, inputs.now_ms), &*inputs.clock);
-            Event::Written(written.map_err(|error| error.to_string()))
+            Event::Written(written.map_err(EffectError::from))
         }
         Effect::ListSessions { .. }
         | Effect::RefreshListing { .. }
@@ -157,8 +158,8 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
     (listener.send)(event);
 }
 
-fn shared<T, E: ToString>(read: Result<T, E>) -> Result<Arc<T>, String> {
-    read.map(Arc::new).map_err(|error| error.to_string())
+fn shared<T, E: Into<EffectError>>(read: Result<T, E>) -> Result<Arc<T>, EffectError> {
+    read.map(Arc::new).map_err(Into::into)
 }
 
 /// Reads excerpts of entries. A failed excerpt leaves its row without text; opening the message shows why.
@@ -238,7 +239,7 @@ fn predict_calls(session: &LoadedSession, request: SummaryCallsRequest, inputs: 
     let config = &inputs.store.as_ref()?.config.js_root;
     let summary = SummarySettings::from_config(session.ruleset.id.rules(), config);
     let calls = SummaryCalls::predict(session, &request, summary, inputs.now_ms as f64);
-    Some(Event::SummaryCalls { request, calls })
+    Some(Event::SummaryCalls { request, calls: calls.map_err(EffectError::from) })
 }
 
 fn estimate(session: &LoadedSession, listener: &Listener<'_>) {
@@ -280,11 +281,11 @@ fn summarise_or_offer(
     job.run(cancel, &mut progress).map(|summary| SummaryUpdate::Finished(Arc::new(summary)))
 }
 
-fn repair(path: &Path, inputs: &Inputs) -> Result<String, String> {
+fn repair(path: &Path, inputs: &Inputs) -> Result<String, EffectError> {
     match recover_commit(path, 0, &*inputs.clock, &SystemDisk) {
         Ok(Some(settled)) => Ok(settled.description()),
         Ok(None) => Ok("It was already repaired.".to_owned()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.into()),
     }
 }
 

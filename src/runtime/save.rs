@@ -8,31 +8,29 @@ use std::path::{Path, PathBuf};
 const MAX_TRIES: u32 = 1000;
 
 /// Writes a new file; a number goes before the extension when the name is taken. Never overwrites a file.
-pub(super) fn save_unique(folder: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
+pub(super) fn save_unique(folder: &Path, name: &str, text: &str) -> Result<PathBuf, SaveError> {
     for number in 1..=MAX_TRIES {
         let path = folder.join(numbered_name(name, number));
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         match file.and_then(|mut file| file.write_all(text.as_bytes())) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(format!("{}: cannot write the file: {error}.", path.display())),
+            Err(source) => return Err(SaveError::Write { path, source }),
         }
     }
-    Err(format!(
-        "{}: every name up to {MAX_TRIES} is taken. Delete some of the files.",
-        folder.join(name).display()
-    ))
+    Err(SaveError::NoFreeName { path: folder.join(name) })
 }
 
 /// Writes a file at a path. Replaces an existing file only with `replace`, and then atomically: the complete new file
 /// is renamed over it.
 pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> {
-    let failed =
-        |error: io::Error| SaveError::Failed(format!("{}: cannot write the file: {error}.", path.display()));
+    let failed = |source| SaveError::Write { path: path.to_owned(), source };
     if !replace {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         return match file.and_then(|mut file| file.write_all(text.as_bytes())) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(SaveError::AlreadyExists),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(SaveError::AlreadyExists { path: path.to_owned() })
+            }
             other => other.map_err(failed),
         };
     }
@@ -44,12 +42,14 @@ pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> 
 }
 
 /// The reason why a file was not written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// A file exists at the path.
-    AlreadyExists,
-    /// The system's error.
-    Failed(String),
+    #[error("{} already exists", .path.display())]
+    AlreadyExists { path: PathBuf },
+    #[error("{}: every name up to {MAX_TRIES} is taken. Delete some of the files.", .path.display())]
+    NoFreeName { path: PathBuf },
+    #[error("{}: cannot write the file: {source}.", .path.display())]
+    Write { path: PathBuf, source: io::Error },
 }
 
 fn numbered_name(name: &str, number: u32) -> String {
@@ -69,13 +69,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.html");
         save_as(&path, "one, long", false).unwrap();
-        assert_eq!(save_as(&path, "two", false), Err(SaveError::AlreadyExists));
+        assert!(matches!(save_as(&path, "two", false), Err(SaveError::AlreadyExists { .. })));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one, long");
         save_as(&path, "two", true).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         let nowhere = save_as(&dir.path().join("b/c"), "x", false).unwrap_err();
-        assert!(matches!(nowhere, SaveError::Failed(words) if words.contains("cannot write the file")));
+        assert!(nowhere.to_string().contains("cannot write the file"));
     }
 
     #[test]
@@ -88,6 +88,6 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&paths[0]).unwrap(), "a");
         assert_eq!(numbered_name("plan", 2), "plan-2");
         let error = save_unique(&dir.path().join("nowhere"), "x", "").unwrap_err();
-        assert!(error.contains("cannot write the file"), "{error}");
+        assert!(error.to_string().contains("cannot write the file"), "{error}");
     }
 }

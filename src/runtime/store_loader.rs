@@ -1,5 +1,6 @@
 //! The store on display: the person's own, or the demo. Each is opened once, when it is first listed.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -16,7 +17,17 @@ use crate::store::discovery::Store;
 use crate::store::session::Session;
 
 /// When listing began (ms since 1970), and the list with its location, or why listing failed.
-pub(super) type ListResult = (i64, Result<(SessionListing, Arc<StoreLocation>), String>);
+pub(super) type ListResult = (i64, Result<(SessionListing, Arc<StoreLocation>), ListError>);
+
+/// The reason why there is no list of sessions.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ListError {
+    /// Nothing at the requested place is a store; the finding in words.
+    #[error("{0}")]
+    NoStore(String),
+    #[error("Cannot write the demo store: {0}. Check that the folder for temporary files is writable.")]
+    Demo(#[from] io::Error),
+}
 /// A location, opened at most once.
 type PlaceSlot = Arc<Mutex<Option<Arc<StoreLocation>>>>;
 
@@ -100,7 +111,7 @@ impl StoreLoader {
     fn list_place(
         &self,
         demo: bool,
-    ) -> impl FnOnce() -> Result<(SessionListing, Arc<StoreLocation>), String> + Send + 'static {
+    ) -> impl FnOnce() -> Result<(SessionListing, Arc<StoreLocation>), ListError> + Send + 'static {
         let place = if demo { StoreRequest::Demo } else { self.home.clone() };
         // When the store is missing, the demo replaces it. Both are the same demo, so that changes to it stay.
         let opened = [Arc::clone(&self.opened_home), Arc::clone(&self.opened_demo)];
@@ -112,7 +123,7 @@ impl StoreLoader {
                 listed.items.retain(|item| item.agent == agent);
             }
             match listed.place_error() {
-                Some(refusal) => Err(refusal),
+                Some(refusal) => Err(ListError::NoStore(refusal)),
                 None => Ok((listed, place)),
             }
         }
@@ -123,7 +134,7 @@ fn find_or_open(
     opened: &[PlaceSlot; 2],
     place: &StoreRequest,
     env: &Environment,
-) -> Result<Arc<StoreLocation>, String> {
+) -> Result<Arc<StoreLocation>, ListError> {
     let mut home = opened[0].lock().unwrap_or_else(PoisonError::into_inner);
     let mut demo = opened[1].lock().unwrap_or_else(PoisonError::into_inner);
     let wants_demo = *place == StoreRequest::Demo;
@@ -134,12 +145,7 @@ fn find_or_open(
     if let Some(known) = slot {
         return Ok(Arc::clone(known));
     }
-    let new = StoreLocation::new(place, env.clone());
-    let new = Arc::new(new.map_err(|error| {
-        format!(
-            "Cannot write the demo store: {error}. Check that the folder for temporary files is writable."
-        )
-    })?);
+    let new = Arc::new(StoreLocation::new(place, env.clone())?);
     Ok(Arc::clone(slot.insert(new)))
 }
 
@@ -209,6 +215,6 @@ mod tests {
         assert!(!listed.items.is_empty() && listed.items.iter().all(|item| item.agent == "research"));
         library.home = StoreRequest::Path("/nonexistent/store".into());
         library.opened_home = PlaceSlot::default();
-        assert!(library.list_place(false)().unwrap_err().contains("does not exist"));
+        assert!(library.list_place(false)().unwrap_err().to_string().contains("does not exist"));
     }
 }

@@ -216,9 +216,8 @@ fn no_size_and_no_message_panics() {
 #[test]
 fn a_message_that_cannot_be_read_says_why() {
     let mut app = open((130, 36), 2, false);
-    app.message.set_text(Err(
-        "memory.jsonl line 4: the line changed after clawscope read it. Reload the session.".into(),
-    ));
+    let error = crate::store::body::BodyError::Changed { path: "memory.jsonl".into(), line: 4 };
+    app.message.set_text(Err(error.into()));
     let text = text_of(&drawn(&app, &theme("dark")));
     assert!(text.contains("Cannot read the message") && text.contains("line 4"), "{text}");
 }

@@ -74,7 +74,7 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
         now_ms: driver.now_ms,
     };
     let written = clawscope::write::request::write(&request, &clawscope::commit::SystemClock);
-    let reread = driver.held(Event::Written(written.map_err(|error| error.to_string())));
+    let reread = driver.held(Event::Written(written.map_err(Into::into)));
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     let requested = driver.held_key("u");
     assert!(

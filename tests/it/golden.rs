@@ -1,7 +1,8 @@
 //! Parity with the real programs: every case of a folder in the format of `tests/golden/README.md`.
 //!
 //! `CLAWSCOPE_GOLDEN=DIR` names another set, or a folder of sets; `CLAWSCOPE_GOLDEN_OUT=DIR` also writes each answer to
-//! `DIR/SET/NAME.json`, and those of the one set that is named to `DIR/NAME.json` too. Ops that are not built count as not
+//! `DIR/SET/NAME.json`, and those of the one set that is named to `DIR/NAME.json` too; `CLAWSCOPE_GOLDEN_OP=OP`
+//! answers the cases of one op only. Ops that are not built count as not
 //! passed and are listed; the others are required.
 
 use std::collections::BTreeMap;
@@ -122,10 +123,14 @@ fn out_of(root: &Path) -> Option<PathBuf> {
 fn answered(root: &Path, outs: &[Option<PathBuf>; 2]) -> bool {
     let ruleset = read_json(&root.join("set.json"));
     let ruleset = ruleset.get("ruleset").and_then(Value::as_str).expect("set.json names a ruleset");
+    let only = std::env::var("CLAWSCOPE_GOLDEN_OP").ok();
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut failures = Vec::new();
     for path in cases(root) {
         let (name, op, case) = read_case(&path);
+        if only.as_ref().is_some_and(|only| *only != op) {
+            continue;
+        }
         let tally = tallies.entry(op.clone()).or_default();
         tally.total += 1;
         let Some(answer) = answer(&ruleset.to_string_lossy(), &op, &case, root) else { continue };

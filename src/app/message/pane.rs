@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::effect_error::EffectError;
 use crate::app::message::view::{MessageArea, MessageView};
 use crate::app::message_body::BodyOptions;
 use crate::app::message_layout::{MessageLayout, ViewOptions};
@@ -59,11 +60,11 @@ impl MessagePane {
     }
 
     /// Stores the requested text, or why reading it failed.
-    pub fn set_text(&mut self, text: Result<Arc<MessageText>, String>) {
+    pub fn set_text(&mut self, text: Result<Arc<MessageText>, EffectError>) {
         self.current_match = None;
         match text {
             Ok(text) => (self.text, self.error) = (Some(text), None),
-            Err(error) => (self.text, self.error) = (None, Some(error)),
+            Err(error) => (self.text, self.error) = (None, Some(error.to_string())),
         }
     }
 

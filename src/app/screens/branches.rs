@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::app::action::Action;
 use crate::app::effect::{Effect, PendingWrite};
+use crate::app::effect_error::EffectError;
 use crate::app::state::{App, Overlay};
 use crate::commit::UndoTarget;
 use crate::report::compare::BranchComparison;
@@ -14,7 +15,7 @@ use crate::write::commit_list::{CommitRecord, CommitStatus};
 pub use screens::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen};
 
 impl App {
-    pub(in crate::app) fn on_commits(&mut self, commits: Result<Arc<Vec<CommitRecord>>, String>) {
+    pub(in crate::app) fn on_commits(&mut self, commits: Result<Arc<Vec<CommitRecord>>, EffectError>) {
         let rows = self.size.1;
         let list = self.views.find_mut(|view| match view {
             Overlay::Commits(screen) => Some(screen),
@@ -26,7 +27,10 @@ impl App {
         }
     }
 
-    pub(in crate::app) fn on_branches_compared(&mut self, comparison: Result<Arc<BranchComparison>, String>) {
+    pub(in crate::app) fn on_branches_compared(
+        &mut self,
+        comparison: Result<Arc<BranchComparison>, EffectError>,
+    ) {
         let rows = self.size.1;
         let list = self.views.find_mut(|view| match view {
             Overlay::Branches(screen) => Some(screen),
@@ -64,9 +68,9 @@ impl App {
     }
 
     /// Shows the outcome and reads the session again.
-    pub(in crate::app) fn on_repaired(&mut self, reported: Result<String, String>) -> Vec<Effect> {
+    pub(in crate::app) fn on_repaired(&mut self, reported: Result<String, EffectError>) -> Vec<Effect> {
         let failed = reported.is_err();
-        self.show_toast(reported.unwrap_or_else(|error| error), failed);
+        self.show_toast(reported.unwrap_or_else(|error| error.to_string()), failed);
         self.request_refresh(|_| true, |_| true)
     }
 

@@ -5,6 +5,7 @@ mod screen;
 
 use std::sync::Arc;
 
+use crate::app::effect_error::EffectError;
 use crate::app::state::{App, Overlay};
 use crate::report::estimators::Estimates;
 pub use screen::{EstimatesState, EstimatorsScreen, header_rows};
@@ -34,14 +35,14 @@ impl App {
     }
 
     /// Shows estimates; the cursor stays on the last call if it was there.
-    pub(in crate::app) fn on_estimates(&mut self, estimates: Result<Arc<Estimates>, String>) {
+    pub(in crate::app) fn on_estimates(&mut self, estimates: Result<Arc<Estimates>, EffectError>) {
         let height = EstimatorsScreen::list_rows(&self.screen_context());
         let Some(view) = self.estimators_mut() else { return };
         let known = view.calls().len();
         let follows = view.scroll.cursor + 1 >= known;
         view.state = match estimates {
             Ok(estimates) => EstimatesState::Done(estimates),
-            Err(error) => EstimatesState::Failed(error),
+            Err(error) => EstimatesState::Failed(error.to_string()),
         };
         let len = view.calls().len();
         let row = if follows { len.saturating_sub(1) } else { view.scroll.cursor };

@@ -9,6 +9,7 @@ pub mod wording;
 
 use std::sync::Arc;
 
+use crate::app::effect_error::EffectError;
 use crate::app::state::{App, Overlay};
 use crate::report::explain::Explanation;
 pub use block::ExplainRow;
@@ -22,7 +23,7 @@ impl App {
         })
     }
 
-    pub(in crate::app) fn on_explanation(&mut self, view: Result<Arc<Explanation>, String>) {
+    pub(in crate::app) fn on_explanation(&mut self, view: Result<Arc<Explanation>, EffectError>) {
         let size = self.size;
         let Some(screen) = self.explain_mut() else { return };
         let first = screen.result.is_none();

@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
+use crate::app::effect_error::EffectError;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Overlay};
 use crate::policy::prune::Gate;
@@ -78,7 +79,7 @@ impl App {
         })
     }
 
-    pub(in crate::app) fn on_summary_calls(&mut self, reported: Result<SummaryCalls, String>) {
+    pub(in crate::app) fn on_summary_calls(&mut self, reported: Result<SummaryCalls, EffectError>) {
         if let Some((_, answer)) = self.policies_mut().and_then(|screen| screen.summary_calls.as_mut()) {
             *answer = Some(reported);
         }

@@ -4,13 +4,14 @@ mod screen;
 
 use std::sync::Arc;
 
+use crate::app::effect_error::EffectError;
 use crate::app::state::{App, Overlay};
 use crate::report::recovery::{RecoveryView, RowKind};
 pub use screen::{FOOTER_ROWS, HEADER_ROWS, RecoveryScreen, list_rows};
 
 impl App {
     /// Shows the recovery, with the cursor on its first step.
-    pub(in crate::app) fn on_recovery(&mut self, view: Result<Arc<RecoveryView>, String>) {
+    pub(in crate::app) fn on_recovery(&mut self, view: Result<Arc<RecoveryView>, EffectError>) {
         let height = self.size.1;
         let open = self.views.find_mut(|view| match view {
             Overlay::Recovery(screen) => Some(screen),

@@ -106,7 +106,7 @@ pub fn rewrite<E>(
         let entry = body(*ix)?;
         let limit = oversized.contains(ix).then(|| max_result_chars(session.window));
         if let Err(reason) = run.append(*ix, &entry, limit) {
-            outcome = RewriteOutcome::Failed { reason };
+            outcome = RewriteOutcome::Failed { reason: reason.to_owned() };
             break;
         }
     }
@@ -184,7 +184,7 @@ impl RewriteRun<'_> {
     ///
     /// # Errors
     /// With the gateway's reason, if the copy fails.
-    fn append(&mut self, ix: EntryIx, entry: &Value, limit: Option<f64>) -> Result<(), String> {
+    fn append(&mut self, ix: EntryIx, entry: &Value, limit: Option<f64>) -> Result<(), &'static str> {
         let kind = self.session.index.entry(ix).kind;
         let copy = match kind {
             EntryKind::Message => self.copied_message(entry, limit),
@@ -212,7 +212,7 @@ impl RewriteRun<'_> {
                     copy.set("name", Value::String(name.trim()));
                     copy
                 }
-                Some(_) => return Err("name.trim is not a function".into()),
+                Some(_) => return Err("name.trim is not a function"),
             },
             EntryKind::BranchSummary
             | EntryKind::Label

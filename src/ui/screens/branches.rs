@@ -36,7 +36,7 @@ pub(in crate::ui) fn draw_commits(
             return note(theme, "No commits in this session", "c writes a plan as a new branch.", area, buf);
         }
         Some(Ok(rows)) => rows,
-        Some(Err(error)) => return note(theme, "Cannot list the commits", error, area, buf),
+        Some(Err(error)) => return note(theme, "Cannot list the commits", &error.to_string(), area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
     let in_force = rows.iter().filter(|committed| committed.status == CommitStatus::InForce).count();
@@ -143,7 +143,7 @@ pub(in crate::ui) fn draw_comparison(
     let after = title(theme, buf, area, "Two branches", true);
     let view = match &screen.comparison {
         Some(Ok(view)) => view,
-        Some(Err(error)) => return note(theme, "Cannot compare the branches", error, area, buf),
+        Some(Err(error)) => return note(theme, "Cannot compare the branches", &error.to_string(), area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
     let Some(session) = app.displayed_session() else { return };

@@ -67,7 +67,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &RecoveryScreen, are
     let after = title(theme, buf, area, "Recovery", true);
     let view = match &screen.result {
         Some(Ok(view)) => view,
-        Some(Err(error)) => return note(theme, "Cannot predict the recovery", error, area, buf),
+        Some(Err(error)) => return note(theme, "Cannot predict the recovery", &error.to_string(), area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
     earlier(theme, view, (after, area.y), area.right().saturating_sub(1), buf);

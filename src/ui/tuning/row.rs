@@ -181,7 +181,7 @@ impl SettingLine<'_> {
     /// Draws the total after the plan for each position of the focused slider, to show which moves pay off.
     pub(super) fn profile(&self, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, self.area.y);
-        let profile = &app.tuning.profile;
+        let profile = app.tuning.profile();
         let (_, value_end, track) = self.columns();
         let (Some(least), Some(most)) = (profile.iter().min(), profile.iter().max()) else { return };
         let label = [Span::styled("total after", theme.style(Role::Muted))];
@@ -218,7 +218,7 @@ impl SettingLine<'_> {
 
     /// Returns the range in which moving the slider has no effect.
     fn flat_note(&self) -> Option<String> {
-        let (tuning, profile) = (&self.app.tuning, &self.app.tuning.profile);
+        let (tuning, profile) = (&self.app.tuning, self.app.tuning.profile());
         let Control::Slider { min, max, .. } = tuning.focused_setting()?.control else { return None };
         let last = profile.len() - 1;
         let below = profile.iter().position(|total| *total != profile[0])?.saturating_sub(1);

@@ -4,7 +4,7 @@ use crate::gateway::compaction::CompactionSettings;
 use crate::ids::Epoch;
 use crate::policy::compact::predict_calls;
 use crate::session::LoadedSession;
-use crate::write::summary::job::describe_no_summary;
+use crate::write::summary::job::SummaryJobError;
 use crate::write::summary::{PreparedCompaction, SummarySettings};
 
 /// The input of a prediction; an answer for another input is outdated.
@@ -37,11 +37,11 @@ impl SummaryCalls {
         requested: &SummaryCallsRequest,
         summary: SummarySettings,
         now_ms: f64,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SummaryJobError> {
         let compactable = PreparedCompaction::new(session, requested.compaction, summary, None, now_ms);
-        let job = compactable.map_err(|error| error.to_string())?.job;
+        let job = compactable?.job;
         let reported =
-            predict_calls(&job, requested.summary_tokens as f64).map_err(|why| describe_no_summary(&why))?;
+            predict_calls(&job, requested.summary_tokens as f64).map_err(SummaryJobError::NoSummary)?;
         Ok(Self {
             calls: reported.calls.len() as u64,
             input_tokens: reported.input_tokens(),
@@ -60,7 +60,7 @@ mod tests {
     use crate::js::Value;
     use crate::session::testing::{loaded_session, message, transcript, user};
 
-    fn reported(turns: usize, keep_recent_tokens: f64) -> Result<SummaryCalls, String> {
+    fn reported(turns: usize, keep_recent_tokens: f64) -> Result<SummaryCalls, SummaryJobError> {
         let answer =
             format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(4_000));
         let entries: Vec<String> = (0..turns).flat_map(|_| [user("go"), message(&answer)]).collect();
@@ -95,6 +95,6 @@ mod tests {
 
     #[test]
     fn a_session_with_nothing_to_cut_says_why_there_is_no_call() {
-        assert!(reported(0, 1_001.0).expect_err("nothing").starts_with("Nothing to compact"));
+        assert!(reported(0, 1_001.0).expect_err("nothing").to_string().starts_with("Nothing to compact"));
     }
 }

@@ -238,7 +238,7 @@ fn what_does_not_read_back_as_planned_is_taken_back() {
     let before = session.bytes();
     let error = write(&prepared, 0, &SystemClock).unwrap_err();
     assert!(
-        matches!(&error, CommitError::NotVerified { what, restored: true, .. } if what.contains("message 1")),
+        matches!(&error, CommitError::NotVerified { what, restored: true, .. } if what.to_string().contains("message 1")),
         "{error:?}"
     );
     assert!(error.to_string().ends_with("The file is the same as before."), "{error}");

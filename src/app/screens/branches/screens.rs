@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::app::action::{Action, ScreenKind};
+use crate::app::effect_error::EffectError;
 use crate::app::screens::context::{Outcome, ScreenContext};
 use crate::app::screens::hint::{CLOSE, GO_TO_ENTRY, Hint, MOVE};
 use crate::app::scroll::Scroll;
@@ -25,7 +26,7 @@ fn rows_below(header: u16, height: u16) -> usize {
 #[derive(Debug, Clone, Default)]
 pub struct CommitsScreen {
     /// Commits and undos, newest first, or why reading them failed; `None` while they are being read.
-    pub commits: Option<Result<Arc<Vec<CommitRecord>>, String>>,
+    pub commits: Option<Result<Arc<Vec<CommitRecord>>, EffectError>>,
     pub scroll: Scroll,
 }
 
@@ -70,7 +71,7 @@ pub struct BranchesScreen {
     /// The compared leaf, and the leaf to use instead of the active one; `None` selects the default.
     pub leaves: [Option<EntryIx>; 2],
     /// The comparison, or why it failed; `None` while it is being made.
-    pub comparison: Option<Result<Arc<BranchComparison>, String>>,
+    pub comparison: Option<Result<Arc<BranchComparison>, EffectError>>,
     /// Whether identical messages are listed too.
     pub show_all: bool,
     pub scroll: Scroll,

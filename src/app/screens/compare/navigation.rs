@@ -6,7 +6,7 @@ use crate::app::screens::compare::{CompareFocus, MapMetric};
 use crate::app::state::{App, InputPurpose, LineInput};
 use crate::format::amount::Amount;
 use crate::format::format_number;
-use crate::report::sweep::{Axis, AxisContext, Grid, usual_axes};
+use crate::report::sweep::{Axis, AxisContext, AxisError, Grid, usual_axes};
 
 impl App {
     /// Handles an action of the comparison; returns whether it is one.
@@ -178,33 +178,24 @@ impl App {
     }
 
     /// Sets the headroom from text, in tokens or as a share of the window; an empty text means none.
-    ///
-    /// # Errors
-    /// The problem with the text.
-    pub(in crate::app) fn set_headroom(&mut self, text: &str) -> Result<(), String> {
+    pub(in crate::app) fn set_headroom(&mut self, text: &str) -> Result<(), CompareInputError> {
         if text.trim().is_empty() || text.trim() == "0" {
             self.compare_screen.headroom = None;
             return Ok(());
         }
         let Some(recording) = &self.replay_state.recording else { return Ok(()) };
         let window = recording.inputs.provider_window;
-        let amount = Amount::parse(text)
-            .ok_or_else(|| "expected tokens, such as 20k, or a share, such as 10%".to_owned())?;
+        let amount = Amount::parse(text).ok_or(CompareInputError::NoAmount)?;
         match amount.tokens(window) {
             Some(tokens) if tokens < window => self.compare_screen.headroom = Some(amount),
-            Some(_) => {
-                return Err(format!("expected less than the window of {}", format_number(window as u64)));
-            }
-            None => return Err("the window is unknown; write tokens instead of a share".into()),
+            Some(_) => return Err(CompareInputError::TooLarge { window: window as u64 }),
+            None => return Err(CompareInputError::UnknownWindow),
         }
         Ok(())
     }
 
     /// Sets the axes from text: `KEY=A..B:STEP`, separated by blanks; an empty text lets the session choose.
-    ///
-    /// # Errors
-    /// The problem with the text.
-    pub(in crate::app) fn set_typed_axes(&mut self, text: &str) -> Result<(), String> {
+    pub(in crate::app) fn set_typed_axes(&mut self, text: &str) -> Result<(), CompareInputError> {
         if text.trim().is_empty() {
             self.compare_screen.chosen_axes = None;
             return Ok(());
@@ -213,12 +204,25 @@ impl App {
         // An empty base, so that a tuned setting can be varied too.
         let axis_context = AxisContext { session: &recording.session, base: &[] };
         let axes = text.split_whitespace().map(|axis| Axis::parse(&axis_context, axis));
-        let axes = axes.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-        Grid::from_axes(&axes).map_err(|error| error.to_string())?;
+        let axes = axes.collect::<Result<Vec<_>, _>>()?;
+        Grid::from_axes(&axes)?;
         self.compare_screen.chosen_axes = Some(axes);
         self.compare_screen.focus = CompareFocus::Map;
         Ok(())
     }
+}
+
+/// A problem with text that was typed on the comparison.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::app) enum CompareInputError {
+    #[error("expected tokens, such as 20k, or a share, such as 10%")]
+    NoAmount,
+    #[error("expected less than the window of {}", format_number(*.window))]
+    TooLarge { window: u64 },
+    #[error("the window is unknown; write tokens instead of a share")]
+    UnknownWindow,
+    #[error(transparent)]
+    Axis(#[from] AxisError),
 }
 
 /// Formats axes in the form that the person types.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::action::Action;
+use crate::app::effect_error::EffectError;
 use crate::app::screens::context::Outcome;
 use crate::app::screens::explain::block::ExplainRow;
 use crate::app::screens::explain::wording;
@@ -22,7 +23,7 @@ pub fn advice_letter(at: usize) -> char {
 #[derive(Debug, Clone, Default)]
 pub struct ExplainScreen {
     /// The explanation, or why it failed; `None` while it is being computed.
-    pub result: Option<Result<Arc<Explanation>, String>>,
+    pub result: Option<Result<Arc<Explanation>, EffectError>>,
     /// The selectable rows.
     pub rows: Vec<ExplainRow>,
     /// The selected row, and the first visible line of the page.

@@ -1,13 +1,14 @@
 //! The state of the policies screen: its lines, the cursor and the effect of each policy alone.
 
 use crate::app::action::Action;
+use crate::app::effect_error::EffectError;
 use crate::app::screens::context::ScreenContext;
 use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::plan::PolicyEffect;
 use crate::policy::Policy;
 use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct PoliciesScreen {
     /// Index into `policies`.
     pub cursor: usize,
@@ -16,7 +17,7 @@ pub struct PoliciesScreen {
     /// The effect of each policy alone, in policy order; `None` when unknown.
     pub effects: Vec<Option<PolicyEffect>>,
     /// The last request for the calls of the planned compaction's summary, and its answer.
-    pub summary_calls: Option<(SummaryCallsRequest, Option<Result<SummaryCalls, String>>)>,
+    pub summary_calls: Option<(SummaryCallsRequest, Option<Result<SummaryCalls, EffectError>>)>,
 }
 
 impl PoliciesScreen {

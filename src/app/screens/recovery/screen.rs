@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::action::Action;
+use crate::app::effect_error::EffectError;
 use crate::app::screens::context::Outcome;
 use crate::app::screens::hint::{CLOSE, GO_TO_ENTRY, Hint, MOVE};
 use crate::app::scroll::Scroll;
@@ -23,7 +24,7 @@ pub fn list_rows(height: u16) -> usize {
 #[derive(Debug, Clone, Default)]
 pub struct RecoveryScreen {
     /// The recovery, or why reading it failed; `None` while it is being read.
-    pub result: Option<Result<Arc<RecoveryView>, String>>,
+    pub result: Option<Result<Arc<RecoveryView>, EffectError>>,
     pub scroll: Scroll,
 }
 

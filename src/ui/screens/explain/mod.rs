@@ -27,7 +27,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area
     clear(theme, buf, area);
     let explanation = match &screen.result {
         Some(Ok(explanation)) => explanation,
-        Some(Err(error)) => return note(theme, "Cannot explain this session", error, area, buf),
+        Some(Err(error)) => return note(theme, "Cannot explain this session", &error.to_string(), area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
     let Some(inspection) = app.displayed_session() else { return };

@@ -179,7 +179,7 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
     let muted = theme.style(Role::Muted);
     let facts = match &screen.summary_calls.as_ref()?.1 {
         None => vec![vec![Span::styled("reading the messages to summarise…", muted)]],
-        Some(Err(why)) => vec![vec![Span::styled(why.clone(), theme.style(Role::Warn))]],
+        Some(Err(why)) => vec![vec![Span::styled(why.to_string(), theme.style(Role::Warn))]],
         Some(Ok(reported)) => {
             let cost =
                 reported.cost.map_or_else(|| format!("{} no price", glyphs::UNKNOWN), format_estimated_usd);
