@@ -190,9 +190,7 @@ fn a_body(bencher: Bencher<'_, '_>, chars: usize) {
     let entry = screen.app.selected_entry().expect("a row");
     let _ = ui::highlight::load();
     bencher.bench_local(|| {
-        let text = message::read_message(&opened.session, entry, None)
-            .map(Arc::new)
-            .map_err(Into::into);
+        let text = message::read_message(&opened.session, entry, None).map(Arc::new).map_err(Into::into);
         screen.event(Event::Message { epoch: opened.session.epoch, entry, text });
     });
 }

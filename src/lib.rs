@@ -12,7 +12,7 @@
 //!                                                      └────▶ commit ─▶ bytes (append only)
 //! ```
 //!
-//! * **Vocabulary**: [`ids`]; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
+//! * **Vocabulary**: [`ids`]; [`files`], the only opener of files for reading; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
 //!   [`diagnostic`], a fault in a file with its line and what to do; [`js`], the JavaScript semantics that the gateway's
 //!   rules rely on; [`mod@format`], every number, size, time and sum of money as text; [`text`], the only way of transcript
 //!   text to the terminal; [`redact`], which masks secrets.
@@ -72,6 +72,7 @@ pub mod config;
 pub mod context;
 pub mod diagnostic;
 pub mod export;
+pub mod files;
 pub mod format;
 pub mod gateway;
 pub mod ids;

@@ -395,8 +395,8 @@ Examples:
 Reads every transcript of the store and lists problems, the release and its ruleset, every setting in force with the file \
 and line that sets it, and when each session will reset.
 
---repair finishes a commit that a kill, a power failure or a full disk interrupted, or removes its lines if that is \
-impossible and no line follows them. It takes the gateway's lock.
+--repair finishes a commit that a kill, a power failure or a full disk interrupted. It takes \
+the gateway's lock and never removes a byte that was in the file.
 
 --migration compares every transcript file that is left with its session in the database, which gateways since 2026.8.1 \
 use. It lists each entry that is lost, added, changed, moved, duplicated or has another parent, with its line, and \

@@ -42,7 +42,8 @@ impl<'a> Appender<'a> {
         Ok(Self { path, file, start, end: start, modified, disk })
     }
 
-    /// Opens a file that holds the first `written` bytes of the intended ones.
+    /// Opens a file that holds the first `written` bytes of the intended ones. They count as the file's own: whoever wrote
+    /// them, taking back what is appended here leaves them.
     pub(super) fn resume(
         path: &'a Path,
         intent: &Intent,
@@ -51,8 +52,9 @@ impl<'a> Appender<'a> {
     ) -> Result<Self, CommitError> {
         FileSnapshot::take(path)?;
         let file = open(path).map_err(|source| Refusal::Unreadable { path: path.into(), source })?;
-        let (start, modified) = (intent.size, intent.modified());
-        Ok(Self { path, file, start, end: start + written, modified, disk })
+        let start = intent.size + written;
+        let modified = file.metadata().and_then(|now| now.modified()).ok();
+        Ok(Self { path, file, start, end: start, modified, disk })
     }
 
     /// Appends in one write and syncs. A partial write is rolled back.

@@ -8,14 +8,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::commit::disk::{Disk, write_all};
+use crate::commit::journal_trust::{JournalFault, JournalFile, read_journal_file};
 use crate::commit::process::{self, ProcessNamespace};
-use crate::commit::snapshot::FileSnapshot;
+use crate::commit::snapshot::{FileSnapshot, TAIL_BYTES};
 use crate::store::index::FileIdentity;
 
 const FILE_SUFFIX: &str = ".clawscope-journal";
@@ -73,6 +74,11 @@ impl Intent {
         }
     }
 
+    /// Whether it names an old end to append behind: a transcript has at least its header.
+    pub(super) fn has_old_end(&self) -> bool {
+        self.size > 0 && (1..=self.size.min(TAIL_BYTES)).contains(&self.tail_bytes)
+    }
+
     pub(super) fn identity(&self) -> FileIdentity {
         FileIdentity { device: self.device, inode: self.inode }
     }
@@ -85,10 +91,6 @@ impl Intent {
     /// Whether the bytes before the old end are unchanged.
     pub(super) fn matches_tail(&self, tail: &[u8]) -> bool {
         hash(tail) == self.tail_sha256
-    }
-
-    pub(super) fn modified(&self) -> Option<SystemTime> {
-        self.modified_ns.map(|ns| UNIX_EPOCH + Duration::from_nanos(ns))
     }
 
     /// Whether this lock was held for the commit and its process is known to be gone: it ran on this machine since the
@@ -108,6 +110,8 @@ impl Intent {
 pub(super) enum Journal {
     /// The journal is cut off: the transcript was not touched yet.
     Incomplete,
+    /// clawscope does not act on this journal.
+    Untrusted(JournalFault),
     /// The intent, and the bytes to append.
     Complete(Box<Intent>, Vec<u8>),
 }
@@ -141,11 +145,11 @@ pub fn transcripts_with_journal(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 impl Journal {
     pub(super) fn read(transcript: &Path) -> io::Result<Option<Self>> {
-        match fs::read(journal_path(transcript)?) {
-            Ok(bytes) => Ok(Some(Self::decode(&bytes))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(match read_journal_file(&journal_path(transcript)?, transcript)? {
+            JournalFile::Missing => None,
+            JournalFile::Untrusted(fault) => Some(Self::Untrusted(fault)),
+            JournalFile::Bytes(bytes) => Some(Self::decode(&bytes)),
+        })
     }
 
     fn decode(bytes: &[u8]) -> Self {
@@ -245,7 +249,6 @@ mod tests {
             (4, (0, 4), 10, "leaf")
         );
         assert!(reported.matches_tail(b"one\n") && !reported.matches_tail(b"two\n"));
-        assert_eq!(reported.modified(), fs::metadata(&path).unwrap().modified().ok());
         let name = journal_path(&path).unwrap();
         assert!(name.extension().is_some_and(|ending| ending != "jsonl"));
         let folder = folder.path().canonicalize().unwrap();

@@ -10,6 +10,7 @@ use crate::commit::disk::{Disk, write_all};
 use crate::commit::journal::Journal;
 use crate::commit::lock_state::{LockPayload, LockState, MAX_PAYLOAD_BYTES, lock_path, read_lock};
 use crate::commit::refusal::{CommitError, Refusal};
+use crate::files;
 use crate::store::source::file_identity;
 
 /// Pause after the first try in ms; each further pause is longer by this much (store H6).
@@ -74,7 +75,9 @@ impl<'a> Lock<'a> {
     /// Whether the lock file is still ours: a program that cannot see this process, as in another container, takes it
     /// for stale.
     pub(super) fn is_ours(&self) -> bool {
-        fs::read(&self.path).is_ok_and(|now| now == self.payload.as_bytes())
+        let now =
+            files::open_without_link(&self.path).and_then(|file| files::read_open(file, MAX_PAYLOAD_BYTES));
+        now.is_ok_and(|now| now == self.payload.as_bytes())
     }
 }
 
@@ -102,7 +105,7 @@ fn create(disk: &dyn Disk, path: &Path, payload: &str) -> io::Result<()> {
 /// Removes a lock file if its text is unchanged. Programs like this one take turns, so that none removes the new lock
 /// of another.
 fn remove_if_unchanged(disk: &dyn Disk, path: &Path, text: Option<&str>) -> io::Result<()> {
-    let file = match File::open(path) {
+    let file = match files::open_without_link(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),

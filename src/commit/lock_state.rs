@@ -1,10 +1,10 @@
 //! Reads a lock file: free, held or stale (store H1–H5).
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::commit::process::{self, ProcessState};
+use crate::files;
 use crate::js::{self, Value};
 
 /// Age in ms at which a lock is stale, whoever holds it (store H3, H7).
@@ -80,9 +80,13 @@ pub fn lock_state(transcript: &Path, now_ms: i64) -> io::Result<LockState> {
 
 /// Returns the state of a lock file, and its text if it exists.
 pub(super) fn read_lock(lock: &Path, now_ms: i64) -> io::Result<(LockState, Option<String>)> {
-    let file = match File::open(lock) {
+    let file = match files::open_without_link(lock) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((LockState::Free, None)),
+        // A link, a folder or a pipe in the lock's place: nobody can take that lock, so it counts as held.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            return Ok((LockState::Held { pid: None, since_ms: None, live: true }, None));
+        }
         Err(error) => return Err(error),
     };
     let mut bytes = Vec::new();

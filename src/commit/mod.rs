@@ -4,7 +4,7 @@
 //!
 //! [`prepare`] and [`prepare_undo`] return the exact lines to append and write nothing; [`write`](write()) appends them
 //! under a journal, reads them back and compares them with the preparation. After a kill, a power failure or a full
-//! disk, [`find_interrupted`] finds the interrupted commit and [`recover_commit`] finishes it or rolls it back.
+//! disk, [`find_interrupted`] finds the interrupted commit and [`recover_commit`] finishes it.
 
 mod append;
 mod check;
@@ -18,6 +18,7 @@ mod encode;
 mod expected;
 mod in_memory;
 mod journal;
+mod journal_trust;
 mod labels;
 mod lines;
 mod lock;
@@ -43,6 +44,7 @@ pub use disk::{Disk, SystemDisk};
 pub use expected::{ExpectedMessage, index_with_lines};
 pub use in_memory::{CompactionMembers, InMemorySession};
 pub use journal::{transcript_for_journal, transcripts_with_journal};
+pub use journal_trust::JournalFault;
 pub use labels::Labels;
 pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
 pub use new_line::NewLine;

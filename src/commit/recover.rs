@@ -1,10 +1,12 @@
-//! Recovers an interrupted commit: finds out how much of it was written, then finishes it or rolls it back.
+//! Recovers an interrupted commit: finds out how much of it was written, then finishes it.
 //!
 //! Opening a session only reports an interrupted commit. Recovery happens on request, or before the next write to the
-//! same file, and under the lock. It finishes a partial commit, because that was confirmed and checked before, and
-//! removes no bytes; where it cannot finish, as on a full disk, it truncates the part again, and only while nothing
-//! follows it. A commit without a written line is discarded, and one with all lines only loses its journal: neither
-//! touches the transcript.
+//! same file, and under the lock. It finishes a partial commit, because that was confirmed and checked before. Where it
+//! cannot finish, as on a full disk, the file and the journal stay as they were. A commit without a written line is
+//! discarded, and one with all lines only loses its journal: neither touches the transcript.
+//!
+//! No repair removes a byte that it did not append itself: whether the bytes before were a commit's is known from the
+//! journal alone, and a journal is a file that others can write.
 //!
 //! Lines are appended in one write(2), so a part of them can only remain when the machine stopped or the process was
 //! killed within that call. No order of lines would hide such a part from a reader: the last line of a file is its
@@ -17,6 +19,7 @@ use crate::commit::append::Appender;
 use crate::commit::clock::Clock;
 use crate::commit::disk::Disk;
 use crate::commit::journal::{Intent, Journal};
+use crate::commit::journal_trust::{JournalFault, are_commit_lines};
 use crate::commit::lock::Lock;
 use crate::commit::lock_state::{LockState, lock_path, read_lock};
 use crate::commit::refusal::{CommitError, Refusal};
@@ -47,6 +50,8 @@ pub enum WrittenExtent {
     Overtaken,
     /// The file was replaced, rewritten or archived since.
     Replaced,
+    /// clawscope may not have written the journal and does not act on it.
+    Untrusted(JournalFault),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +68,15 @@ impl InterruptedCommit {
     /// Returns the reason to plan nothing for the file: it ends in a part of a commit, which no runtime would read as a
     /// branch.
     pub fn refusal(&self) -> Option<Refusal> {
-        let torn = matches!(self.extent, WrittenExtent::Partial { .. });
-        torn.then(|| Refusal::InterruptedCommit { path: self.path.clone(), what: self.description() })
+        match self.extent {
+            WrittenExtent::Partial { .. } => {
+                Some(Refusal::InterruptedCommit { path: self.path.clone(), what: self.description() })
+            }
+            WrittenExtent::Untrusted(fault) => {
+                Some(Refusal::UntrustedJournal { path: self.path.clone(), fault })
+            }
+            _ => None,
+        }
     }
 
     /// Returns a sentence without its full stop.
@@ -79,6 +91,9 @@ impl InterruptedCommit {
                 "after a part of its lines, and another program wrote after them".to_owned()
             }
             WrittenExtent::Replaced => "and another program rewrote or moved the file since".to_owned(),
+            WrittenExtent::Untrusted(fault) => {
+                return format!("clawscope does not trust the commit journal beside the file: {fault}");
+            }
         };
         format!("the {kind}{time} was interrupted {found}")
     }
@@ -92,8 +107,6 @@ pub enum RecoveryOutcome {
     Finished,
     /// The file held all of it.
     AlreadyComplete,
-    /// The written part was truncated; the file is restored.
-    RolledBack,
     /// The file stays unchanged: others wrote behind the commit, or the file was replaced.
     Unchanged,
 }
@@ -105,14 +118,13 @@ impl RecoveryOutcome {
             Self::Discarded => "forgotten",
             Self::Finished => "finished",
             Self::AlreadyComplete => "complete",
-            Self::RolledBack => "rolledBack",
             Self::Unchanged => "leftAsItIs",
         }
     }
 
     /// Whether the transcript changed.
     pub fn changed_file(self) -> bool {
-        matches!(self, Self::Finished | Self::RolledBack)
+        self == Self::Finished
     }
 }
 
@@ -129,9 +141,6 @@ impl RecoveredCommit {
             RecoveryOutcome::Discarded => "The file has no part of it; commit again.",
             RecoveryOutcome::Finished => "The rest was appended, and the new branch is active.",
             RecoveryOutcome::AlreadyComplete => "The file has all of it; nothing to repair.",
-            RecoveryOutcome::RolledBack => {
-                "clawscope removed the written part; the file is the same as before the commit."
-            }
             RecoveryOutcome::Unchanged => {
                 "It can no longer be finished or undone, so the file stays unchanged. The branch written last \
                  is active; check that it is the one you want."
@@ -192,12 +201,14 @@ pub(super) fn recover_locked(
         (WrittenExtent::Partial { written, .. }, Journal::Complete(intent, payload)) => {
             finish(transcript, intent, payload, written, disk)?
         }
-        (WrittenExtent::Complete { last }, Journal::Complete(intent, payload)) => {
+        (WrittenExtent::Untrusted(fault), _) => {
+            return Err(Refusal::UntrustedJournal { path: transcript.into(), fault }.into());
+        }
+        (WrittenExtent::Complete { last }, Journal::Complete(intent, _)) => {
             if !last || reads_back(transcript, intent) {
                 RecoveryOutcome::AlreadyComplete
             } else {
-                let appender = Appender::resume(transcript, intent, payload.len() as u64, disk)?;
-                roll_back(&appender)
+                RecoveryOutcome::Unchanged
             }
         }
         (WrittenExtent::NotStarted, _) => RecoveryOutcome::Discarded,
@@ -215,7 +226,8 @@ pub(super) fn refuse_partial(transcript: &Path, now_ms: i64) -> Result<(), Refus
     found.as_ref().and_then(InterruptedCommit::refusal).map_or(Ok(()), Err)
 }
 
-/// Appends the missing bytes; if that fails or reads back differently, rolls back.
+/// Appends the missing bytes; if that fails or reads back differently, takes back what it appended. The journal stays
+/// then, so that a later repair can finish, as after the disk was full.
 fn finish(
     transcript: &Path,
     intent: &Intent,
@@ -226,15 +238,14 @@ fn finish(
     let mut appender = Appender::resume(transcript, intent, written, disk)?;
     match appender.append(&payload[written as usize..]) {
         Ok(()) if reads_back(transcript, intent) => Ok(RecoveryOutcome::Finished),
-        Ok(()) => Ok(roll_back(&appender)),
-        Err(CommitError::Write { restored: true, .. }) => Ok(RecoveryOutcome::RolledBack),
+        Ok(()) => {
+            let (path, bytes) = (transcript.to_path_buf(), payload.len() as u64);
+            let restored = appender.roll_back();
+            Err(CommitError::NotFinished { path, written, bytes, restored })
+        }
         Err(CommitError::Interleaved { .. }) => Ok(RecoveryOutcome::Unchanged),
         Err(error) => Err(error),
     }
-}
-
-fn roll_back(appender: &Appender<'_>) -> RecoveryOutcome {
-    if appender.roll_back() { RecoveryOutcome::RolledBack } else { RecoveryOutcome::Unchanged }
 }
 
 /// Whether the runtime would accept every line of the file, and the last line is the planned one. A check of the
@@ -255,9 +266,18 @@ fn inspect_journal(transcript: &Path, journal: &Journal) -> io::Result<Interrupt
         Journal::Incomplete => {
             Ok(InterruptedCommit { path, kind: None, time_ms: None, extent: WrittenExtent::NotStarted })
         }
+        Journal::Untrusted(fault) => Ok(InterruptedCommit {
+            path,
+            kind: None,
+            time_ms: None,
+            extent: WrittenExtent::Untrusted(*fault),
+        }),
         Journal::Complete(intent, payload) => {
-            let extent = appended_bytes(transcript, intent)?
-                .map_or(WrittenExtent::Replaced, |behind| measure_extent(payload, &behind));
+            let extent = match content_fault(intent, payload) {
+                Some(fault) => WrittenExtent::Untrusted(fault),
+                None => appended_bytes(transcript, intent)?
+                    .map_or(WrittenExtent::Replaced, |behind| measure_extent(payload, &behind)),
+            };
             Ok(InterruptedCommit {
                 path,
                 kind: Some(intent.kind.clone()),
@@ -266,6 +286,14 @@ fn inspect_journal(transcript: &Path, journal: &Journal) -> io::Result<Interrupt
             })
         }
     }
+}
+
+/// Returns the fault of a journal whose content no commit has.
+fn content_fault(intent: &Intent, payload: &[u8]) -> Option<JournalFault> {
+    if !intent.has_old_end() {
+        return Some(JournalFault::NoOldEnd);
+    }
+    (!are_commit_lines(payload)).then_some(JournalFault::NoCommitLines)
 }
 
 /// Returns the bytes behind the old end of the file; `None` if the file or its old end was replaced.

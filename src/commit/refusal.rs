@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::commit::journal_trust::JournalFault;
 use crate::commit::readback::Difference;
 use crate::js;
 use crate::store::body::BodyError;
@@ -55,7 +56,10 @@ pub enum Refusal {
         /// The interrupted commit and its extent.
         what: String,
     },
-    /// An interrupted commit was just finished or rolled back: the file differs from the one that was read.
+    /// The journal beside the file is not one that clawscope acts on.
+    #[error("{}: clawscope does not trust the commit journal beside this file: {fault}. Look at the file named like it with .clawscope-journal at the end, move it away, and try again.", .path.display())]
+    UntrustedJournal { path: PathBuf, fault: JournalFault },
+    /// An interrupted commit was just finished: the file differs from the one that was read.
     #[error("{}: {what} Reload the session and make the plan again.", .path.display())]
     JustRecovered {
         path: PathBuf,
@@ -144,7 +148,7 @@ pub enum Refusal {
 }
 
 /// The remedy for an interrupted commit.
-pub(super) const SETTLE: &str = "`clawscope doctor --repair` finishes or undoes it.";
+pub(super) const SETTLE: &str = "`clawscope doctor --repair` finishes it.";
 
 fn version_advice(version: f64) -> &'static str {
     if version > 3.0 {
@@ -202,6 +206,17 @@ pub enum CommitError {
     /// Another program wrote at the same moment, without the lock (store H10).
     #[error("{}: another program wrote at the same moment. No line is lost, but the branch written last is active. Reload the session and check that it is the one you want.", .path.display())]
     Interleaved { path: PathBuf },
+    /// The rest of an interrupted commit was appended and did not read back, so it was taken back.
+    #[error("{}: the file holds {written} of {bytes} bytes of an interrupted commit, and with the rest of them it does not read back as planned. {} If the file is right as it is, delete the journal beside it.", .path.display(), restored_text(*.restored))]
+    NotFinished {
+        path: PathBuf,
+        /// Bytes of the commit in the file.
+        written: u64,
+        /// Bytes of the commit in total.
+        bytes: u64,
+        /// Whether the file was restored.
+        restored: bool,
+    },
     /// The lines read back differ from the plan.
     #[error("{}: the written entries differ from the plan ({what}). {}", .path.display(), restored_text(*.restored))]
     NotVerified {
@@ -217,6 +232,6 @@ fn restored_text(restored: bool) -> &'static str {
         "The file is the same as before."
     } else {
         "The appended part could not be removed: every old byte is intact, but the file may end with a part \
-         of the commit. `clawscope doctor --repair` finishes or undoes it."
+         of the commit. `clawscope doctor --repair` finishes it."
     }
 }

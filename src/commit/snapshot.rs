@@ -11,7 +11,7 @@ use crate::store::index::FileIdentity;
 use crate::store::source::{Source, file_identity};
 
 /// Bytes at the end of the file that are compared.
-const TAIL_BYTES: u64 = 64 * 1024;
+pub(super) const TAIL_BYTES: u64 = 64 * 1024;
 /// A file written to within this time may still be open elsewhere, ms.
 const RECENT_WRITE_MS: i64 = 10 * 60 * 1000;
 /// The same for a runtime that keeps a cache warm: it may still append this long after its last answer, ms

@@ -1,6 +1,5 @@
 //! Finds the settings folder and reads the files in it.
 
-use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -54,7 +53,7 @@ pub fn load(env: &Environment) -> Result<Config, ConfigError> {
 /// Returns the text of a file; `None` if there is no such file.
 fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
     let mut text = String::new();
-    let read = fs::File::open(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_string(&mut text));
+    let read = crate::files::open(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_string(&mut text));
     match read {
         Ok(_) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
@@ -77,6 +76,8 @@ fn merge_file(config: &mut Config, path: &Path, text: &str) -> Result<(), Config
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use std::io::Write as _;
     use tempfile::TempDir;

@@ -8,6 +8,7 @@ use super::config_error::ConfigError;
 use super::env::absolute;
 use super::lines;
 use super::secrets::is_secret_file;
+use crate::files;
 
 const INCLUDE: &str = "$include";
 const MAX_INCLUDE_DEPTH: usize = 10;
@@ -189,14 +190,7 @@ fn read_text(path: &Path, limit: u64) -> Result<String, ConfigError> {
     if is_secret_file(path) {
         return Err(error("clawscope does not read files with credentials".to_owned()));
     }
-    let meta = std::fs::metadata(path).map_err(|e| error(format!("cannot read the file: {e}")))?;
-    if !meta.is_file() {
-        return Err(error("not a regular file".to_owned()));
-    }
-    if meta.len() > limit {
-        return Err(error(format!("the file has {} bytes; the limit is {limit}", meta.len())));
-    }
-    let bytes = std::fs::read(path).map_err(|e| error(format!("cannot read the file: {e}")))?;
+    let bytes = files::read(path, limit).map_err(|e| error(format!("cannot read the file: {e}")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -9,6 +9,7 @@ use super::compaction::{
 use super::effective::ResolvedSetting;
 use super::lines::key_line;
 use super::provenance::Provenance;
+use crate::files;
 use crate::js::{self, Object, Value};
 
 pub const FILE_NAME: &str = "settings.json";
@@ -44,8 +45,7 @@ struct SettingsFile {
 
 impl SettingsFile {
     fn read(path: &Path) -> Self {
-        let text =
-            if path.is_file() { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() };
+        let text = files::read_text(path, files::SMALL_FILE_BYTES).unwrap_or_default();
         Self {
             value: js::parse(&text).ok().filter(|value| matches!(value, Value::Object(_))),
             path: path.to_path_buf(),

@@ -2,6 +2,7 @@
 //! configuration does not list. clawscope does not keep the keys and addresses in that file.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::catalog::Price;
@@ -9,6 +10,7 @@ use super::lines;
 use super::provenance::Provenance;
 use super::window::whole_positive;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::files;
 use crate::js::{self, JsString, Value};
 
 /// The window of a listed model without one, in tokens.
@@ -43,11 +45,9 @@ impl Registry {
     pub fn read(agent_dir: &Path, findings: &mut Vec<Diagnostic>) -> Self {
         let path = agent_dir.join("models.json");
         let none = Self { path: path.clone(), models: Vec::new() };
-        let Ok(meta) = std::fs::metadata(&path) else { return none };
-        let text = if meta.is_file() && meta.len() <= MAX_BYTES {
-            std::fs::read_to_string(&path).map_err(|error| error.to_string())
-        } else {
-            Err("not a regular file, or larger than 8 MiB".to_owned())
+        let text = match files::read_text(&path, MAX_BYTES) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return none,
+            read => read.map_err(|error| error.to_string()),
         };
         let parsed = text.and_then(|text| Ok((js::parse(&text).map_err(|error| error.to_string())?, text)));
         match parsed {

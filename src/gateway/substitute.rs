@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::env::Environment;
 use super::secrets::is_secret_key;
+use crate::files;
 
 /// A `${NAME}` without a value, and the keys that lead to its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,10 +22,7 @@ const MAX_DOTENV_BYTES: u64 = 1024 * 1024;
 
 /// Sets the variables of a `.env` file that have no value yet; ignores a missing file.
 pub(super) fn load_dotenv(env: &mut Environment, path: &Path) {
-    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_DOTENV_BYTES) {
-        return;
-    }
-    let Ok(text) = std::fs::read_to_string(path) else { return };
+    let Ok(text) = files::read_text(path, MAX_DOTENV_BYTES) else { return };
     for (name, value) in text.lines().filter_map(dotenv_line) {
         env.set_if_unset(name, &value);
     }

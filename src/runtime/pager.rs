@@ -1,6 +1,5 @@
 //! Shows a text in the person's own pager.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
@@ -15,7 +14,7 @@ pub(super) fn show(text: &str, env: &Environment) -> io::Result<()> {
         writeln!(file, "{}", visible(line))?;
     }
     let mut command = pager_command(env.get("PAGER"));
-    let ended = command.stdin(Stdio::from(File::open(file.path())?)).status()?;
+    let ended = command.stdin(Stdio::from(crate::files::open(file.path())?)).status()?;
     // Leaving a pager with ctrl-c is no error.
     match ended.code() {
         Some(127) => Err(io::Error::new(io::ErrorKind::NotFound, "no such program")),

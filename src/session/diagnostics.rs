@@ -41,14 +41,18 @@ fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
 pub(super) fn unfinished_commit_diagnostic(unfinished: &InterruptedCommit) -> Diagnostic {
     let severity = match unfinished.extent {
         WrittenExtent::Partial { .. } | WrittenExtent::Overtaken => Severity::Error,
-        WrittenExtent::NotStarted | WrittenExtent::Complete { .. } | WrittenExtent::Replaced => {
-            Severity::Warning
-        }
+        WrittenExtent::NotStarted
+        | WrittenExtent::Complete { .. }
+        | WrittenExtent::Replaced
+        | WrittenExtent::Untrusted(_) => Severity::Warning,
     };
     let next = match unfinished.extent {
         WrittenExtent::Partial { .. } => {
-            "`clawscope doctor --repair` finishes it, or undoes it if it cannot; until then the branch shown \
-             contains a part of the commit."
+            "`clawscope doctor --repair` finishes it; until then the branch shown contains a part of the commit."
+        }
+        WrittenExtent::Untrusted(_) => {
+            "look at the file named like it with .clawscope-journal at the end, and move it away; until then clawscope \
+             does not write to this transcript."
         }
         _ => "`clawscope doctor --repair` or the next commit to this file cleans it up.",
     };

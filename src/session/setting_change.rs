@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::files;
 use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
@@ -95,10 +96,13 @@ pub fn parse_change(option: &str, text: &str) -> Result<SettingChange, ChangeErr
     Ok(SettingChange { id: setting.id, value, origin: Provenance::Flag })
 }
 
+/// A gateway reads larger configurations than anyone writes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
 /// Reads a file that is an `openclaw.json`, its `agents.defaults`, or its `contextPruning` alone.
 fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
     let reported = |what: String| ChangeError(format!("--settings {}: {what}", path.display()));
-    let text = std::fs::read_to_string(path)
+    let text = files::read_text(path, MAX_FILE_BYTES)
         .map_err(|error| reported(format!("cannot read the file: {error}. Check the path.")))?;
     let root: serde_json::Value =
         json5::from_str(&text).map_err(|error| reported(format!("not JSON5: {error}. Correct the file.")))?;

@@ -1,9 +1,9 @@
 //! The first line of a transcript: part of the index, and read alone when a store is listed (store I2, J2).
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
+use crate::files;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
 
@@ -35,11 +35,11 @@ impl Header {
 
 /// Reads the header of a file; `None` when the first line that parses is not a header, or the file cannot be read.
 pub fn read_header(path: &Path) -> Option<Header> {
-    // A pipe would never end, and a credentials file is not a transcript.
-    if is_secret_file(path) || !path.is_file() {
+    // A credentials file is not a transcript.
+    if is_secret_file(path) {
         return None;
     }
-    let mut reader = BufReader::new(File::open(path).ok()?.take(MAX_HEADER_BYTES));
+    let mut reader = BufReader::new(files::open(path).ok()?.take(MAX_HEADER_BYTES));
     let mut line = Vec::new();
     let mut first = true;
     // The header is almost always the first line, so later lines are rarely read.

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::path_kind::PathKind;
+use crate::files;
 use crate::gateway::env::Environment;
 use crate::gateway::pi_settings::{FILE_NAME, PiSettings};
 use crate::js::{self, Value};
@@ -94,7 +95,7 @@ pub fn load_settings(shape: &PathKind, cwd: Option<&str>) -> Option<PiSettings> 
 
 /// Reads a settings file; `None` when it is missing or not JSON, which pi treats alike.
 pub fn read_settings_file(file: &Path) -> Option<Value> {
-    let text = file.is_file().then(|| std::fs::read_to_string(file).ok())??;
+    let text = files::read_text(file, files::SMALL_FILE_BYTES).ok()?;
     js::parse(&text).ok()
 }
 

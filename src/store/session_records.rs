@@ -1,10 +1,10 @@
 //! `sessions.json`: the store's record of each session (store C).
 
-use std::fs::File;
 use std::path::Path;
 
 use super::session_records_reader::read_records;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::files;
 use crate::gateway::lines::key_line;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
@@ -22,6 +22,9 @@ pub struct SessionRecords {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// Limit for a `sessions.json`, bytes: half a million sessions.
+const MAX_BYTES: u64 = 512 << 20;
+
 /// Reads a `sessions.json`. A missing file has no records and no diagnostics; any other failure is a diagnostic,
 /// because the gateway treats such a file as empty and replaces it at its next write (store C2).
 pub fn load_records(path: &Path) -> SessionRecords {
@@ -33,10 +36,10 @@ pub fn load_records(path: &Path) -> SessionRecords {
         Ok(meta) if !meta.is_file() => return unreadable_file(path, None, "not a regular file"),
         _ => {}
     }
-    if let Ok(Some(rows)) = File::open(path).and_then(read_records) {
+    if let Ok(Some(rows)) = files::open(path).and_then(read_records) {
         return SessionRecords { records: rows, diagnostics: Vec::new() };
     }
-    match std::fs::read(path) {
+    match files::read(path, MAX_BYTES) {
         Ok(bytes) => parse_records(path, &String::from_utf8_lossy(&bytes)),
         Err(error) => unreadable_file(path, None, &format!("cannot read the file: {error}")),
     }

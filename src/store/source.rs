@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::files;
 use crate::store::file_identity::FileIdentity;
 use crate::store::sqlite::Events;
 
@@ -38,7 +39,7 @@ pub enum Source {
 
 impl Source {
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self::File { path: path.into(), file: Arc::new(File::open(path)?) })
+        Ok(Self::File { path: path.into(), file: Arc::new(files::open(path)?) })
     }
 
     pub fn from_memory(path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {

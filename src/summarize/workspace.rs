@@ -1,6 +1,5 @@
 //! Reads the workspace rules of a session from its workspace (compaction 5.18).
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -23,14 +22,14 @@ fn read_rules(workspace: &Path) -> Option<JsString> {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    crate::files::open(&path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned().into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use std::fs::{self, File};
 
     const RULES: &str = "## Red Lines\nnever\n";
 

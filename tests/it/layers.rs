@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// From the top down. A module may use itself and what stands in a row above; modules of one row are blind to each other.
 const ROWS: &[&[&str]] = &[
-    &["ids", "rulebook"],
+    &["ids", "rulebook", "files"],
     &["diagnostic"],
     &["js"],
     &["format"],
@@ -198,7 +198,8 @@ fn rules_and_screens_read_no_file_no_clock_and_no_environment() {
 #[test]
 fn only_a_commit_opens_files_to_write() {
     let words = ["OpenOptions", "File::options", "File::create", "fs::rename", "fs::remove_file", "fs::copy"];
-    let others = uses(&words, |module| module != "commit");
+    // `files` opens with flags, and for reading only.
+    let others = uses(&words, |module| module != "commit" && module != "files");
     // What a person asks to keep is saved in one place: a plan, an export, a picture, as a new file, or over one that they
     // name and agree to lose, never beside sessions. The demo store is written to a folder of its own.
     let allowed = |place: &String| place.contains("/runtime/save.rs:") || place.contains("/store/demo/");
@@ -233,4 +234,16 @@ fn only_what_is_above_may_be_used() {
     assert!(
         !may("commit", "session") && !may("policy", "app") && !may("session", "report") && !may("js", "text")
     );
+}
+
+/// A FIFO, a device or an endless file in a store must not make the program wait or fill its memory.
+#[test]
+fn files_are_opened_for_reading_in_one_place() {
+    let opens = [" File::open(", "(File::open(", "fs::File::open(", "fs::read(", "fs::read_to_string("];
+    // Folders are opened to sync them, and processes are looked up in /proc.
+    let elsewhere = ["src/files.rs", "src/commit/disk.rs", "src/commit/process.rs"];
+    let found = uses(&opens, |_| true);
+    let found: Vec<&String> =
+        found.iter().filter(|use_| !elsewhere.iter().any(|file| use_.contains(file))).collect();
+    assert!(found.is_empty(), "use crate::files: {found:#?}");
 }

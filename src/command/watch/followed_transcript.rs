@@ -84,7 +84,7 @@ impl FollowedTranscript {
             Some(archive) => {
                 let name = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 // Keep the old path, so that entries are reported under the transcript they were written to.
-                let file = std::fs::File::open(&archive).ok().map(Arc::new);
+                let file = crate::files::open(&archive).ok().map(Arc::new);
                 let source = file.map(|file| Source::File { path: path.into(), file });
                 (TranscriptChange::Archived(name), source.or_else(open))
             }

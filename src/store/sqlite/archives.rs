@@ -11,6 +11,7 @@ use super::events::transcript_identity;
 use super::open::Database;
 use super::paths::artifact_dir;
 use super::unpack::{limit_for_bytes, sha256, unpack_stream};
+use crate::files;
 use crate::js::{self, Value};
 use crate::store::index::FileIdentity;
 
@@ -84,13 +85,16 @@ pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Re
     Ok(Some((lines, transcript_identity(database.identity(), Some(&cold.generation)))))
 }
 
+/// Limit for a packed archive, bytes; its whole content is hashed.
+const MAX_ARCHIVE_BYTES: u64 = 256 << 20;
+
 fn read_archive_file(database: &Path, name: &str) -> io::Result<Vec<u8>> {
     let plain = Path::new(name).file_name().is_some_and(|own| own == name);
     let path = artifact_dir(database).join("cold").join(name);
     if !plain {
         return Err(corrupt_error(format!("cold, unavailable: {name:?} is not an archive name")));
     }
-    std::fs::read(&path).map_err(|error| {
+    files::read(&path, MAX_ARCHIVE_BYTES).map_err(|error| {
         io::Error::new(error.kind(), format!("cold, unavailable: {}: {error}", path.display()))
     })
 }

@@ -1,7 +1,6 @@
 //! Files beside a database, from before the gateway moved transcripts into it: decides for each whether the database
 //! holds its entries (sqlite A6, A7).
 
-use std::fs::File;
 use std::io::{self, BufRead as _, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -10,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::archives::cold_lines;
 use super::open::Database;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::files;
 use crate::js::{self, Value};
 use crate::store::archive::{FileKind, classify};
 use crate::store::header::read_header;
@@ -144,7 +144,7 @@ fn has_entry(at: &Connection, database: &Database, session: &str, id: &str) -> r
 
 /// Returns the id of the last line that has one; `None` when no line near the end has.
 fn last_entry_id(path: &Path) -> io::Result<Option<String>> {
-    let mut file = File::open(path)?;
+    let mut file = files::open(path)?;
     let len = file.metadata()?.len();
     file.seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES)))?;
     let mut tail = Vec::new();

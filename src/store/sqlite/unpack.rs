@@ -8,6 +8,8 @@ use std::path::Path;
 use ruzstd::decoding::StreamingDecoder;
 use sha2::{Digest as _, Sha256};
 
+use crate::files;
+
 /// Maximum bytes of a packed event (sqlite E2).
 const MAX_EVENT_BYTES: u64 = 4 << 20;
 
@@ -58,7 +60,7 @@ fn limit_for_size(packed: u64) -> u64 {
 
 /// Unpacks a transcript into an anonymous temporary file.
 pub(in crate::store) fn unpack_file(path: &Path) -> io::Result<File> {
-    let packed = File::open(path)?;
+    let packed = files::open(path)?;
     let limit = limit_for_size(packed.metadata()?.len());
     unpack_stream(io::BufReader::new(packed), limit)
 }

@@ -4,7 +4,6 @@
 //! names, or in the agent's database. A file that is not beside the transcript under its name counts only when its
 //! first line names the session.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use super::location::RecordingLocation;
 use super::owned_text;
 use super::recording::SCHEMA;
 use super::rows::has_rows;
+use crate::files;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
 use crate::store::source::Source;
@@ -89,7 +89,7 @@ fn is_non_empty(path: &Path) -> bool {
 /// Returns the path in a pointer of this session.
 fn pointer_target(pointer: &Path, session: &str) -> Option<PathBuf> {
     let mut bytes = Vec::new();
-    File::open(pointer)
+    files::open(pointer)
         .ok()
         .filter(|_| is_non_empty(pointer))?
         .take(MAX_HEAD_BYTES)
@@ -103,7 +103,7 @@ fn pointer_target(pointer: &Path, session: &str) -> Option<PathBuf> {
 
 /// Whether a file elsewhere records this session (trajectory 2.3).
 fn is_recording_of(path: &Path, session: &str) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+    let Ok(file) = files::open(path) else { return false };
     let lines = BufReader::new(file.take(MAX_HEAD_BYTES)).lines().map_while(Result::ok);
     let first = lines.map(|line| line.trim().to_owned()).find(|line| !line.is_empty());
     let Some(line) = first.and_then(|line| js::parse(&line).ok()) else { return false };

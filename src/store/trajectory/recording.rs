@@ -1,13 +1,13 @@
 //! The lines of a recording. The index keeps everything except `data`, which is read on demand, because recordings are
 //! several times as long as their transcripts.
 
-use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use super::location::RecordingLocation;
 use super::owned_text;
 use super::rows::{for_each_row, read_row};
+use crate::files;
 use crate::js::{self, Value};
 use memchr::memmem;
 
@@ -97,11 +97,7 @@ impl Recording {
 
 /// Calls `take` for each line of a file with its number from 1, its byte offset and its bytes.
 fn for_each_line(path: &Path, mut take: impl FnMut(u64, u64, &[u8])) -> io::Result<()> {
-    let file = File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    let mut reader = BufReader::new(file.take(MAX_BYTES));
+    let mut reader = BufReader::new(files::open(path)?.take(MAX_BYTES));
     let (mut bytes, mut at, mut line) = (Vec::new(), 0_u64, 0);
     while reader.read_until(b'\n', &mut bytes)? > 0 {
         line += 1;
@@ -113,7 +109,7 @@ fn for_each_line(path: &Path, mut take: impl FnMut(u64, u64, &[u8])) -> io::Resu
 }
 
 fn read_span(path: &Path, at: u64, bytes: usize) -> Option<Vec<u8>> {
-    let mut file = File::open(path).ok()?;
+    let mut file = files::open(path).ok()?;
     file.seek(SeekFrom::Start(at)).ok()?;
     let mut span = Vec::with_capacity(bytes);
     file.take(bytes as u64).read_to_end(&mut span).ok()?;

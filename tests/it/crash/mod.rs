@@ -6,6 +6,7 @@
 mod cases;
 mod child;
 mod disk;
+mod forged;
 mod full;
 mod kills;
 mod others;

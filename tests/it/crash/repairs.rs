@@ -19,7 +19,7 @@ use crate::support::session::Session;
 
 const LINE: &str = "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"zz\",\"parentId\":\"a9\",\"timestamp\":\"2026-02-21T06:00:00.000Z\"}\n";
 
-/// A disk with room for no more lines: what was begun is taken back.
+/// A disk with room for no more lines.
 #[derive(Debug)]
 pub(crate) struct Cramped(pub(crate) Faulty);
 
@@ -81,16 +81,17 @@ fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
     let points = torn_points(&story);
     let middle = points[points.len() / 2];
     let (mut left, mut count) = (Left::default(), 0);
-    for (deed, end) in [(Deed::Settle, "new"), (Deed::SettleOnFull, "old")] {
+    for deed in [Deed::Settle, Deed::SettleOnFull] {
         let (_folder, path) = torn(&story, middle);
+        let before = std::fs::read(&path).unwrap();
         let disk = Cramped(Faulty::counting());
-        let done = match deed {
-            Deed::SettleOnFull => recover_commit(&path, 0, &SystemClock, &disk),
-            _ => recover_commit(&path, 0, &SystemClock, &disk.0),
-        };
-        let expected = if end == "new" { RecoveryOutcome::Finished } else { RecoveryOutcome::RolledBack };
-        assert_eq!(done.unwrap().unwrap().outcome, expected);
-        assert_eq!(story.state(&path), Some(end));
+        if deed == Deed::SettleOnFull {
+            recover_commit(&path, 0, &SystemClock, &disk).unwrap_err();
+            assert_eq!(std::fs::read(&path).unwrap(), before);
+        } else {
+            let done = recover_commit(&path, 0, &SystemClock, &disk.0).unwrap().unwrap();
+            assert_eq!((done.outcome, story.state(&path)), (RecoveryOutcome::Finished, Some("new")));
+        }
         for point in 1..=disk.0.passed() {
             let (_folder, path) = torn(&story, middle);
             killed(story.case, deed, point, &path);
@@ -105,17 +106,21 @@ fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
 }
 
 #[test]
-fn what_was_written_in_part_is_taken_back_where_it_cannot_be_finished_and_the_time_with_it() {
+fn a_part_that_cannot_be_finished_stays_until_it_can_and_the_time_with_it() {
     let story = Story::of(Case::Branch);
     for point in torn_points(&story) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = story.case.set_up(folder.path());
-        let before = std::fs::metadata(&path).unwrap().modified().unwrap();
-        killed(story.case, Deed::Commit, point, &path);
-        let settled = recover_commit(&path, 0, &SystemClock, &Cramped(Faulty::counting())).unwrap().unwrap();
-        assert_eq!(settled.outcome, RecoveryOutcome::RolledBack, "{point}");
-        assert_eq!(story.state(&path), Some("old"), "{point}");
-        assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), before, "{point}");
+        let (_folder, path) = torn(&story, point);
+        let state = || (std::fs::read(&path).unwrap(), std::fs::metadata(&path).unwrap().modified().unwrap());
+        let before = state();
+        let full = recover_commit(&path, 0, &SystemClock, &Cramped(Faulty::counting()));
+        assert!(matches!(full, Err(CommitError::Write { restored: true, .. })), "{point}: {full:?}");
+        assert_eq!(state(), before, "{point}");
+        let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+        assert_eq!(
+            (settled.outcome, story.state(&path)),
+            (RecoveryOutcome::Finished, Some("new")),
+            "{point}"
+        );
     }
 }
 

@@ -1,0 +1,135 @@
+//! Decides whether a journal may be acted on. Stores are shared, synced and copied, so a journal beside a transcript may
+//! come from anyone. One that clawscope cannot have written is reported and left for the person; and no journal, however
+//! it looks, makes a repair remove a byte that was in the file when the repair began ([`super::recover`]).
+
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::Path;
+
+use crate::files;
+use crate::js::{self, Value};
+
+/// Bytes that a journal may have beside twice its transcript: a commit appends copies of entries, edits and a summary.
+const SPARE_BYTES: u64 = 64 << 20;
+
+/// The reason why clawscope does not act on a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JournalFault {
+    /// The journal is a link, a folder, a pipe or a device.
+    NotRegular,
+    /// The journal has another name elsewhere.
+    HardLinked,
+    /// Another user owns it.
+    OtherOwner,
+    /// More users may write to it than to the transcript.
+    MoreWriters,
+    TooLarge {
+        bytes: u64,
+        limit: u64,
+    },
+    /// The file beside it is not named like a transcript.
+    NoTranscriptName,
+    /// The transcript has another name elsewhere, which a repair would change too.
+    TranscriptHardLinked,
+    /// It names no end of the file to append behind.
+    NoOldEnd,
+    /// The bytes to append are not the lines of a commit.
+    NoCommitLines,
+}
+
+impl fmt::Display for JournalFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRegular => write!(f, "it is not a regular file"),
+            Self::HardLinked => write!(f, "it is a hard link"),
+            Self::OtherOwner => write!(f, "another user owns it"),
+            Self::MoreWriters => write!(f, "more users may write to it than to the transcript"),
+            Self::TooLarge { bytes, limit } => write!(f, "it has {bytes} bytes and the limit is {limit}"),
+            Self::NoTranscriptName => write!(f, "the file beside it is not a .jsonl transcript"),
+            Self::TranscriptHardLinked => write!(f, "the transcript is a hard link"),
+            Self::NoOldEnd => write!(f, "it names no end of the transcript to append behind"),
+            Self::NoCommitLines => write!(f, "the bytes to append are not the lines of a commit"),
+        }
+    }
+}
+
+/// A journal's bytes, or the reason why nobody reads them.
+pub(super) enum JournalFile {
+    Missing,
+    Untrusted(JournalFault),
+    Bytes(Vec<u8>),
+}
+
+/// Reads the journal of a transcript if it is a file that clawscope may have written.
+pub(super) fn read_journal_file(journal: &Path, transcript: &Path) -> io::Result<JournalFile> {
+    let file = match files::open_without_link(journal) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(JournalFile::Missing),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            return Ok(JournalFile::Untrusted(JournalFault::NotRegular));
+        }
+        Err(error) => return Err(error),
+    };
+    let limit = match file_fault(&file, transcript)? {
+        Ok(limit) => limit,
+        Err(fault) => return Ok(JournalFile::Untrusted(fault)),
+    };
+    Ok(JournalFile::Bytes(files::read_open(file, limit)?))
+}
+
+/// Returns the limit for the journal's size in bytes, or its fault.
+fn file_fault(file: &File, transcript: &Path) -> io::Result<Result<u64, JournalFault>> {
+    if transcript.extension().is_none_or(|extension| extension != "jsonl") {
+        return Ok(Err(JournalFault::NoTranscriptName));
+    }
+    let own = file.metadata()?;
+    let beside = match std::fs::symlink_metadata(transcript) {
+        Ok(metadata) => Some(metadata).filter(Metadata::is_file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if let Some(fault) = owner_fault(&own, beside.as_ref()) {
+        return Ok(Err(fault));
+    }
+    let limit = beside.map_or(0, |beside| beside.len()).saturating_mul(2).saturating_add(SPARE_BYTES);
+    Ok(if own.len() > limit { Err(JournalFault::TooLarge { bytes: own.len(), limit }) } else { Ok(limit) })
+}
+
+#[cfg(unix)]
+fn owner_fault(journal: &Metadata, transcript: Option<&Metadata>) -> Option<JournalFault> {
+    use std::os::unix::fs::MetadataExt as _;
+    const OTHERS_MAY_WRITE: u32 = 0o022;
+    if journal.nlink() > 1 {
+        return Some(JournalFault::HardLinked);
+    }
+    let transcript = transcript?;
+    if transcript.nlink() > 1 {
+        Some(JournalFault::TranscriptHardLinked)
+    } else if journal.uid() != transcript.uid() && journal.uid() != rustix::process::geteuid().as_raw() {
+        Some(JournalFault::OtherOwner)
+    } else if journal.mode() & !transcript.mode() & OTHERS_MAY_WRITE != 0 {
+        Some(JournalFault::MoreWriters)
+    } else {
+        None
+    }
+}
+
+#[cfg(not(unix))]
+fn owner_fault(_: &Metadata, _: Option<&Metadata>) -> Option<JournalFault> {
+    None
+}
+
+/// Whether the bytes are whole lines, each an entry with a type.
+pub(super) fn are_commit_lines(bytes: &[u8]) -> bool {
+    let Some(lines) = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_suffix('\n')) else {
+        return false;
+    };
+    // A file without a line end at its end gets one before the first line.
+    let lines = lines.strip_prefix('\n').unwrap_or(lines);
+    lines.split('\n').all(|line| js::parse(line).is_ok_and(|entry| is_entry(&entry)))
+}
+
+fn is_entry(entry: &Value) -> bool {
+    entry.get("type").and_then(Value::as_str).is_some()
+}

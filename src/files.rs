@@ -1,0 +1,136 @@
+//! Opens files for reading, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
+//! folder or a link to one may stand where a file is expected: opening such a thing could wait for ever or change it.
+//! Only regular files are opened, and whole files are read up to a limit.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// Limit for settings and other small files that are read whole, bytes.
+pub const SMALL_FILE_BYTES: u64 = 8 << 20;
+
+/// Opens a regular file; follows links.
+///
+/// # Errors
+/// The system's, or [`io::ErrorKind::InvalidInput`] for anything but a regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    // Before the open, because opening some devices acts on them; after it, because the file may have been exchanged.
+    check_regular(&std::fs::metadata(path)?)?;
+    let file = open_without_waiting(path, false)?;
+    check_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Opens a regular file; refuses a link in its place.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_without_link(path: &Path) -> io::Result<File> {
+    check_regular(&std::fs::symlink_metadata(path)?)?;
+    let file = open_without_waiting(path, true)?;
+    check_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a whole file of at most `limit` bytes.
+///
+/// # Errors
+/// As [`open`], and [`io::ErrorKind::FileTooLarge`] beyond the limit.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_open(open(path)?, limit)
+}
+
+/// Reads the rest of an open file of at most `limit` bytes.
+///
+/// # Errors
+/// The system's, or [`io::ErrorKind::FileTooLarge`] beyond the limit.
+pub fn read_open(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if file.take(limit.saturating_add(1)).read_to_end(&mut bytes)? as u64 > limit {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("the file has more than {limit} bytes"),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Reads a whole text file of at most `limit` bytes.
+///
+/// # Errors
+/// As [`read`], and [`io::ErrorKind::InvalidData`] for invalid UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    String::from_utf8(read(path, limit)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+fn check_regular(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+}
+
+#[cfg(unix)]
+fn open_without_waiting(path: &Path, refuses_links: bool) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let links = if refuses_links { OFlags::NOFOLLOW } else { OFlags::empty() };
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | links;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_without_waiting(path: &Path, _: bool) -> io::Result<File> {
+    OpenOptions::new().read(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        File::create(path).and_then(|mut file| file.write_all(text.as_bytes())).unwrap();
+    }
+
+    #[test]
+    fn a_whole_file_is_read_up_to_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write(&path, "four");
+        assert_eq!(read_text(&path, 4).unwrap(), "four");
+        assert_eq!(read(&path, 3).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(read(&folder.path().join("b"), 3).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(open(folder.path()).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_but_a_regular_file_is_opened_and_nothing_waits() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        write(&at("file"), "x");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("fifo"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        for (link, target) in
+            [("good", "file"), ("pipe", "fifo"), ("zero", "/dev/zero"), ("loop", "loop"), ("gone", "none")]
+        {
+            symlink(target, at(link)).unwrap();
+        }
+        assert!(open(&at("good")).is_ok());
+        assert!(open_without_link(&at("file")).is_ok());
+        for name in ["fifo", "pipe", "zero", "loop", "gone"] {
+            assert!(open(&at(name)).is_err(), "{name}");
+            assert!(open_without_link(&at(name)).is_err(), "{name}");
+        }
+        assert!(open_without_link(&at("good")).is_err());
+    }
+}
