@@ -64,8 +64,10 @@ Start here:
   clawscope commit KEY           show what a commit would write
   clawscope guide                list the topics of the guide
 
-SESSION is a session key, a session id or the unique start of one, or the path of a transcript. A path needs no store:
+SESSION is a session key, a session id or the unique start of one, or the path of a transcript. A path needs no store. \
+Commands that only read also take a part of the key or title:
   clawscope context ./2f6c.jsonl --json
+  clawscope explain 8812
 
 Keys of --set (the gateway's own names where it has them; `clawscope settings` lists their values):
 {settings}

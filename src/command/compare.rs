@@ -26,7 +26,8 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
+    let session =
+        Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session, output)?;
     let named =
         |text: &Option<String>| text.as_ref().map(|text| find_entry(&session, "LEAF", text)).transpose();
     let leaves = [named(&args.first)?, named(&args.second)?];

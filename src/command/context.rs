@@ -42,7 +42,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let args = &view.context;
     let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
-    let session = workspace.open_session(&args.target.session)?;
+    let session = workspace.open_session(&args.target.session, output)?;
     let session = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
     if view.breakdown {
         return breakdown::show(&session, args.target.json, output);

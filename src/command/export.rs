@@ -39,13 +39,15 @@ pub(super) fn run(
     let format = format.into_iter().find(|format| format.as_str() == args.format).unwrap_or(Format::Html);
     if !has_plan_options(&args.plan) {
         let workspace = Workspace::for_session(&args.session, place, invocation)?;
-        let session = at_leaf(&workspace, workspace.open_session(&args.session)?, args.leaf.as_deref())?;
+        let session =
+            at_leaf(&workspace, workspace.open_session(&args.session, output)?, args.leaf.as_deref())?;
         let session =
             if format == Format::Pi && !args.shape_only { require_context(session)? } else { session };
         let wanted = export_request(args, &session, workspace.now_ms, None);
         return export_document(args, &wanted, format, invocation, output);
     }
-    let mut preview = build_preview(&args.session, args.leaf.as_deref(), &args.plan, place, invocation)?;
+    let mut preview =
+        build_preview(&args.session, args.leaf.as_deref(), &args.plan, (place, invocation), output)?;
     let made = generate_for_plan(&mut preview, invocation, output)?;
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
     let wanted =
@@ -78,7 +80,7 @@ fn export_shape_folder(
         return refused("the folder is not empty. Name a new one.");
     }
     let workspace = Workspace::for_session(&args.session, place, invocation)?;
-    let loaded = workspace.open_session(&args.session)?;
+    let loaded = workspace.open_session(&args.session, output)?;
     if folder.ancestors().skip(1).any(holds_sessions) {
         return refused("is inside a folder of sessions. Choose another place.");
     }
@@ -232,7 +234,7 @@ fn export_picture(
     }
     let size = parse_size(&args.size)?;
     let workspace = Workspace::for_session(&args.session, place, invocation)?;
-    let session = workspace.open_session(&args.session)?;
+    let session = workspace.open_session(&args.session, output)?;
     refuse_store_target(args, &session, invocation)?;
     let looked = export_request(args, &session, workspace.now_ms, None).redactor();
     let redactor: Redactor = looked.map_err(|error| Failure::unreadable(error.to_string()))?;

@@ -32,6 +32,7 @@ mod migration;
 mod migration_json;
 mod migration_text;
 mod migration_totals;
+mod named_session;
 pub mod output;
 mod parallel;
 mod pi_settings;
@@ -55,7 +56,9 @@ mod session_output;
 mod sessions;
 mod setting_value;
 mod settings;
+mod shell;
 mod simulate;
+mod suggest;
 mod summarize;
 mod summary;
 mod sweep;
@@ -92,6 +95,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, 
     let result = result.and_then(|()| Ok(output.flush()?));
     let Err(failure) = result else { return Exit::Success.code() };
     _ = output.flush();
+    let failure = failure.with_retry(&words);
     _ = output.failure(&failure, json);
     failure.exit().code()
 }

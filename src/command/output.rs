@@ -98,7 +98,7 @@ impl<'a> Output<'a> {
 
     /// Writes a failure to the error stream, as text or as one JSON object.
     pub fn failure(&mut self, failure: &Failure, json: bool) -> io::Result<()> {
-        let Failure::Reported { exit, message, candidates } = failure else { return Ok(()) };
+        let Failure::Reported { exit, message, candidates, .. } = failure else { return Ok(()) };
         if !json {
             let lines: Vec<_> = message.lines().map(visible).collect();
             return writeln!(self.err, "error: {}", lines.join("\n"));

@@ -85,13 +85,24 @@ pub(super) fn build_preview(
     session: &str,
     leaf: Option<&str>,
     args: &PlanArgs,
-    place: &StoreArgs,
-    invocation: &Invocation,
+    (place, invocation): (&StoreArgs, &Invocation),
+    output: &mut Output,
+) -> Result<Preview, Failure> {
+    let scene = Workspace::for_session(session, place, invocation)?;
+    let loaded = scene.open_session(session, output)?;
+    preview_session(scene, loaded, leaf, args)
+}
+
+/// Builds the plan for a session that is already open.
+pub(super) fn preview_session(
+    scene: Workspace,
+    loaded: LoadedSession,
+    leaf: Option<&str>,
+    args: &PlanArgs,
 ) -> Result<Preview, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let scene = Workspace::for_session(session, place, invocation)?;
     let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), scene.now_ms).map_err(Failure::usage)?;
-    let loaded = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let loaded = require_context(at_leaf(&scene, loaded, leaf)?)?;
     let changes = with_learned_window(args.window, changes, &loaded)?;
     refuse_unsupported(&changes, &loaded)?;
     let policies = requested_policies(&args.policy, &changes, &loaded)?;

@@ -30,8 +30,13 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let replayed =
-        replay_session(&args.target.session, args.leaf.as_deref(), &args.overrides, place, invocation)?;
+    let replayed = replay_session(
+        &args.target.session,
+        args.leaf.as_deref(),
+        &args.overrides,
+        (place, invocation),
+        output,
+    )?;
     if args.target.json {
         return Ok(output.json(&report_json(&replayed))?);
     }

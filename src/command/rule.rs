@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::suggest::did_you_mean;
 use crate::cli::RuleArgs;
 use crate::export::json::JsonOutput;
 use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings};
@@ -54,13 +55,20 @@ fn parse_citations(words: &[String]) -> Vec<String> {
 fn find_rule(citation: &str) -> Result<Rule, Failure> {
     find(citation).ok_or_else(|| {
         let of = DOCUMENTS.iter().filter(|document| citation.starts_with(document.name));
+        let all: Vec<String> = DOCUMENTS.into_iter().flat_map(cited_ids).collect();
+        let near = did_you_mean(&citation.replacen(' ', "-", 1), all.iter().map(String::as_str));
         let names = || DOCUMENTS.iter().map(|document| document.name).collect::<Vec<_>>().join(", ");
         let expected = of.max_by_key(|document| document.name.len()).map_or_else(
             || format!("DOCUMENT-ID with a document of {}", names()),
             |document| format!("an id of {}, such as {}", document.name, sections(*document).join(", ")),
         );
-        Failure::usage(format!("{citation:?} is not a rule; expected {expected}"))
+        Failure::usage(format!("{citation:?} is not a rule; expected {expected}.{near}"))
     })
+}
+
+/// Returns the ids of a document's sections and rules as a person types them, `pruning-5.12`.
+fn cited_ids(document: Document) -> impl Iterator<Item = String> {
+    headings(document).into_iter().map(move |rule| format!("{}-{}", document.name, rule.id))
 }
 
 /// Returns the ids without a dot: the sections of a document, and its rules if they have no sections.

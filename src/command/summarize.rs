@@ -37,7 +37,7 @@ pub(super) fn run(
     let kind = parse_kind(args.with.as_deref()).unwrap_or(config.kind);
     let summarizer =
         if args.calls { None } else { Some(choose_summarizer(kind, &config, invocation)?.summarizer) };
-    let requested = load_input(args, SummaryWriter::from_config(kind, &config), place, invocation)?;
+    let requested = load_input(args, SummaryWriter::from_config(kind, &config), place, invocation, output)?;
     let summary = match &summarizer {
         Some(summarizer) => Some(generate(&requested, summarizer.as_ref(), args.target.json, output)?),
         None => None,
