@@ -255,17 +255,20 @@ pub struct ContextViewArgs {
     #[arg(long, conflicts_with = "messages")]
     pub breakdown: bool,
     /// Compare every estimator with the provider's count, call by call
-    #[arg(long, conflicts_with_all = ["messages", "breakdown"])]
+    #[arg(long, conflicts_with_all = ["messages", "breakdown", "window", "policy", "set", "settings"])]
     pub estimators: bool,
     /// With --estimators: show every call [default: the last 20]
     #[arg(long, requires = "estimators")]
     pub all: bool,
     /// Compare the gateway's recording of a run with the context that clawscope builds
-    #[arg(long, conflicts_with_all = ["messages", "breakdown", "estimators", "leaf"])]
+    #[arg(long, conflicts_with_all = ["messages", "breakdown", "estimators", "leaf", "window", "policy", "set", "settings"])]
     pub recorded: bool,
     /// With --recorded: use the N-th newest run [default: 1, the newest]
     #[arg(long, value_name = "N", requires = "recorded")]
     pub run: Option<usize>,
+    /// The settings of the next call, if any of these options is set.
+    #[command(flatten)]
+    pub settings: ReplaySettingsArgs,
 }
 
 /// The settings of a plan.
@@ -391,8 +394,8 @@ pub enum MeasureArg {
 pub struct CheckArgs {
     #[command(flatten)]
     pub target: SessionArgs,
-    /// The limit for every prompt: tokens, or a share of the provider's window such as `80%`
-    #[arg(long, value_name = "N|PCT")]
+    /// The limit for every prompt: tokens, or a share of the provider's window such as `80%` [default: the window]
+    #[arg(long, value_name = "N|PCT", default_value = "100%", hide_default_value = true)]
     pub budget: String,
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,

@@ -138,6 +138,8 @@ Examples:
   clawscope context ./2f6c.jsonl --json
   clawscope context KEY --store ~/copy-of-openclaw --leaf 4fe1 --messages
   clawscope context KEY --breakdown        show what fills the window
+  clawscope context KEY --set contextTokens=100000
+                                           show the next call under a setting
   clawscope context KEY --estimators       show the error of each estimator
   clawscope context KEY --recorded --run 2
                                            compare with the second newest run

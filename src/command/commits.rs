@@ -52,7 +52,7 @@ fn table(commits: &[CommitRecord]) -> Table {
     let mut table = Table::new(&[
         ("id", Align::Left),
         ("written", Align::Left),
-        ("what", Align::Flexible),
+        ("what", Align::Left),
         ("tokens", Align::Right),
         ("changed", Align::Right),
         ("left", Align::Left),

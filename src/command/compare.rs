@@ -50,7 +50,7 @@ fn print(
     let parting = comparison.fork_point.map(|entry| session.index.display_id(entry));
     let parting =
         parting.map_or_else(|| "no common entry".to_owned(), |name| format!("they diverge after {name}"));
-    writeln!(output, "{shared} in common; {parting}")?;
+    output.line(Tone::Plain, &format!("{shared} in common; {parting}"))?;
     writeln!(output)?;
     facts_table(comparison).print(output, "")?;
     writeln!(output)?;

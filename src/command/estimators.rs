@@ -63,7 +63,7 @@ fn estimator_table(estimates: &Estimates) -> Table {
         ("mean error", Align::Right),
         ("lean", Align::Right),
         ("worst", Align::Right),
-        ("", Align::Flexible),
+        ("", Align::Left),
     ]);
     for estimator in Estimator::ALL {
         let deviation = estimates.deviation(estimator);

@@ -112,7 +112,7 @@ impl ExplanationPrinter<'_> {
             ("needed", Align::Right),
             ("limit", Align::Right),
             ("", Align::Left),
-            ("", Align::Flexible),
+            ("", Align::Left),
         ]);
         for overflow in overflows.iter().rev().take(MAX_OVERFLOWS).rev() {
             table.push(self.overflow_cells(overflow));
@@ -278,7 +278,7 @@ impl ExplanationPrinter<'_> {
             ("overflows", Align::Right),
             ("peak", Align::Right),
             ("cost", Align::Right),
-            ("", Align::Flexible),
+            ("", Align::Left),
         ]);
         if let Some((recorded, first)) = explanation.recorded.zip(explanation.advice.first()) {
             table.push(vec![

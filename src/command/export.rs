@@ -7,6 +7,7 @@ use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::output::Output;
 use super::preview::{Preview, build_preview};
+use super::shell::shell_quote;
 use super::summary::{self, load_summarizer_config};
 use crate::cli::{ExportArgs, PlanArgs, StoreArgs};
 use crate::export::folder::shape_folder;
@@ -29,6 +30,9 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if let Some(folder) = args.out.as_deref().filter(|out| !args.shape_only && is_folder(out, invocation)) {
+        return Err(folder_refusal(folder, &args.format));
+    }
     if args.format == "svg" {
         return export_picture(args, place, invocation, output);
     }
@@ -59,6 +63,16 @@ pub(super) fn run(
 fn is_folder(out: &Path, invocation: &Invocation) -> bool {
     out.to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
         || absolute(&invocation.env.cwd, out).is_dir()
+}
+
+/// Refuses a folder as the target of a format that is one file.
+fn folder_refusal(folder: &Path, format: &str) -> Failure {
+    let ending = if format == Format::Pi.as_str() { "jsonl" } else { format };
+    let file = folder.join(format!("session.{ending}"));
+    let (folder, file) = (folder.display(), shell_quote(&file.to_string_lossy()));
+    Failure::usage(format!(
+        "--out {folder} is a folder, and {format} is one file. Name the file: --out {file}"
+    ))
 }
 
 /// Writes the session's shape, row and settings as a folder that opens like a store.

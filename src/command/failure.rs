@@ -8,6 +8,9 @@ use crate::session::setting_change::ChangeError;
 use crate::store::find::FindError;
 use crate::text::visible;
 
+/// Begins the line with the command to type instead.
+pub(super) const RETRY_LEAD: &str = "Type: ";
+
 /// The exit codes, as `--help` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -94,7 +97,7 @@ impl Failure {
                 word => shell_quote(&word),
             });
             let line = std::iter::once("clawscope".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
-            message.push_str(&format!("\nType: {line}"));
+            message.push_str(&format!("\n{RETRY_LEAD}{line}"));
         }
         self
     }

@@ -1,18 +1,24 @@
 //! Opens the session that a person names. Commands that only read also take a part of a key or title; commands that
 //! write take whole keys and the unique start of an id.
 
+use std::path::Path;
+
 use super::environment::Workspace;
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::sessions::read_all;
+use super::shell::shell_quote;
 use super::suggest::nearest;
 use crate::format::{format_age, format_count};
+use crate::gateway::env::absolute;
 use crate::ids::SessionKey;
 use crate::redact::SecretDisplay;
 use crate::session::name_match::match_part;
 use crate::session::title::shown_name;
 use crate::session::{LoadedSession, SessionItem};
 use crate::store::find::{FindError, find_session};
+use crate::store::foreign_file::{ForeignFile, recognise};
+use crate::store::path_kind::{PathKind, classify_path};
 use crate::text::{truncate, visible, width};
 
 /// Sessions listed for an ambiguous name.
@@ -24,11 +30,13 @@ impl Workspace {
     /// Opens the session that `text` names: by key, id, the start of an id or a path, otherwise by a part of its key or
     /// title. A note names a session that was found by a part.
     pub(super) fn open_session(&self, text: &str, output: &mut Output) -> Result<LoadedSession, Failure> {
+        self.refuse_empty(text)?;
         let not_found = match self.find_exact(text) {
             Ok(key) => return self.open_key(&key),
             Err(error @ FindError::Ambiguous { .. }) => return Err(error.into()),
             Err(error) => error,
         };
+        refuse_other_file(&absolute(&self.env.cwd, Path::new(text)))?;
         let items = self.items_by_part(text);
         match items.as_slice() {
             [] => Err(self.unknown_session(text, not_found)),
@@ -51,6 +59,19 @@ impl Workspace {
                 several => Err(self.needs_whole_name(text, several)),
             },
         }
+    }
+
+    /// Refuses an empty file that is named by its path: it holds nothing to answer about.
+    fn refuse_empty(&self, text: &str) -> Result<(), Failure> {
+        let path = absolute(&self.env.cwd, Path::new(text));
+        if path.is_file() && recognise(&path) == Some(ForeignFile::Empty) {
+            let path = path.display();
+            return Err(Failure::unreadable(format!(
+                "{path}: empty transcript; expected the JSON lines of a session. Wait until a run has written to it, or \
+                 pass another file."
+            )));
+        }
+        Ok(())
     }
 
     fn find_exact(&self, text: &str) -> Result<SessionKey, FindError> {
@@ -125,4 +146,35 @@ impl Workspace {
         let (candidates, typed) = (vec![near.key.0.clone()], Some(text.to_owned()));
         Failure::Reported { exit: Exit::Unreadable, message, candidates, typed }
     }
+}
+
+/// Refuses a file that is no transcript: a store of several sessions, or JSON of another kind.
+fn refuse_other_file(path: &Path) -> Result<(), Failure> {
+    let what = match classify_path(path) {
+        PathKind::StoreFile(_) if is_store_file(path) => "a list of sessions",
+        PathKind::StoreFile(_) => {
+            let what = recognise(path).map_or("a JSON document", ForeignFile::describe);
+            return Err(Failure::unreadable(format!(
+                "{}: this is {what}; expected the JSON lines of a session. Pass a transcript (*.jsonl) or a session key.",
+                path.display()
+            )));
+        }
+        PathKind::Database(_) => "a database of sessions",
+        _ => return Ok(()),
+    };
+    let (file, name) = (path.display(), shell_quote(&path.to_string_lossy()));
+    Err(Failure::usage(format!(
+        "{file}: this is {what}, not a transcript. List them with `clawscope sessions {name}`, then name one: SESSION \
+         --store {name}"
+    )))
+}
+
+/// Whether a JSON file is a gateway's list of sessions: its name says so, or a row has a session id.
+fn is_store_file(path: &Path) -> bool {
+    let rows = || {
+        let text = std::fs::read(path).ok()?;
+        let rows: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&text).ok()?;
+        Some(rows.values().any(|row| row.get("sessionId").is_some()))
+    };
+    path.file_name().is_some_and(|name| name == "sessions.json") || rows().unwrap_or(false)
 }

@@ -281,6 +281,7 @@ fn print_calls(replayed: &ReplayReport, all: bool, output: &mut Output) -> Resul
         ("cost", Align::Right),
         ("total", Align::Right),
     ]);
+    table.drop_first(&["total", "idle", "entry"]);
     let totals = replay.totals()[1];
     for at in count - shown..count {
         let (call, recorded, simulated) = (&replay.calls[at], &replay.recorded[at], &replay.simulated[at]);

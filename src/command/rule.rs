@@ -8,7 +8,7 @@ use super::output::{Output, Tone};
 use super::suggest::did_you_mean;
 use crate::cli::RuleArgs;
 use crate::export::json::JsonOutput;
-use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings};
+use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings, paragraphs};
 
 /// Prints the cited rules, or without arguments the sections of every document.
 pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
@@ -27,9 +27,19 @@ pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
         }
         output.line(Tone::Strong, &format!("{} {}  {}", rule.document.name, rule.id, rule.title))?;
         output.line(Tone::Plain, "")?;
-        for line in rule.text.lines() {
-            output.line(Tone::Plain, line)?;
-        }
+        print_markdown(rule.text, output)?;
+    }
+    Ok(())
+}
+
+/// Prints Markdown: as it is for scripts, with its paragraphs wrapped for a terminal.
+pub(super) fn print_markdown(text: &str, output: &mut Output) -> Result<(), Failure> {
+    let lines = match output.width() {
+        None => text.lines().map(str::to_owned).collect(),
+        Some(_) => paragraphs(text),
+    };
+    for line in lines {
+        output.line(if line.starts_with('#') { Tone::Strong } else { Tone::Plain }, &line)?;
     }
     Ok(())
 }

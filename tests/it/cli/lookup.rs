@@ -160,3 +160,39 @@ fn a_mistyped_name_suggests_the_nearest() {
     let (code, _, error) = run(program(&["sessions", "--profile", "wrok"]).env("HOME", home.path()));
     assert!(code == 3 && error.contains("Found work. Did you mean work?"), "{error}");
 }
+
+#[test]
+fn a_file_that_is_no_transcript_says_what_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes, code, what) in [
+        ("notes.txt", &b"some notes\nand more\n"[..], 3, "this is plain text; expected the JSON lines"),
+        ("shot.png", b"\x89PNG\r\n\x1a\n\0\0\0", 3, "this is a PNG image"),
+        ("empty.jsonl", b"", 3, "empty transcript"),
+        ("blank.jsonl", b"\n\n", 3, "empty transcript"),
+        ("one.jsonl", b"[{\"type\":\"session\"}]\n", 3, "one JSON document"),
+        ("one.json", b"{\"a\": 1}", 3, "one JSON document"),
+        ("other.jsonl", b"{\"a\":1}\n{\"b\":2}\n", 3, "JSON lines without a \"type\""),
+        (
+            "sessions.json",
+            b"{\"a\":{\"sessionId\":\"x\"},\"b\":{\"sessionId\":\"y\"}}",
+            2,
+            "a list of sessions, not a",
+        ),
+    ] {
+        let file = dir.path().join(name);
+        std::fs::write(&file, bytes).unwrap();
+        let file = file.to_string_lossy().into_owned();
+        for command in ["explain", "context", "tree"] {
+            let (found, out, error) = run(&mut program(&[command, &file]));
+            assert_eq!((found, out.as_str()), (code, ""), "{command} {name}: {error}");
+            assert!(error.contains(&file) && error.contains(what), "{command} {name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_is_no_target_for_a_format_of_one_file() {
+    let (code, _, error) =
+        run(&mut program(&["export", "8812", "--demo", "--format", "html", "--out", "made/"]));
+    assert!(code == 2 && error.contains("Name the file: --out made/session.html"), "{error}");
+}
