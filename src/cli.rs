@@ -41,6 +41,9 @@ pub struct Cli {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Screen")]
     pub ascii: bool,
+    /// Print long output without a pager
+    #[arg(long, global = true, help_heading = "Output")]
+    pub no_pager: bool,
     /// The command; without one the screen opens.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -139,6 +142,13 @@ pub enum Command {
         /// Print this topic [default: list the topics]
         #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
         topic: Option<guide::Topic>,
+    },
+    /// Write the demo store to a new folder, to commit there or open it by path
+    #[command(after_long_help = help::DEMO)]
+    Demo {
+        /// Write to this folder, which must be new or empty
+        #[arg(short, long, value_name = "DIR")]
+        out: PathBuf,
     },
     /// Print the JSON schema of a command's --json; without a name, list the commands
     #[command(after_long_help = help::SCHEMA)]
@@ -594,12 +604,30 @@ impl Cli {
             Some(Command::Export(args)) => args.format == "json",
             Some(
                 Command::Guide { .. }
+                | Command::Demo { .. }
                 | Command::Schema { .. }
                 | Command::Completions { .. }
                 | Command::Man { .. },
             )
             | None => false,
         }
+    }
+}
+
+impl Command {
+    /// Whether the text is for reading, so that a pager may show it.
+    pub fn is_paged(&self) -> bool {
+        !matches!(
+            self,
+            Self::Watch(_)
+                | Self::Export(_)
+                | Self::Summarize(_)
+                | Self::Commit(_)
+                | Self::Undo(_)
+                | Self::Demo { .. }
+                | Self::Completions { .. }
+                | Self::Man { .. }
+        )
     }
 }
 

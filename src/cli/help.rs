@@ -95,6 +95,9 @@ Environment:
   PI_SESSION_FILE       the session that the screen opens; pi's shell tool sets
                         it
   NO_COLOR              any value: no colours
+  CLAWSCOPE_PAGER       the pager of long output on a terminal; default PAGER,
+                        else less -FRX; empty or cat: none. --no-pager and
+                        --json: none
   PAGER                 the pager of the screen; default less
   CLAWSCOPE_THEME       dark, light or mono
   CLAWSCOPE_RULESET     a release, as in --ruleset
@@ -415,6 +418,14 @@ Examples:
       > ~/.local/share/bash-completion/completions/clawscope
   clawscope completions zsh > ~/.zfunc/_clawscope
   clawscope completions fish > ~/.config/fish/completions/clawscope.fish";
+
+pub(super) const DEMO: &str = "\
+Examples:
+  clawscope demo --out ./demo
+  clawscope ./demo                                open it on the screen
+  clawscope commit agent:research:main --store ./demo --apply
+
+--demo makes a new copy for each run and removes it, so nothing can be committed there.";
 
 pub(super) const SCHEMA: &str = "\
 Examples:

@@ -15,6 +15,7 @@ mod completions;
 mod context;
 mod context_settings;
 mod database;
+mod demo;
 mod diagnostics;
 mod doctor;
 pub mod environment;
@@ -86,6 +87,8 @@ use failure::{Exit, Failure};
 use output::Output;
 
 use crate::cli::{Cli, Command, StoreArgs};
+use crate::gateway::env::Environment;
+use crate::runtime::pager_line;
 
 /// Runs a command line, including the program name, and returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, output: &mut Output) -> u8 {
@@ -101,6 +104,17 @@ pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, 
     let failure = failure.with_retry(&words);
     _ = output.failure(&failure, json);
     failure.exit().code()
+}
+
+/// Returns the pager's command line if the output of this command line may go through a pager: the text of a command that
+/// reads. JSON, documents and scripts for other programs never do, nor does a command that follows, writes or asks.
+pub fn pager_for(words: &[OsString], env: &Environment) -> Option<String> {
+    let is_help = |error: &clap::Error| matches!(error.kind(), ErrorKind::DisplayHelp);
+    let is_paged = match Cli::try_parse_from(words) {
+        Ok(cli) => !cli.no_pager && !cli.is_json() && cli.command.as_ref().is_some_and(Command::is_paged),
+        Err(error) => is_help(&error) && words.iter().all(|word| word != "--no-pager"),
+    };
+    if is_paged { pager_line(env) } else { None }
 }
 
 fn dispatch(cli: &Cli, invocation: &Invocation, output: &mut Output) -> Result<(), Failure> {
@@ -153,6 +167,7 @@ fn run_command(
         Command::Settings(args) => settings::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
+        Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),
         Command::Completions { shell } => completions::run(*shell, output),

@@ -130,3 +130,17 @@ fn watch_shows_each_new_entry_with_running_totals() {
     reader.join().unwrap();
     assert_eq!(run(&mut program(&["watch", "--demo"])).0, 3);
 }
+
+#[test]
+fn the_demo_store_is_written_to_a_new_folder_and_can_be_committed_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("demo");
+    let out = path.to_string_lossy().into_owned();
+    let (code, text, error) = run(&mut program(&["demo", "--out", &out]));
+    assert!(code == 0 && text.contains(&format!("clawscope {out}")), "{text}{error}");
+    let words = ["commit", "agent:research:main", "--store", &out, "--apply"];
+    let (code, _, error) = run(&mut program(&words));
+    assert_eq!(code, 0, "{error}");
+    let (code, _, error) = run(&mut program(&["demo", "--out", &out]));
+    assert!(code == 4 && error.contains("not empty"), "{error}");
+}
