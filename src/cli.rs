@@ -143,6 +143,9 @@ pub enum Command {
         #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
         topic: Option<guide::Topic>,
     },
+    /// List the presets: settings under a name, for --settings
+    #[command(after_long_help = help::PRESETS)]
+    Presets,
     /// Write the demo store to a new folder, to commit there or open it by path
     #[command(after_long_help = help::DEMO)]
     Demo {
@@ -292,8 +295,9 @@ pub struct PlanArgs {
     /// Change a setting, by the gateway's name for it; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Read settings from a JSON or JSON5 file: an openclaw.json or its contextPruning; --set overrides it
-    #[arg(long, value_name = "FILE")]
+    /// Read settings from a JSON or JSON5 file (an openclaw.json or its contextPruning) or from a preset; --set overrides
+    /// it
+    #[arg(long, value_name = "FILE|NAME")]
     pub settings: Option<PathBuf>,
     /// Set the model's window; `learnt` infers it from calls that the provider refused or answered
     #[arg(long, value_name = "learnt", value_enum)]
@@ -334,8 +338,9 @@ pub struct ReplaySettingsArgs {
     /// Change a setting, by the gateway's name for it; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Read settings from a JSON or JSON5 file: an openclaw.json or its contextPruning; --set overrides it
-    #[arg(long, value_name = "FILE")]
+    /// Read settings from a JSON or JSON5 file (an openclaw.json or its contextPruning) or from a preset; --set overrides
+    /// it
+    #[arg(long, value_name = "FILE|NAME")]
     pub settings: Option<PathBuf>,
 }
 
@@ -604,6 +609,7 @@ impl Cli {
             Some(Command::Export(args)) => args.format == "json",
             Some(
                 Command::Guide { .. }
+                | Command::Presets
                 | Command::Demo { .. }
                 | Command::Schema { .. }
                 | Command::Completions { .. }
@@ -611,6 +617,23 @@ impl Cli {
             )
             | None => false,
         }
+    }
+}
+
+impl Cli {
+    /// Returns `--settings` and `--set` of the command, if it has them.
+    pub fn settings_mut(&mut self) -> Option<(&mut Option<PathBuf>, &mut Vec<String>)> {
+        let overrides = match self.command.as_mut()? {
+            Command::Simulate(args) => return Some((&mut args.plan.settings, &mut args.plan.set)),
+            Command::Commit(args) => return Some((&mut args.plan.settings, &mut args.plan.set)),
+            Command::Export(args) => return Some((&mut args.plan.settings, &mut args.plan.set)),
+            Command::Context(args) => &mut args.settings,
+            Command::Replay(args) => &mut args.overrides,
+            Command::Sweep(args) => &mut args.overrides,
+            Command::Check(args) => &mut args.overrides,
+            _ => return None,
+        };
+        Some((&mut overrides.settings, &mut overrides.set))
     }
 }
 

@@ -112,6 +112,7 @@ Files in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope:
                         motion = false, ascii = true; [summarizer]
                         (clawscope summarize --help). Variables override it,
                         options override both.
+  presets/NAME.toml     settings under a name, for --settings NAME
   keymap.toml           [global] \"ctrl-q\" = \"quit\" binds a key to an action;
                         \"\" unbinds it. `:` on the screen lists the actions.
 
@@ -418,6 +419,15 @@ Examples:
       > ~/.local/share/bash-completion/completions/clawscope
   clawscope completions zsh > ~/.zfunc/_clawscope
   clawscope completions fish > ~/.config/fish/completions/clawscope.fish";
+
+pub(super) const PRESETS: &str = "\
+Examples:
+  clawscope presets
+  clawscope replay KEY --settings lean
+
+A preset is a file presets/NAME.toml in the folder of config.toml. Its keys are those of --set:
+  \"contextPruning.ttl\" = \"30m\"
+  historyLimit = 20";
 
 pub(super) const DEMO: &str = "\
 Examples:

@@ -39,6 +39,7 @@ pub mod output;
 mod parallel;
 mod pi_settings;
 mod policies;
+mod presets;
 mod preview;
 mod recorded;
 mod recorded_json;
@@ -94,7 +95,10 @@ use crate::runtime::pager_line;
 pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, output: &mut Output) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
     let (result, json) = match Cli::try_parse_from(&words) {
-        Ok(cli) => (dispatch(&cli, invocation, output), cli.is_json()),
+        Ok(mut cli) => {
+            let resolved = presets::resolve(&mut cli, &invocation.env);
+            (resolved.and_then(|()| dispatch(&cli, invocation, output)), cli.is_json())
+        }
         Err(error) => (print_usage_error(&error, output), words.iter().any(|word| word == "--json")),
     };
     // Flush results before the failure, so that the two streams keep their order.
@@ -167,6 +171,7 @@ fn run_command(
         Command::Settings(args) => settings::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
+        Command::Presets => presets::run(invocation, output),
         Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),
