@@ -97,7 +97,7 @@ impl Failure {
                 word => shell_quote(&word),
             });
             let line = std::iter::once("clawscope".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
-            message.push_str(&format!("\n{RETRY_LEAD}{line}"));
+            *message = format!("{message}\n{RETRY_LEAD}{line}");
         }
         self
     }

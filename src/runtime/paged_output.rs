@@ -80,7 +80,7 @@ impl Write for PagedOutput {
             return pipe.write(bytes);
         }
         self.held.extend_from_slice(bytes);
-        self.lines += bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.lines += memchr::memchr_iter(b'\n', bytes).count();
         if self.lines > self.rows {
             self.start()?;
         }
