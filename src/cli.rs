@@ -41,6 +41,9 @@ pub struct Cli {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Screen")]
     pub ascii: bool,
+    /// Print long output without a pager
+    #[arg(long, global = true, help_heading = "Output")]
+    pub no_pager: bool,
     /// The command; without one the screen opens.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -139,6 +142,16 @@ pub enum Command {
         /// Print this topic [default: list the topics]
         #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
         topic: Option<guide::Topic>,
+    },
+    /// List the presets: settings under a name, for --settings
+    #[command(after_long_help = help::PRESETS)]
+    Presets,
+    /// Write the demo store to a new folder, to commit there or open it by path
+    #[command(after_long_help = help::DEMO)]
+    Demo {
+        /// Write to this folder, which must be new or empty
+        #[arg(short, long, value_name = "DIR")]
+        out: PathBuf,
     },
     /// Print the JSON schema of a command's --json; without a name, list the commands
     #[command(after_long_help = help::SCHEMA)]
@@ -255,17 +268,20 @@ pub struct ContextViewArgs {
     #[arg(long, conflicts_with = "messages")]
     pub breakdown: bool,
     /// Compare every estimator with the provider's count, call by call
-    #[arg(long, conflicts_with_all = ["messages", "breakdown"])]
+    #[arg(long, conflicts_with_all = ["messages", "breakdown", "window", "policy", "set", "settings"])]
     pub estimators: bool,
     /// With --estimators: show every call [default: the last 20]
     #[arg(long, requires = "estimators")]
     pub all: bool,
     /// Compare the gateway's recording of a run with the context that clawscope builds
-    #[arg(long, conflicts_with_all = ["messages", "breakdown", "estimators", "leaf"])]
+    #[arg(long, conflicts_with_all = ["messages", "breakdown", "estimators", "leaf", "window", "policy", "set", "settings"])]
     pub recorded: bool,
     /// With --recorded: use the N-th newest run [default: 1, the newest]
     #[arg(long, value_name = "N", requires = "recorded")]
     pub run: Option<usize>,
+    /// The settings of the next call, if any of these options is set.
+    #[command(flatten)]
+    pub settings: ReplaySettingsArgs,
 }
 
 /// The settings of a plan.
@@ -279,8 +295,9 @@ pub struct PlanArgs {
     /// Change a setting, by the gateway's name for it; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Read settings from a JSON or JSON5 file: an openclaw.json or its contextPruning; --set overrides it
-    #[arg(long, value_name = "FILE")]
+    /// Read settings from a JSON or JSON5 file (an openclaw.json or its contextPruning) or from a preset; --set overrides
+    /// it
+    #[arg(long, value_name = "FILE|NAME")]
     pub settings: Option<PathBuf>,
     /// Set the model's window; `learnt` infers it from calls that the provider refused or answered
     #[arg(long, value_name = "learnt", value_enum)]
@@ -321,8 +338,9 @@ pub struct ReplaySettingsArgs {
     /// Change a setting, by the gateway's name for it; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Read settings from a JSON or JSON5 file: an openclaw.json or its contextPruning; --set overrides it
-    #[arg(long, value_name = "FILE")]
+    /// Read settings from a JSON or JSON5 file (an openclaw.json or its contextPruning) or from a preset; --set overrides
+    /// it
+    #[arg(long, value_name = "FILE|NAME")]
     pub settings: Option<PathBuf>,
 }
 
@@ -391,8 +409,8 @@ pub enum MeasureArg {
 pub struct CheckArgs {
     #[command(flatten)]
     pub target: SessionArgs,
-    /// The limit for every prompt: tokens, or a share of the provider's window such as `80%`
-    #[arg(long, value_name = "N|PCT")]
+    /// The limit for every prompt: tokens, or a share of the provider's window such as `80%` [default: the window]
+    #[arg(long, value_name = "N|PCT", default_value = "100%", hide_default_value = true)]
     pub budget: String,
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
@@ -591,12 +609,48 @@ impl Cli {
             Some(Command::Export(args)) => args.format == "json",
             Some(
                 Command::Guide { .. }
+                | Command::Presets
+                | Command::Demo { .. }
                 | Command::Schema { .. }
                 | Command::Completions { .. }
                 | Command::Man { .. },
             )
             | None => false,
         }
+    }
+}
+
+impl Cli {
+    /// Returns `--settings` and `--set` of the command, if it has them.
+    pub fn settings_mut(&mut self) -> Option<(&mut Option<PathBuf>, &mut Vec<String>)> {
+        let overrides = match self.command.as_mut()? {
+            Command::Simulate(args) => return Some((&mut args.plan.settings, &mut args.plan.set)),
+            Command::Commit(args) => return Some((&mut args.plan.settings, &mut args.plan.set)),
+            Command::Export(args) => return Some((&mut args.plan.settings, &mut args.plan.set)),
+            Command::Context(args) => &mut args.settings,
+            Command::Replay(args) => &mut args.overrides,
+            Command::Sweep(args) => &mut args.overrides,
+            Command::Check(args) => &mut args.overrides,
+            _ => return None,
+        };
+        Some((&mut overrides.settings, &mut overrides.set))
+    }
+}
+
+impl Command {
+    /// Whether the text is for reading, so that a pager may show it.
+    pub fn is_paged(&self) -> bool {
+        !matches!(
+            self,
+            Self::Watch(_)
+                | Self::Export(_)
+                | Self::Summarize(_)
+                | Self::Commit(_)
+                | Self::Undo(_)
+                | Self::Demo { .. }
+                | Self::Completions { .. }
+                | Self::Man { .. }
+        )
     }
 }
 

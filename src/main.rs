@@ -1,5 +1,6 @@
 //! The binary: reads the command line and hands it to the library.
 
+use std::ffi::OsString;
 use std::io::{BufWriter, IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
@@ -7,6 +8,7 @@ use clawscope::command::output::Output;
 use clawscope::command::{self, environment::Invocation};
 use clawscope::commit::{Clock as _, SystemClock};
 use clawscope::gateway::env::Environment;
+use clawscope::runtime::PagedOutput;
 
 fn main() -> ExitCode {
     let invocation = Invocation { env: Environment::from_process(), now_ms: SystemClock.now_ms() };
@@ -15,13 +17,25 @@ fn main() -> ExitCode {
     let size = if on_terminal { crossterm::terminal::size().ok() } else { None };
     let columns = size.map(|(columns, _)| usize::from(columns));
     let colour = on_terminal && invocation.env.get("NO_COLOR").is_none();
-    // Not locked: on the screen, other threads have their own words for both streams.
-    let (mut out, mut err) = (BufWriter::new(stdout()), stderr());
-    let code = {
-        let mut output = Output::new(&mut out, &mut err).with_terminal(columns, colour);
-        command::main(std::env::args_os(), &invocation, &mut output)
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let pager = size.and_then(|(_, rows)| Some((command::pager_for(&words, &invocation.env)?, rows)));
+    let mut err = stderr();
+    let run = |out: &mut dyn Write| {
+        let mut output = Output::new(out, &mut err).with_terminal(columns, colour);
+        command::main(words, &invocation, &mut output)
     };
     // A reader that went away, as `head` does, is no failure; anything else was told by the command.
-    _ = out.flush();
+    let code = if let Some((pager, rows)) = pager {
+        let mut paged = PagedOutput::new(stdout(), pager, rows);
+        let code = run(&mut paged);
+        _ = paged.finish();
+        code
+    } else {
+        // Not locked: on the screen, other threads have their own words for both streams.
+        let mut out = BufWriter::new(stdout());
+        let code = run(&mut out);
+        _ = out.flush();
+        code
+    };
     ExitCode::from(code)
 }

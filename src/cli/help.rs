@@ -64,8 +64,10 @@ Start here:
   clawscope commit KEY           show what a commit would write
   clawscope guide                list the topics of the guide
 
-SESSION is a session key, a session id or the unique start of one, or the path of a transcript. A path needs no store:
+SESSION is a session key, a session id or the unique start of one, or the path of a transcript. A path needs no store. \
+Commands that only read also take a part of the key or title:
   clawscope context ./2f6c.jsonl --json
+  clawscope explain 8812
 
 Keys of --set (the gateway's own names where it has them; `clawscope settings` lists their values):
 {settings}
@@ -93,6 +95,9 @@ Environment:
   PI_SESSION_FILE       the session that the screen opens; pi's shell tool sets
                         it
   NO_COLOR              any value: no colours
+  CLAWSCOPE_PAGER       the pager of long output on a terminal; default PAGER,
+                        else less -FRX; empty or cat: none. --no-pager and
+                        --json: none
   PAGER                 the pager of the screen; default less
   CLAWSCOPE_THEME       dark, light or mono
   CLAWSCOPE_RULESET     a release, as in --ruleset
@@ -107,6 +112,7 @@ Files in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope:
                         motion = false, ascii = true; [summarizer]
                         (clawscope summarize --help). Variables override it,
                         options override both.
+  presets/NAME.toml     settings under a name, for --settings NAME
   keymap.toml           [global] \"ctrl-q\" = \"quit\" binds a key to an action;
                         \"\" unbinds it. `:` on the screen lists the actions.
 
@@ -136,6 +142,8 @@ Examples:
   clawscope context ./2f6c.jsonl --json
   clawscope context KEY --store ~/copy-of-openclaw --leaf 4fe1 --messages
   clawscope context KEY --breakdown        show what fills the window
+  clawscope context KEY --set contextTokens=100000
+                                           show the next call under a setting
   clawscope context KEY --estimators       show the error of each estimator
   clawscope context KEY --recorded --run 2
                                            compare with the second newest run
@@ -411,6 +419,23 @@ Examples:
       > ~/.local/share/bash-completion/completions/clawscope
   clawscope completions zsh > ~/.zfunc/_clawscope
   clawscope completions fish > ~/.config/fish/completions/clawscope.fish";
+
+pub(super) const PRESETS: &str = "\
+Examples:
+  clawscope presets
+  clawscope replay KEY --settings lean
+
+A preset is a file presets/NAME.toml in the folder of config.toml. Its keys are those of --set:
+  \"contextPruning.ttl\" = \"30m\"
+  historyLimit = 20";
+
+pub(super) const DEMO: &str = "\
+Examples:
+  clawscope demo --out ./demo
+  clawscope ./demo                                open it on the screen
+  clawscope commit agent:research:main --store ./demo --apply
+
+--demo makes a new copy for each run and removes it, so nothing can be committed there.";
 
 pub(super) const SCHEMA: &str = "\
 Examples:

@@ -78,7 +78,7 @@ fn table(session: &LoadedSession, sections: &[Section]) -> Table {
         ("tokens", Align::Right),
         ("window", Align::Right),
         ("", Align::Left),
-        ("what", Align::Flexible),
+        ("what", Align::Left),
     ]);
     let window = window_tokens(session);
     let parts = sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));

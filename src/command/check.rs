@@ -26,7 +26,7 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let requested = parse_amount(BUDGET_OPTION, &args.budget)?;
-    let replayed = replay_session(&args.target.session, None, &args.overrides, place, invocation)?;
+    let replayed = replay_session(&args.target.session, None, &args.overrides, (place, invocation), output)?;
     let budget = resolve_amount(requested, BUDGET_OPTION, replayed.inputs.provider_window)?;
     // A percentage applies to the window of the call's own model, which may change within a session.
     let own = |call: &ModelCall| {

@@ -1,10 +1,10 @@
 //! `clawscope commit SESSION`: writes a plan as a new branch, or a compaction as the entry that ends one. It is a dry
 //! run unless `--apply` is set.
 
-use super::environment::Invocation;
+use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::preview::{Preview, build_preview};
+use super::preview::{Preview, preview_session};
 use super::summary::{
     self, ChosenSummarizer, SummaryJson, load_summarizer_config, parse_kind, print_generated,
     refuse_without_compaction,
@@ -25,7 +25,9 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let mut preview = build_preview(&args.target.session, None, &args.plan, place, invocation)?;
+    let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
+    let session = workspace.open_exact(&args.target.session)?;
+    let mut preview = preview_session(workspace, session, None, &args.plan)?;
     if args.with.is_some() {
         refuse_without_compaction(&preview, "--with")?;
     }

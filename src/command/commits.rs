@@ -24,7 +24,8 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
+    let session =
+        Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session, output)?;
     let commits = list_commits(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
         let session = session_json(&session.item);
@@ -51,7 +52,7 @@ fn table(commits: &[CommitRecord]) -> Table {
     let mut table = Table::new(&[
         ("id", Align::Left),
         ("written", Align::Left),
-        ("what", Align::Flexible),
+        ("what", Align::Left),
         ("tokens", Align::Right),
         ("changed", Align::Right),
         ("left", Align::Left),

@@ -26,7 +26,8 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
+    let session =
+        Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session, output)?;
     let named =
         |text: &Option<String>| text.as_ref().map(|text| find_entry(&session, "LEAF", text)).transpose();
     let leaves = [named(&args.first)?, named(&args.second)?];
@@ -49,7 +50,7 @@ fn print(
     let parting = comparison.fork_point.map(|entry| session.index.display_id(entry));
     let parting =
         parting.map_or_else(|| "no common entry".to_owned(), |name| format!("they diverge after {name}"));
-    writeln!(output, "{shared} in common; {parting}")?;
+    output.line(Tone::Plain, &format!("{shared} in common; {parting}"))?;
     writeln!(output)?;
     facts_table(comparison).print(output, "")?;
     writeln!(output)?;

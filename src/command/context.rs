@@ -6,11 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::breakdown;
+use super::context_settings;
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::flush::describe_flush;
 use super::messages;
 use super::output::{Output, Tone};
+use super::preview::Preview;
 use super::ruleset::{RulesetJson, print_ruleset, ruleset_json};
 use super::session_output::{
     BudgetJson, SessionJson, WindowJson, budget_json, describe_budget, finite, message_tokens,
@@ -19,6 +21,7 @@ use super::session_output::{
 use super::table::{Align, Cell, Table};
 use super::usage_totals::{UsageJson, describe_usage, usage_json};
 use crate::cli::{ContextViewArgs, StoreArgs, secrets};
+use crate::context::budget::Budget;
 use crate::context::tokens::usage::sum_of_estimates;
 use crate::context::tokens::{ContextEstimate, estimate_for_runtime, estimate_message};
 use crate::context::{ContentSource, ContextMessage};
@@ -42,7 +45,12 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let args = &view.context;
     let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
-    let session = workspace.open_session(&args.target.session)?;
+    let session = workspace.open_session(&args.target.session, output)?;
+    if context_settings::has_changes(&view.settings) {
+        let preview =
+            context_settings::plan_next_call(workspace, session, args.leaf.as_deref(), &view.settings)?;
+        return show_under_settings(view, &preview, output);
+    }
     let session = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
     if view.breakdown {
         return breakdown::show(&session, args.target.json, output);
@@ -51,7 +59,14 @@ pub(super) fn run(
     let sent = session.stored_pruning_plan().map_err(|error| Failure::unreadable(error.to_string()))?;
     let estimate = estimate_for_runtime(&session.index, &session.context);
     if args.target.json {
-        return Ok(output.json(&report_json(&session, estimate, bodies.as_deref(), sent.as_ref()))?);
+        let budget = session.budget();
+        return Ok(output.json(&report_json(
+            &session,
+            estimate,
+            bodies.as_deref(),
+            sent.as_ref(),
+            &budget,
+        ))?);
     }
     print_session_header(output, &session, session.window)?;
     print_ruleset(&session.ruleset, output)?;
@@ -60,14 +75,49 @@ pub(super) fn run(
         Some(bodies) => print_messages(&session, &bodies, output)?,
         None => table(&session, secrets(args.no_redact)).print(output, "")?,
     }
-    print_totals(&session, estimate, output)?;
-    sent.map_or(Ok(()), |sent| print_sent(&session, &sent, output))
+    print_totals(&session, estimate, &session.budget(), output)?;
+    sent.map_or(Ok(()), |sent| print_sent(&session, &sent, "earlier calls pruned these messages", output))
 }
 
-/// Prints the messages that earlier calls pruned: they go out shorter than the transcript has them.
-fn print_sent(session: &LoadedSession, sent: &Plan, output: &mut Output) -> Result<(), Failure> {
+/// Shows the next call under settings that the command line changes.
+fn show_under_settings(
+    view: &ContextViewArgs,
+    preview: &Preview,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let (args, session, plan) = (&view.context, &preview.inspection, &preview.plan);
+    if args.messages {
+        return Err(Failure::usage(
+            "--messages prints the transcript's own messages. `clawscope simulate` has --messages for other settings.",
+        ));
+    }
+    if view.breakdown {
+        if plan.total_after() != plan.total_before() {
+            let (before, after) = (format_estimate(plan.total_before()), format_estimate(plan.total_after()));
+            output.note(&format!(
+                "note: these settings change the messages, {before} → {after}; the parts below are without that change"
+            ))?;
+        }
+        return breakdown::show(session, args.target.json, output);
+    }
+    let (estimate, budget) =
+        (estimate_for_runtime(&session.index, &session.context), session.budget_after(plan));
+    if args.target.json {
+        return Ok(output.json(&report_json(session, estimate, None, Some(plan), &budget))?);
+    }
+    print_session_header(output, session, session.window)?;
+    print_ruleset(&session.ruleset, output)?;
+    preview.print_gate_state(output)?;
+    writeln!(output)?;
+    table(session, secrets(args.no_redact)).print(output, "")?;
+    print_totals(session, estimate, &budget, output)?;
+    print_sent(session, plan, "under these settings the gateway changes the next call", output)
+}
+
+/// Prints the messages that go out shorter than the transcript has them; `lead` says why.
+fn print_sent(session: &LoadedSession, sent: &Plan, lead: &str, output: &mut Output) -> Result<(), Failure> {
     let less = sent.total_before().saturating_sub(sent.total_after());
-    let line = format!("earlier calls pruned these messages: {} tokens less are sent", format_estimate(less));
+    let line = format!("{lead}: {} tokens less are sent", format_estimate(less));
     output.line(Tone::Plain, &line)?;
     for (at, fate) in sent.fates().iter().enumerate().filter(|(_, fate)| fate.fate.is_change()) {
         let name = session.index.display_id(session.context.messages[at].entry);
@@ -196,6 +246,7 @@ fn report_json(
     estimate: Result<ContextEstimate, JsException>,
     bodies: Option<&[Value]>,
     sent: Option<&Plan>,
+    budget: &Budget,
 ) -> ContextJson {
     let messages = &session.context.messages;
     let message = |(at, message): (usize, &ContextMessage)| {
@@ -224,7 +275,7 @@ fn report_json(
         message_tokens: sum_of_estimates(messages).ok(),
         session_tokens: session_tokens(session),
         spent: usage_json(&session_usage(session)),
-        budget: budget_json(&session.budget()),
+        budget: budget_json(budget),
         memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
         messages: messages.iter().enumerate().map(message).collect(),
     }
@@ -307,6 +358,7 @@ fn print_messages(session: &LoadedSession, bodies: &[Value], output: &mut Output
 fn print_totals(
     session: &LoadedSession,
     estimate: Result<ContextEstimate, JsException>,
+    budget: &Budget,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let messages = &session.context.messages;
@@ -314,11 +366,11 @@ fn print_totals(
     writeln!(output)?;
     let count = format_count(messages.len() as u64, "message", "messages");
     let whole = format_estimate(session_tokens(session));
-    writeln!(output, "{count} · {} tokens by estimate · whole session {whole}", format_estimate(sum))?;
+    let sums = format!("{count} · {} tokens by estimate · whole session {whole}", format_estimate(sum));
+    output.line(Tone::Plain, &sums)?;
     output.line(Tone::Strong, &describe_estimate(session, estimate))?;
-    let budget = session.budget();
     if budget.total() > 0 {
-        let words = format!("by part: {} = {}", format_estimate(budget.total()), describe_budget(&budget));
+        let words = format!("by part: {} = {}", format_estimate(budget.total()), describe_budget(budget));
         output.line(Tone::Plain, &words)?;
     }
     if let Some(words) = describe_usage(&session_usage(session)) {

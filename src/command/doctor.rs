@@ -413,7 +413,7 @@ fn print_agents(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failu
 fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let config = &workspace.store().config;
     let mut table =
-        Table::new(&[("contextPruning", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
+        Table::new(&[("contextPruning", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
     for row in &checkup.settings {
         let over = overridden_origins(config, PRUNING_PATH, row.key, &row.provenance);
         table.push(vec![
@@ -445,7 +445,7 @@ fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Ou
     }
     writeln!(output)?;
     let mut table =
-        Table::new(&[("compaction", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
+        Table::new(&[("compaction", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
     for (key, value, from) in flush_rows(checkup) {
         table.push(vec![
             key.into(),
@@ -513,8 +513,7 @@ fn print_lifecycles(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Some((_, first)) = checkup.lifecycles.first() else { return Ok(()) };
-    let mut table =
-        Table::new(&[("session", Align::Left), ("reset", Align::Left), ("resets", Align::Flexible)]);
+    let mut table = Table::new(&[("session", Align::Left), ("reset", Align::Left), ("resets", Align::Left)]);
     for (key, lifecycle) in &checkup.lifecycles {
         let policy = &lifecycle.policy;
         let idle = policy.idle_minutes.as_ref().map(|(minutes, _)| format!("idle {minutes}m"));

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::failure::Failure;
 use super::ruleset::requested_ruleset;
+use super::suggest::did_you_mean;
 use crate::cli::StoreArgs;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
 use crate::gateway::ruleset::RulesetChoice;
-use crate::gateway::state_dir::with_profile;
+use crate::gateway::state_dir::{profiles, state_dir, with_profile};
 use crate::ids::{EntryIx, SessionKey};
 use crate::session::context_limits::ContextLimits;
 use crate::session::list::{SessionListing, list_item, list_sessions_with, survey_with};
@@ -19,7 +20,6 @@ use crate::session::loading::{OpenError, open};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
-use crate::store::find::find_session;
 use crate::store::index::OpenStatus;
 use crate::store::session::Session;
 use crate::transcript::Leaf;
@@ -113,16 +113,6 @@ impl Workspace {
         self.place.missing_store()
     }
 
-    /// Opens the session that `text` names.
-    pub fn open_session(&self, text: &str) -> Result<LoadedSession, Failure> {
-        let session = match find_session(self.store(), text, &self.env.cwd) {
-            Ok(session) => session,
-            Err(_) if self.is_single_transcript(text) => &self.store().sessions[0],
-            Err(error) => return Err(error.into()),
-        };
-        self.open_key(&session.key)
-    }
-
     /// Reads a session only as far as its line in the list needs.
     pub(super) fn count_item(
         &self,
@@ -142,13 +132,13 @@ impl Workspace {
         self.open_key(&item.key)
     }
 
-    fn open_key(&self, key: &SessionKey) -> Result<LoadedSession, Failure> {
+    pub(super) fn open_key(&self, key: &SessionKey) -> Result<LoadedSession, Failure> {
         open(self.store(), key, None, self.now_ms as i64, &mut |_, _| true)
             .map_err(|error| open_failure(&error))
     }
 
     /// Whether the store is one transcript, selected by its path.
-    fn is_single_transcript(&self, text: &str) -> bool {
+    pub(super) fn is_single_transcript(&self, text: &str) -> bool {
         self.store().sessions.len() == 1 && absolute(&self.env.cwd, Path::new(text)).is_file()
     }
 }
@@ -173,9 +163,25 @@ pub(super) fn profile_environment(args: &StoreArgs, invocation: &Invocation) -> 
     match &args.profile {
         None => Ok(invocation.env.clone()),
         Some(name) => {
-            with_profile(&invocation.env, name).map_err(|error| Failure::usage(format!("--{error}")))
+            let env =
+                with_profile(&invocation.env, name).map_err(|error| Failure::usage(format!("--{error}")))?;
+            refuse_unknown_profile(name, args, &env)?;
+            Ok(env)
         }
     }
+}
+
+/// Refuses a profile without a state dir, which would show the demo store in its place.
+fn refuse_unknown_profile(name: &str, args: &StoreArgs, env: &Environment) -> Result<(), Failure> {
+    let dir = state_dir(env);
+    if args.demo || args.store.is_some() || dir.exists {
+        return Ok(());
+    }
+    let known = profiles(env);
+    let near = did_you_mean(name, known.iter().map(String::as_str));
+    let known = if known.is_empty() { "no profile".to_owned() } else { known.join(", ") };
+    let path = dir.path.display();
+    Err(Failure::unreadable(format!("--profile {name}: {path} does not exist. Found {known}.{near}")))
 }
 
 /// Replaces the store's configuration, and everything derived from it.
@@ -218,8 +224,11 @@ fn retain_agent(listed: &mut SessionListing, agent: &str) -> Result<(), Failure>
     if !known.contains(&wanted.as_str()) {
         known.sort_unstable();
         known.dedup();
+        let near = did_you_mean(&wanted, known.iter().copied());
         let known = known.join(", ");
-        return Err(Failure::usage(format!("--agent {agent}: unknown agent; expected one of {known}")));
+        return Err(Failure::usage(format!(
+            "--agent {agent}: unknown agent; expected one of {known}.{near}"
+        )));
     }
     let mut store = Store::clone(&listed.store);
     store.agents.retain(|own| own.id == wanted);

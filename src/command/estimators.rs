@@ -32,7 +32,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let named = &args.context.target;
     let workspace = Workspace::for_session(&named.session, place, invocation)?;
-    let session = workspace.open_session(&named.session)?;
+    let session = workspace.open_session(&named.session, output)?;
     let session = require_context(at_leaf(&workspace, session, args.context.leaf.as_deref())?)?;
     let estimates =
         read(&session, &mut |_, _| true).map_err(|error| Failure::unreadable(error.to_string()))?;
@@ -63,7 +63,7 @@ fn estimator_table(estimates: &Estimates) -> Table {
         ("mean error", Align::Right),
         ("lean", Align::Right),
         ("worst", Align::Right),
-        ("", Align::Flexible),
+        ("", Align::Left),
     ]);
     for estimator in Estimator::ALL {
         let deviation = estimates.deviation(estimator);

@@ -40,7 +40,7 @@ pub(super) fn run(
         ));
     };
     let workspace = Workspace::for_session(target, place, invocation)?;
-    let session = require_context(workspace.open_session(target)?)?;
+    let session = require_context(workspace.open_session(target, output)?)?;
     let explanation = explain(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
         return Ok(output.json(&report_json(&session, &explanation))?);
@@ -112,7 +112,7 @@ impl ExplanationPrinter<'_> {
             ("needed", Align::Right),
             ("limit", Align::Right),
             ("", Align::Left),
-            ("", Align::Flexible),
+            ("", Align::Left),
         ]);
         for overflow in overflows.iter().rev().take(MAX_OVERFLOWS).rev() {
             table.push(self.overflow_cells(overflow));
@@ -278,7 +278,7 @@ impl ExplanationPrinter<'_> {
             ("overflows", Align::Right),
             ("peak", Align::Right),
             ("cost", Align::Right),
-            ("", Align::Flexible),
+            ("", Align::Left),
         ]);
         if let Some((recorded, first)) = explanation.recorded.zip(explanation.advice.first()) {
             table.push(vec![

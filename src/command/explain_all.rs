@@ -145,9 +145,9 @@ fn session_verdict_json(
 fn print(all: &[ExplainedSession], windows: &[u64], output: &mut Output) -> Result<(), Failure> {
     let heads: Vec<&'static str> = vec!["session", "tokens", "full"];
     let mut columns: Vec<(&'static str, Align)> =
-        heads.into_iter().zip([Align::Left, Align::Right, Align::Right]).collect();
+        heads.into_iter().zip([Align::Flexible, Align::Right, Align::Right]).collect();
     columns.extend(windows.iter().map(|_| ("window", Align::Right)));
-    columns.extend([("class", Align::Left), ("", Align::Left), ("verdict", Align::Flexible)]);
+    columns.extend([("class", Align::Left), ("", Align::Left), ("verdict", Align::Left)]);
     let mut table = Table::new(&columns);
     if !windows.is_empty() {
         let mut cells: Vec<Cell> = vec!["".into(), "".into(), "".into()];

@@ -7,6 +7,7 @@ use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::output::Output;
 use super::preview::{Preview, build_preview};
+use super::shell::shell_quote;
 use super::summary::{self, load_summarizer_config};
 use crate::cli::{ExportArgs, PlanArgs, StoreArgs};
 use crate::export::folder::shape_folder;
@@ -29,6 +30,9 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if let Some(folder) = args.out.as_deref().filter(|out| !args.shape_only && is_folder(out, invocation)) {
+        return Err(folder_refusal(folder, &args.format));
+    }
     if args.format == "svg" {
         return export_picture(args, place, invocation, output);
     }
@@ -39,13 +43,15 @@ pub(super) fn run(
     let format = format.into_iter().find(|format| format.as_str() == args.format).unwrap_or(Format::Html);
     if !has_plan_options(&args.plan) {
         let workspace = Workspace::for_session(&args.session, place, invocation)?;
-        let session = at_leaf(&workspace, workspace.open_session(&args.session)?, args.leaf.as_deref())?;
+        let session =
+            at_leaf(&workspace, workspace.open_session(&args.session, output)?, args.leaf.as_deref())?;
         let session =
             if format == Format::Pi && !args.shape_only { require_context(session)? } else { session };
         let wanted = export_request(args, &session, workspace.now_ms, None);
         return export_document(args, &wanted, format, invocation, output);
     }
-    let mut preview = build_preview(&args.session, args.leaf.as_deref(), &args.plan, place, invocation)?;
+    let mut preview =
+        build_preview(&args.session, args.leaf.as_deref(), &args.plan, (place, invocation), output)?;
     let made = generate_for_plan(&mut preview, invocation, output)?;
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
     let wanted =
@@ -57,6 +63,16 @@ pub(super) fn run(
 fn is_folder(out: &Path, invocation: &Invocation) -> bool {
     out.to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
         || absolute(&invocation.env.cwd, out).is_dir()
+}
+
+/// Refuses a folder as the target of a format that is one file.
+fn folder_refusal(folder: &Path, format: &str) -> Failure {
+    let ending = if format == Format::Pi.as_str() { "jsonl" } else { format };
+    let file = folder.join(format!("session.{ending}"));
+    let (folder, file) = (folder.display(), shell_quote(&file.to_string_lossy()));
+    Failure::usage(format!(
+        "--out {folder} is a folder, and {format} is one file. Name the file: --out {file}"
+    ))
 }
 
 /// Writes the session's shape, row and settings as a folder that opens like a store.
@@ -78,7 +94,7 @@ fn export_shape_folder(
         return refused("the folder is not empty. Name a new one.");
     }
     let workspace = Workspace::for_session(&args.session, place, invocation)?;
-    let loaded = workspace.open_session(&args.session)?;
+    let loaded = workspace.open_session(&args.session, output)?;
     if folder.ancestors().skip(1).any(holds_sessions) {
         return refused("is inside a folder of sessions. Choose another place.");
     }
@@ -234,7 +250,7 @@ fn export_picture(
     }
     let size = parse_size(&args.size)?;
     let workspace = Workspace::for_session(&args.session, place, invocation)?;
-    let session = workspace.open_session(&args.session)?;
+    let session = workspace.open_session(&args.session, output)?;
     refuse_store_target(args, &session, invocation)?;
     let looked = export_request(args, &session, workspace.now_ms, None).redactor();
     let redactor: Redactor = looked.map_err(|error| Failure::unreadable(error.to_string()))?;

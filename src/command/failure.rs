@@ -1,9 +1,15 @@
 //! Failures of commands: an exit code, a sentence and the next step. Scripts rely on the codes, so `--help` lists them.
 
+use std::ffi::OsString;
 use std::io;
 
+use super::shell::shell_quote;
 use crate::session::setting_change::ChangeError;
 use crate::store::find::FindError;
+use crate::text::visible;
+
+/// Begins the line with the command to type instead.
+pub(super) const RETRY_LEAD: &str = "Type: ";
 
 /// The exit codes, as `--help` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +61,8 @@ pub enum Failure {
         message: String,
         /// Valid names close to the invalid one.
         candidates: Vec<String>,
+        /// The argument that the first candidate can replace.
+        typed: Option<String>,
     },
 }
 
@@ -72,7 +80,26 @@ impl Failure {
     }
 
     fn reported(exit: Exit, message: impl Into<String>) -> Self {
-        Self::Reported { exit, message: message.into(), candidates: Vec::new() }
+        Self::Reported { exit, message: message.into(), candidates: Vec::new(), typed: None }
+    }
+
+    /// Adds the command line with the first candidate in the place of the argument that was typed. `words` is the command
+    /// line with the program's name.
+    #[must_use]
+    pub fn with_retry(mut self, words: &[OsString]) -> Self {
+        if let Self::Reported { message, candidates, typed: Some(typed), .. } = &mut self
+            && let Some(name) = candidates.first()
+            && words.iter().any(|word| word == typed.as_str())
+            && visible(name) == name.as_str()
+        {
+            let words = words.iter().skip(1).map(|word| match word.to_string_lossy() {
+                word if word == typed.as_str() => shell_quote(name),
+                word => shell_quote(&word),
+            });
+            let line = std::iter::once("clawscope".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+            *message = format!("{message}\n{RETRY_LEAD}{line}");
+        }
+        self
     }
 
     pub fn exit(&self) -> Exit {
@@ -108,9 +135,10 @@ impl From<FindError> for Failure {
                 exit: Exit::Unreadable,
                 message: format!("{message}. `clawscope sessions` lists all sessions."),
                 candidates,
+                typed: None,
             },
             FindError::Ambiguous { candidates, .. } => {
-                Self::Reported { exit: Exit::Usage, message, candidates }
+                Self::Reported { exit: Exit::Usage, message, candidates, typed: None }
             }
         }
     }
@@ -126,6 +154,19 @@ mod tests {
         assert_eq!(closed.exit().code(), 0);
         let full = Failure::from(io::Error::from(io::ErrorKind::StorageFull));
         assert_eq!(full.exit().code(), 3);
+    }
+
+    #[test]
+    fn the_line_to_type_has_the_candidate_in_place_of_the_word() {
+        let words = ["clawscope", "tree", "main", "--store", "a b"].map(OsString::from);
+        let failure = Failure::Reported {
+            exit: Exit::Usage,
+            message: "which?".into(),
+            candidates: vec!["agent:main:main".into()],
+            typed: Some("main".into()),
+        };
+        let Failure::Reported { message, .. } = failure.with_retry(&words) else { panic!("another failure") };
+        assert_eq!(message, "which?\nType: clawscope tree agent:main:main --store 'a b'");
     }
 
     #[test]

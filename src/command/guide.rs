@@ -2,15 +2,13 @@
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::rule::print_markdown;
 use crate::cli::guide::{TOPICS, Topic};
 
 /// Prints a topic, or without one the list of topics.
 pub(super) fn run(topic: Option<Topic>, output: &mut Output) -> Result<(), Failure> {
     let Some(topic) = topic else { return list_topics(output) };
-    for line in topic.text.lines() {
-        output.line(if line.starts_with('#') { Tone::Strong } else { Tone::Plain }, line)?;
-    }
-    Ok(())
+    print_markdown(topic.text, output)
 }
 
 fn list_topics(output: &mut Output) -> Result<(), Failure> {

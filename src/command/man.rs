@@ -7,6 +7,7 @@ use clap_mangen::Man;
 
 use super::failure::Failure;
 use super::output::Output;
+use super::suggest::did_you_mean;
 use crate::cli::Cli;
 
 pub(super) fn run(command: Option<&str>, output: &mut Output) -> Result<(), Failure> {
@@ -16,7 +17,11 @@ pub(super) fn run(command: Option<&str>, output: &mut Output) -> Result<(), Fail
         None => program,
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
             let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
-            Failure::usage(format!("No command is called {name:?}. The commands are {}.", known.join(", ")))
+            let near = did_you_mean(name, known.iter().copied());
+            Failure::usage(format!(
+                "No command is called {name:?}. The commands are {}.{near}",
+                known.join(", ")
+            ))
         })?,
     };
     let title = page.get_display_name().unwrap_or(page.get_name()).to_owned();

@@ -33,7 +33,7 @@ pub(super) fn print(output: &mut Output, head: &str, message: &Value) -> Result<
     output.line(Tone::Strong, head)?;
     for part in message_parts(message) {
         for line in part.lines() {
-            writeln!(output, "  {}", visible(line))?;
+            output.line(Tone::Plain, &format!("  {}", visible(line)))?;
         }
     }
     Ok(writeln!(output)?)

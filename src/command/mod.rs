@@ -13,7 +13,9 @@ mod commits;
 mod compare;
 mod completions;
 mod context;
+mod context_settings;
 mod database;
+mod demo;
 mod diagnostics;
 mod doctor;
 pub mod environment;
@@ -32,10 +34,12 @@ mod migration;
 mod migration_json;
 mod migration_text;
 mod migration_totals;
+mod named_session;
 pub mod output;
 mod parallel;
 mod pi_settings;
 mod policies;
+mod presets;
 mod preview;
 mod recorded;
 mod recorded_json;
@@ -55,18 +59,22 @@ mod session_output;
 mod sessions;
 mod setting_value;
 mod settings;
+mod shell;
 mod simulate;
+mod suggest;
 mod summarize;
 mod summary;
 mod sweep;
 mod sweep_report;
 mod sweep_text;
 mod table;
+mod table_layout;
 mod time;
 mod tree;
 mod undo;
 mod usage_totals;
 mod watch;
+mod wrap;
 mod writing;
 
 use std::ffi::OsString;
@@ -80,20 +88,37 @@ use failure::{Exit, Failure};
 use output::Output;
 
 use crate::cli::{Cli, Command, StoreArgs};
+use crate::gateway::env::Environment;
+use crate::runtime::pager_line;
 
 /// Runs a command line, including the program name, and returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, output: &mut Output) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
     let (result, json) = match Cli::try_parse_from(&words) {
-        Ok(cli) => (dispatch(&cli, invocation, output), cli.is_json()),
+        Ok(mut cli) => {
+            let resolved = presets::resolve(&mut cli, &invocation.env);
+            (resolved.and_then(|()| dispatch(&cli, invocation, output)), cli.is_json())
+        }
         Err(error) => (print_usage_error(&error, output), words.iter().any(|word| word == "--json")),
     };
     // Flush results before the failure, so that the two streams keep their order.
     let result = result.and_then(|()| Ok(output.flush()?));
     let Err(failure) = result else { return Exit::Success.code() };
     _ = output.flush();
+    let failure = failure.with_retry(&words);
     _ = output.failure(&failure, json);
     failure.exit().code()
+}
+
+/// Returns the pager's command line if the output of this command line may go through a pager: the text of a command that
+/// reads. JSON, documents and scripts for other programs never do, nor does a command that follows, writes or asks.
+pub fn pager_for(words: &[OsString], env: &Environment) -> Option<String> {
+    let is_help = |error: &clap::Error| matches!(error.kind(), ErrorKind::DisplayHelp);
+    let is_paged = match Cli::try_parse_from(words) {
+        Ok(cli) => !cli.no_pager && !cli.is_json() && cli.command.as_ref().is_some_and(Command::is_paged),
+        Err(error) => is_help(&error) && words.iter().all(|word| word != "--no-pager"),
+    };
+    if is_paged { pager_line(env) } else { None }
 }
 
 fn dispatch(cli: &Cli, invocation: &Invocation, output: &mut Output) -> Result<(), Failure> {
@@ -146,6 +171,8 @@ fn run_command(
         Command::Settings(args) => settings::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
+        Command::Presets => presets::run(invocation, output),
+        Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),
         Command::Completions { shell } => completions::run(*shell, output),

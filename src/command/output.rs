@@ -7,7 +7,8 @@ use crossterm::style::{Color, Stylize};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::failure::Failure;
+use super::failure::{Failure, RETRY_LEAD};
+use super::wrap::wrap_line;
 pub use crate::export::json::SCHEMA_VERSION;
 use crate::export::json::{self, JsonOutput};
 use crate::text::visible;
@@ -80,10 +81,22 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Writes a line in one tone, with control characters escaped.
+    /// Writes a line in one tone, with control characters escaped. On a terminal it wraps at words.
     pub fn line(&mut self, tone: Tone, text: &str) -> io::Result<()> {
-        let text = self.paint(tone, &visible(text));
-        writeln!(self.out, "{text}")
+        let Some(columns) = self.width else {
+            let text = self.paint(tone, &visible(text));
+            return writeln!(self.out, "{text}");
+        };
+        wrap_line(text, columns).iter().try_for_each(|line| writeln!(self.out, "{}", self.paint(tone, line)))
+    }
+
+    /// Wraps the lines of a message for the error stream. A command line to type stays whole.
+    fn wrap_message(&self, text: &str) -> String {
+        let wrap = |line: &str| match self.width {
+            Some(columns) if !line.starts_with(RETRY_LEAD) => wrap_line(line, columns).join("\n"),
+            _ => visible(line).into_owned(),
+        };
+        text.lines().map(wrap).collect::<Vec<_>>().join("\n")
     }
 
     /// Writes a JSON object as one line, `schemaVersion` first.
@@ -93,15 +106,17 @@ impl<'a> Output<'a> {
 
     /// Writes a note to the error stream.
     pub fn note(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.err, "{}", visible(text))
+        let one_line = visible(text);
+        let text = self.wrap_message(&one_line);
+        writeln!(self.err, "{text}")
     }
 
     /// Writes a failure to the error stream, as text or as one JSON object.
     pub fn failure(&mut self, failure: &Failure, json: bool) -> io::Result<()> {
-        let Failure::Reported { exit, message, candidates } = failure else { return Ok(()) };
+        let Failure::Reported { exit, message, candidates, .. } = failure else { return Ok(()) };
         if !json {
-            let lines: Vec<_> = message.lines().map(visible).collect();
-            return writeln!(self.err, "error: {}", lines.join("\n"));
+            let text = self.wrap_message(&format!("error: {message}"));
+            return writeln!(self.err, "{text}");
         }
         let (message, candidates) = (message.clone(), candidates.clone());
         let error = ErrorJson { code: exit.code(), kind: exit.word(), message, candidates };

@@ -74,7 +74,7 @@ impl PiSettingsReport {
 
     pub(super) fn print(&self, output: &mut Output) -> Result<(), Failure> {
         let mut table =
-            Table::new(&[("pi's settings", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
+            Table::new(&[("pi's settings", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
         for row in &self.rows {
             table.push(setting_cells(&row.key, row));
         }
@@ -88,7 +88,7 @@ impl PiSettingsReport {
             let mut table = Table::new(&[
                 ("project setting", Align::Left),
                 ("value", Align::Right),
-                ("from", Align::Flexible),
+                ("from", Align::Left),
             ]);
             for row in rows {
                 table.push(setting_cells(&row.key, row));

@@ -78,7 +78,7 @@ pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failur
         ("", Align::Right),
         ("tokens", Align::Right),
         ("", Align::Right),
-        ("effect", Align::Flexible),
+        ("effect", Align::Left),
     ]);
     for effect in &preview.plan.effects {
         let moved = effect.tokens_before != effect.tokens_after;
@@ -128,8 +128,7 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
         return Ok(());
     }
     output.line(Tone::Plain, "")?;
-    let mut table =
-        Table::new(&[("setting", Align::Left), ("value", Align::Right), ("from", Align::Flexible)]);
+    let mut table = Table::new(&[("setting", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
     for row in &preview.simulated.policy_rows {
         let unit = row.setting.setting.control.unit().filter(|unit| *unit != Unit::Milliseconds);
         let value = match row.value.as_str() {

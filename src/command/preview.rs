@@ -85,14 +85,25 @@ pub(super) fn build_preview(
     session: &str,
     leaf: Option<&str>,
     args: &PlanArgs,
-    place: &StoreArgs,
-    invocation: &Invocation,
+    (place, invocation): (&StoreArgs, &Invocation),
+    output: &mut Output,
+) -> Result<Preview, Failure> {
+    let scene = Workspace::for_session(session, place, invocation)?;
+    let loaded = scene.open_session(session, output)?;
+    preview_session(scene, loaded, leaf, args)
+}
+
+/// Builds the plan for a session that is already open.
+pub(super) fn preview_session(
+    scene: Workspace,
+    loaded: LoadedSession,
+    leaf: Option<&str>,
+    args: &PlanArgs,
 ) -> Result<Preview, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let scene = Workspace::for_session(session, place, invocation)?;
     let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), scene.now_ms)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let loaded = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let loaded = require_context(at_leaf(&scene, loaded, leaf)?)?;
     let changes = with_learned_window(args.window, changes, &loaded)?;
     refuse_unsupported(&changes, &loaded)?;
     let policies = requested_policies(&args.policy, &changes, &loaded)?;
@@ -157,11 +168,8 @@ impl Preview {
 
     pub(super) fn print_settings(&self, output: &mut Output) -> Result<(), Failure> {
         output.line(Tone::Strong, "settings")?;
-        let mut table = Table::new(&[
-            ("contextPruning", Align::Left),
-            ("value", Align::Right),
-            ("from", Align::Flexible),
-        ]);
+        let mut table =
+            Table::new(&[("contextPruning", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
         let configured = &self.inspection.setting_rows;
         for row in &self.simulated.prune_rows {
             let control = configured
@@ -192,14 +200,10 @@ impl Preview {
 
     /// Prints the state of the gate, and how to preview without it.
     pub(super) fn print_gate(&self, output: &mut Output) -> Result<(), Failure> {
-        if self.simulated.prune_switched_on {
-            output.line(Tone::Warning, "pruning is off in the config; previewing with mode cache-ttl")?;
-        }
-        let words = describe_gate(self.gate, &self.inspection);
+        self.print_gate_state(output)?;
         if self.gate.is_open() {
-            return Ok(output.line(Tone::Good, &format!("would prune now: {words}"))?);
+            return Ok(());
         }
-        output.line(Tone::Warning, &format!("would not prune now: {words}"))?;
         let hint = if self.inspection.ruleset.id.is_pi() {
             "      pi sends everything unchanged; this shows what editing the context would cut the results to"
         } else if self.gate_ignored {
@@ -210,6 +214,19 @@ impl Preview {
             "      the gateway sends everything unchanged"
         };
         Ok(output.line(Tone::Dim, hint)?)
+    }
+
+    /// Prints whether the next call would prune, and why.
+    pub(super) fn print_gate_state(&self, output: &mut Output) -> Result<(), Failure> {
+        if self.simulated.prune_switched_on {
+            output.line(Tone::Warning, "pruning is off in the config; previewing with mode cache-ttl")?;
+        }
+        let words = describe_gate(self.gate, &self.inspection);
+        Ok(if self.gate.is_open() {
+            output.line(Tone::Good, &format!("would prune now: {words}"))
+        } else {
+            output.line(Tone::Warning, &format!("would not prune now: {words}"))
+        }?)
     }
 
     /// Prints tokens before and after, with their share of the window.

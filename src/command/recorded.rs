@@ -28,7 +28,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let named = &args.context.target;
     let workspace = Workspace::for_session(&named.session, place, invocation)?;
-    let session = workspace.open_session(&named.session)?;
+    let session = workspace.open_session(&named.session, output)?;
     let recorded = read_run(&session, args.run.unwrap_or(1)).map_err(|error| match error {
         RunError::NoSuchRun { .. } => Failure::usage(error.to_string()),
         _ => Failure::unreadable(error.to_string()),

@@ -33,7 +33,8 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
+    let session =
+        Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session, output)?;
     let session = require_context(session)?;
     let view = load_recovery(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {

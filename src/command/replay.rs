@@ -30,8 +30,13 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let replayed =
-        replay_session(&args.target.session, args.leaf.as_deref(), &args.overrides, place, invocation)?;
+    let replayed = replay_session(
+        &args.target.session,
+        args.leaf.as_deref(),
+        &args.overrides,
+        (place, invocation),
+        output,
+    )?;
     if args.target.json {
         return Ok(output.json(&report_json(&replayed))?);
     }
@@ -276,6 +281,7 @@ fn print_calls(replayed: &ReplayReport, all: bool, output: &mut Output) -> Resul
         ("cost", Align::Right),
         ("total", Align::Right),
     ]);
+    table.drop_first(&["total", "idle", "entry"]);
     let totals = replay.totals()[1];
     for at in count - shown..count {
         let (call, recorded, simulated) = (&replay.calls[at], &replay.recorded[at], &replay.simulated[at]);

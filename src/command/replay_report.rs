@@ -3,6 +3,7 @@
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::learned_window::with_learned_window;
+use super::output::Output;
 use super::requested_policies::replay_policies;
 use super::ruleset::refuse_unsupported;
 use crate::cli::{ReplaySettingsArgs, StoreArgs};
@@ -47,12 +48,12 @@ pub(super) fn replay_session(
     session: &str,
     leaf: Option<&str>,
     args: &ReplaySettingsArgs,
-    place: &StoreArgs,
-    around: &Invocation,
+    (place, around): (&StoreArgs, &Invocation),
+    output: &mut Output,
 ) -> Result<ReplayReport, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
     let scene = Workspace::for_session(session, place, around)?;
-    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let inspection = require_context(at_leaf(&scene, scene.open_session(session, output)?, leaf)?)?;
     let changes = with_learned_window(args.window, changes, &inspection)?;
     refuse_unsupported(&changes, &inspection)?;
     let own = match place.ruleset {
@@ -111,7 +112,7 @@ fn load_under_writer_ruleset(
 ) -> Result<WriterSession, Failure> {
     let place = StoreArgs { ruleset: None, ..place.clone() };
     let scene = Workspace::for_session(session, &place, around)?;
-    let own = require_context(at_leaf(&scene, scene.open_session(session)?, leaf)?)?;
+    let own = require_context(at_leaf(&scene, scene.open_item(&inspection.item)?, leaf)?)?;
     let (own_rules, rules) = (own.ruleset.id, inspection.ruleset.id);
     let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();
     if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {

@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::suggest::did_you_mean;
 use crate::cli::RuleArgs;
 use crate::export::json::JsonOutput;
-use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings};
+use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings, paragraphs};
 
 /// Prints the cited rules, or without arguments the sections of every document.
 pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
@@ -26,9 +27,19 @@ pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
         }
         output.line(Tone::Strong, &format!("{} {}  {}", rule.document.name, rule.id, rule.title))?;
         output.line(Tone::Plain, "")?;
-        for line in rule.text.lines() {
-            output.line(Tone::Plain, line)?;
-        }
+        print_markdown(rule.text, output)?;
+    }
+    Ok(())
+}
+
+/// Prints Markdown: as it is for scripts, with its paragraphs wrapped for a terminal.
+pub(super) fn print_markdown(text: &str, output: &mut Output) -> Result<(), Failure> {
+    let lines = match output.width() {
+        None => text.lines().map(str::to_owned).collect(),
+        Some(_) => paragraphs(text),
+    };
+    for line in lines {
+        output.line(if line.starts_with('#') { Tone::Strong } else { Tone::Plain }, &line)?;
     }
     Ok(())
 }
@@ -54,13 +65,20 @@ fn parse_citations(words: &[String]) -> Vec<String> {
 fn find_rule(citation: &str) -> Result<Rule, Failure> {
     find(citation).ok_or_else(|| {
         let of = DOCUMENTS.iter().filter(|document| citation.starts_with(document.name));
+        let all: Vec<String> = DOCUMENTS.into_iter().flat_map(cited_ids).collect();
+        let near = did_you_mean(&citation.replacen(' ', "-", 1), all.iter().map(String::as_str));
         let names = || DOCUMENTS.iter().map(|document| document.name).collect::<Vec<_>>().join(", ");
         let expected = of.max_by_key(|document| document.name.len()).map_or_else(
             || format!("DOCUMENT-ID with a document of {}", names()),
             |document| format!("an id of {}, such as {}", document.name, sections(*document).join(", ")),
         );
-        Failure::usage(format!("{citation:?} is not a rule; expected {expected}"))
+        Failure::usage(format!("{citation:?} is not a rule; expected {expected}.{near}"))
     })
+}
+
+/// Returns the ids of a document's sections and rules as a person types them, `pruning-5.12`.
+fn cited_ids(document: Document) -> impl Iterator<Item = String> {
+    headings(document).into_iter().map(move |rule| format!("{}-{}", document.name, rule.id))
 }
 
 /// Returns the ids without a dot: the sections of a document, and its rules if they have no sections.

@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::ruleset::{RulesetJson, print_ruleset, requested_ruleset, ruleset_json};
 use super::table::{Align, Cell, Table};
+use super::wrap::wrap_words;
 use crate::cli::{RulesArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::gateway::provenance::Provenance;
@@ -139,8 +140,13 @@ fn print_topics(
             group = topic.group;
         }
         for (nth, (tone, line)) in lines(topic).into_iter().enumerate() {
-            let name = format!("  {:width$}  ", if nth == 0 { topic.name } else { "" });
-            writeln!(output, "{}{}", output.paint(Tone::Dim, &name), output.paint(tone, &line))?;
+            let mut name = format!("  {:width$}  ", if nth == 0 { topic.name } else { "" });
+            let columns =
+                output.width().map_or(usize::MAX, |columns| columns.saturating_sub(name.chars().count()));
+            for line in wrap_words(&line, columns) {
+                writeln!(output, "{}{}", output.paint(Tone::Dim, &name), output.paint(tone, &line))?;
+                name = " ".repeat(name.chars().count());
+            }
         }
     }
     Ok(())
@@ -159,8 +165,7 @@ fn print_keys(
     output.line(Tone::Strong, title)?;
     let width = keys.iter().map(|key| key.path.len()).max().unwrap_or(0);
     for key in keys {
-        let words = output.paint(Tone::Dim, &words(key));
-        writeln!(output, "  {:width$}  {words}", key.path)?;
+        output.line(Tone::Plain, &format!("  {:width$}  {}", key.path, words(key)))?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::output::{FailureJson, Output, Tone};
+use super::suggest::did_you_mean;
 use super::{
     breakdown_json, check, commits, compare, context, doctor, estimators, explain_all, explain_json,
     migration_json, recorded_json, recovery, replay_json, rule, rules, sessions, settings, simulate,
@@ -76,7 +77,8 @@ pub(super) fn run(name: Option<&str>, output: &mut Output) -> Result<(), Failure
     };
     let schema = find(name).ok_or_else(|| {
         let known = SCHEMAS.map(|(name, _)| name).join(", ");
-        Failure::usage(format!("schema {name:?}: no such answer. Expected one of {known}."))
+        let near = did_you_mean(name, SCHEMAS.map(|(name, _)| name));
+        Failure::usage(format!("schema {name:?}: no such answer. Expected one of {known}.{near}"))
     })?;
     Ok(writeln!(output, "{schema:#}")?)
 }

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory as _;
+
 use super::environment::{Invocation, profile_environment, resolve_place};
 use super::failure::Failure;
 use super::ruleset::requested_ruleset_from;
+use super::suggest::did_you_mean;
 use crate::app::keymap::Keymap;
 use crate::app::state::Options;
 use crate::cli::{Cli, StoreArgs};
@@ -23,9 +26,11 @@ pub(super) fn run(cli: &Cli, invocation: &Invocation) -> Result<(), Failure> {
         place => place,
     };
     if let Some(path) = cli.path.as_deref().filter(|path| is_mistyped_command(path, &invocation.env.cwd)) {
-        let path = path.display();
+        let typed = path.to_string_lossy();
+        let commands = Cli::command();
+        let near = did_you_mean(&typed, commands.get_subcommands().map(clap::Command::get_name));
         return Err(Failure::usage(format!(
-            "{path}: neither a command nor an existing path. `clawscope --help` lists the commands."
+            "{typed}: neither a command nor an existing path. `clawscope --help` lists the commands.{near}"
         )));
     }
     let mut environment = profile_environment(&cli.store, invocation)?;

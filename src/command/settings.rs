@@ -49,7 +49,7 @@ pub(super) fn run(
         return print_markdown(output);
     }
     let (chosen, window, listed) = if let Some(text) = &args.session {
-        let session = Workspace::for_session(text, place, invocation)?.open_session(text)?;
+        let session = Workspace::for_session(text, place, invocation)?.open_session(text, output)?;
         (session.ruleset.clone(), session.window.tokens, session_list(&session))
     } else {
         let workspace = Workspace::from_path(None, place, invocation)?;

@@ -43,8 +43,13 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let session = &args.context.target;
     let requested = requested_summarizer(args, invocation)?;
-    let mut preview =
-        build_preview(&session.session, args.context.leaf.as_deref(), &args.plan, place, invocation)?;
+    let mut preview = build_preview(
+        &session.session,
+        args.context.leaf.as_deref(),
+        &args.plan,
+        (place, invocation),
+        output,
+    )?;
     let made = match requested {
         Some(requested) => generate_for_plan(&mut preview, requested, session.json, output)?,
         None => None,

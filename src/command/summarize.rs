@@ -22,7 +22,6 @@ use crate::gateway::ruleset::Ruleset;
 use crate::policy::compact::stored_summary;
 use crate::session::LoadedSession;
 use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
-use crate::text::visible;
 use crate::write::summary::job::describe_summary_error;
 use crate::write::summary::writer::SummaryWriter;
 
@@ -37,7 +36,7 @@ pub(super) fn run(
     let kind = parse_kind(args.with.as_deref()).unwrap_or(config.kind);
     let summarizer =
         if args.calls { None } else { Some(choose_summarizer(kind, &config, invocation)?.summarizer) };
-    let requested = load_input(args, SummaryWriter::from_config(kind, &config), place, invocation)?;
+    let requested = load_input(args, SummaryWriter::from_config(kind, &config), place, invocation, output)?;
     let summary = match &summarizer {
         Some(summarizer) => Some(generate(&requested, summarizer.as_ref(), args.target.json, output)?),
         None => None,
@@ -70,7 +69,7 @@ fn generate(
 /// Prints the summary to standard output and everything else to the error stream.
 fn print_summary(requested: &SummaryInput, summary: &Summary, output: &mut Output) -> Result<(), Failure> {
     for line in summary.text.to_string_lossy().lines() {
-        writeln!(output, "{}", visible(line))?;
+        output.line(Tone::Plain, line)?;
     }
     output.flush()?;
     let calls = format_count(summary.calls.len() as u64, "call", "calls");

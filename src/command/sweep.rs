@@ -28,7 +28,7 @@ pub(super) fn run(
             file.display()
         )));
     }
-    let swept = run_sweep(args, place, invocation)?;
+    let swept = run_sweep(args, place, invocation, output)?;
     if args.target.json {
         output.json(&json::sweep_json(&swept.inspection, &swept.sweep))?;
     } else {

@@ -8,6 +8,7 @@ use super::amount::{parse_amount, resolve_amount};
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::learned_window::with_learned_window;
+use super::output::Output;
 use super::requested_policies::replay_policies;
 use super::ruleset::refuse_unsupported;
 use crate::cli::{StoreArgs, SweepArgs};
@@ -42,12 +43,14 @@ pub(super) fn run_sweep(
     args: &SweepArgs,
     place: &StoreArgs,
     around: &Invocation,
+    output: &mut Output,
 ) -> Result<SweepReport, Failure> {
     let base = read_changes(args.overrides.settings.as_deref(), &args.overrides.set)?;
     let headroom = args.headroom.as_deref().map(|text| parse_amount(HEADROOM_OPTION, text)).transpose()?;
     let session = &args.target.session;
     let scene = Workspace::for_session(session, place, around)?;
-    let inspection = require_context(at_leaf(&scene, scene.open_session(session)?, args.leaf.as_deref())?)?;
+    let inspection =
+        require_context(at_leaf(&scene, scene.open_session(session, output)?, args.leaf.as_deref())?)?;
     let base = with_learned_window(args.overrides.window, base, &inspection)?;
     refuse_unsupported(&base, &inspection)?;
     let ground = AxisContext { session: &inspection, base: &base };

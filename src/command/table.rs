@@ -1,20 +1,19 @@
-//! Aligned columns for terminals. Widths count terminal cells; flexible columns shrink if the line is too long.
+//! Aligned columns for terminals. Widths count terminal cells; texts shrink or wrap if the line is too long.
 
 use std::io::{self, Write};
 
 use super::output::{Output, Tone};
-use crate::text::{truncate, visible, width};
-
-/// Columns that a flexible column keeps.
-const MIN_FLEXIBLE_WIDTH: usize = 16;
-const COLUMN_GAP: &str = "  ";
+use super::table_layout::{COLUMN_GAP, Column, Layout, STACK_INDENT, Shrink, fit, shorten};
+use super::wrap::wrap_words;
+use crate::text::{visible, width};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
+    /// Wraps at blanks if the line is wider than the terminal.
     Left,
-    /// For numbers.
+    /// For numbers, which never shrink.
     Right,
-    /// Left-aligned, and truncated if the line is wider than the terminal, the last such column first.
+    /// Left-aligned, and shortened if the line is wider than the terminal.
     Flexible,
 }
 
@@ -41,12 +40,14 @@ impl<T: AsRef<str>> From<T> for Cell {
 pub(super) struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<Cell>>,
+    /// Columns that leave first, the least important first.
+    dropped: &'static [&'static str],
 }
 
 impl Table {
     pub(super) fn new(columns: &[(impl AsRef<str>, Align)]) -> Self {
         let columns = columns.iter().map(|(name, align)| (name.as_ref().to_owned(), *align));
-        Self { columns: columns.collect(), rows: Vec::new() }
+        Self { columns: columns.collect(), rows: Vec::new(), dropped: &[] }
     }
 
     pub(super) fn push(&mut self, row: Vec<Cell>) {
@@ -67,53 +68,88 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// Names the columns that are left out of a narrow terminal, the least important first.
+    pub(super) fn drop_first(&mut self, names: &'static [&'static str]) {
+        self.dropped = names;
+    }
+
     /// Prints heading and rows with `indent` before each line.
     pub(super) fn print(&self, output: &mut Output, indent: &str) -> io::Result<()> {
-        let widths = self.column_widths(output.width(), width(indent));
+        let terminal = output.width().map(|columns| columns.saturating_sub(width(indent)).max(1));
+        let columns: Vec<Column> = (0..self.columns.len()).map(|at| self.column(at)).collect();
+        let layout = fit(&columns, terminal);
         let head: Vec<Cell> = self.columns.iter().map(|(name, _)| Cell::new(name, Tone::Dim)).collect();
         for row in std::iter::once(&head).chain(&self.rows) {
-            self.print_row(output, indent, row, &widths)?;
+            let (first, second) = row.split_at(layout.stacked_from.min(row.len()));
+            self.print_cells(output, indent, first, 0, &layout)?;
+            if second.iter().any(|cell| !cell.text.is_empty()) {
+                let indent = format!("{indent}{}", " ".repeat(STACK_INDENT));
+                self.print_cells(output, &indent, second, first.len(), &layout)?;
+            }
         }
         Ok(())
     }
 
-    fn column_widths(&self, terminal: Option<usize>, indent: usize) -> Vec<usize> {
-        let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| width(name)).collect();
-        for row in &self.rows {
-            for (at, cell) in row.iter().enumerate() {
-                widths[at] = widths[at].max(width(&cell.text));
-            }
-        }
-        let taken: usize =
-            widths.iter().sum::<usize>() + COLUMN_GAP.len() * widths.len().saturating_sub(1) + indent;
-        let mut over = terminal.map_or(0, |terminal| taken.saturating_sub(terminal));
-        let flexible = |at: &usize| self.columns[*at].1 == Align::Flexible;
-        for at in (0..widths.len()).rev().filter(flexible) {
-            let gives = over.min(widths[at].saturating_sub(MIN_FLEXIBLE_WIDTH));
-            widths[at] -= gives;
-            over -= gives;
-        }
-        widths
+    fn column(&self, at: usize) -> Column {
+        let (name, align) = &self.columns[at];
+        let texts = || self.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.text.as_str());
+        let texts = || std::iter::once(name.as_str()).chain(texts());
+        let longest_word = || texts().flat_map(|text| text.split(' ')).map(width).max().unwrap_or(0);
+        let shrink = match align {
+            Align::Right => Shrink::Fixed,
+            Align::Left => Shrink::Wraps { longest_word: longest_word() },
+            Align::Flexible => Shrink::Shortens,
+        };
+        let natural = texts().map(width).max().unwrap_or(0);
+        let dropped = self.dropped.iter().position(|dropped| dropped == name);
+        Column { natural, shrink, dropped }
     }
 
-    fn print_row(&self, output: &mut Output, indent: &str, row: &[Cell], widths: &[usize]) -> io::Result<()> {
-        let mut line = String::from(indent);
-        for (at, cell) in row.iter().enumerate() {
-            let (text, columns) = truncate(&cell.text, widths[at]);
-            let pad = " ".repeat(widths[at].saturating_sub(columns));
-            let painted = output.paint(cell.tone, &text);
-            if at > 0 {
-                line.push_str(COLUMN_GAP);
+    /// Prints cells that begin at column `from` beside each other, over as many lines as their texts need.
+    fn print_cells(
+        &self,
+        output: &mut Output,
+        indent: &str,
+        cells: &[Cell],
+        from: usize,
+        layout: &Layout,
+    ) -> io::Result<()> {
+        let shown: Vec<(usize, &Cell, Vec<String>)> = cells
+            .iter()
+            .enumerate()
+            .map(|(at, cell)| (from + at, cell))
+            .filter(|(at, _)| layout.widths[*at] > 0 || self.columns[*at].0.is_empty())
+            .map(|(at, cell)| (at, cell, self.cell_lines(cell, at, layout.widths[at])))
+            .collect();
+        let height = shown.iter().map(|(_, _, lines)| lines.len()).max().unwrap_or(0);
+        for nth in 0..height {
+            let mut line = String::from(indent);
+            for (place, (at, cell, lines)) in shown.iter().enumerate() {
+                let text = lines.get(nth).map_or("", String::as_str);
+                let pad = " ".repeat(layout.widths[*at].saturating_sub(width(text)));
+                let painted = output.paint(cell.tone, text);
+                if place > 0 {
+                    line.push_str(&" ".repeat(COLUMN_GAP));
+                }
+                if self.columns[*at].1 == Align::Right {
+                    line.push_str(&pad);
+                }
+                line.push_str(&painted);
+                if self.columns[*at].1 != Align::Right {
+                    line.push_str(&pad);
+                }
             }
-            if self.columns[at].1 == Align::Right {
-                line.push_str(&pad);
-            }
-            line.push_str(&painted);
-            if self.columns[at].1 != Align::Right {
-                line.push_str(&pad);
-            }
+            writeln!(output, "{}", line.trim_end())?;
         }
-        writeln!(output, "{}", line.trim_end())
+        Ok(())
+    }
+
+    fn cell_lines(&self, cell: &Cell, at: usize, columns: usize) -> Vec<String> {
+        match self.columns[at].1 {
+            Align::Left => wrap_words(&cell.text, columns),
+            Align::Right => vec![cell.text.clone()],
+            Align::Flexible => vec![shorten(&cell.text, columns)],
+        }
     }
 }
 

@@ -40,7 +40,8 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let TreeArgs { target: args, no_redact } = args;
     let secrets = secrets(*no_redact);
-    let session = Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session)?;
+    let session =
+        Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session, output)?;
     let active: HashSet<EntryIx> = active_path(&session).into_iter().collect();
     let nodes = drawing_order(&session.tree, &active);
     if args.json {

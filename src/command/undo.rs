@@ -17,7 +17,7 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
-    let session = workspace.open_session(&args.target.session)?;
+    let session = workspace.open_exact(&args.target.session)?;
     let target = match &args.commit {
         Some(id) => UndoTarget::Entry(find_commit(&session, id)?),
         None if args.redo => UndoTarget::LastUndo,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::session_output::{SessionJson, session_json};
+use super::shell::shell_quote;
 use super::summary::SummaryJson;
 use crate::cli::{StoreArgs, WriteArgs};
 use crate::commit::{
@@ -176,15 +177,6 @@ fn undo_command(job: &WriteJob) -> String {
     words.join(" ")
 }
 
-/// Quotes a word for a POSIX shell.
-fn shell_quote(word: &str) -> String {
-    let plain = |char: char| char.is_ascii_alphanumeric() || "-_./:@%+=,".contains(char);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 /// A commit or an undo, written or previewed.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -302,17 +294,5 @@ fn lock_state_name(job: &WriteJob) -> &'static str {
         Ok(LockState::Held { .. }) => "held",
         Ok(LockState::Stale { .. }) => "stale",
         Err(_) => "unknown",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_for_the_shell_are_quoted_only_where_it_matters() {
-        assert_eq!(shell_quote("agent:main:main"), "agent:main:main");
-        assert_eq!(shell_quote("a b"), "'a b'");
-        assert_eq!(shell_quote("it's;rm"), r"'it'\''s;rm'");
     }
 }

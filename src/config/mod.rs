@@ -1,11 +1,12 @@
 //! clawscope's own settings: defaults < files < environment < flags.
 //!
 //! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs, summarizer) and `keymap.toml`
-//! (single keys). Both are optional, and clawscope never writes them. They are checked before the screen starts, so a
+//! (single keys). Both are optional, and clawscope never writes them. [`presets`] holds a person's named settings beside them. They are checked before the screen starts, so a
 //! mistake is reported with file, line and key. Only later modules know the themes and actions, so this module passes
 //! names on with their origin.
 
 mod files;
+pub mod presets;
 mod summarizer;
 mod variables;
 

@@ -82,6 +82,16 @@ pub fn with_profile(env: &Environment, name: &str) -> Result<Environment, Invali
     Ok(env)
 }
 
+/// Returns the names of the profiles that have a state directory, sorted.
+pub fn profiles(env: &Environment) -> Vec<String> {
+    let entries = std::fs::read_dir(effective_home(env)).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let own = |name: String| name.strip_prefix(".openclaw-").map(str::to_owned);
+    let mut profiles: Vec<String> = names.filter_map(own).filter(|name| is_plain_name(name)).collect();
+    profiles.sort_unstable();
+    profiles
+}
+
 /// Whether `name` matches `^[a-z0-9][a-z0-9_-]{0,63}$` in any case: profile names (store A4), agent ids (store D2).
 pub fn is_plain_name(name: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';

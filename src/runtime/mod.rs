@@ -14,6 +14,7 @@ pub mod headless;
 mod input;
 mod interrupt;
 mod jobs;
+mod paged_output;
 mod pager;
 pub mod perform;
 mod picture;
@@ -33,6 +34,7 @@ pub mod watch;
 mod work_queue;
 
 pub use interrupt::interruptible;
+pub use paged_output::{PagedOutput, pager_line};
 pub use picture::{PictureError, session_picture};
 pub use run::run;
 pub use run_options::RunOptions;

@@ -23,7 +23,7 @@ pub(super) fn show(text: &str, env: &Environment) -> io::Result<()> {
 }
 
 /// Builds the command; `$PAGER` is a command line for the shell by convention.
-fn pager_command(pager: Option<&str>) -> Command {
+pub(super) fn pager_command(pager: Option<&str>) -> Command {
     let mut command = if cfg!(windows) { Command::new("cmd") } else { Command::new("sh") };
     let fallback = if cfg!(windows) { "more" } else { "less" };
     command.arg(if cfg!(windows) { "/C" } else { "-c" }).arg(pager.unwrap_or(fallback));

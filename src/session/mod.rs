@@ -23,6 +23,7 @@ pub mod loading;
 mod measured_prompt;
 mod memory_flush;
 pub mod message;
+pub mod name_match;
 mod next_model;
 pub mod next_prompt;
 mod open_source;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::agents::{Agent, find_agents, find_store_files, find_transcript_dirs};
 use super::archive::{FileKind, classify};
 use super::era::detect_era;
+use super::foreign_file::{self, ForeignFile};
 use super::listing::DirListing;
 use super::locate::{TranscriptLocator, locate};
 use super::location::Location;
@@ -129,7 +130,10 @@ fn discover_at(path: Option<&Path>, invocation: &DiscoveryInputs<'_>) -> Store {
             discover_agent(PathKind::SessionsDir(dir.clone()), &dir.join("sessions.json"), invocation)
         }
         PathKind::StoreFile(file) => discover_agent(PathKind::StoreFile(file.clone()), &file, invocation),
-        PathKind::Transcript(file) => discover_transcript(&file, invocation),
+        PathKind::Transcript(file) => match foreign_file::recognise(&file) {
+            None | Some(ForeignFile::Empty) => discover_transcript(&file, invocation),
+            Some(kind) => store_of_foreign_file(file, kind),
+        },
         PathKind::PiAgentDir(dir) => {
             let list =
                 |dir: &Path, findings: &mut Vec<Diagnostic>| pi::list_agent_dir_sessions(dir, env, findings);
@@ -182,6 +186,15 @@ fn store_of_nothing(path: PathBuf, config: GatewayConfig) -> Store {
     };
     let finding = Diagnostic::new(&path, Severity::Error, what, next);
     let mut store = empty_store(PathKind::Nothing(path.clone()), path, config);
+    store.diagnostics.push(finding);
+    store
+}
+
+fn store_of_foreign_file(path: PathBuf, kind: ForeignFile) -> Store {
+    let what = format!("this is {}; expected the JSON lines of a session", kind.describe());
+    let next = "pass a transcript (*.jsonl), a sessions folder, a sessions.json or a state dir";
+    let finding = Diagnostic::new(&path, Severity::Error, &what, next);
+    let mut store = empty_store(PathKind::Nothing(path.clone()), path, GatewayConfig::empty());
     store.diagnostics.push(finding);
     store
 }

@@ -19,6 +19,7 @@ pub mod entry;
 mod era;
 mod file_identity;
 pub mod find;
+pub mod foreign_file;
 pub mod header;
 pub mod index;
 mod informal_archive_name;

@@ -29,7 +29,7 @@ impl RuleScreen {
     /// Wraps the text for a screen of `columns`.
     pub fn lines(&self, columns: u16) -> Vec<String> {
         let width = usize::from(columns.saturating_sub(MARGIN)).max(1);
-        paragraphs(self.rule.text).iter().flat_map(|line| text::wrap(line, width)).collect()
+        rulebook::paragraphs(self.rule.text).iter().flat_map(|line| text::wrap(line, width)).collect()
     }
 
     pub(super) fn list_rows(context: &ScreenContext) -> usize {
@@ -50,58 +50,5 @@ impl RuleScreen {
             Action::Copy => Outcome::Copy { text: self.rule.text.to_owned(), label: "rule" },
             _ => Outcome::Ignored,
         }
-    }
-}
-
-/// Joins the lines of each paragraph, because the file breaks them at its own width. Headings, table rows, list items
-/// and code keep their lines.
-fn paragraphs(text: &str) -> Vec<String> {
-    let mut joined: Vec<String> = Vec::new();
-    let (mut is_code, mut is_open) = (false, false);
-    for line in text.lines() {
-        let words = line.trim_start();
-        let is_fence = words.starts_with("```");
-        match joined.last_mut() {
-            Some(paragraph) if is_open && !is_code && !is_fence && continues(words) => {
-                paragraph.push(' ');
-                paragraph.push_str(words);
-            }
-            _ => joined.push(line.to_owned()),
-        }
-        is_open = !is_fence && !words.is_empty() && !words.starts_with(['#', '|']);
-        is_code ^= is_fence;
-    }
-    joined
-}
-
-/// Whether a line of Markdown continues the paragraph before it.
-fn continues(line: &str) -> bool {
-    let is_numbered = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
-    !line.is_empty() && !line.starts_with(['#', '|']) && !line.starts_with("- ") && !is_numbered
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paragraphs_and_list_items_are_joined_and_everything_else_keeps_its_lines() {
-        let text = "One\ntwo.\n\n- item\n  more\n- next\n1. first\n\n| a |\n| b |\n```\nx\ny\n```\nend\nhere";
-        let lines = [
-            "One two.",
-            "",
-            "- item more",
-            "- next",
-            "1. first",
-            "",
-            "| a |",
-            "| b |",
-            "```",
-            "x",
-            "y",
-            "```",
-            "end here",
-        ];
-        assert_eq!(paragraphs(text), lines);
     }
 }

@@ -3,6 +3,7 @@
 use crate::cli::{StoreArgs, SummarizeArgs};
 use crate::command::environment::{Invocation, Workspace, at_leaf, require_context};
 use crate::command::failure::Failure;
+use crate::command::output::Output;
 use crate::policy::compact::PredictedCalls;
 use crate::session::LoadedSession;
 use crate::write::summary::job::describe_no_summary;
@@ -22,9 +23,10 @@ pub(super) fn load_input(
     writer: SummaryWriter,
     place: &StoreArgs,
     around: &Invocation,
+    output: &mut Output,
 ) -> Result<SummaryInput, Failure> {
     let scene = Workspace::for_session(&args.target.session, place, around)?;
-    let inspection = scene.open_session(&args.target.session)?;
+    let inspection = scene.open_session(&args.target.session, output)?;
     let inspection = require_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
     let rules = inspection.ruleset.id.rules();
     let settings = SummarySettings::from_config(rules, &scene.store().config.js_root);

@@ -50,7 +50,7 @@ pub(super) fn run(
     let only = args
         .session
         .as_deref()
-        .map(|session| Ok::<_, Failure>(workspace.open_session(session)?.item.key))
+        .map(|session| Ok::<_, Failure>(workspace.open_session(session, output)?.item.key))
         .transpose()?;
     let shown = (args.json, secrets(args.no_redact));
     let mut following = Follower::new(&workspace, shown, place.agent.clone(), only, invocation.now_ms);

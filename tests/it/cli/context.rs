@@ -1,6 +1,6 @@
 //! `tree`, `context` and its estimators.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{has_keys, overflowed, sum};
 use crate::support::store::{RESULT_CHARS, RESULTS, Store, long_session, program, run};
@@ -124,4 +124,24 @@ fn long_results_are_as_long_as_these_tests_reckon_with() {
     let result =
         answer["messages"].as_array().unwrap().iter().find(|message| message["role"] == "toolResult");
     assert_eq!(result.unwrap()["chars"], RESULT_CHARS);
+}
+
+#[test]
+fn the_next_call_is_shown_under_settings_of_the_command_line() {
+    let store = Store::new();
+    let answer = store.json(&["context", "main", "--set", "contextTokens=9000"]);
+    assert_eq!(answer["window"]["tokens"], 9000);
+    let budget = |answer: &Value| answer["budget"].to_string();
+    let own = store.json(&["context", "main"]);
+    assert_ne!(budget(&answer), budget(&own));
+    assert!(answer["messages"].as_array().unwrap().iter().any(|message| !message["sent"].is_null()));
+    let (code, out, error) = store.run(&["context", "main", "--set", "contextTokens=9000"]);
+    assert!(
+        code == 0 && out.contains("window 9,000") && out.contains("under these settings"),
+        "{out}{error}"
+    );
+    let (code, _, error) = store.run(&["context", "main", "--set", "contextToken=9000"]);
+    assert!(code == 2 && error.contains("did you mean `contextTokens`?"), "{error}");
+    assert_eq!(store.run(&["context", "main", "--set", "contextTokens=9000", "--messages"]).0, 2);
+    assert_eq!(store.run(&["context", "main", "--set", "contextTokens=9000", "--estimators"]).0, 2);
 }

@@ -86,3 +86,113 @@ fn hostile_names_and_texts_cannot_act_on_the_terminal() {
         Some(hostile.trim())
     );
 }
+
+/// Two sessions of one channel, and one that its title names.
+fn channels() -> Store {
+    let store = Store::new();
+    store.write_rows(&json!({
+        "agent:main:telegram:direct:8812": { "sessionId": "long-1", "updatedAt": 2 },
+        "agent:main:telegram:direct:9020": { "sessionId": "t-9020", "updatedAt": 3 },
+        "agent:main:cron:77": { "sessionId": "c-77", "updatedAt": 1, "displayName": "Nightly build" },
+    }));
+    store
+}
+
+#[test]
+fn a_part_of_a_key_or_title_opens_the_only_session_that_has_it() {
+    let store = channels();
+    let (code, out, error) = store.run(&["tree", "8812"]);
+    assert!(code == 0 && out.contains("telegram:direct:8812"), "{error}");
+    assert!(error.contains("note: \"8812\" is part of agent:main:telegram:direct:8812"), "{error}");
+    let (code, out, error) = store.run(&["tree", "8812", "--json"]);
+    assert!(
+        code == 0 && serde_json::from_str::<Value>(&out).is_ok() && error.starts_with("note:"),
+        "{error}"
+    );
+    // A session without a record is titled by its first words.
+    store.write("agents/main/sessions/o-1.jsonl", &lines(&long_session()));
+    let (_, _, error) = store.run(&["tree", "slow build"]);
+    assert!(error.contains("is part of") && error.contains("why is the build slow?"), "{error}");
+}
+
+#[test]
+fn a_part_of_several_sessions_lists_them_newest_first_with_the_line_to_type() {
+    let (code, out, error) = channels().run(&["tree", "telegram"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    let at = |text: &str| error.find(text).expect(text);
+    assert!(at("direct:9020") < at("direct:8812"), "{error}");
+    assert!(error.contains("Type: clawscope tree agent:main:telegram:direct:9020\n"), "{error}");
+}
+
+#[test]
+fn commands_that_write_take_no_part_of_a_name() {
+    let store = channels();
+    for command in ["commit", "undo"] {
+        let (code, out, error) = store.run(&[command, "8812"]);
+        assert_eq!((code, out.as_str()), (3, ""), "{error}");
+        assert!(
+            error.contains("whole key")
+                && error.contains(&format!("Type: clawscope {command} agent:main:telegram:direct:8812")),
+            "{error}"
+        );
+    }
+    assert_eq!(store.run(&["commit", "long"]).0, 0);
+}
+
+#[test]
+fn a_mistyped_name_suggests_the_nearest() {
+    let store = channels();
+    for (words, near) in [
+        (&["tree", "telegrm"][..], "Did you mean agent:main:telegram:direct:"),
+        (&["guide", "expalin"], "'explain'"),
+        (&["schema", "expalin"], "Did you mean explain?"),
+        (&["man", "expalin"], "Did you mean explain?"),
+        (&["explian"], "Did you mean explain?"),
+        (&["rule", "prunning-5.1"], "Did you mean pruning-5.1?"),
+        (&["sessions", "--agent", "mian"], "Did you mean main?"),
+        (&["simulate", "8812", "--set", "contextPrunning.ttl=5m"], "did you mean `contextPruning.ttl`?"),
+    ] {
+        let (code, _, error) = store.run(words);
+        assert!(matches!(code, 2 | 3) && error.contains(near), "{words:?} {code}: {error}");
+    }
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join(".openclaw-work")).unwrap();
+    let (code, _, error) = run(program(&["sessions", "--profile", "wrok"]).env("HOME", home.path()));
+    assert!(code == 3 && error.contains("Found work. Did you mean work?"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_no_transcript_says_what_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes, code, what) in [
+        ("notes.txt", &b"some notes\nand more\n"[..], 3, "this is plain text; expected the JSON lines"),
+        ("shot.png", b"\x89PNG\r\n\x1a\n\0\0\0", 3, "this is a PNG image"),
+        ("empty.jsonl", b"", 3, "empty transcript"),
+        ("blank.jsonl", b"\n\n", 3, "empty transcript"),
+        ("one.jsonl", b"[{\"type\":\"session\"}]\n", 3, "one JSON document"),
+        ("one.json", b"{\"a\": 1}", 3, "one JSON document"),
+        ("other.jsonl", b"{\"a\":1}\n{\"b\":2}\n", 3, "JSON lines without a \"type\""),
+        (
+            "sessions.json",
+            b"{\"a\":{\"sessionId\":\"x\"},\"b\":{\"sessionId\":\"y\"}}",
+            2,
+            "a list of sessions, not a",
+        ),
+    ] {
+        let file = dir.path().join(name);
+        std::fs::write(&file, bytes).unwrap();
+        let file = file.to_string_lossy().into_owned();
+        for command in ["explain", "context", "tree"] {
+            let (found, out, error) = run(&mut program(&[command, &file]));
+            assert_eq!((found, out.as_str()), (code, ""), "{command} {name}: {error}");
+            assert!(error.contains(&file) && error.contains(what), "{command} {name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_is_no_target_for_a_format_of_one_file() {
+    let (code, _, error) =
+        run(&mut program(&["export", "8812", "--demo", "--format", "html", "--out", "made/"]));
+    assert!(code == 2 && error.contains("Name the file: --out made/session.html"), "{error}");
+}

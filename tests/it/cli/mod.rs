@@ -16,6 +16,7 @@ mod rulesets;
 mod sessions;
 mod simulate;
 mod sweep;
+mod widths;
 
 use serde_json::{Value, json};
 

@@ -130,3 +130,35 @@ fn watch_shows_each_new_entry_with_running_totals() {
     reader.join().unwrap();
     assert_eq!(run(&mut program(&["watch", "--demo"])).0, 3);
 }
+
+#[test]
+fn the_demo_store_is_written_to_a_new_folder_and_can_be_committed_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("demo");
+    let out = path.to_string_lossy().into_owned();
+    let (code, text, error) = run(&mut program(&["demo", "--out", &out]));
+    assert!(code == 0 && text.contains(&format!("clawscope {out}")), "{text}{error}");
+    let words = ["commit", "agent:research:main", "--store", &out, "--apply"];
+    let (code, _, error) = run(&mut program(&words));
+    assert_eq!(code, 0, "{error}");
+    let (code, _, error) = run(&mut program(&["demo", "--out", &out]));
+    assert!(code == 4 && error.contains("not empty"), "{error}");
+}
+
+#[test]
+fn a_preset_stands_for_its_settings() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join(".config/clawscope/presets");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("lean.toml"), "contextTokens = 90000\n").unwrap();
+    let run_at_home = |words: &[&str]| run(program(words).env("HOME", home.path()));
+    let (code, out, _) = run_at_home(&["presets"]);
+    assert!(code == 0 && out.contains("lean") && out.contains("contextTokens=90000"), "{out}");
+    let (code, out, error) = run_at_home(&["context", "main", "--demo", "--settings", "lean"]);
+    assert!(code == 0 && out.contains("window 90,000"), "{out}{error}");
+    let (code, out, _) =
+        run_at_home(&["context", "main", "--demo", "--settings", "lean", "--set", "contextTokens=80000"]);
+    assert!(code == 0 && out.contains("window 80,000"), "{out}");
+    let (code, _, error) = run_at_home(&["replay", "main", "--demo", "--settings", "laen"]);
+    assert!(code == 2 && error.contains("Did you mean lean?"), "{error}");
+}

@@ -116,3 +116,13 @@ fn a_replay_under_other_rules_says_so_if_they_read_another_path_from_a_damaged_t
         assert_eq!(text.contains("would read another path"), !is_same, "{text}");
     }
 }
+
+#[test]
+fn check_without_a_budget_tests_the_window() {
+    let store = Store::new();
+    let answer = store.json(&["check", "main"]);
+    let window = store.json(&["check", "main", "--budget", "100%"]);
+    assert_eq!((&answer["budget"], &answer["fits"]), (&window["budget"], &json!(true)));
+    let (code, out, _) = run(&mut program(&["check", "8812", "--demo"]));
+    assert!(code == 1 && out.contains("over 200,000 tokens"), "{out}");
+}

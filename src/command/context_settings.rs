@@ -1,0 +1,44 @@
+//! `clawscope context SESSION --set KEY=VALUE`: the next call under other settings, as the gateway would send it now.
+
+use super::environment::Workspace;
+use super::failure::Failure;
+use super::preview::{Preview, preview_session};
+use crate::cli::{PlanArgs, ReplaySettingsArgs};
+use crate::policy::Policy;
+use crate::session::LoadedSession;
+use crate::session::setting_change::{SettingChange, read_changes};
+
+/// Whether an option changes a setting.
+pub(super) fn has_changes(args: &ReplaySettingsArgs) -> bool {
+    !args.set.is_empty() || args.settings.is_some() || args.window.is_some() || !args.policy.is_empty()
+}
+
+/// Builds the plan of the next call under the settings. It respects the gates: the question is what the gateway would
+/// send, not what a policy could do.
+pub(super) fn plan_next_call(
+    workspace: Workspace,
+    session: LoadedSession,
+    leaf: Option<&str>,
+    args: &ReplaySettingsArgs,
+) -> Result<Preview, Failure> {
+    let plan = PlanArgs {
+        policy: if args.policy.is_empty() { default_policies(args)? } else { args.policy.clone() },
+        set: args.set.clone(),
+        settings: args.settings.clone(),
+        window: args.window,
+        now: None,
+        gates: true,
+    };
+    let mut preview = preview_session(workspace, session, leaf, &plan)?;
+    if let Some(window) = preview.simulated.assumed.runtime_window {
+        preview.inspection.limits.runtime_window = window;
+    }
+    Ok(preview)
+}
+
+/// Returns the gateway's policies and those whose settings change, as `--policy` names them.
+fn default_policies(args: &ReplaySettingsArgs) -> Result<Vec<String>, Failure> {
+    let changes = read_changes(args.settings.as_deref(), &args.set)?;
+    let changed = changes.iter().filter_map(SettingChange::policy).map(Policy::word);
+    Ok(std::iter::once("gateway").chain(changed).map(str::to_owned).collect())
+}
