@@ -68,6 +68,9 @@ pub enum Action {
     Search,
     NextMatch,
     PreviousMatch,
+    /// Sorts the sessions by the next column.
+    NextOrder,
+    ReverseOrder,
     /// Shows the next row filter: conversation, no tools, user turns, labelled, everything.
     CycleFilter,
     CycleFilterBack,
@@ -230,6 +233,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Search, "search", ActionGroup::Screen, "search or filter"),
     (Action::NextMatch, "next-match", ActionGroup::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", ActionGroup::Screen, "previous match"),
+    (Action::NextOrder, "next-order", ActionGroup::Screen, "sort by next column"),
+    (Action::ReverseOrder, "reverse-order", ActionGroup::Screen, "reverse the order"),
     (Action::Show(ScreenKind::Explain), "explain", ActionGroup::Screen, "why it overflowed"),
     (Action::Show(ScreenKind::Timeline), "timeline", ActionGroup::Screen, "timeline, call by call"),
     (Action::Show(ScreenKind::Compare), "compare", ActionGroup::Screen, "compare settings"),
