@@ -77,6 +77,9 @@ pub enum Command {
     /// List sessions with model, window, tokens and compactions
     #[command(after_long_help = help::SESSIONS)]
     Sessions(SessionsArgs),
+    /// Show what the store knows of a session besides its transcript, field by field
+    #[command(after_long_help = help::RECORD)]
+    Record(SessionArgs),
     /// Draw a transcript as a tree with sizes, branches and the active leaf
     #[command(after_long_help = help::TREE)]
     Tree(TreeArgs),
@@ -613,7 +616,7 @@ impl Cli {
             Some(Command::Settings(args)) => args.json,
             Some(Command::Rule(args)) => args.json,
             Some(Command::Tree(args)) => args.target.json,
-            Some(Command::Recovery(args) | Command::Commits(args)) => args.json,
+            Some(Command::Record(args) | Command::Recovery(args) | Command::Commits(args)) => args.json,
             Some(Command::Compare(args)) => args.json,
             Some(Command::Explain(args)) => args.json,
             Some(Command::Context(args)) => args.context.target.json,

@@ -1,9 +1,13 @@
-//! Actions on the list of sessions: filter, order, folds.
+//! Actions on the list of sessions: filter, order, folds, and the record of a session.
+
+use std::sync::Arc;
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
-use crate::app::state::App;
+use crate::app::state::{App, Overlay};
+use crate::ids::SessionKey;
+use crate::report::record::RecordView;
 use crate::session::order::SessionOrder;
 
 impl App {
@@ -47,5 +51,24 @@ impl App {
             Action::UnfoldAll => self.sessions.fold_all(false, height),
             _ => {}
         }
+    }
+
+    pub(super) fn on_record(&mut self, key: &SessionKey, view: Result<Arc<RecordView>, String>) {
+        let open = self.views.find_mut(|view| match view {
+            Overlay::Record(screen) if screen.key == *key => Some(screen),
+            _ => None,
+        });
+        if let Some(screen) = open {
+            screen.view = Some(view);
+        }
+    }
+
+    /// Requests the record of an open screen again after the store was listed.
+    pub(super) fn refresh_record(&mut self) -> Vec<Effect> {
+        let open = self.views.find_mut(|view| match view {
+            Overlay::Record(screen) => Some(screen),
+            _ => None,
+        });
+        open.map(|screen| screen.requests()).unwrap_or_default()
     }
 }

@@ -59,7 +59,11 @@ impl App {
             Event::Paste(text) => return self.on_paste(&text),
             Event::Resize { width, height } => return self.on_resize(width, height),
             Event::Timer => {}
-            Event::Listed(listing) => return self.on_listed(*listing),
+            Event::Listed(listing) => {
+                let mut effects = self.on_listed(*listing);
+                effects.extend(self.refresh_record());
+                return effects;
+            }
             Event::ListFailed(error) => return self.on_list_failed(error),
             Event::ItemsCounted(items) | Event::ItemsChanged(items) => self.update_items(items),
             Event::OpenProgress { key: _, done, total } => self.on_open_progress(done, total),
@@ -87,6 +91,7 @@ impl App {
             Event::Summary { epoch: _, update } => return self.on_summary_update(update),
             Event::Explanation { epoch: _, explanation } => self.on_explanation(explanation),
             Event::Commits { epoch: _, commits } => self.on_commits(commits),
+            Event::Record { key, view } => self.on_record(&key, view),
             Event::BranchesCompared { epoch: _, comparison } => self.on_branches_compared(comparison),
             Event::Repaired(reported) => return self.on_repaired(reported),
             Event::Recording { epoch: _, recording } => self.on_recording(recording),

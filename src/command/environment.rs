@@ -115,12 +115,16 @@ impl Workspace {
 
     /// Opens the session that `text` names.
     pub fn open_session(&self, text: &str) -> Result<LoadedSession, Failure> {
-        let session = match find_session(self.store(), text, &self.env.cwd) {
-            Ok(session) => session,
-            Err(_) if self.is_single_transcript(text) => &self.store().sessions[0],
-            Err(error) => return Err(error.into()),
-        };
-        self.open_key(&session.key)
+        self.open_key(&self.find(text)?.key)
+    }
+
+    /// Returns the session that `text` names.
+    pub(super) fn find(&self, text: &str) -> Result<&Session, Failure> {
+        match find_session(self.store(), text, &self.env.cwd) {
+            Ok(session) => Ok(session),
+            Err(_) if self.is_single_transcript(text) => Ok(&self.store().sessions[0]),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Reads a session only as far as its line in the list needs.

@@ -173,7 +173,7 @@ impl From<&ItemUsage> for ItemUsageJson {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct RollupJson {
+pub(super) struct RollupJson {
     /// Sessions below this one.
     descendants: usize,
     /// Sessions without usage, because their transcripts cannot be read.
@@ -182,7 +182,7 @@ struct RollupJson {
 }
 
 impl RollupJson {
-    fn new(rollup: &Rollup) -> Option<Self> {
+    pub(super) fn new(rollup: &Rollup) -> Option<Self> {
         let Rollup { descendants, uncounted, usage } = rollup;
         let usage = ItemUsageJson::from(usage);
         (*descendants > 0).then_some(Self { descendants: *descendants, uncounted: *uncounted, usage })

@@ -77,6 +77,12 @@ impl Table {
         Ok(())
     }
 
+    /// Prints the rows alone.
+    pub(super) fn print_rows(&self, output: &mut Output, indent: &str) -> io::Result<()> {
+        let widths = self.column_widths(output.width(), width(indent));
+        self.rows.iter().try_for_each(|row| self.print_row(output, indent, row, &widths))
+    }
+
     fn column_widths(&self, terminal: Option<usize>, indent: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| width(name)).collect();
         for row in &self.rows {

@@ -17,6 +17,7 @@ use crate::report::breakdown::heavy_blocks;
 use crate::report::compare::compare_branches;
 use crate::report::estimators::{self, EstimatesError};
 use crate::report::explain::explain;
+use crate::report::record::RecordView;
 use crate::report::recovery::load_recovery;
 use crate::report::sweep::Cell;
 use crate::report::timeline::{RecordedSession, Timeline};
@@ -110,6 +111,7 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
             epoch: session.epoch,
             commits: list_commits_newest_first(&session).map_err(|error| error.to_string()),
         },
+        Effect::ReadRecord { key } => read_record(key, inputs),
         Effect::CompareBranches { session, leaves } => Event::BranchesCompared {
             epoch: session.epoch,
             comparison: compare_branches(&session, leaves).map(Arc::new),
@@ -159,6 +161,13 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
 
 fn shared<T, E: ToString>(read: Result<T, E>) -> Result<Arc<T>, String> {
     read.map(Arc::new).map_err(|error| error.to_string())
+}
+
+fn read_record(key: SessionKey, inputs: &Inputs) -> Event {
+    let sessions = inputs.store.iter().flat_map(|store| &store.sessions);
+    let session = sessions.into_iter().find(|session| session.key == key);
+    let view = session.map(|session| Arc::new(RecordView::new(session, inputs.now_ms as f64)));
+    Event::Record { key, view: view.ok_or_else(|| "The session is no longer in the store.".to_owned()) }
 }
 
 /// Reads excerpts of entries. A failed excerpt leaves its row without text; opening the message shows why.

@@ -128,6 +128,7 @@ fn left_hints(app: &App) -> Vec<Hint> {
             (&[Action::Open], "open"),
             (&[Action::Search], "filter"),
             (&[Action::NextOrder], "sort"),
+            (&[Action::Show(ScreenKind::Record)], "record"),
             NEXT_PANE,
         ],
         Pane::Transcript => transcript_hints(app),
