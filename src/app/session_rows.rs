@@ -9,6 +9,8 @@ use crate::session::family::Families;
 use crate::session::order::{SessionOrder, SortColumn};
 use crate::session::{Mark, SessionItem};
 
+const DAY_MS: i64 = 86_400_000;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionRow {
     /// An agent's heading, with the days of its first sessions.
@@ -83,11 +85,33 @@ fn aside(item: &SessionItem) -> (bool, bool) {
     (item.marks.iter().any(|mark| mark.is_archive()), item.has(Mark::Orphan))
 }
 
-fn days(item: &SessionItem, now_ms: i64) -> String {
-    match aside(item) {
-        (true, _) => "archived".to_owned(),
-        (false, true) => "no record".to_owned(),
-        _ => item.updated_ms.map_or_else(|| "no date".to_owned(), |ms| age_group(ms, now_ms)),
+/// The heading of an item, as far as it can be told without the calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heading {
+    Archived,
+    NoRecord,
+    NoDate,
+    /// Days since 1970.
+    Day(i64),
+}
+
+impl Heading {
+    fn new(item: &SessionItem) -> Self {
+        match (aside(item), item.updated_ms) {
+            ((true, _), _) => Self::Archived,
+            ((false, true), _) => Self::NoRecord,
+            (_, None) => Self::NoDate,
+            (_, Some(ms)) => Self::Day(ms.div_euclid(DAY_MS)),
+        }
+    }
+
+    fn text(self, now_ms: i64) -> String {
+        match self {
+            Self::Archived => "archived".to_owned(),
+            Self::NoRecord => "no record".to_owned(),
+            Self::NoDate => "no date".to_owned(),
+            Self::Day(day) => age_group(day.saturating_mul(DAY_MS), now_ms),
+        }
     }
 }
 
@@ -95,9 +119,14 @@ fn with_headings(input: &RowInput<'_>, order: &[usize]) -> Vec<SessionRow> {
     let mut rows = Vec::with_capacity(order.len());
     let mut agent: Option<&str> = None;
     let mut last_days = String::new();
+    let mut known: Option<(Heading, String)> = None;
     for at in order {
         let item = &input.items[*at];
-        let days = days(item, input.now_ms);
+        let heading = Heading::new(item);
+        let days = match known.take().filter(|(known, _)| *known == heading) {
+            Some((_, days)) => days,
+            None => heading.text(input.now_ms),
+        };
         if agent != Some(&item.agent) {
             rows.extend(agent.is_some().then_some(SessionRow::Gap));
             rows.push(SessionRow::Agent { name: item.agent.clone(), days: days.clone() });
@@ -105,7 +134,8 @@ fn with_headings(input: &RowInput<'_>, order: &[usize]) -> Vec<SessionRow> {
         } else if days != last_days {
             rows.push(SessionRow::Days(days.clone()));
         }
-        last_days = days;
+        last_days.clone_from(&days);
+        known = Some((heading, days));
         push_tree(input, *at, &mut rows);
     }
     rows
@@ -141,7 +171,6 @@ mod tests {
     use crate::session::testing;
 
     const NOW_MS: i64 = 1_795_564_800_000;
-    const DAY_MS: i64 = 86_400_000;
 
     fn item(agent: &str, name: &str, days: i64, parent: &str) -> SessionItem {
         SessionItem {

@@ -51,6 +51,7 @@ impl SessionsPane {
         let at = self.selected().map(|item| item.key.clone());
         self.items = items;
         self.families = Families::build(&self.items);
+        self.rollups = self.families.rollups(&self.items);
         self.texts.clear();
         self.arrange_at(at, height);
     }
@@ -74,6 +75,7 @@ impl SessionsPane {
             self.families = Families::build(&self.items);
         }
         if is_changed {
+            self.rollups = self.families.rollups(&self.items);
             self.texts.clear();
             self.arrange_at(at, height);
         }
@@ -132,7 +134,6 @@ impl SessionsPane {
             folded: &self.folded,
             now_ms: self.now_ms,
         });
-        self.rollups = self.families.rollups(&self.items);
         self.day = self.now_ms.div_euclid(DAY_MS);
         let selection = selection.unwrap_or_default();
         self.best = selection.best();

@@ -296,7 +296,9 @@ fn is_time(name: &str, number: f64) -> bool {
 }
 
 fn time_text(ms: f64, now_ms: f64) -> Option<String> {
-    Some(format!("{} · {}", format_timestamp(ms)?, format_age(ms as i64, now_ms)))
+    let (time, age) = (format_timestamp(ms)?, format_age(ms as i64, now_ms));
+    // An old time has no age but its date again.
+    Some(if age.ends_with(" ago") { format!("{time} · {age}") } else { time })
 }
 
 #[cfg(test)]

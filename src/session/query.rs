@@ -72,7 +72,9 @@ impl SessionQuery {
 
     /// Selects the sessions that meet every condition. `texts` belong to the items; `now_ms` is for ages.
     pub fn select(&self, items: &[SessionItem], texts: &[SearchText], now_ms: i64) -> Selection {
-        let parents: HashSet<&SessionKey> = items.iter().filter_map(|item| item.parent.as_ref()).collect();
+        let asks_for_children = self.terms.iter().any(|term| term.condition.asks_for_children());
+        let parents = items.iter().filter(|_| asks_for_children).filter_map(|item| item.parent.as_ref());
+        let parents: HashSet<&SessionKey> = parents.collect();
         let mut ranks: Vec<Option<MatchRank>> = vec![Some(MatchRank::Exact); items.len()];
         let mut selection = Selection { problem: self.problem.clone(), ..Selection::default() };
         for term in &self.terms {

@@ -217,6 +217,11 @@ fn age_ms(text: &str) -> Option<f64> {
 }
 
 impl Condition {
+    /// Whether the condition needs to know which sessions started others.
+    pub(super) fn asks_for_children(&self) -> bool {
+        matches!(self, Self::Has(Feature::Subagent))
+    }
+
     /// Whether a session meets a condition other than a word. Unknown numbers meet none.
     pub(super) fn is_met(&self, item: &SessionItem, now_ms: i64, has_children: bool) -> bool {
         match self {
