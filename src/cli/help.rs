@@ -116,7 +116,7 @@ standard error. `clawscope guide json` lists the fields.";
 pub(super) const SESSIONS: &str = "\
 Examples:
   clawscope sessions
-  clawscope sessions --sort cost --filter '>80% model:opus age:<2d'
+  clawscope sessions --sort cost --filter 'age:<2d'
   clawscope sessions ~/.openclaw --agent main
   clawscope sessions --demo --json | jq -r '.sessions[].key'
 
