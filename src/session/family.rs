@@ -119,7 +119,9 @@ fn cut_circles(parents: &mut [Option<usize>]) {
             let first = way[from..].iter().min().copied().unwrap_or(meeting);
             parents[first] = None;
         }
-        way.into_iter().for_each(|here| states[here] = DONE);
+        for here in way {
+            states[here] = DONE;
+        }
     }
 }
 

@@ -40,9 +40,8 @@ impl Column {
             Self::Age => 8,
             Self::Model => 18,
             Self::Tokens => 14,
-            Self::Full => 6,
             Self::Cost => 9,
-            Self::Compactions | Self::Overflows => 6,
+            Self::Full | Self::Compactions | Self::Overflows => 6,
         }
     }
 
