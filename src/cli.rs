@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::SummarizerKind;
 use crate::redact::SecretDisplay;
+use crate::session::order::SortColumn;
 
 /// The names of the summarizers, for `--with`.
 const SUMMARIZERS: [&str; 3] =
@@ -79,6 +80,9 @@ pub enum Command {
     /// List sessions with model, window, tokens and compactions
     #[command(after_long_help = help::SESSIONS)]
     Sessions(SessionsArgs),
+    /// Show what the store knows of a session besides its transcript, field by field
+    #[command(after_long_help = help::RECORD)]
+    Record(SessionArgs),
     /// Draw a transcript as a tree with sizes, branches and the active leaf
     #[command(after_long_help = help::TREE)]
     Tree(TreeArgs),
@@ -188,9 +192,45 @@ pub struct ListArgs {
 pub struct SessionsArgs {
     #[command(flatten)]
     pub list: ListArgs,
+    /// List only the sessions that meet every word and condition, such as '>80% model:opus'
+    #[arg(long, value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// Sort the sessions of all agents together by this column [default: by agent, the newest first]
+    #[arg(long, value_enum, value_name = "COLUMN")]
+    pub sort: Option<SortBy>,
+    /// Reverse the order: the oldest or smallest first
+    #[arg(long, requires = "sort")]
+    pub reverse: bool,
     /// Show secrets in titles
     #[arg(long)]
     pub no_redact: bool,
+}
+
+/// The column that sessions are sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SortBy {
+    /// Last change
+    Age,
+    /// Share of the window
+    Fullness,
+    /// Cost of all calls
+    Cost,
+    /// Number of compactions
+    Compactions,
+    /// Number of overflows
+    Overflows,
+}
+
+impl From<SortBy> for SortColumn {
+    fn from(sort: SortBy) -> Self {
+        match sort {
+            SortBy::Age => Self::Age,
+            SortBy::Fullness => Self::Fullness,
+            SortBy::Cost => Self::Cost,
+            SortBy::Compactions => Self::Compactions,
+            SortBy::Overflows => Self::Overflows,
+        }
+    }
 }
 
 /// A store to examine.
@@ -594,7 +634,7 @@ impl Cli {
             Some(Command::Settings(args)) => args.json,
             Some(Command::Rule(args)) => args.json,
             Some(Command::Tree(args)) => args.target.json,
-            Some(Command::Recovery(args) | Command::Commits(args)) => args.json,
+            Some(Command::Record(args) | Command::Recovery(args) | Command::Commits(args)) => args.json,
             Some(Command::Compare(args)) => args.json,
             Some(Command::Explain(args)) => args.json,
             Some(Command::Context(args)) => args.context.target.json,

@@ -17,6 +17,8 @@ pub enum ScreenKind {
     /// Lists the commits of the session and which are in force.
     Commits,
     Branches,
+    /// Shows what the store knows of a session.
+    Record,
     /// Shows the text of the rule behind the selected row.
     Rule,
     /// Shows every call: recorded, and under the tuned settings.
@@ -68,6 +70,9 @@ pub enum Action {
     Search,
     NextMatch,
     PreviousMatch,
+    /// Sorts the sessions by the next column.
+    NextOrder,
+    ReverseOrder,
     /// Shows the next row filter: conversation, no tools, user turns, labelled, everything.
     CycleFilter,
     CycleFilterBack,
@@ -230,6 +235,9 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Search, "search", ActionGroup::Screen, "search or filter"),
     (Action::NextMatch, "next-match", ActionGroup::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", ActionGroup::Screen, "previous match"),
+    (Action::NextOrder, "next-order", ActionGroup::Screen, "sort by next column"),
+    (Action::ReverseOrder, "reverse-order", ActionGroup::Screen, "reverse the order"),
+    (Action::Show(ScreenKind::Record), "session-record", ActionGroup::Screen, "the session's record"),
     (Action::Show(ScreenKind::Explain), "explain", ActionGroup::Screen, "why it overflowed"),
     (Action::Show(ScreenKind::Timeline), "timeline", ActionGroup::Screen, "timeline, call by call"),
     (Action::Show(ScreenKind::Compare), "compare", ActionGroup::Screen, "compare settings"),

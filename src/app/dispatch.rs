@@ -79,6 +79,8 @@ impl App {
             | Action::ToConfig
             | Action::AllToConfig
             | Action::Edit => self.dispatch_tuning(action),
+            Action::NextOrder => self.sort_by_next_column(),
+            Action::ReverseOrder => self.reverse_order(),
             Action::NextTarget => return self.select_next_target(),
             Action::NextRuleset => return self.next_ruleset(),
             Action::Copy => return self.copy_selected(),
@@ -135,10 +137,12 @@ impl App {
         Vec::new()
     }
 
-    /// Runs an action on the transcript, or folds the focused message.
+    /// Runs an action on the transcript, or folds the focused message or session.
     fn dispatch_to_transcript(&mut self, action: Action) {
         if self.overlay().is_some() {
             // The rows are hidden.
+        } else if self.focus == Pane::Sessions {
+            self.fold_sessions(action);
         } else if action == Action::Fold && self.focus == Pane::Message {
             self.change_message_view(MessagePane::toggle_unfold);
         } else {
@@ -194,9 +198,7 @@ impl App {
                 pane.matches.clear();
             }
         } else if self.focus == Pane::Sessions && !self.sessions.filter.is_empty() {
-            self.sessions.filter.clear();
-            let height = self.pane_height(Pane::Sessions);
-            self.sessions.refilter(height);
+            self.filter_sessions("");
         } else {
             self.focus_pane(match self.focus {
                 Pane::Message | Pane::Tuning => Pane::Transcript,
@@ -210,7 +212,8 @@ impl App {
             (Some(_), _) => drop(self.views.pop()),
             (None, Pane::Sessions) => {
                 let key = self.sessions.selected().map(|item| item.key.clone());
-                let effects = key.map(|key| self.open_session(key)).unwrap_or_default();
+                let Some(key) = key else { return Vec::new() };
+                let effects = self.open_session(key);
                 self.focus_pane(Pane::Transcript);
                 return effects;
             }

@@ -120,6 +120,10 @@ pub enum Effect {
     ReadCommits {
         session: Arc<LoadedSession>,
     },
+    /// Reads what the store knows of a session.
+    ReadRecord {
+        key: SessionKey,
+    },
     CompareBranches {
         session: Arc<LoadedSession>,
         /// The last entries of both branches. `None` selects the leaf before the last commit, and the active leaf.

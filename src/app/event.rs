@@ -15,6 +15,7 @@ use crate::report::breakdown::HeavyBlocks;
 use crate::report::compare::BranchComparison;
 use crate::report::estimators::Estimates;
 use crate::report::explain::Explanation;
+use crate::report::record::RecordView;
 use crate::report::recovery::RecoveryView;
 use crate::report::timeline::{RecordedSession, Timeline};
 use crate::session::message::MessageText;
@@ -168,6 +169,11 @@ pub enum Event {
         epoch: Epoch,
         /// Newest first, or why reading them failed.
         commits: Result<Arc<Vec<CommitRecord>>, EffectError>,
+    },
+    /// What the store knows of a session, or why it cannot be read.
+    Record {
+        key: SessionKey,
+        view: Result<Arc<RecordView>, String>,
     },
     /// The requested comparison of two branches.
     BranchesCompared {

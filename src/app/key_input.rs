@@ -2,7 +2,6 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
@@ -99,12 +98,15 @@ impl App {
 
     /// Applies a filter while it is typed.
     fn on_input_changed(&mut self) {
-        let height = self.pane_height(Pane::Sessions);
         let Some(prompt) = &mut self.input else { return };
         prompt.error = None;
         if prompt.purpose == InputPurpose::Filter {
-            self.sessions.filter.clone_from(&prompt.text);
-            self.sessions.refilter(height);
+            let text = prompt.text.clone();
+            self.filter_sessions(&text);
+            let problem = self.sessions.problem.clone();
+            if let Some(prompt) = &mut self.input {
+                prompt.error = problem;
+            }
         }
     }
 
@@ -119,7 +121,7 @@ impl App {
     fn submit_input(&mut self) -> Vec<Effect> {
         let Some(prompt) = self.input.take() else { return Vec::new() };
         match prompt.purpose {
-            InputPurpose::Filter => self.dispatch(Action::Open),
+            InputPurpose::Filter => self.submit_session_filter(),
             InputPurpose::Search => self.start_search(prompt.text),
             InputPurpose::Find => {
                 if self.find_in_message(&prompt.text) == 0 && !prompt.text.is_empty() {

@@ -178,7 +178,9 @@ fn place_panes(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput
     place_tuning_facts(layout, shape);
     let middle = rows.rest();
     let (sessions, message) = match layout.width_class {
-        WidthClass::Wide => (26, 38 + shape.width.saturating_sub(160) * 2 / 5),
+        WidthClass::Wide => {
+            (26 + (shape.width.saturating_sub(130) / 5).min(18), 38 + shape.width.saturating_sub(160) * 2 / 5)
+        }
         WidthClass::Medium => (20, 34),
         _ => (19, 0),
     };

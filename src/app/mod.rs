@@ -29,6 +29,8 @@ mod screen_actions;
 pub mod screens;
 pub mod scroll;
 mod search;
+mod session_list_actions;
+mod session_rows;
 pub mod sessions;
 pub mod source_status;
 mod stale;

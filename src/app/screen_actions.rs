@@ -5,6 +5,7 @@ use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::screens::context::{Outcome, ProgramScreen, ScreenContext};
 use crate::app::state::{App, Overlay};
+use crate::ids::SessionKey;
 use crate::policy::Policy;
 use crate::policy::reason::Reason;
 use crate::policy::settings::SettingId;
@@ -19,11 +20,18 @@ impl App {
             has_grown: self.transcript.as_ref().is_some_and(|pane| pane.appended_since < pane.session.epoch),
             plan: self.plan.clone(),
             selected_entry: self.selected_entry(),
+            selected_session: self.selected_session(),
             visible_policies: self.tuning.visible_policies.clone(),
             focused_policy: self.tuning.policy,
             finding_count: self.findings().count(),
             cited_rule: self.cited_rule(),
         }
+    }
+
+    fn selected_session(&self) -> Option<SessionKey> {
+        let selected = self.sessions.selected().filter(|_| self.focus == Pane::Sessions);
+        let shown = self.displayed_session().map(|session| &session.item);
+        selected.or(shown).map(|item| item.key.clone())
     }
 
     /// Returns the rule behind the gate or the policy of the tuning pane, otherwise behind the fate of the selected

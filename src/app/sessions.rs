@@ -1,23 +1,18 @@
-//! The sessions pane: sessions grouped by agent, filtered while typing.
+//! The sessions pane: the list in its order, filtered while typing, with the cursor on a session.
 
-use std::collections::HashMap;
-
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
+use std::collections::{HashMap, HashSet};
 
 use crate::app::scroll::Scroll;
+pub use crate::app::session_rows::{ItemRow, SessionRow};
+use crate::app::session_rows::{RowInput, session_rows};
 use crate::ids::SessionKey;
 use crate::session::SessionItem;
+use crate::session::family::{Families, Rollup};
+use crate::session::order::SessionOrder;
+use crate::session::query::{MatchedWord, SessionQuery};
+use crate::session::search_text::SearchText;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SessionRow {
-    /// An agent's heading.
-    Agent(String),
-    /// A session, as an index into [`SessionsPane::items`].
-    Item(usize),
-    /// A blank row between agents.
-    Gap,
-}
+const DAY_MS: i64 = 86_400_000;
 
 #[derive(Debug, Clone, Default)]
 pub struct SessionsPane {
@@ -25,10 +20,29 @@ pub struct SessionsPane {
     pub items: Vec<SessionItem>,
     /// The rows that match the filter.
     pub rows: Vec<SessionRow>,
-    /// A fuzzy pattern; empty shows every session.
+    /// Words and conditions, see [`SessionQuery`]; empty shows every session.
     pub filter: String,
+    pub order: SessionOrder,
     /// Cursor over `rows`.
     pub scroll: Scroll,
+    /// Words of the filter to highlight.
+    pub words: Vec<MatchedWord>,
+    /// What is wrong with the filter, if anything.
+    pub problem: Option<String>,
+    /// Sessions whose sub-agents are hidden.
+    pub folded: HashSet<SessionKey>,
+    /// Which session started which.
+    pub families: Families,
+    /// Usage of each session with its sub-agents.
+    pub rollups: Vec<Rollup>,
+    /// The time that ages are measured from, ms.
+    pub now_ms: i64,
+    /// Texts to filter by; empty until a filter is typed.
+    texts: Vec<SearchText>,
+    /// The best match of the filter.
+    best: Option<usize>,
+    /// The day of the headings.
+    day: i64,
 }
 
 impl SessionsPane {
@@ -36,70 +50,95 @@ impl SessionsPane {
     pub fn set_items(&mut self, items: Vec<SessionItem>, height: usize) {
         let at = self.selected().map(|item| item.key.clone());
         self.items = items;
-        self.refilter(height);
-        if let Some(key) = at {
-            self.select(&key, height);
-        }
+        self.families = Families::build(&self.items);
+        self.rollups = self.families.rollups(&self.items);
+        self.texts.clear();
+        self.arrange_at(at, height);
     }
 
-    /// Updates some sessions. Returns whether one of them must move in the order.
-    pub fn update_items(&mut self, news: Vec<SessionItem>) -> bool {
+    /// Updates some sessions; the cursor stays on its session.
+    pub fn update_items(&mut self, news: Vec<SessionItem>, height: usize) {
+        let at = self.selected().map(|item| item.key.clone());
         let mut news: HashMap<SessionKey, SessionItem> =
             news.into_iter().map(|item| (item.key.clone(), item)).collect();
-        let mut is_moved = false;
+        let (mut is_moved, mut is_changed) = (false, false);
         for known in &mut self.items {
-            if let Some(item) = news.remove(&known.key) {
-                is_moved |= known.sort_key() != item.sort_key();
+            if let Some(item) = news.remove(&known.key).filter(|item| known != item) {
+                is_moved |= known.sort_key() != item.sort_key() || known.parent != item.parent;
+                is_changed = true;
                 *known = item;
             }
         }
-        is_moved
+        if is_moved {
+            let groups = self.items.chunk_by_mut(|a, b| a.agent == b.agent);
+            groups.for_each(|group| group.sort_by(|a, b| a.sort_key().cmp(&b.sort_key())));
+            self.families = Families::build(&self.items);
+        }
+        if is_changed {
+            self.rollups = self.families.rollups(&self.items);
+            self.texts.clear();
+            self.arrange_at(at, height);
+        }
     }
 
-    /// Sorts the sessions of each agent again; the cursor stays on its session.
-    pub fn sort(&mut self, height: usize) {
+    /// Changes the filter and selects its best match; without a filter, the session `open`.
+    pub fn set_filter(&mut self, text: &str, open: Option<&SessionKey>, height: usize) {
+        text.clone_into(&mut self.filter);
+        self.arrange();
+        let best = self.best.and_then(|at| self.items.get(at)).map(|item| item.key.clone());
+        match best.as_ref().filter(|_| !self.words.is_empty()).or(open) {
+            Some(key) if self.select(key, height) => {}
+            _ => self.move_to_first(height),
+        }
+    }
+
+    /// Changes the order; the cursor stays on its session.
+    pub fn set_order(&mut self, order: SessionOrder, height: usize) {
         let at = self.selected().map(|item| item.key.clone());
-        let groups = self.items.chunk_by_mut(|a, b| a.agent == b.agent);
-        groups.for_each(|group| group.sort_by(|a, b| a.sort_key().cmp(&b.sort_key())));
-        self.refilter(height);
-        if let Some(key) = at {
-            self.select(&key, height);
+        self.order = order;
+        self.arrange_at(at, height);
+    }
+
+    /// Builds the headings again after midnight.
+    pub fn update_day(&mut self, now_ms: i64, height: usize) {
+        self.now_ms = now_ms;
+        if self.day != now_ms.div_euclid(DAY_MS) {
+            let at = self.selected().map(|item| item.key.clone());
+            self.arrange_at(at, height);
         }
     }
 
-    pub fn refilter(&mut self, height: usize) {
-        let pattern = Pattern::parse(&self.filter, CaseMatching::Smart, Normalization::Smart);
-        let mut matcher = Matcher::new(Config::DEFAULT);
-        let mut characters = Vec::new();
-        let mut matches = |item: &SessionItem| {
-            let text = format!(
-                "{} {} {} {} {} {}",
-                item.display_name(),
-                item.title,
-                item.key,
-                item.id,
-                item.kind,
-                item.model
-            );
-            pattern.score(Utf32Str::new(&text, &mut characters), &mut matcher).is_some()
-        };
-        self.rows.clear();
-        let mut agent = None;
-        for (at, item) in self.items.iter().enumerate() {
-            if !self.filter.is_empty() && !matches(item) {
-                continue;
-            }
-            if agent != Some(&item.agent) {
-                if agent.is_some() {
-                    self.rows.push(SessionRow::Gap);
-                }
-                self.rows.push(SessionRow::Agent(item.agent.clone()));
-                agent = Some(&item.agent);
-            }
-            self.rows.push(SessionRow::Item(at));
+    fn arrange_at(&mut self, at: Option<SessionKey>, height: usize) {
+        self.arrange();
+        let is_selected = at.is_some_and(|key| self.select(&key, height));
+        if !is_selected {
+            self.scroll.move_to(self.scroll.cursor, self.rows.len(), height);
+            self.skip_headings(1, height);
         }
-        self.scroll.move_to(self.scroll.cursor, self.rows.len(), height);
-        self.skip_headings(1, height);
+    }
+
+    /// Builds the rows.
+    fn arrange(&mut self) {
+        let query = SessionQuery::parse(&self.filter);
+        if !query.is_empty() && self.texts.len() != self.items.len() {
+            self.texts = self.items.iter().map(SearchText::new).collect();
+        }
+        let selection = (!query.is_empty()).then(|| query.select(&self.items, &self.texts, self.now_ms));
+        let found: Option<Vec<usize>> =
+            selection.as_ref().map(|selection| selection.found.iter().map(|(at, _)| *at).collect());
+        self.rows = session_rows(&RowInput {
+            items: &self.items,
+            families: &self.families,
+            found: found.as_deref(),
+            order: self.order,
+            folded: &self.folded,
+            now_ms: self.now_ms,
+        });
+        self.day = self.now_ms.div_euclid(DAY_MS);
+        let selection = selection.unwrap_or_default();
+        self.best = selection.best();
+        self.words = selection.words;
+        self.problem = query.problem.or(selection.problem);
     }
 
     /// Counts the visible sessions.
@@ -108,25 +147,90 @@ impl SessionsPane {
     }
 
     pub fn selected(&self) -> Option<&SessionItem> {
+        self.items.get(self.selected_row()?.at)
+    }
+
+    fn selected_row(&self) -> Option<ItemRow> {
         match self.rows.get(self.scroll.cursor)? {
-            SessionRow::Item(at) => self.items.get(*at),
-            SessionRow::Agent(_) | SessionRow::Gap => None,
+            SessionRow::Item(row) => Some(*row),
+            SessionRow::Agent { .. } | SessionRow::Days(_) | SessionRow::Gap => None,
         }
     }
 
-    pub fn select(&mut self, key: &SessionKey, height: usize) {
-        let at = self.rows.iter().position(
-            |row| matches!(row, SessionRow::Item(at) if self.items.get(*at).is_some_and(|item| item.key == *key)),
-        );
+    /// Moves the cursor to a session and unfolds the sessions above it; returns whether the list shows it.
+    pub fn select(&mut self, key: &SessionKey, height: usize) -> bool {
+        let Some(wanted) = self.items.iter().position(|item| item.key == *key) else { return false };
+        if self.unfold_above(wanted) {
+            self.arrange();
+        }
+        let is_wanted = |row: &SessionRow| matches!(row, SessionRow::Item(row) if row.at == wanted);
+        let at = self.rows.iter().position(is_wanted);
         if let Some(at) = at {
             self.scroll.move_to(at, self.rows.len(), height);
         }
+        at.is_some()
+    }
+
+    /// Unfolds the ancestors of a session; returns whether one of them was folded.
+    fn unfold_above(&mut self, at: usize) -> bool {
+        let mut above = self.families.parent(at);
+        let mut is_unfolded = false;
+        while let Some(parent) = above {
+            is_unfolded |= self.folded.remove(&self.items[parent].key);
+            above = self.families.parent(parent);
+        }
+        is_unfolded
+    }
+
+    /// Folds or unfolds the selected session; without sub-agents, folds its parent.
+    pub fn toggle_fold(&mut self, height: usize) {
+        let Some(row) = self.selected_row() else { return };
+        let has_children = !self.families.children(row.at).is_empty();
+        let parent = self.families.parent(row.at);
+        let Some(at) = has_children.then_some(row.at).or(parent) else { return };
+        let key = self.items[at].key.clone();
+        if !self.folded.remove(&key) {
+            self.folded.insert(key.clone());
+        }
+        self.arrange_at(Some(key), height);
+    }
+
+    /// Folds the selected session, or moves to its parent.
+    pub fn collapse(&mut self, height: usize) {
+        let Some(row) = self.selected_row() else { return };
+        let has_children = !self.families.children(row.at).is_empty();
+        if has_children && row.hidden == 0 {
+            self.toggle_fold(height);
+        } else if let Some(parent) = self.families.parent(row.at) {
+            let key = self.items[parent].key.clone();
+            self.select(&key, height);
+        }
+    }
+
+    /// Folds or unfolds every session with sub-agents.
+    pub fn fold_all(&mut self, fold: bool, height: usize) {
+        let root = self.selected_row().map(|row| {
+            let mut at = row.at;
+            while let Some(parent) = self.families.parent(at).filter(|_| fold) {
+                at = parent;
+            }
+            self.items[at].key.clone()
+        });
+        let with_children = (0..self.items.len()).filter(|at| !self.families.children(*at).is_empty());
+        self.folded =
+            if fold { with_children.map(|at| self.items[at].key.clone()).collect() } else { HashSet::new() };
+        self.arrange_at(root, height);
     }
 
     /// Moves the cursor over sessions; skips headings.
     pub fn move_by(&mut self, by: isize, height: usize) {
         self.scroll.move_by(by, self.rows.len(), height);
         self.skip_headings(by, height);
+    }
+
+    fn move_to_first(&mut self, height: usize) {
+        self.scroll.move_to(0, self.rows.len(), height);
+        self.skip_headings(1, height);
     }
 
     /// Moves the cursor from a heading to the next session in the direction of `by`, or back at the end of the list.

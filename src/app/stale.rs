@@ -50,6 +50,7 @@ impl App {
             | Event::ListFailed(_)
             | Event::ItemsChanged(_)
             | Event::ItemsCounted(_)
+            | Event::Record { .. }
             | Event::RefreshFailed(_)
             | Event::Repaired(_)
             | Event::WritePreviewed(_)

@@ -29,6 +29,7 @@ impl App {
     /// Handles an event at `now_ms` (ms since 1970) and returns effects.
     pub fn update(&mut self, event: Event, now_ms: i64) -> Vec<Effect> {
         self.now_ms = now_ms;
+        self.sessions.update_day(now_ms, self.pane_height(Pane::Sessions));
         let estimators = self.estimators().is_some();
         let summarising = self.is_summarising();
         let comparing = self.is_comparing();
@@ -59,10 +60,13 @@ impl App {
             Event::Paste(text) => return self.on_paste(&text),
             Event::Resize { width, height } => return self.on_resize(width, height),
             Event::Timer => {}
-            Event::Listed(listing) => return self.on_listed(*listing),
+            Event::Listed(listing) => {
+                let mut effects = self.on_listed(*listing);
+                effects.extend(self.refresh_record());
+                return effects;
+            }
             Event::ListFailed(error) => return self.on_list_failed(error),
-            Event::ItemsCounted(items) => return self.on_items_counted(items),
-            Event::ItemsChanged(items) => return self.on_items_changed(items),
+            Event::ItemsCounted(items) | Event::ItemsChanged(items) => self.update_items(items),
             Event::OpenProgress { key: _, done, total } => self.on_open_progress(done, total),
             Event::Opened(session) => return self.on_opened(&Arc::new(*session)),
             Event::OpenFailed { key, error } => self.on_open_failed(key, error),
@@ -88,6 +92,7 @@ impl App {
             Event::Summary { epoch: _, update } => return self.on_summary_update(update),
             Event::Explanation { epoch: _, explanation } => self.on_explanation(explanation),
             Event::Commits { epoch: _, commits } => self.on_commits(commits),
+            Event::Record { key, view } => self.on_record(&key, view),
             Event::BranchesCompared { epoch: _, comparison } => self.on_branches_compared(comparison),
             Event::Repaired(reported) => return self.on_repaired(reported),
             Event::Recording { epoch: _, recording } => self.on_recording(recording),
@@ -191,17 +196,9 @@ impl App {
         Vec::new()
     }
 
-    fn on_items_counted(&mut self, items: Vec<SessionItem>) -> Vec<Effect> {
-        self.sessions.update_items(items);
-        Vec::new()
-    }
-
-    fn on_items_changed(&mut self, items: Vec<SessionItem>) -> Vec<Effect> {
+    fn update_items(&mut self, items: Vec<SessionItem>) {
         let height = self.pane_height(Pane::Sessions);
-        if self.sessions.update_items(items) {
-            self.sessions.sort(height);
-        }
-        Vec::new()
+        self.sessions.update_items(items, height);
     }
 
     fn on_open_progress(&mut self, done: u64, total: u64) {
@@ -217,7 +214,7 @@ impl App {
         let reported = self.displayed_session().filter(|shown| shown.item.key == key);
         let reported = reported.is_some_and(|shown| shown.unfinished_commit == session.unfinished_commit);
         self.epoch = session.epoch;
-        self.sessions.update_items(vec![session.item.clone()]);
+        self.update_items(vec![session.item.clone()]);
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = self.transcript.as_mut().filter(|_| shown.as_ref() == Some(&key)) {
             pane.active_session = Arc::clone(session);
@@ -433,6 +430,8 @@ fn keep_counts(items: Vec<SessionItem>, known: &[SessionItem]) -> Vec<SessionIte
         if let Some(old) = same.filter(|old| old.entries.is_some() && item.entries.is_none()) {
             item.entries = old.entries;
             item.tokens = old.tokens;
+            item.overflows = old.overflows;
+            item.usage = old.usage;
             item.compactions = old.compactions.or(item.compactions);
             let overflowed = old.has(Mark::Overflow) && !item.has(Mark::Overflow);
             item.marks.extend(overflowed.then_some(Mark::Overflow));

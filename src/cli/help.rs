@@ -122,8 +122,12 @@ standard error. `clawscope guide json` lists the fields.";
 pub(super) const SESSIONS: &str = "\
 Examples:
   clawscope sessions
+  clawscope sessions --sort cost --filter 'age:<2d'
   clawscope sessions ~/.openclaw --agent main
   clawscope sessions --demo --json | jq -r '.sessions[].key'
+
+A filter has words and conditions: >80% (of the window), tokens:>100k, cost:>1 (USD), age:<2d, compactions:>2, \
+overflows:>0, model:opus, agent:main, channel:telegram, kind:cron, id:8f1b, is:orphan, has:subagent. ! in front excludes.
 
 A session without a name shows the start of its first user message. clawscope shortens the text that a gateway puts \
 around a message to a mark such as ⟨telegram⟩, and masks secrets; --no-redact shows them.";
@@ -309,6 +313,14 @@ Examples:
 
 An undo appends one line that makes the branch before the last commit active; the commit stays in the file. If that \
 branch ends in a compaction, a copy of the compaction follows, because it must be the last line.";
+
+pub(super) const RECORD: &str = "\
+Examples:
+  clawscope record KEY
+  clawscope record KEY --json | jq .record
+
+Shows the session record of the store with its toggles, policies, overrides and counters, fields that clawscope does not \
+know too, and what the session cost with the sub-agents that it started. Secrets are masked.";
 
 pub(super) const COMMITS: &str = "\
 Examples:

@@ -41,6 +41,7 @@ mod pi_settings;
 mod policies;
 mod presets;
 mod preview;
+mod record;
 mod recorded;
 mod recorded_json;
 mod recorded_verdict;
@@ -149,6 +150,7 @@ fn run_command(
 ) -> Result<(), Failure> {
     match command {
         Command::Sessions(args) => sessions::run(args, place, invocation, output),
+        Command::Record(args) => record::run(args, place, invocation, output),
         Command::Tree(args) => tree::run(args, place, invocation, output),
         Command::Context(args) if args.estimators => estimators::run(args, place, invocation, output),
         Command::Context(args) if args.recorded => recorded::run(args, place, invocation, output),

@@ -27,12 +27,17 @@ const MAX_LISTED: usize = 10;
 const TITLE_COLUMNS: usize = 40;
 
 impl Workspace {
-    /// Opens the session that `text` names: by key, id, the start of an id or a path, otherwise by a part of its key or
-    /// title. A note names a session that was found by a part.
+    /// Opens the session that `text` names ([`Self::find_session`]).
     pub(super) fn open_session(&self, text: &str, output: &mut Output) -> Result<LoadedSession, Failure> {
         self.refuse_empty(text)?;
+        self.open_key(&self.find_session(text, output)?)
+    }
+
+    /// Finds the session that `text` names: by key, id, the start of an id or a path, otherwise by a part of its key or
+    /// title. A note names a session that was found by a part.
+    pub(super) fn find_session(&self, text: &str, output: &mut Output) -> Result<SessionKey, Failure> {
         let not_found = match self.find_exact(text) {
-            Ok(key) => return self.open_key(&key),
+            Ok(key) => return Ok(key),
             Err(error @ FindError::Ambiguous { .. }) => return Err(error.into()),
             Err(error) => error,
         };
@@ -43,7 +48,7 @@ impl Workspace {
             [item] => {
                 let title = shown_name(item, SecretDisplay::Hidden);
                 output.note(&format!("note: {text:?} is part of {} ({title})", item.key))?;
-                self.open_item(item)
+                Ok(item.key.clone())
             }
             several => Err(self.several_sessions(text, several)),
         }

@@ -11,7 +11,7 @@ use super::output::{FailureJson, Output, Tone};
 use super::suggest::did_you_mean;
 use super::{
     breakdown_json, check, commits, compare, context, doctor, estimators, explain_all, explain_json,
-    migration_json, recorded_json, recovery, replay_json, rule, rules, sessions, settings, simulate,
+    migration_json, record, recorded_json, recovery, replay_json, rule, rules, sessions, settings, simulate,
     summarize, tree, watch, writing,
 };
 use crate::export::json::{DocumentJson, JsonOutput, Versioned};
@@ -21,7 +21,7 @@ use crate::report::sweep::json::SweepJson;
 type Forms = fn(&mut SchemaGenerator) -> Vec<Schema>;
 
 /// The forms of each command's answer; `error` is a failed command's answer on the error stream.
-const SCHEMAS: [(&str, Forms); 21] = [
+const SCHEMAS: [(&str, Forms); 22] = [
     ("sessions", |all| vec![form::<sessions::SessionsJson>(all)]),
     ("tree", |all| vec![form::<tree::TreeJson>(all)]),
     ("context", |all| {
@@ -32,6 +32,7 @@ const SCHEMAS: [(&str, Forms); 21] = [
             form::<recorded_json::RecordedJson>(all),
         ]
     }),
+    ("record", |all| vec![form::<record::RecordJson>(all)]),
     ("recovery", |all| vec![form::<recovery::RecoveryJson>(all)]),
     ("explain", |all| {
         vec![form::<explain_json::ExplanationJson>(all), form::<explain_all::ExplainedStoreJson>(all)]
@@ -230,6 +231,7 @@ mod tests {
             "context --breakdown",
             "context --estimators",
             "context --recorded",
+            "record",
             "recovery",
             "explain",
             "simulate",

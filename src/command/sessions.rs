@@ -12,15 +12,22 @@ use super::parallel::map_by_size;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{DiagnosticJson, LifecycleJson, lifecycle_json};
 use super::table::{Align, Cell, Table};
-use crate::cli::{SessionsArgs, StoreArgs, secrets};
+use super::usage_totals::CostOriginJson;
+use crate::cli::{SessionsArgs, SortBy, StoreArgs, secrets};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::export::json::JsonOutput;
-use crate::format::{format_age, format_count, format_estimate, format_number, format_percent};
+use crate::format::{
+    format_age, format_amount, format_count, format_estimate, format_number, format_percent,
+};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
+use crate::session::family::{Families, Rollup};
 use crate::session::lifecycle::Lifecycle;
+use crate::session::order::{SessionOrder, SortColumn};
+use crate::session::query::SessionQuery;
+use crate::session::search_text::SearchText;
 use crate::session::title::shown_title;
-use crate::session::{Mark, SessionItem, TokenCount};
+use crate::session::{ItemUsage, Mark, SessionItem, TokenCount};
 use crate::store::key::SessionKind;
 
 pub(super) fn run(
@@ -29,18 +36,36 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let SessionsArgs { list: args, no_redact } = args;
-    let workspace = Workspace::from_path(args.path.as_deref(), place, invocation)?;
-    let (mut items, unread) = read_all(&workspace);
+    let workspace = Workspace::from_path(args.list.path.as_deref(), place, invocation)?;
+    let (items, unread) = read_all(&workspace);
+    let rollups = Families::build(&items).rollups(&items);
+    let chosen = choose(&items, args, workspace.now_ms)?;
+    let rollups: Vec<Rollup> = chosen.iter().map(|at| rollups[*at]).collect();
+    let mut items: Vec<SessionItem> = chosen.iter().map(|at| items[*at].clone()).collect();
     // Redact titles last: from here on they are only displayed.
     for item in &mut items {
-        item.title = shown_title(item, secrets(*no_redact)).into_owned();
+        item.title = shown_title(item, secrets(args.no_redact)).into_owned();
     }
     let findings: Vec<Diagnostic> = workspace.listed.diagnostics.iter().cloned().chain(unread).collect();
-    if args.json {
-        return Ok(output.json(&report_json(&workspace, &items, &findings))?);
+    if args.list.json {
+        return Ok(output.json(&report_json(&workspace, (&items, &rollups), &findings))?);
     }
-    print(&workspace, &items, &findings, output)
+    print(&workspace, &items, &findings, args.sort, output)
+}
+
+/// Returns the indices of the sessions that the filter selects, in the requested order.
+fn choose(items: &[SessionItem], args: &SessionsArgs, now_ms: f64) -> Result<Vec<usize>, Failure> {
+    let texts: Vec<SearchText> = items.iter().map(SearchText::new).collect();
+    let query = SessionQuery::parse(args.filter.as_deref().unwrap_or_default());
+    let selection = query.select(items, &texts, now_ms as i64);
+    if let Some(problem) = selection.problem {
+        return Err(Failure::usage(format!("--filter: {problem}.")));
+    }
+    let mut chosen: Vec<usize> = selection.found.into_iter().map(|(at, _)| at).collect();
+    if let Some(sort) = args.sort {
+        SessionOrder { column: sort.into(), reversed: args.reverse }.sort(items, &mut chosen);
+    }
+    Ok(chosen)
 }
 
 /// Loads each item from its transcript; an unreadable one keeps the data from its row and file.
@@ -88,6 +113,10 @@ struct ListedSessionJson {
     key: String,
     agent: String,
     kind: String,
+    /// The chat program, if known.
+    channel: Option<String>,
+    /// Key of the session that started this one.
+    parent: Option<String>,
     /// The id of the transcript.
     id: String,
     path: Option<String>,
@@ -106,6 +135,12 @@ struct ListedSessionJson {
     percent: Option<u64>,
     entries: Option<u64>,
     compactions: Option<u64>,
+    /// Calls that overflowed.
+    overflows: Option<u64>,
+    /// Usage of every call on every branch.
+    usage: Option<ItemUsageJson>,
+    /// The same with the sessions that this one started, directly or not; null if it started none.
+    rollup: Option<RollupJson>,
     /// ms since 1970.
     updated_at: Option<i64>,
     /// Size of the transcript.
@@ -115,22 +150,75 @@ struct ListedSessionJson {
     reset: Option<LifecycleJson>,
 }
 
-fn report_json(workspace: &Workspace, items: &[SessionItem], findings: &[Diagnostic]) -> SessionsJson {
+#[derive(Serialize, JsonSchema)]
+struct ItemUsageJson {
+    calls: u64,
+    /// Input, cache and output tokens of all calls together.
+    tokens: u64,
+    /// USD.
+    cost: Option<f64>,
+    #[serde(flatten)]
+    origin: CostOriginJson,
+}
+
+impl From<&ItemUsage> for ItemUsageJson {
+    fn from(usage: &ItemUsage) -> Self {
+        Self {
+            calls: usage.calls,
+            tokens: usage.tokens,
+            cost: usage.cost.total(),
+            origin: CostOriginJson::from(&usage.cost),
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RollupJson {
+    /// Sessions below this one.
+    descendants: usize,
+    /// Sessions without usage, because their transcripts cannot be read.
+    uncounted: usize,
+    usage: ItemUsageJson,
+}
+
+impl RollupJson {
+    pub(super) fn new(rollup: &Rollup) -> Option<Self> {
+        let Rollup { descendants, uncounted, usage } = rollup;
+        let usage = ItemUsageJson::from(usage);
+        (*descendants > 0).then_some(Self { descendants: *descendants, uncounted: *uncounted, usage })
+    }
+}
+
+fn report_json(
+    workspace: &Workspace,
+    (items, rollups): (&[SessionItem], &[Rollup]),
+    findings: &[Diagnostic],
+) -> SessionsJson {
     let sessions = workspace.store().sessions_by_key();
     SessionsJson {
         place: workspace.listed.name.clone(),
         demo: workspace.listed.is_demo,
         ruleset: ruleset_json(&workspace.store().ruleset),
-        sessions: items.iter().map(|item| item_json(workspace, item, &sessions)).collect(),
+        sessions: items
+            .iter()
+            .zip(rollups)
+            .map(|(item, rollup)| item_json(workspace, (item, rollup), &sessions))
+            .collect(),
         findings: findings.iter().map(DiagnosticJson::from).collect(),
     }
 }
 
-fn item_json(workspace: &Workspace, item: &SessionItem, sessions: &SessionsByKey<'_>) -> ListedSessionJson {
+fn item_json(
+    workspace: &Workspace,
+    (item, rollup): (&SessionItem, &Rollup),
+    sessions: &SessionsByKey<'_>,
+) -> ListedSessionJson {
     ListedSessionJson {
         key: item.key.0.clone(),
         agent: item.agent.clone(),
         kind: item.kind.clone(),
+        channel: item.channel.clone(),
+        parent: item.parent.as_ref().map(|key| key.0.clone()),
         id: item.id.clone(),
         path: item.path.as_ref().map(|path| path.to_string_lossy().into_owned()),
         title: item.title.clone(),
@@ -143,6 +231,9 @@ fn item_json(workspace: &Workspace, item: &SessionItem, sessions: &SessionsByKey
         percent: item.window_percent(),
         entries: item.entries,
         compactions: item.compactions,
+        overflows: item.overflows,
+        usage: item.usage.as_ref().map(ItemUsageJson::from),
+        rollup: RollupJson::new(rollup),
         updated_at: item.updated_ms,
         bytes: item.bytes,
         flags: item.marks.iter().map(|mark| mark.as_str()).collect(),
@@ -171,20 +262,25 @@ fn print(
     workspace: &Workspace,
     items: &[SessionItem],
     findings: &[Diagnostic],
+    sort: Option<SortBy>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     for (at, line) in describe_rulesets(workspace, items).into_iter().enumerate() {
         let line = if at == 0 { format!("{} · {line}", workspace.listed.name) } else { line };
         output.line(if at == 0 { Tone::Strong } else { Tone::Dim }, &line)?;
     }
-    let mut from = 0;
+    if sort.is_some() && !items.is_empty() {
+        output.line(Tone::Plain, "")?;
+        table(workspace, items, sort, output.width()).print(output, "")?;
+    }
+    let mut from = if sort.is_some() { items.len() } else { 0 };
     while from < items.len() {
         let agent = &items[from].agent;
         let len = items[from..].iter().take_while(|item| item.agent == *agent).count();
         output.line(Tone::Plain, "")?;
         let count = format_count(len as u64, "session", "sessions");
         output.line(Tone::Strong, &format!("agent {agent} · {count}"))?;
-        table(workspace, &items[from..from + len], output.width()).print(output, "  ")?;
+        table(workspace, &items[from..from + len], None, output.width()).print(output, "  ")?;
         from += len;
     }
     if items.is_empty() {
@@ -219,7 +315,7 @@ fn describe_rulesets(workspace: &Workspace, items: &[SessionItem]) -> Vec<String
 }
 
 /// Columns, and whether a narrow terminal shows them too.
-const COLUMNS: [(&str, Align, bool); 10] = [
+const COLUMNS: [(&str, Align, bool); 12] = [
     ("key", Align::Flexible, true),
     ("title", Align::Flexible, false),
     ("model", Align::Left, false),
@@ -228,25 +324,29 @@ const COLUMNS: [(&str, Align, bool); 10] = [
     ("full", Align::Right, true),
     ("entries", Align::Right, false),
     ("comp", Align::Right, false),
+    ("over", Align::Right, false),
+    ("cost", Align::Right, false),
     ("updated", Align::Left, true),
     ("flags", Align::Left, true),
 ];
 /// Terminals below this many columns are narrow.
 const NARROW_WIDTH: usize = 120;
 
-fn table(workspace: &Workspace, items: &[SessionItem], width: Option<usize>) -> Table {
+fn table(workspace: &Workspace, items: &[SessionItem], sort: Option<SortBy>, width: Option<usize>) -> Table {
     let wide = width.is_none_or(|width| width >= NARROW_WIDTH);
-    let shown = |at: usize| wide || COLUMNS[at].2;
+    let sorted = sort.map(|sort| SortColumn::from(sort).title());
+    let shown = |at: usize| wide || COLUMNS[at].2 || sorted == Some(COLUMNS[at].0);
     let columns = COLUMNS.iter().enumerate().filter(|(at, _)| shown(*at));
     let mut table = Table::new(&columns.map(|(_, (name, align, _))| (*name, *align)).collect::<Vec<_>>());
     for item in items {
-        let cells = cells(workspace, item).into_iter().enumerate().filter(|(at, _)| shown(*at));
+        let cells =
+            cells(workspace, item, sort.is_some()).into_iter().enumerate().filter(|(at, _)| shown(*at));
         table.push(cells.map(|(_, cell)| cell).collect());
     }
     table
 }
 
-fn cells(workspace: &Workspace, item: &SessionItem) -> [Cell; 10] {
+fn cells(workspace: &Workspace, item: &SessionItem, full_key: bool) -> [Cell; 12] {
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), format_number);
     let full = item.tokens.map_or_else(|| "-".to_owned(), |count| format_percent(count.tokens, item.window));
     let mut flags: Vec<&str> = item.marks.iter().map(|mark| mark.as_str()).collect();
@@ -257,7 +357,9 @@ fn cells(workspace: &Workspace, item: &SessionItem) -> [Cell; 10] {
     let updated = item.updated_ms.map_or_else(|| "-".to_owned(), |ms| format_age(ms, workspace.now_ms));
     let model = if item.model.is_empty() { "-" } else { &item.model };
     // The heading names the agent; clawscope also finds a key without it.
-    let key = item.key.0.strip_prefix(&format!("agent:{}:", item.agent)).unwrap_or(&item.key.0);
+    let key = if full_key { &item.key.0 } else { item.short_key() };
+    let cost =
+        item.usage.and_then(|usage| Some(format_amount(usage.cost.total()?, usage.cost.is_estimated())));
     [
         key.into(),
         Cell::new(&item.display_name(), Tone::Dim),
@@ -267,6 +369,8 @@ fn cells(workspace: &Workspace, item: &SessionItem) -> [Cell; 10] {
         Cell::new(&full, fill_tone(item.window_percent())),
         number(item.entries).into(),
         number(item.compactions).into(),
+        number(item.overflows).into(),
+        cost.unwrap_or_else(|| "-".to_owned()).into(),
         updated.into(),
         Cell::new(&flags.join(" "), flags_tone(item)),
     ]

@@ -75,11 +75,20 @@ impl Table {
 
     /// Prints heading and rows with `indent` before each line.
     pub(super) fn print(&self, output: &mut Output, indent: &str) -> io::Result<()> {
+        let head: Vec<Cell> = self.columns.iter().map(|(name, _)| Cell::new(name, Tone::Dim)).collect();
+        self.print_lines(output, indent, Some(&head))
+    }
+
+    /// Prints the rows alone.
+    pub(super) fn print_rows(&self, output: &mut Output, indent: &str) -> io::Result<()> {
+        self.print_lines(output, indent, None)
+    }
+
+    fn print_lines(&self, output: &mut Output, indent: &str, head: Option<&Vec<Cell>>) -> io::Result<()> {
         let terminal = output.width().map(|columns| columns.saturating_sub(width(indent)).max(1));
         let columns: Vec<Column> = (0..self.columns.len()).map(|at| self.column(at)).collect();
         let layout = fit(&columns, terminal);
-        let head: Vec<Cell> = self.columns.iter().map(|(name, _)| Cell::new(name, Tone::Dim)).collect();
-        for row in std::iter::once(&head).chain(&self.rows) {
+        for row in head.into_iter().chain(&self.rows) {
             let (first, second) = row.split_at(layout.stacked_from.min(row.len()));
             self.print_cells(output, indent, first, 0, &layout)?;
             if second.iter().any(|cell| !cell.text.is_empty()) {

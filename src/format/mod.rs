@@ -19,5 +19,6 @@ pub use number::{
 };
 pub use size::format_size;
 pub use time::{
-    format_age, format_duration, format_local_time, format_time, format_timestamp, minute, time_of_day,
+    age_group, format_age, format_duration, format_local_time, format_time, format_timestamp, minute,
+    time_of_day,
 };

@@ -35,6 +35,23 @@ pub fn format_age(ms: i64, now_ms: f64) -> String {
     format_time(ms as f64)
 }
 
+/// Names the days in which a timestamp lies, seen from now, in UTC: `today`, `yesterday`, `this week`, `last week`,
+/// `October`, `October 2025`. A week starts on Monday; a time in the future counts as today.
+pub fn age_group(ms: i64, now_ms: i64) -> String {
+    let date = |ms| Timestamp::from_millisecond(ms).ok().map(|at| at.to_zoned(TimeZone::UTC).date());
+    let (Some(day), Some(today)) = (date(ms), date(now_ms)) else { return "no date".to_owned() };
+    let days = today.since(day).map_or(0, |span| span.get_days());
+    let weekday = i32::from(today.weekday().to_monday_zero_offset());
+    match days {
+        ..=0 => "today".to_owned(),
+        1 => "yesterday".to_owned(),
+        days if days <= weekday => "this week".to_owned(),
+        days if days <= weekday + 7 => "last week".to_owned(),
+        _ if day.year() == today.year() => day.strftime("%B").to_string(),
+        _ => day.strftime("%B %Y").to_string(),
+    }
+}
+
 /// Formats a timestamp (ms since 1970) as ISO 8601 to the second, or `-`.
 pub fn format_time(ms: f64) -> String {
     strftime(ms, "%Y-%m-%dT%H:%M:%SZ").unwrap_or_else(|| "-".to_owned())
@@ -76,6 +93,28 @@ fn strftime(ms: f64, form: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_of_days_changes_at_midnight() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond();
+        // A Wednesday.
+        let group = |day: &str, now: &str| age_group(at(day), at(now));
+        let (before, after) = ("2026-11-25T23:59:59Z", "2026-11-26T00:00:00Z");
+        for (day, first, second) in [
+            ("2026-11-25T10:00:00Z", "today", "yesterday"),
+            ("2026-11-24T23:59:59Z", "yesterday", "this week"),
+            ("2026-11-23T00:00:00Z", "this week", "this week"),
+            ("2026-11-22T23:59:59Z", "last week", "last week"),
+            ("2026-11-15T12:00:00Z", "November", "November"),
+            ("2026-10-31T12:00:00Z", "October", "October"),
+            ("2025-10-31T12:00:00Z", "October 2025", "October 2025"),
+            ("2026-12-01T00:00:00Z", "today", "today"),
+        ] {
+            assert_eq!((group(day, before), group(day, after)), (first.into(), second.into()), "{day}");
+        }
+        assert_eq!(age_group(i64::MAX, at(before)), "no date");
+        assert_eq!(group("2026-11-22T10:00:00Z", "2026-11-23T10:00:00Z"), "yesterday");
+    }
 
     #[test]
     fn durations_name_their_two_largest_units() {

@@ -73,6 +73,7 @@ impl EventLoop {
             Effect::StopSummary => self.stop_summary(),
             Effect::Explain { .. } => self.run_in_background(JobKind::Explain, JobOrder::Newest, effect),
             Effect::ReadCommits { .. } => self.run_in_background(JobKind::Commits, JobOrder::Newest, effect),
+            Effect::ReadRecord { .. } => self.run_in_background(JobKind::Record, JobOrder::Newest, effect),
             Effect::CompareBranches { .. } => {
                 self.run_in_background(JobKind::Branches, JobOrder::Newest, effect);
             }

@@ -49,6 +49,8 @@ pub(super) enum JobKind {
     Recovery,
     /// Reads the commits of a session.
     Commits,
+    /// Reads what the store knows of a session.
+    Record,
     /// Compares two branches of a session.
     Branches,
     /// Explains an overflow.

@@ -18,6 +18,7 @@ use crate::report::breakdown::heavy_blocks;
 use crate::report::compare::compare_branches;
 use crate::report::estimators::{self, EstimatesError};
 use crate::report::explain::explain;
+use crate::report::record::RecordView;
 use crate::report::recovery::load_recovery;
 use crate::report::sweep::Cell;
 use crate::report::timeline::{RecordedSession, Timeline};
@@ -111,6 +112,7 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
             epoch: session.epoch,
             commits: list_commits_newest_first(&session).map_err(EffectError::from),
         },
+        Effect::ReadRecord { key } => read_record(key, inputs),
         Effect::CompareBranches { session, leaves } => Event::BranchesCompared {
             epoch: session.epoch,
             comparison: shared(compare_branches(&session, leaves)),
@@ -160,6 +162,13 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
 
 fn shared<T, E: Into<EffectError>>(read: Result<T, E>) -> Result<Arc<T>, EffectError> {
     read.map(Arc::new).map_err(Into::into)
+}
+
+fn read_record(key: SessionKey, inputs: &Inputs) -> Event {
+    let sessions = inputs.store.iter().flat_map(|store| &store.sessions);
+    let session = sessions.into_iter().find(|session| session.key == key);
+    let view = session.map(|session| Arc::new(RecordView::new(session, inputs.now_ms as f64)));
+    Event::Record { key, view: view.ok_or_else(|| "The session is no longer in the store.".to_owned()) }
 }
 
 /// Reads excerpts of entries. A failed excerpt leaves its row without text; opening the message shows why.

@@ -212,6 +212,7 @@ fn copy_counts(item: &mut SessionItem, counted: &SessionItem) {
     item.tokens = counted.tokens;
     item.entries = counted.entries;
     item.overflows = counted.overflows;
+    item.usage = counted.usage;
     item.compactions = item.compactions.or(counted.compactions);
     item.updated_ms = counted.updated_ms.max(item.updated_ms.filter(|_| counted.updated_ms.is_none()));
     for mark in [Mark::Overflow, Mark::Damaged] {

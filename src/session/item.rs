@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
+use crate::replay::Cost;
 
 /// The origin of a token count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -86,6 +87,26 @@ pub enum Mark {
 }
 
 impl Mark {
+    pub const ALL: [Self; 17] = [
+        Self::Running,
+        Self::Overflow,
+        Self::Orphan,
+        Self::Reset,
+        Self::Deleted,
+        Self::Backup,
+        Self::Missing,
+        Self::Foreign,
+        Self::Symlink,
+        Self::ReadOnly,
+        Self::Damaged,
+        Self::Unfinished,
+        Self::Earlier,
+        Self::Archived,
+        Self::Cold,
+        Self::Imported,
+        Self::NotImported,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -117,6 +138,26 @@ impl Mark {
     }
 }
 
+/// Usage of a whole transcript, as the provider counted it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ItemUsage {
+    pub calls: u64,
+    /// Input, cache and output tokens of all calls together.
+    pub tokens: u64,
+    pub cost: Cost,
+}
+
+impl ItemUsage {
+    #[must_use]
+    pub fn combined_with(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            tokens: self.tokens.saturating_add(other.tokens),
+            cost: self.cost.combined_with(other.cost),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionItem {
     /// The routing key; synthetic for a transcript without a session record.
@@ -124,6 +165,10 @@ pub struct SessionItem {
     pub agent: String,
     /// The kind of session: main, direct, group, cron, … (store D5).
     pub kind: String,
+    /// The chat program, such as `telegram`, if record or key name it.
+    pub channel: Option<String>,
+    /// The session that started this one, if record or key name it. It may be missing from the store.
+    pub parent: Option<SessionKey>,
     pub title: String,
     pub id: String,
     /// `None` when the session has no transcript.
@@ -143,6 +188,8 @@ pub struct SessionItem {
     pub compactions: Option<u64>,
     /// Calls that overflowed; `None` until the transcript is read.
     pub overflows: Option<u64>,
+    /// Usage of every call on every branch; `None` until the transcript is read.
+    pub usage: Option<ItemUsage>,
     /// Last change, in ms since the epoch.
     pub updated_ms: Option<i64>,
     /// Bytes of the transcript.
@@ -168,6 +215,17 @@ impl SessionItem {
         }
     }
 
+    /// Returns the key without the agent, as the list shows it.
+    pub fn short_key(&self) -> &str {
+        let rest = self.key.0.strip_prefix("agent:").and_then(|rest| rest.strip_prefix(self.agent.as_str()));
+        rest.and_then(|rest| rest.strip_prefix(':')).unwrap_or(&self.key.0)
+    }
+
+    /// Whether it is archived or an orphan, so that lists show it after the others.
+    pub fn is_aside(&self) -> bool {
+        self.has(Mark::Orphan) || self.marks.iter().any(|mark| mark.is_archive())
+    }
+
     /// Sorts the sessions of an agent newest first, with archived ones and orphans last.
     pub fn sort_key(&self) -> ((bool, bool), Reverse<Option<i64>>, &SessionKey) {
         let aside = (self.marks.iter().any(|mark| mark.is_archive()), self.has(Mark::Orphan));
@@ -185,6 +243,17 @@ impl SessionItem {
             (Ok(at), false) => drop(self.marks.remove(at)),
             _ => {}
         }
+    }
+
+    /// Returns the share of the window that the next prompt takes; 1 is a full window.
+    pub fn fullness(&self) -> Option<f64> {
+        let tokens = self.tokens?.tokens;
+        (self.window > 0).then(|| tokens as f64 / self.window as f64)
+    }
+
+    /// Returns the cost of all calls in USD, if known.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.usage?.cost.total()
     }
 
     /// Returns the share of the window that the next prompt takes, in whole percent.

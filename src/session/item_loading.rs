@@ -15,10 +15,12 @@ use crate::session::next_prompt::NextPrompt;
 use crate::session::open_source::{OpenError, open_source};
 use crate::session::overflow::{OverflowScope, find_overflows};
 use crate::session::partial_usage::find_partial_usage;
+use crate::session::price::{PriceSource, list_price};
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::ruleset_choice::{choose_ruleset, fixed_chars, own_context, reread_as};
 use crate::session::title::title;
-use crate::session::{LoadedSession, Mark, SessionItem, TokenCount};
+use crate::session::usage_totals::{session_usage, transcript_usage};
+use crate::session::{ItemUsage, LoadedSession, Mark, SessionItem, TokenCount};
 use crate::store::body;
 use crate::store::discovery::Store;
 use crate::store::entry::EntryKind;
@@ -39,6 +41,7 @@ pub(super) struct TranscriptFacts<'a> {
     next_prompt: TokenCount,
     /// Calls in the file that overflowed.
     overflows: usize,
+    usage: ItemUsage,
 }
 
 impl<'a> TranscriptFacts<'a> {
@@ -51,6 +54,7 @@ impl<'a> TranscriptFacts<'a> {
             window: session.window,
             next_prompt: session.next_prompt.total,
             overflows: session.overflows.len(),
+            usage: session_usage(session).for_item(),
         }
     }
 }
@@ -91,7 +95,18 @@ pub fn load_item(
         partial_counts: &find_partial_usage(&index, &context.path, prunes),
         fixed_chars: fixed_chars(row, (&source, &index), &context, &store.config),
     });
+    let registered = store.config.registry_model(&item.agent, &item.provider, &item.model);
+    let registered = registered.and_then(|(_, model)| model.price);
+    let config = &store.config.js_root;
+    let prices = PriceSource {
+        index: &index,
+        config,
+        provider: &item.provider,
+        model: &item.model,
+        price: list_price(config, &item.provider, &item.model, registered),
+    };
     let reported = TranscriptFacts {
+        usage: transcript_usage(prices).for_item(),
         source: &source,
         index: &index,
         tree: &tree,
@@ -125,6 +140,7 @@ pub(super) fn complete_item(
         item.updated_ms = last_entry_ms(index).or(item.updated_ms);
     }
     item.overflows = Some(reported.overflows as u64);
+    item.usage = Some(reported.usage);
     item.set_mark(Mark::Overflow, reported.overflows > 0);
     item.set_mark(Mark::Damaged, is_damaged(reported));
     item

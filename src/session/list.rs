@@ -9,14 +9,17 @@ use std::sync::Arc;
 use crate::commit::{LockState, find_interrupted as unfinished_commit, lock_state, transcripts_with_journal};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::ruleset::RulesetChoice;
+use crate::ids::SessionKey;
 use crate::session::diagnostics::unfinished_commit_diagnostic;
 use crate::session::item::{CountSource, Mark, SessionItem, TokenCount};
 use crate::session::store_location::StoreLocation;
 use crate::store::archive::ArchiveReason;
 use crate::store::discovery::Store;
+use crate::store::key::{key_of_parent, parse_peer};
 use crate::store::model::{ModelRef, session_model};
 use crate::store::path_kind::PathKind;
 use crate::store::session::{Flag, Session};
+use crate::store::session_records::SessionRecord;
 
 #[derive(Debug, Clone)]
 pub struct SessionListing {
@@ -133,6 +136,8 @@ pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
         key: session.key.clone(),
         agent: session.agent.clone(),
         kind: session.kind.as_str().to_owned(),
+        channel: row.and_then(|row| row.channel.clone()).or_else(|| parse_peer(&session.key.0).channel),
+        parent: parent_key(session),
         title: session.title.clone(),
         id: session.id.clone(),
         path: session.path.clone(),
@@ -144,6 +149,7 @@ pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
         entries: None,
         compactions: row.and_then(|row| row.compaction_count).map(|count| count.max(0.0) as u64),
         overflows: None,
+        usage: None,
         updated_ms: session.updated_ms(),
         bytes: session.bytes,
         marks: session.flags.iter().filter_map(|flag| mark_for_flag(*flag)).collect(),
@@ -153,6 +159,12 @@ pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
         item.set_mark(Mark::Running, true);
     }
     item
+}
+
+/// Returns the session that started this one: the record's, else that in the key (store C5, D3, D4).
+fn parent_key(session: &Session) -> Option<SessionKey> {
+    let recorded = session.record.as_ref().and_then(SessionRecord::parent);
+    recorded.map(SessionKey).or_else(|| key_of_parent(&session.key.0).map(|key| SessionKey(key.to_owned())))
 }
 
 /// Returns the configured model, for a session that names none.

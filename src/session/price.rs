@@ -6,6 +6,7 @@ use crate::gateway::catalog::{self, Price};
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::session::LoadedSession;
+use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 
 /// Returns the price of a model in USD per million tokens. A configured `cost` counts if it names at least input and
@@ -17,19 +18,41 @@ pub fn list_price(config: &Value, provider: &str, model: &str, registered: Optio
     configured_price(config, provider, model).or(registered).or_else(listed)
 }
 
+/// A transcript whose models have prices, with the price of its own model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PriceSource<'a> {
+    pub(crate) index: &'a Index,
+    pub(crate) config: &'a Value,
+    pub(crate) provider: &'a str,
+    pub(crate) model: &'a str,
+    /// The price of the session's own model, which already includes the agent's registry.
+    pub(crate) price: Option<Price>,
+}
+
+impl<'a> From<&'a LoadedSession> for PriceSource<'a> {
+    fn from(session: &'a LoadedSession) -> Self {
+        Self {
+            index: &session.index,
+            config: &session.config.js_root,
+            provider: &session.provider,
+            model: &session.model,
+            price: session.price,
+        }
+    }
+}
+
 /// Returns the list price of every model that these entries name.
-pub fn list_prices(
-    session: &LoadedSession,
+pub(crate) fn list_prices(
+    source: &PriceSource<'_>,
     entries: impl Iterator<Item = EntryIx>,
 ) -> HashMap<(ValueIx, ValueIx), Option<Price>> {
-    let index = &session.index;
+    let index = source.index;
     let mut prices = HashMap::new();
     for model in entries.filter_map(|ix| index.entry(ix).model) {
         prices.entry(model).or_insert_with(|| {
             let (provider, id) = (index.values.text(model.0)?, index.values.text(model.1)?);
-            // The price of the session's own model already includes the agent's registry.
-            let known = session.price.filter(|_| (&provider, &id) == (&session.provider, &session.model));
-            list_price(&session.config.js_root, &provider, &id, known)
+            let known = source.price.filter(|_| provider == source.provider && id == source.model);
+            list_price(source.config, &provider, &id, known)
         });
     }
     prices

@@ -22,7 +22,7 @@ use crate::session::growth_weights::weights_from_growth;
 use crate::session::learned_window::learn_windows;
 use crate::session::overflow::OverflowKind;
 use crate::session::path_texts::{IsWanted, PathFeatures, PathTexts};
-use crate::session::price::list_prices;
+use crate::session::price::{PriceSource, list_prices};
 use crate::session::simulated_settings::simulate_settings;
 use crate::store::body::{self, BodyError};
 use crate::store::intern::ValueIx;
@@ -156,7 +156,7 @@ impl ReplayInputs {
             cut_short: cut_short_calls(session),
             touches: touches_under(rules, index, model, read),
             prune_eligible: is_eligible_under(rules, model.0, model.1, &session.route),
-            prices: list_prices(session, context.path.iter().copied()),
+            prices: list_prices(&PriceSource::from(session), context.path.iter().copied()),
             retention: Retention::for_model(
                 config,
                 &session.item.agent,

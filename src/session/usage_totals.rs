@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
 use crate::replay::Cost;
-use crate::session::LoadedSession;
-use crate::session::price::list_prices;
+use crate::session::price::{PriceSource, list_prices};
+use crate::session::{ItemUsage, LoadedSession};
 use crate::store::entry::Usage;
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
@@ -55,12 +55,28 @@ impl SessionUsage {
     pub fn cost(&self) -> Cost {
         self.answers.cost.combined_with(self.failed.cost).combined_with(self.side_calls.cost)
     }
+
+    /// Returns the totals of all kinds of calls.
+    pub fn for_item(&self) -> ItemUsage {
+        let parts = [&self.answers, &self.failed, &self.side_calls];
+        let tokens = |part: &UsageTotals| part.input + part.output + part.cache_read + part.cache_write;
+        ItemUsage {
+            calls: parts.iter().map(|part| part.calls as u64).sum(),
+            tokens: parts.iter().map(|part| tokens(part)).sum::<f64>().max(0.0) as u64,
+            cost: self.cost(),
+        }
+    }
 }
 
 /// Sums up the usage of the whole transcript.
 pub fn session_usage(session: &LoadedSession) -> SessionUsage {
-    let index = &*session.index;
-    let prices = PriceCache::new(session);
+    transcript_usage(PriceSource::from(session))
+}
+
+/// Sums up the usage of a transcript whose session is not loaded.
+pub(crate) fn transcript_usage(source: PriceSource<'_>) -> SessionUsage {
+    let index = source.index;
+    let prices = PriceCache::from_source(source);
     let copies = copied_in_file(index);
     let answers: Vec<(EntryIx, Usage)> = index
         .iter()
@@ -87,20 +103,24 @@ pub fn session_usage(session: &LoadedSession) -> SessionUsage {
 
 /// The list prices of a transcript's models.
 pub(crate) struct PriceCache<'a> {
-    session: &'a LoadedSession,
+    source: PriceSource<'a>,
     prices: HashMap<(ValueIx, ValueIx), Option<Price>>,
 }
 
 impl<'a> PriceCache<'a> {
     pub(crate) fn new(session: &'a LoadedSession) -> Self {
-        let entries = session.index.iter().map(|(ix, _)| ix);
-        Self { session, prices: list_prices(session, entries) }
+        Self::from_source(PriceSource::from(session))
+    }
+
+    fn from_source(source: PriceSource<'a>) -> Self {
+        let entries = source.index.iter().map(|(ix, _)| ix);
+        Self { source, prices: list_prices(&source, entries) }
     }
 
     /// Returns the list price of the model that an entry names, else that of the session's model.
     pub(crate) fn price_of(&self, ix: EntryIx) -> Option<Price> {
-        let model = self.session.index.entry(ix).model;
-        model.map_or(self.session.price, |model| self.prices.get(&model).copied().flatten())
+        let model = self.source.index.entry(ix).model;
+        model.map_or(self.source.price, |model| self.prices.get(&model).copied().flatten())
     }
 }
 

@@ -153,6 +153,15 @@ pub fn is_cron_run(key: &str) -> bool {
     matches!(parts.as_slice(), ["cron", job, "run", run] if !job.is_empty() && !run.is_empty())
 }
 
+/// Returns the key of the session that started a nested sub-agent or a cron run, as the key itself names it (store D3,
+/// D4). `agent:main:subagent:x` names none.
+pub fn key_of_parent(key: &str) -> Option<&str> {
+    // ASCII folding keeps byte positions.
+    let folded = key.to_ascii_lowercase();
+    let at = if is_cron_run(key) { folded.rfind(":run:") } else { folded.rfind(":subagent:") }?;
+    Some(&key[..at]).filter(|parent| !matches!(parse_key(parent), ParsedKey::Malformed) && !parent.is_empty())
+}
+
 /// The other side of a chat, from the key (store D3).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Peer {
@@ -266,6 +275,20 @@ mod tests {
             ("agent:main:cron:a:run:b:c", false),
         ] {
             assert_eq!(is_cron_run(key), twin, "{key}");
+        }
+    }
+
+    #[test]
+    fn the_key_of_a_nested_sub_agent_or_of_a_run_names_its_parent() {
+        for (key, parent) in [
+            ("agent:main:subagent:a", None),
+            ("agent:main:subagent:a:subagent:b", Some("agent:main:subagent:a")),
+            ("agent:main:telegram:direct:42:subagent:b", Some("agent:main:telegram:direct:42")),
+            ("agent:main:cron:daily", None),
+            ("agent:main:cron:daily:run:0f", Some("agent:main:cron:daily")),
+            (":subagent:x", None),
+        ] {
+            assert_eq!(key_of_parent(key), parent, "{key}");
         }
     }
 

@@ -108,6 +108,11 @@ impl SessionRecord {
         Self { total_tokens: row.total_tokens.filter(|_| is_versioned), session_file: None, channel, ..row }
     }
 
+    /// Returns the key of the session that started this one, else of the one that it belongs to (store C5, sqlite D2).
+    pub fn parent(&self) -> Option<String> {
+        self.spawned_by.clone().or_else(|| trimmed_text(self.raw.get("parentSessionKey")))
+    }
+
     /// Returns the same report as recorded.
     pub fn prompt_report_value(&self) -> Option<Value> {
         js::parse(self.prompt_report_text.as_deref()?).ok()

@@ -13,6 +13,7 @@ pub mod message;
 mod message_body;
 mod message_spans;
 mod screens;
+mod session_columns;
 mod sessions;
 mod status;
 pub mod theme;

@@ -2,18 +2,23 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::layout::{Pane, WidthClass};
-use crate::app::sessions::SessionRow;
+use crate::app::sessions::{ItemRow, SessionRow};
 use crate::app::state::InputPurpose;
-use crate::format::quantity;
+use crate::format::{format_amount, format_number, quantity};
 use crate::gateway::compaction::RESERVE_FLOOR;
+use crate::session::order::SortColumn;
+use crate::session::query::MatchedWord;
 use crate::session::title::{shown_name, split_envelope};
 use crate::session::{Mark, SessionItem};
+use crate::text;
+use crate::ui::changed_value::changed_style;
 use crate::ui::glyphs;
+use crate::ui::session_columns::{Column, cell_style, heading, narrow_text};
 use crate::ui::status::draw_input;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{
@@ -22,6 +27,10 @@ use crate::ui::widgets::{
 
 /// Cells of a session's bar.
 const BAR_WIDTH: u16 = 4;
+/// Deepest indent of a sub-agent, in steps.
+const MAX_INDENT: usize = 4;
+/// Chars of an id behind a name.
+const ID_CHARS: usize = 8;
 
 /// Draws the pane; returns the cursor position while a filter is typed.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
@@ -29,10 +38,11 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     let focused = app.focus == Pane::Sessions;
     if layout.tabs.is_empty() {
         let from = title(theme, buf, area, Pane::Sessions.title(), focused);
-        let count = Span::styled(app.sessions.items.len().to_string(), theme.style(Role::Muted));
+        let count = Span::styled(count_text(app), theme.style(Role::Muted));
         on_title(buf, area.y, from, area.right().saturating_sub(1), &[count]);
     }
-    let cursor = filter(app, theme, area, buf);
+    let columns = Column::fitting(area.width, app.sessions.order.column);
+    let cursor = filter(app, theme, area, &columns, buf);
     let list = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
     if app.sessions.rows.is_empty() && !app.sessions.filter.is_empty() {
         no_match(app, theme, list, buf);
@@ -46,20 +56,32 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
             theme,
             area: row_at(list, y),
             shows_bars: shows_bars(layout.width_class, area),
+            columns: &columns,
         };
         match row {
-            SessionRow::Agent(name) => {
-                put(buf, (area.x + 1, y), area.right(), name, theme.bold(Role::Muted));
+            SessionRow::Agent { name, days } => {
+                let x = put(buf, (area.x + 1, y), area.right(), name, theme.bold(Role::Muted));
+                line.days(days, x + 1, buf);
             }
+            SessionRow::Days(days) => line.days(days, area.x + 1, buf),
             SessionRow::Gap => {}
-            SessionRow::Item(item) => {
-                if let Some(item) = app.sessions.items.get(*item) {
-                    line.draw(item, at == scroll.cursor, focused, buf);
+            SessionRow::Item(row) => {
+                if let Some(item) = app.sessions.items.get(row.at) {
+                    line.draw(item, *row, (at == scroll.cursor, focused), buf);
                 }
             }
         }
     }
     cursor
+}
+
+/// Counts the sessions, and while a filter is on those that it selects.
+fn count_text(app: &App) -> String {
+    let all = format_number(app.sessions.items.len() as i64);
+    if app.sessions.filter.is_empty() {
+        return all;
+    }
+    format!("{} of {all}", format_number(app.sessions.session_count() as i64))
 }
 
 /// Draws the scrollbar. It is on the hairline of the next pane, so it comes after that pane.
@@ -72,27 +94,61 @@ fn shows_bars(breadth: WidthClass, area: Rect) -> bool {
     breadth == WidthClass::Wide || area.width >= 40
 }
 
-fn filter(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
+fn filter(app: &App, theme: &Theme, area: Rect, columns: &[Column], buf: &mut Buffer) -> Option<Position> {
     let at = (area.x + 1, area.y + 1);
     if area.height < 2 {
         return None;
     }
     let key = Span::styled("/", theme.bold(Role::Text));
-    match app.input.as_ref().filter(|prompt| prompt.purpose == InputPurpose::Filter) {
+    let prompt = app.input.as_ref().filter(|prompt| prompt.purpose == InputPurpose::Filter);
+    let is_typing = prompt.is_some() || !app.sessions.filter.is_empty();
+    let end = headings(app, theme, (row_at(area, at.1), is_typing), columns, buf);
+    match prompt {
         Some(prompt) => {
-            let x = put_spans(buf, at, area.right(), &[key]);
-            Some(draw_input(prompt, theme, (x, at.1), area.right().saturating_sub(1), buf))
+            let x = put_spans(buf, at, end, &[key]);
+            Some(draw_input(prompt, theme, (x, at.1), end.saturating_sub(1), buf))
         }
         None if app.sessions.filter.is_empty() => {
-            put_spans(buf, at, area.right(), &[key, Span::styled(" filter", theme.style(Role::Muted))]);
+            put_spans(buf, at, end, &[key, Span::styled(" filter", theme.style(Role::Muted))]);
             None
         }
         None => {
             let filter = Span::styled(app.sessions.filter.as_str(), theme.style(Role::Bright));
-            put_spans(buf, at, area.right(), &[key, filter]);
+            put_spans(buf, at, end, &[key, filter]);
             None
         }
     }
+}
+
+/// Draws the titles of the columns beside the filter, or in a narrow pane only that of the order, which gives way to a
+/// filter; returns where they start.
+fn headings(
+    app: &App,
+    theme: &Theme,
+    (area, is_typing): (Rect, bool),
+    columns: &[Column],
+    buf: &mut Buffer,
+) -> u16 {
+    let order = app.sessions.order;
+    let right = area.right().saturating_sub(1);
+    if columns.is_empty() {
+        if is_typing {
+            return area.right();
+        }
+        let words = format!("{} {}", order.column.title(), order.arrow());
+        return put_right(buf, area.y, area.x + 10, right, &[Span::styled(words, theme.style(Role::Muted))]);
+    }
+    let spans = Column::spans(columns, right);
+    for (column, left, end) in &spans {
+        let arrow = column.is_sorted_by(order.column).then(|| order.arrow());
+        let title = heading(*column, arrow, theme);
+        if column.is_left() {
+            put_spans(buf, (*left, area.y), *end, &[title]);
+        } else {
+            put_right(buf, area.y, *left, *end, &[title]);
+        }
+    }
+    spans.first().map_or(right, |(_, left, _)| left.saturating_sub(1))
 }
 
 fn no_match(app: &App, theme: &Theme, list: Rect, buf: &mut Buffer) {
@@ -114,10 +170,22 @@ struct SessionLine<'a> {
     theme: &'a Theme,
     area: Rect,
     shows_bars: bool,
+    columns: &'a [Column],
 }
 
 impl SessionLine<'_> {
-    fn draw(&self, item: &SessionItem, selected: bool, focused: bool, buf: &mut Buffer) {
+    /// Draws the heading of some days at the right end, or from `start` in a wide pane.
+    fn days(&self, days: &str, start: u16, buf: &mut Buffer) {
+        let span = Span::styled(days.to_owned(), self.theme.style(Role::Ghost));
+        let end = self.area.right().saturating_sub(1);
+        if self.columns.is_empty() {
+            put_right(buf, self.area.y, start, end, &[span]);
+        } else {
+            put_spans(buf, (start.max(self.area.x + 1), self.area.y), end, &[span]);
+        }
+    }
+
+    fn draw(&self, item: &SessionItem, row: ItemRow, (selected, focused): (bool, bool), buf: &mut Buffer) {
         let (theme, area) = (self.theme, self.area);
         if selected {
             apply_style(buf, area, theme.selection(focused));
@@ -127,42 +195,147 @@ impl SessionLine<'_> {
         if let Some((sign, role)) = session_mark(item) {
             put(buf, (area.x + 1, area.y), area.right(), sign, theme.style(role));
         }
-        let numbers = if self.shows_bars { 6 + BAR_WIDTH } else { 5 };
-        let end = area.right().saturating_sub(numbers);
+        let end = if self.columns.is_empty() {
+            self.draw_value(item, selected, buf)
+        } else {
+            self.draw_columns(item, selected, buf)
+        };
+        self.draw_name(item, row, selected, end, buf);
+    }
+
+    /// Draws indent, name and what the name does not say, up to column `end`.
+    fn draw_name(&self, item: &SessionItem, row: ItemRow, selected: bool, end: u16, buf: &mut Buffer) {
+        let (theme, y) = (self.theme, self.area.y);
+        let mut x = self.area.x + 3;
+        if row.depth > 0 {
+            x += (row.depth.min(MAX_INDENT) as u16 - 1) * 2;
+            x = put(buf, (x, y), end, glyphs::END, theme.style(Role::Ghost)) + 1;
+        }
+        let hidden = (row.hidden > 0).then(|| self.hidden_text(row));
+        let end = match &hidden {
+            Some(words) => {
+                let from =
+                    put_right(buf, y, x, end, &[Span::styled(words.as_str(), theme.style(Role::Muted))]);
+                from.saturating_sub(1)
+            }
+            None => end,
+        };
         let name = shown_name(item, self.app.secrets);
         let (mark, words) = split_envelope(&name);
-        let x = put(buf, (area.x + 3, area.y), end, mark, theme.style(Role::Muted));
-        put(buf, (x, area.y), end, words, self.name_style(item, selected));
-        let level = level(item);
-        if self.shows_bars && item.window_percent().is_some() {
-            let bar = ThinBar {
-                share: share(item),
-                tail: 1.0,
-                style: theme.style(if level == Role::Text { Role::Muted } else { level }),
-                tail_style: theme.style(Role::Faint),
-            };
-            bar.draw(buf, (end + 1, area.y), BAR_WIDTH);
+        let start = put(buf, (x, y), end, mark, theme.style(Role::Muted));
+        self.put_matched(words, (start, y), end, self.name_style(item, selected), buf);
+        let used = put_width(&name).min(end.saturating_sub(x));
+        let aside = self.beside_name(item, &name);
+        if !aside.is_empty() && x + used + 1 < end {
+            self.put_matched(&aside, (x + used + 1, y), end, theme.style(Role::Ghost), buf);
         }
-        let style = match level {
-            Role::Text if selected => theme.style(Role::Text),
-            Role::Text => theme.style(Role::Muted),
-            Role::Danger => theme.bold(Role::Danger),
-            level => theme.style(level),
-        };
-        let words =
-            item.window_percent().map_or_else(|| glyphs::UNKNOWN.to_owned(), |percent| format!("{percent}%"));
+    }
+
+    /// Returns what follows the name: the id or key that a filter matched, else the agent in an order over all agents.
+    fn beside_name(&self, item: &SessionItem, name: &str) -> String {
+        let sessions = &self.app.sessions;
+        let is_unseen = |word: &&MatchedWord| word.ranges(name).is_empty();
+        let unseen: Vec<&MatchedWord> = sessions.words.iter().filter(is_unseen).collect();
+        if unseen.iter().any(|word| item.id.to_lowercase().starts_with(&word.text)) {
+            return item.id.chars().take(ID_CHARS).collect();
+        }
+        if unseen.iter().any(|word| !word.ranges(item.short_key()).is_empty()) {
+            return item.short_key().to_owned();
+        }
+        let agents = self.app.listing.as_ref().map_or(0, |listing| listing.agent_count);
+        if sessions.order.column != SortColumn::Age && agents > 1 {
+            item.agent.clone()
+        } else {
+            String::new()
+        }
+    }
+
+    fn hidden_text(&self, row: ItemRow) -> String {
+        let count = format!("+{}", format_number(row.hidden));
+        let rollup = self.app.sessions.rollups.get(row.at);
+        let cost = rollup.and_then(|rollup| rollup.usage.cost.total().map(|usd| (usd, rollup.usage.cost)));
+        match cost.filter(|_| !self.columns.is_empty()) {
+            Some((usd, cost)) => format!("{count}  {} with them", format_amount(usd, cost.is_estimated())),
+            None => count,
+        }
+    }
+
+    /// Writes a text with the words of the filter highlighted.
+    fn put_matched(&self, text: &str, at: (u16, u16), end: u16, style: Style, buf: &mut Buffer) {
+        put(buf, at, end, text, style);
+        let matched = changed_style(self.app, self.theme).add_modifier(Modifier::UNDERLINED);
+        for range in self.app.sessions.words.iter().flat_map(|word| word.ranges(text)) {
+            let (Some(before), Some(hit)) = (text.get(..range.start), text.get(range)) else { continue };
+            let x = at.0.saturating_add(put_width(before));
+            let width = put_width(hit).min(end.saturating_sub(x));
+            apply_style(buf, Rect { x, y: at.1, width, height: 1 }, matched);
+        }
+    }
+
+    /// Draws the value of a narrow pane; returns where it starts.
+    fn draw_value(&self, item: &SessionItem, selected: bool, buf: &mut Buffer) -> u16 {
+        let (theme, area, column) = (self.theme, self.area, self.app.sessions.order.column);
+        let words = narrow_text(item, column, self.app.now_ms);
+        let is_full = matches!(column, SortColumn::Age | SortColumn::Fullness);
+        let shows_bar = self.shows_bars && is_full;
+        let numbers = if shows_bar { 6 + BAR_WIDTH } else { put_width(&words).max(4) + 1 };
+        let end = area.right().saturating_sub(numbers);
+        if shows_bar && item.window_percent().is_some() {
+            self.draw_bar(item, end + 1, buf);
+        }
+        let style = if is_full { self.level_style(item, selected) } else { theme.style(Role::Muted) };
         put_right(buf, area.y, end, area.right(), &[Span::styled(words, style)]);
+        end
+    }
+
+    fn draw_columns(&self, item: &SessionItem, selected: bool, buf: &mut Buffer) -> u16 {
+        let spans = Column::spans(self.columns, self.area.right().saturating_sub(1));
+        let level = self.level_style(item, selected);
+        for (column, left, right) in &spans {
+            let style = cell_style(*column, item, level, self.theme);
+            let cell = Span::styled(column.text(item, self.app.now_ms), style);
+            if column.is_left() {
+                put_spans(buf, (*left, self.area.y), *right, &[cell]);
+            } else {
+                put_right(buf, self.area.y, *left, *right, &[cell]);
+            }
+        }
+        spans.first().map_or(self.area.right(), |(_, left, _)| left.saturating_sub(2))
+    }
+
+    fn draw_bar(&self, item: &SessionItem, x: u16, buf: &mut Buffer) {
+        let level = level(item);
+        let bar = ThinBar {
+            share: share(item),
+            tail: 1.0,
+            style: self.theme.style(if level == Role::Text { Role::Muted } else { level }),
+            tail_style: self.theme.style(Role::Faint),
+        };
+        bar.draw(buf, (x, self.area.y), BAR_WIDTH);
+    }
+
+    fn level_style(&self, item: &SessionItem, selected: bool) -> Style {
+        match level(item) {
+            Role::Text if selected => self.theme.style(Role::Text),
+            Role::Text => self.theme.style(Role::Muted),
+            Role::Danger => self.theme.bold(Role::Danger),
+            level => self.theme.style(level),
+        }
     }
 
     fn name_style(&self, item: &SessionItem, selected: bool) -> Style {
         let open = self.app.displayed_session().is_some_and(|open| open.item.key == item.key);
-        let aside = item.has(Mark::Orphan) || item.marks.iter().any(|mark| mark.is_archive());
-        match (open || selected, aside) {
+        match (open || selected, item.is_aside()) {
             (true, _) => self.theme.bold(Role::Bright),
             (_, true) => self.theme.style(Role::Muted),
             _ => self.theme.style(Role::Text),
         }
     }
+}
+
+/// Returns the columns that a text takes.
+fn put_width(text: &str) -> u16 {
+    text::width(&text::visible(text)).min(usize::from(u16::MAX / 2)) as u16
 }
 
 /// Returns the sign of the most serious mark of a session.

@@ -37,7 +37,9 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
         put(buf, (x + 1, area.y), start, &toast.text, theme.style(role));
         return None;
     }
-    let left = if app.input.is_some() {
+    let left = if let Some(problem) = app.input.as_ref().and_then(|input| input.error.as_deref()) {
+        vec![vec![Span::styled(problem, theme.style(Role::Warn))]]
+    } else if app.input.is_some() {
         vec![
             prompt_hint("enter", "open", theme),
             prompt_hint("esc", "clear filter", theme),
@@ -121,7 +123,14 @@ fn left_hints(app: &App) -> Vec<Hint> {
         return Vec::new();
     }
     match app.focus {
-        Pane::Sessions => vec![MOVE, (&[Action::Open], "open"), (&[Action::Search], "filter"), NEXT_PANE],
+        Pane::Sessions => vec![
+            MOVE,
+            (&[Action::Open], "open"),
+            (&[Action::Search], "filter"),
+            (&[Action::NextOrder], "sort"),
+            (&[Action::Show(ScreenKind::Record)], "record"),
+            NEXT_PANE,
+        ],
         Pane::Transcript => transcript_hints(app),
         Pane::Message if app.zoom => detail_hints(app),
         Pane::Message => vec![

@@ -24,8 +24,9 @@ use crate::support::store::program;
 const NOT_RUN: [(&str, &str); 1] = [("watch", "it follows the store until somebody stops it")];
 
 /// The command lines about no session in particular.
-const OF_THE_STORE: [&str; 15] = [
+const OF_THE_STORE: [&str; 16] = [
     "sessions",
+    "sessions --sort cost --filter >10%",
     "sessions --ruleset 2026.9.6",
     "sessions --no-redact",
     "doctor",
@@ -43,7 +44,7 @@ const OF_THE_STORE: [&str; 15] = [
 ];
 
 /// The command lines about each session, whose key follows the name of the command.
-const OF_A_SESSION: [&str; 17] = [
+const OF_A_SESSION: [&str; 18] = [
     "tree",
     "context",
     "context --messages",
@@ -60,6 +61,7 @@ const OF_A_SESSION: [&str; 17] = [
     "commit --policy prune --now NOW",
     "undo",
     "commits",
+    "record",
     "compare --all",
 ];
 

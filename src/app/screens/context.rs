@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::layout::Layout;
-use crate::ids::EntryIx;
+use crate::ids::{EntryIx, SessionKey};
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::Policy;
@@ -24,6 +24,8 @@ pub struct ScreenContext {
     pub has_grown: bool,
     pub plan: Option<Arc<Plan>>,
     pub selected_entry: Option<EntryIx>,
+    /// The session under the cursor of the list, else the displayed one.
+    pub selected_session: Option<SessionKey>,
     pub visible_policies: Vec<Policy>,
     pub focused_policy: Policy,
     /// The problems of the store and the session.

@@ -12,6 +12,7 @@ pub mod help;
 pub mod hint;
 pub mod palette;
 pub mod policies;
+pub mod record;
 pub mod recovery;
 pub mod rule;
 pub mod timeline;
@@ -30,6 +31,7 @@ use help::HelpScreen;
 use hint::Hint;
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
+use record::RecordScreen;
 use recovery::RecoveryScreen;
 use rule::RuleScreen;
 use write::WriteDialog;
@@ -52,6 +54,8 @@ pub enum Overlay {
     Explain(ExplainScreen),
     Commits(CommitsScreen),
     Branches(BranchesScreen),
+    /// What the store knows of a session.
+    Record(RecordScreen),
     /// The text of the rule behind a row.
     Rule(RuleScreen),
     /// Its state is in [`crate::app::App::timeline_screen`].
@@ -89,6 +93,7 @@ impl Overlay {
                 };
                 session.map(|_| Self::Branches(BranchesScreen::open(context, commits)))?
             }
+            ScreenKind::Record => Self::Record(RecordScreen::open(context)?),
             ScreenKind::Rule => {
                 Self::Rule(RuleScreen::open(below.map_or(context.cited_rule, Self::cited_rule))?)
             }
@@ -110,6 +115,7 @@ impl Overlay {
             Self::Explain(_) => ScreenKind::Explain,
             Self::Commits(_) => ScreenKind::Commits,
             Self::Branches(_) => ScreenKind::Branches,
+            Self::Record(_) => ScreenKind::Record,
             Self::Rule(_) => ScreenKind::Rule,
             Self::Timeline => ScreenKind::Timeline,
             Self::Compare => ScreenKind::Compare,
@@ -158,6 +164,7 @@ impl Overlay {
             Self::Explain(screen) => screen.hints(),
             Self::Commits(_) => CommitsScreen::hints(),
             Self::Branches(_) => BranchesScreen::hints(),
+            Self::Record(_) => RecordScreen::hints(),
             Self::Rule(_) => RuleScreen::hints(),
             Self::Timeline => timeline::hints(),
             Self::Compare => compare::hints(),
@@ -178,6 +185,7 @@ impl Overlay {
             | Self::Breakdown(_)
             | Self::Commits(_)
             | Self::Branches(_)
+            | Self::Record(_)
             | Self::Rule(_)
             | Self::Timeline
             | Self::Compare
@@ -187,6 +195,9 @@ impl Overlay {
 
     /// Requests the data of a screen that was just opened.
     pub(super) fn requests(&self, context: &ScreenContext) -> Vec<Effect> {
+        if let Self::Record(screen) = self {
+            return screen.requests();
+        }
         let (Some(shown), Some(active)) = (context.session.clone(), context.active_session.clone()) else {
             return Vec::new();
         };
@@ -203,6 +214,7 @@ impl Overlay {
             | Self::Palette(_)
             | Self::Findings(_)
             | Self::Policies(_)
+            | Self::Record(_)
             | Self::Rule(_)
             | Self::Timeline
             | Self::Compare
@@ -223,6 +235,7 @@ impl Overlay {
             | Self::Explain(_)
             | Self::Commits(_)
             | Self::Branches(_)
+            | Self::Record(_)
             | Self::Rule(_)
             | Self::Timeline
             | Self::Compare
@@ -240,6 +253,7 @@ impl Overlay {
             Self::Explain(screen) => Some(screen.page_rows(context.size)),
             Self::Commits(_) => Some(CommitsScreen::list_rows(context.size.1)),
             Self::Branches(_) => Some(BranchesScreen::list_rows(context.size.1)),
+            Self::Record(_) => Some(RecordScreen::list_rows(context)),
             Self::Rule(_) => Some(RuleScreen::list_rows(context)),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
             Self::Help(_)
@@ -264,6 +278,7 @@ impl Overlay {
             Self::Explain(screen) => screen.move_by(by, context.size),
             Self::Commits(screen) => screen.move_by(by, context.size.1),
             Self::Branches(screen) => screen.move_by(by, context.size.1),
+            Self::Record(screen) => screen.move_by(by, context),
             Self::Rule(screen) => screen.move_by(by, context),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => return Outcome::Program(ProgramScreen::Compare),
@@ -284,6 +299,7 @@ impl Overlay {
             Self::Explain(screen) => screen.on_action(action),
             Self::Commits(screen) => screen.on_action(action),
             Self::Branches(screen) => screen.on_action(action, context),
+            Self::Record(screen) => screen.on_action(action),
             Self::Rule(screen) => screen.on_action(action),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
@@ -305,6 +321,7 @@ impl Overlay {
             | Self::Explain(_)
             | Self::Commits(_)
             | Self::Branches(_)
+            | Self::Record(_)
             | Self::Rule(_)
             | Self::Write(_) => Outcome::Done,
         }

@@ -9,6 +9,7 @@ mod findings;
 mod help;
 mod palette;
 mod policies;
+mod record;
 mod recovery;
 mod rule;
 mod timeline;
@@ -40,6 +41,7 @@ pub(super) fn draw(
         Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
         Overlay::Commits(screen) => branches::draw_commits(app, theme, screen, body, buf),
         Overlay::Branches(screen) => branches::draw_comparison(app, theme, screen, body, buf),
+        Overlay::Record(screen) => record::draw(app, theme, screen, body, buf),
         Overlay::Rule(screen) => rule::draw(theme, screen, body, buf),
         Overlay::Timeline => timeline::draw(app, theme, body, buf),
         Overlay::Compare => compare::draw(app, theme, body, buf),

@@ -1,7 +1,9 @@
 //! The list of sessions, its filter, and quitting.
 
 use clawscope::app::layout::Pane;
+use clawscope::app::sessions::SessionRow;
 use clawscope::session::Mark;
+use clawscope::session::order::SortColumn;
 
 use crate::support::driver::Driver;
 
@@ -60,6 +62,132 @@ fn the_first_esc_clears_the_filter_and_the_second_leaves_it() {
     assert_eq!((driver.app.sessions.session_count(), driver.app.input.is_some()), (all, true));
     driver.press("esc");
     assert!(driver.app.input.is_none());
+}
+
+fn visible_keys(driver: &Driver) -> Vec<String> {
+    let pane = &driver.app.sessions;
+    let key = |row: &SessionRow| match row {
+        SessionRow::Item(row) => Some(pane.items[row.at].key.0.clone()),
+        _ => None,
+    };
+    pane.rows.iter().filter_map(key).collect()
+}
+
+fn selected(driver: &Driver) -> String {
+    driver.app.sessions.selected().expect("a session").key.0.clone()
+}
+
+fn open_key(driver: &Driver) -> String {
+    driver.app.displayed_session().expect("a session").item.key.0.clone()
+}
+
+#[test]
+fn a_word_selects_what_is_seen_and_nothing_else() {
+    let mut driver = Driver::demo(130, 36);
+    driver.press("1 / text:tele");
+    let keys = visible_keys(&driver);
+    assert_eq!(keys.len(), 2, "{keys:?}");
+    assert!(keys.iter().all(|key| key.contains("telegram")), "{keys:?}");
+    driver.press("esc text:tlgrm");
+    assert_eq!(visible_keys(&driver), keys, "letters that are missing change nothing");
+    driver.press("esc text:zqx");
+    assert_eq!(visible_keys(&driver), Vec::<String>::new());
+}
+
+#[test]
+fn the_start_of_an_id_selects_and_opens_its_session_and_the_row_stays_selected() {
+    let mut driver = Driver::demo(130, 36);
+    let item = driver.app.sessions.items.iter().find(|item| item.key.0.contains("llvm")).expect("it");
+    let (key, id) = (item.key.0.clone(), item.id[..6].to_owned());
+    driver.press(&format!("1 / text:{id}"));
+    assert_eq!(visible_keys(&driver), [key.as_str()]);
+    driver.press("enter");
+    assert_eq!((open_key(&driver), selected(&driver)), (key.clone(), key.clone()));
+    driver.press("1 esc");
+    assert_eq!(driver.app.sessions.filter, "");
+    assert_eq!((open_key(&driver), selected(&driver)), (key.clone(), key), "clearing keeps the row");
+    assert_eq!(visible_keys(&driver).len(), driver.app.sessions.items.len());
+}
+
+#[test]
+fn a_filter_that_is_given_up_selects_the_open_session_again() {
+    let mut driver = Driver::demo(130, 36);
+    let open = open_key(&driver);
+    driver.press("1 / text:slack");
+    assert_ne!(selected(&driver), open);
+    driver.press("esc esc");
+    assert_eq!(selected(&driver), open);
+}
+
+#[test]
+fn conditions_and_words_combine_and_a_mistake_is_reported() {
+    let mut driver = Driver::demo(130, 36);
+    let mut keys = |filter: &str| {
+        driver.press(&format!("1 / ctrl-u text:{filter}"));
+        let keys = visible_keys(&driver);
+        let problem = driver.app.input.as_ref().and_then(|input| input.error.clone());
+        driver.press("esc esc");
+        (keys, problem)
+    };
+    let (overflowed, _) = keys("channel:slack");
+    assert_eq!(overflowed.len(), 1);
+    assert_eq!(keys("agent:research").0.len(), 5);
+    assert_eq!(keys("model:haiku").0.len(), 3);
+    assert_eq!(keys("kind:subagent").0.len(), 1);
+    assert!(keys("age:<2h").0.len() < keys("age:<2d").0.len());
+    let (all, problem) = keys("colour:red");
+    assert_eq!(all, Vec::<String>::new());
+    assert!(problem.expect("a word").starts_with("unknown filter colour:"));
+}
+
+#[test]
+fn the_order_goes_round_and_stays_over_a_reload() {
+    let mut driver = Driver::demo(130, 36);
+    let by_age = visible_keys(&driver);
+    driver.press("1 o");
+    assert_eq!(driver.app.sessions.order.column, SortColumn::Fullness);
+    let shares = |driver: &Driver| -> Vec<Option<u64>> {
+        let pane = &driver.app.sessions;
+        let rows = pane.rows.iter().filter_map(|row| match row {
+            SessionRow::Item(row) => Some(pane.items[row.at].window_percent()),
+            _ => None,
+        });
+        rows.collect()
+    };
+    let sorted = shares(&driver);
+    let known: Vec<u64> = sorted.iter().copied().map_while(|share| share).collect();
+    assert!(known.is_sorted_by(|one, other| one >= other), "{sorted:?}");
+    assert!(sorted[known.len()..].iter().all(Option::is_none), "unknown ones come last");
+    let open = open_key(&driver);
+    driver.press("R");
+    assert_eq!((shares(&driver), selected(&driver)), (sorted, open));
+    driver.press("o o o o");
+    assert_eq!(visible_keys(&driver), by_age);
+}
+
+#[test]
+fn a_sub_agent_is_below_its_parent_and_folds_into_it() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("research:main");
+    driver.press("1");
+    let row = |driver: &Driver| match driver.app.sessions.rows[driver.app.sessions.scroll.cursor] {
+        SessionRow::Item(row) => row,
+        _ => panic!("a heading is selected"),
+    };
+    let parent = driver.app.sessions.scroll.cursor;
+    let below = match driver.app.sessions.rows[parent + 1] {
+        SessionRow::Item(row) => row,
+        _ => panic!("no row below"),
+    };
+    assert_eq!(below.depth, 1);
+    assert!(driver.app.sessions.items[below.at].key.0.contains("subagent"));
+    driver.press("space");
+    assert_eq!((row(&driver).hidden, driver.app.sessions.scroll.cursor), (1, parent));
+    // Going to it unfolds it.
+    driver.go_to("2b7f0f3ad914");
+    assert_eq!((row(&driver).depth, driver.app.sessions.folded.len()), (1, 0));
+    driver.press("h");
+    assert_eq!(driver.app.sessions.scroll.cursor, parent);
 }
 
 #[test]

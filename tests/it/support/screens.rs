@@ -263,6 +263,28 @@ pub(crate) fn zoomed(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// The list of sessions on the whole screen, by cost.
+pub(crate) fn sorted_sessions(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("1 z o o");
+    driver
+}
+
+/// A filter of words and conditions while it is typed.
+pub(crate) fn filtering(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("1 / text:telegram space text:age:<1d");
+    driver
+}
+
+/// The record of a session with a sub-agent.
+pub(crate) fn recorded(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.go_to("research:main");
+    driver.press("1 d");
+    driver
+}
+
 /// The limit of turns alone, moved to three of them.
 pub(crate) fn limited(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
@@ -589,7 +611,7 @@ pub(crate) fn database_branches(width: u16, height: u16) -> Driver {
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 56] = [
+pub(crate) const STATES: [Named; 59] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -609,6 +631,9 @@ pub(crate) const STATES: [Named; 56] = [
     ("open error", failed_to_open),
     ("no usage", unmeasured),
     ("zoom", zoomed),
+    ("sessions by cost", sorted_sessions),
+    ("sessions filter", filtering),
+    ("session record", recorded),
     ("history", limited),
     ("compaction", compacted),
     ("guard", guarded),

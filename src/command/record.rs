@@ -1,0 +1,127 @@
+//! `clawscope record SESSION`: prints what the store knows of a session besides its transcript.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::environment::{Invocation, Workspace};
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::session_output::{SessionJson, session_json};
+use super::sessions::RollupJson;
+use super::table::{Align, Cell, Table};
+use crate::cli::{SessionArgs, StoreArgs};
+use crate::export::json::JsonOutput;
+use crate::ids::SessionKey;
+use crate::js::Value;
+use crate::report::record::{RecordField, RecordView, describe_rollup};
+use crate::session::SessionItem;
+use crate::session::family::{Families, Rollup};
+use crate::store::session::Session;
+
+pub(super) fn run(
+    args: &SessionArgs,
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let workspace = Workspace::for_session(&args.session, place, invocation)?;
+    let key = workspace.find_session(&args.session, output)?;
+    let unlisted = || Failure::usage(format!("{key}: the store does not list this session."));
+    let session = workspace.store().sessions.iter().find(|session| session.key == key);
+    let session = session.ok_or_else(unlisted)?;
+    let view = RecordView::new(session, workspace.now_ms);
+    let rollup = family_usage(&workspace, session);
+    if args.json {
+        return Ok(output.json(&record_json(&workspace, session, &view, rollup.as_ref()))?);
+    }
+    output.line(Tone::Strong, &view.title)?;
+    if let Some(words) = rollup.as_ref().and_then(describe_rollup) {
+        output.line(Tone::Plain, &words)?;
+    }
+    for section in view.fields.chunk_by(|one, next| one.section == next.section) {
+        output.line(Tone::Plain, "")?;
+        output.line(Tone::Strong, section[0].section)?;
+        table(section).print_rows(output, "  ")?;
+    }
+    Ok(())
+}
+
+fn table(fields: &[RecordField]) -> Table {
+    let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+    for field in fields {
+        table.push(vec![Cell::new(&field.name, Tone::Dim), field.value.as_str().into()]);
+    }
+    table
+}
+
+/// Reads the session and those that it started, and sums up their usage. `None` for a session that is not listed.
+fn family_usage(workspace: &Workspace, session: &Session) -> Option<Rollup> {
+    let items = &workspace.listed.items;
+    let root = items.iter().position(|item| item.key == session.key)?;
+    let families = Families::build(items);
+    let mut members: HashSet<&SessionKey> = HashSet::new();
+    let mut open = vec![root];
+    while let Some(at) = open.pop() {
+        members.insert(&items[at].key);
+        open.extend(families.children(at));
+    }
+    let sessions = workspace.store().sessions_by_key();
+    let read = |item: &SessionItem| {
+        let counted = members.contains(&item.key).then(|| workspace.count_item(item, &sessions).ok());
+        counted.flatten().unwrap_or_else(|| item.clone())
+    };
+    let counted: Vec<SessionItem> = items.iter().map(read).collect();
+    families.rollups(&counted).get(root).copied()
+}
+
+/// What the store knows of a session.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RecordJson {
+    session: SessionJson,
+    title: String,
+    kind: &'static str,
+    /// Key of the session that started this one.
+    parent: Option<String>,
+    /// Usage with the sessions that this one started, directly or not; null if it started none.
+    rollup: Option<RollupJson>,
+    /// The facts as text, in the order of their sections.
+    fields: Vec<RecordFieldJson>,
+    /// The session record as stored, secrets masked; null if the session has none. The skills and the system prompt
+    /// report are left out.
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    record: Option<Value>,
+}
+
+impl JsonOutput for RecordJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct RecordFieldJson {
+    section: &'static str,
+    name: String,
+    value: String,
+}
+
+fn record_json(
+    workspace: &Workspace,
+    session: &Session,
+    view: &RecordView,
+    rollup: Option<&Rollup>,
+) -> RecordJson {
+    let item = crate::session::list::list_item(workspace.store(), session, workspace.now_ms as i64);
+    let field = |field: &RecordField| RecordFieldJson {
+        section: field.section,
+        name: field.name.clone(),
+        value: field.value.clone(),
+    };
+    RecordJson {
+        title: view.title.clone(),
+        kind: session.kind.as_str(),
+        parent: item.parent.as_ref().map(|key| key.0.clone()),
+        rollup: rollup.and_then(RollupJson::new),
+        fields: view.fields.iter().map(field).collect(),
+        record: view.record.clone(),
+        session: session_json(&item),
+    }
+}

@@ -1,0 +1,187 @@
+//! Which session started which: sub-agents and cron runs below their parents, with usage summed up to the root.
+//!
+//! Stores hold parents that are gone and, after edits by hand, circles. A circle is cut at its first session in the
+//! list.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use crate::session::{ItemUsage, SessionItem};
+
+/// The trees of sessions, by index in their list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Families {
+    parents: Vec<Option<usize>>,
+    /// In the order of the list.
+    children: Vec<Vec<usize>>,
+}
+
+/// A session with everything that it started, directly or not.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Rollup {
+    /// Sessions below this one.
+    pub descendants: usize,
+    pub usage: ItemUsage,
+    /// Sessions, with this one, whose transcript is not read yet.
+    pub uncounted: usize,
+}
+
+impl Families {
+    pub fn build(items: &[SessionItem]) -> Self {
+        let mut parents = named_parents(items);
+        cut_circles(&mut parents);
+        let mut children = vec![Vec::new(); items.len()];
+        for (at, parent) in parents.iter().enumerate() {
+            if let Some(parent) = parent {
+                children[*parent].push(at);
+            }
+        }
+        Self { parents, children }
+    }
+
+    /// Returns the parent of a session, if the list has it.
+    pub fn parent(&self, at: usize) -> Option<usize> {
+        self.parents.get(at).copied().flatten()
+    }
+
+    pub fn children(&self, at: usize) -> &[usize] {
+        self.children.get(at).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns every session, parents before their children.
+    fn top_down(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.parents.len()).filter(|at| self.parent(*at).is_none()).collect();
+        let mut next = 0;
+        while let Some(at) = order.get(next).copied() {
+            order.extend(self.children(at));
+            next += 1;
+        }
+        order
+    }
+
+    /// Sums up each session with its descendants. A transcript that two keys share counts for the first of them only
+    /// (store D4).
+    pub fn rollups(&self, items: &[SessionItem]) -> Vec<Rollup> {
+        let mut seen: HashSet<&Path> = HashSet::new();
+        let own = |item: &SessionItem| match &item.usage {
+            Some(usage) => Rollup { descendants: 0, usage: *usage, uncounted: 0 },
+            None => Rollup { uncounted: usize::from(item.path.is_some()), ..Rollup::default() },
+        };
+        let mut sums = Vec::with_capacity(items.len());
+        for item in items {
+            let is_first = item.path.as_deref().is_none_or(|path| seen.insert(path));
+            sums.push(if is_first { own(item) } else { Rollup::default() });
+        }
+        for at in self.top_down().into_iter().rev() {
+            let Some(parent) = self.parent(at) else { continue };
+            let below = sums[at];
+            let sum = &mut sums[parent];
+            sum.descendants += below.descendants + 1;
+            sum.uncounted += below.uncounted;
+            sum.usage = sum.usage.combined_with(below.usage);
+        }
+        sums
+    }
+}
+
+/// Finds each named parent by its key, in any case (store C4).
+fn named_parents(items: &[SessionItem]) -> Vec<Option<usize>> {
+    let exact: HashMap<&str, usize> =
+        items.iter().enumerate().rev().map(|(at, item)| (item.key.0.as_str(), at)).collect();
+    let mut folded: Option<HashMap<String, usize>> = None;
+    let mut find = |key: &str| {
+        exact.get(key).copied().or_else(|| {
+            let by_case = folded.get_or_insert_with(|| {
+                items.iter().enumerate().rev().map(|(at, item)| (item.key.0.to_lowercase(), at)).collect()
+            });
+            by_case.get(&key.to_lowercase()).copied()
+        })
+    };
+    items.iter().map(|item| find(&item.parent.as_ref()?.0)).collect()
+}
+
+/// Makes the first session of each circle a root.
+fn cut_circles(parents: &mut [Option<usize>]) {
+    const NEW: u8 = 0;
+    const ON_THE_WAY: u8 = 1;
+    const DONE: u8 = 2;
+    let mut states = vec![NEW; parents.len()];
+    for start in 0..parents.len() {
+        let mut way = Vec::new();
+        let mut at = Some(start);
+        while let Some(here) = at.filter(|here| states[*here] == NEW) {
+            states[here] = ON_THE_WAY;
+            way.push(here);
+            at = parents[here];
+        }
+        if let Some(meeting) = at.filter(|here| states[*here] == ON_THE_WAY) {
+            let from = way.iter().position(|here| *here == meeting).unwrap_or(0);
+            let first = way[from..].iter().min().copied().unwrap_or(meeting);
+            parents[first] = None;
+        }
+        for here in way {
+            states[here] = DONE;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::SessionKey;
+    use crate::replay::Cost;
+    use crate::session::testing;
+
+    fn item(key: &str, parent: &str, usd: f64) -> SessionItem {
+        let cost = Cost { recorded: Some(usd), ..Cost::default() };
+        SessionItem {
+            key: SessionKey(key.into()),
+            parent: (!parent.is_empty()).then(|| SessionKey(parent.into())),
+            path: Some(format!("/s/{key}.jsonl").into()),
+            usage: Some(ItemUsage { calls: 1, tokens: 10, cost }),
+            ..testing::item()
+        }
+    }
+
+    fn usd(rollup: &Rollup) -> f64 {
+        rollup.usage.cost.total().unwrap_or(-1.0)
+    }
+
+    #[test]
+    fn usage_is_summed_to_the_root_and_counted_once() {
+        let mut items =
+            [item("root", "", 1.0), item("a", "root", 2.0), item("b", "A", 4.0), item("lost", "gone", 8.0)]
+                .to_vec();
+        // A second key of the same transcript.
+        items.push(SessionItem { path: items[1].path.clone(), ..item("twin", "root", 2.0) });
+        items.push(SessionItem { usage: None, ..item("unread", "root", 0.0) });
+        let families = Families::build(&items);
+        let sums = families.rollups(&items);
+        assert_eq!((sums[0].descendants, usd(&sums[0]), sums[0].uncounted), (4, 7.0, 1));
+        assert_eq!((sums[0].usage.calls, sums[0].usage.tokens), (3, 30));
+        assert_eq!((sums[1].descendants, usd(&sums[1])), (1, 6.0));
+        assert_eq!((families.parent(3), usd(&sums[3])), (None, 8.0));
+        assert_eq!(families.children(0), [1, 4, 5]);
+    }
+
+    #[test]
+    fn a_circle_of_parents_is_cut_at_its_first_session() {
+        let items =
+            [item("tail", "b", 1.0), item("b", "c", 1.0), item("c", "b", 1.0), item("self", "self", 1.0)];
+        let families = Families::build(&items);
+        assert_eq!((0..4).map(|at| families.parent(at)).collect::<Vec<_>>(), [Some(1), None, Some(1), None]);
+        let sums = families.rollups(&items);
+        assert_eq!(sums.iter().map(|sum| sum.descendants).collect::<Vec<_>>(), [0, 2, 0, 0]);
+        assert_eq!(usd(&sums[1]), 3.0);
+    }
+
+    #[test]
+    fn a_chain_of_many_sessions_needs_no_deep_stack() {
+        let key = |at: usize| format!("k{at}");
+        let items: Vec<SessionItem> = (0..20_000)
+            .map(|at| item(&key(at), &if at == 0 { String::new() } else { key(at - 1) }, 1.0))
+            .collect();
+        let sums = Families::build(&items).rollups(&items);
+        assert_eq!((sums[0].descendants, usd(&sums[0])), (19_999, 20_000.0));
+    }
+}
