@@ -76,6 +76,9 @@ pub enum Command {
     /// List sessions with model, window, tokens and compactions
     #[command(after_long_help = help::SESSIONS)]
     Sessions(SessionsArgs),
+    /// Search every transcript of a store; exit code 1 if nothing is found
+    #[command(after_long_help = help::SEARCH)]
+    Search(SearchArgs),
     /// Draw a transcript as a tree with sizes, branches and the active leaf
     #[command(after_long_help = help::TREE)]
     Tree(TreeArgs),
@@ -176,6 +179,21 @@ pub struct SessionsArgs {
     #[command(flatten)]
     pub list: ListArgs,
     /// Show secrets in titles
+    #[arg(long)]
+    pub no_redact: bool,
+}
+
+/// Words to search for.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Find messages that hold all these words; a word with a capital is case-sensitive
+    pub text: String,
+    #[command(flatten)]
+    pub list: ListArgs,
+    /// Print at most this many hits; 0 prints all that are kept
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    /// Show secrets in titles and lines
     #[arg(long)]
     pub no_redact: bool,
 }
@@ -571,6 +589,7 @@ impl Cli {
     pub fn is_json(&self) -> bool {
         match &self.command {
             Some(Command::Sessions(args)) => args.list.json,
+            Some(Command::Search(args)) => args.list.json,
             Some(Command::Doctor(args)) => args.list.json,
             Some(Command::Rules(args)) => args.json,
             Some(Command::Settings(args)) => args.json,

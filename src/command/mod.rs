@@ -51,6 +51,7 @@ mod rules;
 mod ruleset;
 mod schema;
 mod screen;
+mod search;
 mod session_output;
 mod sessions;
 mod setting_value;
@@ -124,6 +125,7 @@ fn run_command(
 ) -> Result<(), Failure> {
     match command {
         Command::Sessions(args) => sessions::run(args, place, invocation, output),
+        Command::Search(args) => search::run(args, place, invocation, output),
         Command::Tree(args) => tree::run(args, place, invocation, output),
         Command::Context(args) if args.estimators => estimators::run(args, place, invocation, output),
         Command::Context(args) if args.recorded => recorded::run(args, place, invocation, output),
