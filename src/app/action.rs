@@ -19,6 +19,8 @@ pub enum ScreenKind {
     Branches,
     /// Shows the text of the rule behind the selected row.
     Rule,
+    /// Searches every session.
+    Search,
     /// Shows every call: recorded, and under the tuned settings.
     Timeline,
     Compare,
@@ -228,6 +230,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Open, "open", ActionGroup::Screen, "open"),
     (Action::Back, "back", ActionGroup::Screen, "back"),
     (Action::Search, "search", ActionGroup::Screen, "search or filter"),
+    (Action::Show(ScreenKind::Search), "search-all", ActionGroup::Screen, "search all sessions"),
     (Action::NextMatch, "next-match", ActionGroup::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", ActionGroup::Screen, "previous match"),
     (Action::Show(ScreenKind::Explain), "explain", ActionGroup::Screen, "why it overflowed"),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::app::screens::compare::SweepUpdate;
+use crate::app::screens::search::StoreSearchUpdate;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
@@ -132,6 +133,12 @@ pub enum Event {
         from: EntryIx,
         /// In file order.
         matches: Vec<EntryIx>,
+    },
+    /// Progress of a search over every session.
+    StoreSearch {
+        /// The request that this answers.
+        request_id: u64,
+        update: StoreSearchUpdate,
     },
     /// Progress of the estimates, in bytes.
     EstimateProgress {

@@ -22,7 +22,9 @@ const NEXT_PANE: Hint = (&[Action::NextPane], "next pane");
 /// Draws the line; returns the position of the text cursor while a line is edited.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
     apply_style(buf, area, theme.background(BackgroundRole::Surface));
-    if let Some(prompt) = app.input.as_ref().filter(|prompt| !is_sessions_filter(app, prompt)) {
+    let elsewhere =
+        |prompt: &LineInput| is_sessions_filter(app, prompt) || prompt.purpose == InputPurpose::StoreSearch;
+    if let Some(prompt) = app.input.as_ref().filter(|prompt| !elsewhere(prompt)) {
         return Some(draw_prompt(prompt, theme, area, buf));
     }
     let context = app.key_context();
@@ -37,7 +39,14 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
         put(buf, (x + 1, area.y), start, &toast.text, theme.style(role));
         return None;
     }
-    let left = if app.input.is_some() {
+    let left = if app.input.as_ref().is_some_and(|input| input.purpose == InputPurpose::StoreSearch) {
+        vec![
+            prompt_hint("enter", "go to the hits", theme),
+            prompt_hint("↑↓", "move", theme),
+            prompt_hint("ctrl-u", "clear", theme),
+            prompt_hint("esc", "back", theme),
+        ]
+    } else if app.input.is_some() {
         vec![
             prompt_hint("enter", "open", theme),
             prompt_hint("esc", "clear filter", theme),
@@ -57,7 +66,7 @@ pub(super) fn is_sessions_filter(app: &App, prompt: &LineInput) -> bool {
 
 fn draw_prompt(prompt: &LineInput, theme: &Theme, area: Rect, buf: &mut Buffer) -> Position {
     let lead = match prompt.purpose {
-        InputPurpose::Filter | InputPurpose::Search | InputPurpose::Find => "/",
+        InputPurpose::Filter | InputPurpose::Search | InputPurpose::Find | InputPurpose::StoreSearch => "/",
         InputPurpose::Setting => "value ",
         InputPurpose::Axes => "vary ",
         InputPurpose::Headroom => "leave free ",
@@ -114,6 +123,9 @@ pub(super) fn draw_input(
 
 fn left_hints(app: &App) -> Vec<Hint> {
     if let Some(overlay) = app.overlay() {
+        if matches!(overlay, Overlay::Search) {
+            return app.search_screen.hints();
+        }
         return overlay.hints();
     }
     // Without a store there are no panes; the empty state shows the keys instead.

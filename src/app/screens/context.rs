@@ -78,6 +78,7 @@ impl Outcome {
 pub enum ProgramScreen {
     Findings,
     Policies,
+    Search,
     Timeline,
     Compare,
 }

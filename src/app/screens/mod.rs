@@ -14,6 +14,7 @@ pub mod palette;
 pub mod policies;
 pub mod recovery;
 pub mod rule;
+pub mod search;
 pub mod timeline;
 pub mod write;
 
@@ -27,7 +28,7 @@ use estimators::EstimatorsScreen;
 use explain::ExplainScreen;
 use findings::FindingsScreen;
 use help::HelpScreen;
-use hint::Hint;
+use hint::{CLOSE, Hint};
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
 use recovery::RecoveryScreen;
@@ -54,6 +55,8 @@ pub enum Overlay {
     Branches(BranchesScreen),
     /// The text of the rule behind a row.
     Rule(RuleScreen),
+    /// Its state is in [`crate::app::App::search_screen`].
+    Search,
     /// Its state is in [`crate::app::App::timeline_screen`].
     Timeline,
     /// Its state is in [`crate::app::App::compare_screen`].
@@ -92,6 +95,7 @@ impl Overlay {
             ScreenKind::Rule => {
                 Self::Rule(RuleScreen::open(below.map_or(context.cited_rule, Self::cited_rule))?)
             }
+            ScreenKind::Search => Self::Search,
             ScreenKind::Timeline => session.map(|_| Self::Timeline)?,
             ScreenKind::Compare => session.map(|_| Self::Compare)?,
         })
@@ -111,6 +115,7 @@ impl Overlay {
             Self::Commits(_) => ScreenKind::Commits,
             Self::Branches(_) => ScreenKind::Branches,
             Self::Rule(_) => ScreenKind::Rule,
+            Self::Search => ScreenKind::Search,
             Self::Timeline => ScreenKind::Timeline,
             Self::Compare => ScreenKind::Compare,
             Self::Write(_) => return None,
@@ -125,6 +130,7 @@ impl Overlay {
     /// Returns the title for the header, if the screen hides the session line.
     pub fn page_title(&self) -> Option<&'static str> {
         match self {
+            Self::Search => Some("Search"),
             Self::Timeline => Some("Timeline"),
             Self::Explain(_) => Some("Explain"),
             _ => None,
@@ -159,6 +165,8 @@ impl Overlay {
             Self::Commits(_) => CommitsScreen::hints(),
             Self::Branches(_) => BranchesScreen::hints(),
             Self::Rule(_) => RuleScreen::hints(),
+            // The program adds those of its state.
+            Self::Search => vec![CLOSE],
             Self::Timeline => timeline::hints(),
             Self::Compare => compare::hints(),
             Self::Write(dialog) => dialog.hints(),
@@ -179,6 +187,7 @@ impl Overlay {
             | Self::Commits(_)
             | Self::Branches(_)
             | Self::Rule(_)
+            | Self::Search
             | Self::Timeline
             | Self::Compare
             | Self::Write(_) => "",
@@ -204,6 +213,7 @@ impl Overlay {
             | Self::Findings(_)
             | Self::Policies(_)
             | Self::Rule(_)
+            | Self::Search
             | Self::Timeline
             | Self::Compare
             | Self::Write(_) => Vec::new(),
@@ -224,6 +234,7 @@ impl Overlay {
             | Self::Commits(_)
             | Self::Branches(_)
             | Self::Rule(_)
+            | Self::Search
             | Self::Timeline
             | Self::Compare
             | Self::Write(_) => {}
@@ -241,6 +252,7 @@ impl Overlay {
             Self::Commits(_) => Some(CommitsScreen::list_rows(context.size.1)),
             Self::Branches(_) => Some(BranchesScreen::list_rows(context.size.1)),
             Self::Rule(_) => Some(RuleScreen::list_rows(context)),
+            Self::Search => Some(usize::from(context.body_rows().saturating_sub(search::HEADER_ROWS))),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
             Self::Help(_)
             | Self::Palette(_)
@@ -265,6 +277,7 @@ impl Overlay {
             Self::Commits(screen) => screen.move_by(by, context.size.1),
             Self::Branches(screen) => screen.move_by(by, context.size.1),
             Self::Rule(screen) => screen.move_by(by, context),
+            Self::Search => return Outcome::Program(ProgramScreen::Search),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => return Outcome::Program(ProgramScreen::Compare),
             Self::Write(dialog) => dialog.scroll_by(by, context.size.0),
@@ -285,6 +298,7 @@ impl Overlay {
             Self::Commits(screen) => screen.on_action(action),
             Self::Branches(screen) => screen.on_action(action, context),
             Self::Rule(screen) => screen.on_action(action),
+            Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
         }
@@ -295,6 +309,7 @@ impl Overlay {
         match self {
             Self::Breakdown(screen) => screen.on_click(row, context),
             Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
+            Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
             Self::Help(_)

@@ -13,4 +13,4 @@ pub mod store_search;
 pub use hits::{HitText, SearchHit, SessionHits};
 pub use in_session::search;
 pub use query::SearchQuery;
-pub use store_search::{SearchTotals, UnreadTranscript, search_store};
+pub use store_search::{SearchTotals, UnreadTranscript, entry_at, search_store};

@@ -11,6 +11,7 @@ mod palette;
 mod policies;
 mod recovery;
 mod rule;
+mod search;
 mod timeline;
 mod write;
 
@@ -41,6 +42,7 @@ pub(super) fn draw(
         Overlay::Commits(screen) => branches::draw_commits(app, theme, screen, body, buf),
         Overlay::Branches(screen) => branches::draw_comparison(app, theme, screen, body, buf),
         Overlay::Rule(screen) => rule::draw(theme, screen, body, buf),
+        Overlay::Search => return search::draw(app, theme, body, buf),
         Overlay::Timeline => timeline::draw(app, theme, body, buf),
         Overlay::Compare => compare::draw(app, theme, body, buf),
         Overlay::Write(dialog) => write::draw(app, theme, dialog, buf),
