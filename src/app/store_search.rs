@@ -3,15 +3,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::app::action::Action;
+use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::layout::{Pane, WidthClass};
 use crate::app::screens::context::Outcome;
-use crate::app::screens::search::{MIN_LIVE_BYTES, SearchRow, StoreSearchUpdate};
+use crate::app::screens::search::{MIN_LIVE_BYTES, SearchRow, StoreSearchUpdate, VISIBLE_HITS};
 use crate::app::state::{App, InputPurpose, LineInput, Overlay};
 use crate::app::transcript::SearchState;
 use crate::app::wrap::occurrences;
 use crate::ids::{EntryIx, SessionKey};
+use crate::redact::SecretDisplay;
 use crate::session::LoadedSession;
 use crate::session::search::entry_at;
 
@@ -93,15 +94,17 @@ impl App {
 
     pub(super) fn dispatch_store_search(&mut self, action: Action) -> Option<Vec<Effect>> {
         match action {
-            Action::Show(crate::app::action::ScreenKind::Search) | Action::Search => self.type_store_search(),
+            Action::Show(ScreenKind::Search) | Action::Search => self.type_store_search(),
             Action::Open => return Some(self.open_hit()),
             Action::Fold => {
                 let context = self.screen_context();
                 self.search_screen.toggle_expanded(&context);
             }
             Action::Copy => {
-                let text = self.search_screen.selected_hit();
-                let text = text.map(|(_, hit)| hit.text.with_secrets(self.secrets).to_owned());
+                let screen = &self.search_screen;
+                let hit = screen.selected_hit();
+                let text =
+                    hit.map(|(_, hit)| hit.text.with_secrets(&screen.query, self.secrets).into_owned());
                 return Some(self.follow(Outcome::copy(text, "hit")));
             }
             Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll => {}
@@ -116,15 +119,15 @@ impl App {
         let row = screen.rows.get(screen.scroll.cursor).copied();
         if let (Some(SearchRow::More(_)), Some((session, _))) = (row, screen.selected())
             && !screen.is_expanded(session)
-            && session.hits.len() > crate::app::screens::search::VISIBLE_HITS
+            && session.hits.len() > VISIBLE_HITS
         {
             let context = self.screen_context();
             self.search_screen.toggle_expanded(&context);
             return Vec::new();
         }
         let Some((session, hit)) = screen.selected_hit() else { return Vec::new() };
-        let text = hit.text.with_secrets(crate::redact::SecretDisplay::Shown);
-        let words = find_words(screen.query.text(), text);
+        let text = hit.text.with_secrets(&screen.query, SecretDisplay::Shown);
+        let words = find_words(screen.query.text(), &text);
         let pending = PendingHit { key: session.key.clone(), offset: hit.offset, id: hit.id.clone(), words };
         let key = pending.key.clone();
         self.views.clear();
@@ -167,7 +170,7 @@ impl App {
         }
         self.message.find_when_read(entry, pending.words);
         if let Some(words) = self.message.take_pending_words() {
-            self.find_in_message(&words);
+            self.find_and_show(&words);
         }
         let query = self.search_screen.query.text().to_owned();
         let Some(pane) = &mut self.transcript else { return Vec::new() };
@@ -175,6 +178,19 @@ impl App {
         pane.query = query;
         pane.search = SearchState::default();
         pane.continue_search()
+    }
+
+    /// Finds words in the message, and wraps its lines when the first match is beyond the edge.
+    pub(super) fn find_and_show(&mut self, words: &str) {
+        self.update_message_layout();
+        self.find_in_message(words);
+        let found = self.message.current_match;
+        let shown = self.message_screen().map(|screen| screen.layout);
+        if found.zip(shown).is_some_and(|(found, shown)| shown.is_cut_off(found.row, words)) {
+            self.message.wrap = true;
+            self.update_message_layout();
+            self.find_in_message(words);
+        }
     }
 
     /// Shows the hits again after one of them was opened; returns whether it did.

@@ -256,8 +256,7 @@ impl App {
     fn on_message(&mut self, text: Result<Arc<MessageText>, String>) {
         self.message.set_text(text);
         if let Some(words) = self.message.take_pending_words() {
-            self.update_message_layout();
-            self.find_in_message(&words);
+            self.find_and_show(&words);
         }
     }
 

@@ -182,7 +182,7 @@ impl Found<'_> {
             part: hit.part,
             tool: hit.tool.clone(),
             on_branch: hit.is_on_branch,
-            text: hit.text.with_secrets(self.secrets).to_owned(),
+            text: hit.text.with_secrets(self.query, self.secrets).into_owned(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use ratatui::layout::Rect;
 
-use crate::app::action::Action;
+use crate::app::action::{Action, ScreenKind};
 use crate::app::screens::context::ScreenContext;
 use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
@@ -209,7 +209,7 @@ impl SearchScreen {
     /// Returns the keys for the status line.
     pub fn hints(&self) -> Vec<Hint> {
         let search: Hint = (
-            &[Action::Show(crate::app::action::ScreenKind::Search)],
+            &[Action::Show(ScreenKind::Search)],
             if self.query.is_empty() { "search" } else { "new search" },
         );
         if self.rows.is_empty() {

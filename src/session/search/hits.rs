@@ -1,7 +1,9 @@
 //! The hits of a search: one per entry that holds every word, grouped and ranked by session.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::ids::SessionKey;
 use crate::redact::{SecretDisplay, masked};
@@ -15,49 +17,63 @@ const MARGIN_CHARS: usize = 512;
 /// Mark of a private key, which may be longer than the margin.
 const KEY_MARK: &str = "PRIVATE KEY";
 
-/// The text around a match, with its secrets masked and, if it has any, also without the mask.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The text around a match. Masking its secrets takes longer than finding it, so that happens when someone looks.
+#[derive(Debug, Clone, Default)]
 pub struct HitText {
-    hidden: String,
-    revealed: Option<Box<str>>,
+    text: Box<str>,
+    /// Text before and behind it, without which a cut secret would not be recognised.
+    margins: [Box<str>; 2],
+    /// Whether text was cut off at the start and at the end.
+    is_cut: [bool; 2],
+    masked: OnceLock<Box<str>>,
+}
+
+impl PartialEq for HitText {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, &self.margins, self.is_cut) == (&other.text, &other.margins, other.is_cut)
+    }
 }
 
 impl HitText {
-    /// Cuts the text around the first match and masks it first: half a secret would not be recognised.
+    /// Cuts the text around the first match.
     pub(super) fn new(text: &str, query: &SearchQuery) -> Self {
         let found = query.first_range(text).unwrap_or(0..0);
-        let whole = text.contains(KEY_MARK);
-        let wide = if whole {
-            0..text.len()
-        } else {
-            around(text, &found, BEFORE_CHARS + MARGIN_CHARS, BEHIND_CHARS + MARGIN_CHARS)
-        };
         let own = around(text, &found, BEFORE_CHARS, BEHIND_CHARS);
-        let revealed = cut(text, own.clone());
-        let wide_text = &text[wide.clone()];
-        let masked = masked(wide_text);
-        if masked == wide_text {
-            return Self { hidden: revealed, revealed: None };
+        let wide = around(text, &own, MARGIN_CHARS, MARGIN_CHARS);
+        let kept = Self {
+            text: text[own.clone()].into(),
+            margins: [text[wide.start..own.start].into(), text[own.end..wide.end].into()],
+            is_cut: [own.start > 0, own.end < text.len()],
+            masked: OnceLock::new(),
+        };
+        if text.contains(KEY_MARK) {
+            kept.masked.get_or_init(|| mask(text, query).unwrap_or_else(|| kept.cut_text().into()));
         }
-        // The mask moves the match; without one, the match was in a secret.
-        let place = query.first_range(&masked).unwrap_or_else(|| {
-            let at = common_prefix(&masked, wide_text);
-            at..at
-        });
-        let hidden = cut(&masked, around(&masked, &place, BEFORE_CHARS, BEHIND_CHARS));
-        Self { hidden, revealed: Some(revealed.into()) }
+        kept
     }
 
-    pub fn with_secrets(&self, secrets: SecretDisplay) -> &str {
-        match (secrets, &self.revealed) {
-            (SecretDisplay::Shown, Some(revealed)) => revealed,
-            _ => &self.hidden,
+    /// Returns the text with its secrets masked or shown. `query` is the one that found it.
+    pub fn with_secrets(&self, query: &SearchQuery, secrets: SecretDisplay) -> Cow<'_, str> {
+        match secrets {
+            SecretDisplay::Shown => Cow::Owned(self.cut_text()),
+            SecretDisplay::Hidden => Cow::Borrowed(self.masked.get_or_init(|| self.masked_text(query))),
         }
+    }
+
+    fn masked_text(&self, query: &SearchQuery) -> Box<str> {
+        let wide = [&self.margins[0], &self.text, &self.margins[1]].map(|text| &**text).concat();
+        mask(&wide, query).unwrap_or_else(|| self.cut_text().into())
+    }
+
+    fn cut_text(&self) -> String {
+        let ellipsis = |is_cut| if is_cut { "…" } else { "" };
+        format!("{}{}{}", ellipsis(self.is_cut[0]), self.text, ellipsis(self.is_cut[1]))
     }
 
     /// Returns one line of text around the first match, of about `chars` chars, with white space collapsed.
     pub fn line(&self, query: &SearchQuery, secrets: SecretDisplay, chars: usize) -> String {
-        let text = self.with_secrets(secrets).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = self.with_secrets(query, secrets);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let found = query.first_range(&text).unwrap_or(0..0);
         let room = chars.saturating_sub(text[found.clone()].chars().count());
         let own = around(&text, &found, room / 3, room);
@@ -73,6 +89,18 @@ impl HitText {
         }
         line
     }
+}
+
+/// Masks a text, then cuts it around the first match: half a secret would not be recognised. Returns `None` for a text
+/// without secrets.
+fn mask(text: &str, query: &SearchQuery) -> Option<Box<str>> {
+    let Cow::Owned(masked) = masked(text) else { return None };
+    // The mask moves the match; without one, the match was in a secret.
+    let place = query.first_range(&masked).unwrap_or_else(|| {
+        let at = common_prefix(&masked, text);
+        at..at
+    });
+    Some(cut(&masked, around(&masked, &place, BEFORE_CHARS, BEHIND_CHARS)).into())
 }
 
 /// Returns the range that a number of chars before and behind another range.
@@ -164,7 +192,7 @@ mod tests {
             let text = HitText::new(&said, &query);
             let hidden = text.line(&query, SecretDisplay::Hidden, 120);
             assert!(!hidden.contains("Zx81Kq") && hidden.contains("[redacted"), "{hidden}");
-            assert!(text.with_secrets(SecretDisplay::Shown).contains(secret));
+            assert!(text.with_secrets(&query, SecretDisplay::Shown).contains(secret));
         }
     }
 
@@ -174,7 +202,7 @@ mod tests {
         let said = format!("-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\nneedle");
         let query = SearchQuery::new("needle");
         let text = HitText::new(&said, &query);
-        assert!(!text.with_secrets(SecretDisplay::Hidden).contains("MIIEv"));
+        assert!(!text.with_secrets(&query, SecretDisplay::Hidden).contains("MIIEv"));
     }
 
     #[test]

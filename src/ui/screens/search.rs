@@ -10,7 +10,9 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::action::{Action, ScreenKind};
 use crate::app::keymap::KeyContext;
-use crate::app::screens::search::{HEADER_ROWS, MIN_LIVE_BYTES, SearchRow, SearchScreen, preview_width};
+use crate::app::screens::search::{
+    HEADER_ROWS, MIN_LIVE_BYTES, SearchRow, SearchScreen, VISIBLE_HITS, preview_width,
+};
 use crate::app::state::InputPurpose;
 use crate::format::{format_age, format_duration, format_number, format_size, quantity};
 use crate::session::search::{SearchHit, SearchQuery, SessionHits};
@@ -278,7 +280,7 @@ impl HitLine<'_> {
         let shown = if screen.is_expanded(session) {
             session.hits.len()
         } else {
-            session.hits.len().min(crate::app::screens::search::VISIBLE_HITS)
+            session.hits.len().min(VISIBLE_HITS)
         };
         let rest = format_number((session.count - shown) as u64);
         let (key, words) = if shown < session.hits.len() {

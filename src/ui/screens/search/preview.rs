@@ -33,7 +33,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         place.push("on another branch".to_owned());
     }
     put(buf, (x, area.y + 2), end, &place.join(" · "), theme.style(Role::Muted));
-    let shown = hit.text.with_secrets(app.secrets);
+    let shown = hit.text.with_secrets(&screen.query, app.secrets);
     let columns = usize::from(end.saturating_sub(x)).max(1);
     let lines: Vec<String> = shown.lines().flat_map(|line| wrapped(line, columns)).collect();
     let rows = usize::from(area.height.saturating_sub(HEAD_LINES));
