@@ -175,7 +175,7 @@ impl App {
         let query = self.search_screen.query.text().to_owned();
         let Some(pane) = &mut self.transcript else { return Vec::new() };
         pane.matches.clear();
-        pane.query = query;
+        pane.set_query(query);
         pane.search = SearchState::default();
         pane.continue_search()
     }

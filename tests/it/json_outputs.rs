@@ -24,10 +24,12 @@ use crate::support::store::program;
 const NOT_RUN: [(&str, &str); 1] = [("watch", "it follows the store until somebody stops it")];
 
 /// The command lines about no session in particular.
-const OF_THE_STORE: [&str; 15] = [
+const OF_THE_STORE: [&str; 17] = [
     "sessions",
     "sessions --ruleset 2026.9.6",
     "sessions --no-redact",
+    "search libatomic",
+    "search ninja --limit 3",
     "doctor",
     "doctor --ruleset 2026.9.6",
     "doctor --migration",

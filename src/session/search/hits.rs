@@ -14,6 +14,8 @@ const BEFORE_CHARS: usize = 400;
 const BEHIND_CHARS: usize = 1_000;
 /// Chars around the kept ones that are read, so that a secret which the ends cut is still recognised.
 const MARGIN_CHARS: usize = 512;
+/// Start of the mask of a secret.
+const MASK_MARK: &str = "[redacted";
 /// Mark of a private key, which may be longer than the margin.
 const KEY_MARK: &str = "PRIVATE KEY";
 
@@ -74,7 +76,9 @@ impl HitText {
     pub fn line(&self, query: &SearchQuery, secrets: SecretDisplay, chars: usize) -> String {
         let text = self.with_secrets(query, secrets);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let found = query.first_range(&text).unwrap_or(0..0);
+        // A match in a secret is behind its mask.
+        let mask = || text.find(MASK_MARK).map(|at| at..at);
+        let found = query.first_range(&text).or_else(mask).unwrap_or(0..0);
         let room = chars.saturating_sub(text[found.clone()].chars().count());
         let own = around(&text, &found, room / 3, room);
         let mut line = if own.start > 0 {

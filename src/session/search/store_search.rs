@@ -201,3 +201,7 @@ impl LineHit {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "store_search_tests.rs"]
+mod tests;
