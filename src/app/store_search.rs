@@ -7,7 +7,7 @@ use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::layout::{Pane, WidthClass};
 use crate::app::screens::context::Outcome;
-use crate::app::screens::search::{MIN_LIVE_BYTES, SearchRow, StoreSearchUpdate, VISIBLE_HITS};
+use crate::app::screens::search::{MIN_LIVE_BYTES, PendingHit, SearchRow, StoreSearchUpdate, VISIBLE_HITS};
 use crate::app::state::{App, InputPurpose, LineInput, Overlay};
 use crate::app::transcript::SearchState;
 use crate::app::wrap::occurrences;
@@ -15,16 +15,6 @@ use crate::ids::{EntryIx, SessionKey};
 use crate::redact::SecretDisplay;
 use crate::session::LoadedSession;
 use crate::session::search::entry_at;
-
-/// A hit whose session is being opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PendingHit {
-    key: SessionKey,
-    offset: u64,
-    id: String,
-    /// The words that the message highlights.
-    words: String,
-}
 
 impl App {
     pub(super) fn is_store_search_open(&self) -> bool {
@@ -76,7 +66,7 @@ impl App {
                 found.retain(|session| listed.contains(&session.key));
                 StoreSearchUpdate::Found(found)
             }
-            finished => finished,
+            finished @ StoreSearchUpdate::Finished(_) => finished,
         };
         let height = self.search_screen.list_rows(&self.screen_context());
         self.search_screen.update(update, self.now_ms, height);

@@ -126,7 +126,7 @@ around a message to a mark such as ⟨telegram⟩, and masks secrets; --no-redac
 pub(super) const SEARCH: &str = "\
 Examples:
   clawscope search libatomic
-  clawscope search \"rate limit\" ~/.openclaw --limit 0
+  clawscope search timeout ~/.openclaw --limit 0
   clawscope search libatomic --json | jq -r '.sessions[].session.key'
 
 A hit is one message that holds every word: in its text, thinking, tool calls, results or summary. Ids, images and settings \

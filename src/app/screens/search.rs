@@ -26,6 +26,18 @@ pub fn preview_width(width: u16) -> u16 {
     if width < 100 { 0 } else { width * 2 / 5 }
 }
 
+/// A hit whose session is being opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::app) struct PendingHit {
+    pub(in crate::app) key: SessionKey,
+    /// Offset of the entry's line.
+    pub(in crate::app) offset: u64,
+    /// The entry's id.
+    pub(in crate::app) id: String,
+    /// The words that the message highlights.
+    pub(in crate::app) words: String,
+}
+
 /// Progress of a search over the store.
 #[derive(Debug, Clone)]
 pub enum StoreSearchUpdate {

@@ -220,6 +220,6 @@ mod tests {
         };
         let mut all = [of("b", 1, Some(5)), of("c", 2, Some(1)), of("a", 1, Some(7)), of("d", 1, None)];
         all.sort_by_key(SessionHits::rank);
-        assert_eq!(all.map(|session| session.key.0.to_string()), ["c", "a", "b", "d"]);
+        assert_eq!(all.map(|session| session.key.0.clone()), ["c", "a", "b", "d"]);
     }
 }

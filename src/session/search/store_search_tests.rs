@@ -1,5 +1,6 @@
 //! What a search over a store finds, and in which form texts are in their files.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,10 +24,11 @@ fn transcript(messages: &[&str]) -> String {
     let mut text = r#"{"type":"session","version":3,"id":"needle-header"}"#.to_owned() + "\n";
     for (at, message) in messages.iter().enumerate() {
         let parent = if at == 0 { "null".to_owned() } else { format!("\"needle{}\"", at - 1) };
-        text += &format!(
+        writeln!(
+            text,
             r#"{{"type":"message","id":"needle{at}","parentId":{parent},"timestamp":"2026-02-21T04:00:0{at}.000Z","message":{message}}}"#
-        );
-        text.push('\n');
+        )
+        .unwrap();
     }
     text
 }
@@ -180,10 +182,11 @@ fn a_search_stops_when_nobody_wants_it_any_more() {
 fn a_session_keeps_its_newest_hits_and_counts_all() {
     let mut text = r#"{"type":"session","version":3,"id":"s"}"#.to_owned() + "\n";
     for at in 0..MANY_HITS + 5 {
-        text += &format!(
+        writeln!(
+            text,
             r#"{{"type":"message","id":"e{at}","parentId":null,"message":{{"role":"user","content":"word {at}"}}}}"#
-        );
-        text.push('\n');
+        )
+        .unwrap();
     }
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "a.jsonl", &text);

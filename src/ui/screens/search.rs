@@ -1,10 +1,10 @@
 //! The search over every session: the words, the hits of each session, and the text around the selected hit.
 
 mod preview;
+mod words;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
@@ -25,6 +25,7 @@ use crate::ui::widgets::{
     clear, on_title, put, put_facts_right, put_right, put_spans, row_at, scrollbar, title,
 };
 use crate::ui::{frame_box, glyphs};
+use words::{marked, speaker};
 
 /// Columns of the age and of the speaker of a hit, and those of a narrow list.
 const AGE_COLUMNS: u16 = 11;
@@ -69,19 +70,12 @@ fn query_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<
     let facts = facts(app, theme, area.width >= 100);
     let start = put_facts_right(buf, area.y, area.x + area.width / 3, end, &facts);
     let x = put(buf, (area.x + 1, area.y), start, &format!("{key} "), theme.bold(Role::Text));
-    match app.input.as_ref().filter(|input| input.purpose == InputPurpose::StoreSearch) {
-        Some(input) => Some(draw_input(input, theme, (x, area.y), start.saturating_sub(2), buf)),
-        None => {
-            put(
-                buf,
-                (x, area.y),
-                start.saturating_sub(2),
-                app.search_screen.query.text(),
-                theme.bold(Role::Bright),
-            );
-            None
-        }
+    let end = start.saturating_sub(2);
+    if let Some(input) = app.input.as_ref().filter(|input| input.purpose == InputPurpose::StoreSearch) {
+        return Some(draw_input(input, theme, (x, area.y), end, buf));
     }
+    put(buf, (x, area.y), end, app.search_screen.query.text(), theme.bold(Role::Bright));
+    None
 }
 
 fn facts<'a>(app: &App, theme: &Theme, is_wide: bool) -> Vec<Vec<Span<'a>>> {
@@ -161,37 +155,6 @@ fn item<'a>(app: &'a App, session: &SessionHits) -> Option<&'a SessionItem> {
 fn session_name(app: &App, session: &SessionHits) -> String {
     let name = item(app, session).map(|item| shown_name(item, app.secrets).into_owned());
     name.unwrap_or_else(|| session.key.0.clone())
-}
-
-/// Returns the name of a hit's speaker and its role.
-fn speaker(hit: &SearchHit) -> (&str, Role) {
-    match (&hit.tool, hit.role) {
-        (Some(tool), _) => (tool, Role::Tool),
-        (None, "user") => ("you", Role::User),
-        (None, "assistant") => ("assistant", Role::Assistant),
-        (None, "compaction" | "branch_summary" | "compactionSummary" | "branchSummary") => {
-            ("summary", Role::Plan)
-        }
-        (None, role) => (role, Role::Muted),
-    }
-}
-
-/// Returns the style of a searched word.
-fn word_style(theme: &Theme) -> Style {
-    theme.background(BackgroundRole::Hot).add_modifier(Modifier::UNDERLINED)
-}
-
-/// Splits a visible line into spans, with the searched words marked.
-fn marked<'a>(theme: &Theme, query: &SearchQuery, line: &str, style: Style) -> Vec<Span<'a>> {
-    let mut spans = Vec::new();
-    let mut at = 0;
-    for range in query.ranges(line) {
-        spans.push(Span::styled(line[at..range.start].to_owned(), style));
-        spans.push(Span::styled(line[range.clone()].to_owned(), style.patch(word_style(theme))));
-        at = range.end;
-    }
-    spans.push(Span::styled(line[at..].to_owned(), style));
-    spans
 }
 
 struct HitLine<'a> {

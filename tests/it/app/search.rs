@@ -58,7 +58,7 @@ fn enter_opens_the_session_at_the_hit_and_esc_returns_to_it() {
 #[test]
 fn a_hit_in_another_session_opens_that_one() {
     let mut driver = searched("text:libatomic enter");
-    driver.go_to("main:main");
+    driver.go_to("slack:channel:c07infra");
     driver.press("ctrl-f enter G enter");
     let open = driver.app.displayed_session().expect("a session");
     assert_eq!(open.item.key.0, driver.app.search_screen.sessions.last().expect("a session").key.0);

@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::{marked, speaker};
+use super::words::{marked, speaker};
 use crate::app::App;
-use crate::format::format_time;
+use crate::format::{format_number, format_time};
 use crate::text;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{content_left, put, put_spans, title};
@@ -27,7 +27,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         Span::styled(format!("   #{}", hit.id), theme.style(Role::Muted)),
     ];
     put_spans(buf, (x, area.y + 1), end, &who);
-    let mut place = vec![format!("line {}", crate::format::format_number(hit.line))];
+    let mut place = vec![format!("line {}", format_number(hit.line))];
     place.extend(hit.time_ms.map(format_time));
     if !hit.is_on_branch {
         place.push("on another branch".to_owned());
