@@ -22,7 +22,7 @@ use crate::text::{pad, visible};
 /// Chars of a line of text where the width of the output is unknown.
 const LINE_CHARS: usize = 160;
 /// Columns before the text of a hit, and the least that the text gets.
-const LEAD_COLUMNS: usize = 34;
+const LEAD_COLUMNS: usize = 37;
 const MIN_TEXT_CHARS: usize = 24;
 
 pub(super) fn run(
@@ -242,7 +242,7 @@ impl Found<'_> {
         let line = hit.text.line(self.query, self.secrets, room.max(MIN_TEXT_CHARS));
         let line = visible(&line);
         let age = hit.time_ms.map(|time| format_age(time as i64, self.workspace.now_ms)).unwrap_or_default();
-        let lead = format!("  {}  {}  ", pad(&visible(&hit.id), 8), pad(&age, 8));
+        let lead = format!("  {}  {}  ", pad(&visible(&hit.id), 8), pad(&age, 11));
         let who = pad(&visible(hit.tool.as_deref().unwrap_or(hit.role)), 10);
         let mut text = String::new();
         let mut at = 0;
