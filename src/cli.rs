@@ -80,6 +80,9 @@ pub enum Command {
     /// List sessions with model, window, tokens and compactions
     #[command(after_long_help = help::SESSIONS)]
     Sessions(SessionsArgs),
+    /// Search every transcript of a store; exit code 1 if nothing is found
+    #[command(after_long_help = help::SEARCH)]
+    Search(SearchArgs),
     /// Show what the store knows of a session besides its transcript, field by field
     #[command(after_long_help = help::RECORD)]
     Record(SessionArgs),
@@ -233,12 +236,27 @@ impl From<SortBy> for SortColumn {
     }
 }
 
+/// Words to search for.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Find messages that hold all these words; a word with a capital is case-sensitive
+    pub text: String,
+    #[command(flatten)]
+    pub list: ListArgs,
+    /// Print at most this many hits; 0 prints all that are kept
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    /// Show secrets in titles and lines
+    #[arg(long)]
+    pub no_redact: bool,
+}
+
 /// A store to examine.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     #[command(flatten)]
     pub list: ListArgs,
-    /// Finish interrupted commits, or undo those that cannot be finished
+    /// Finish interrupted commits
     #[arg(long)]
     pub repair: bool,
     /// Compare every transcript file, entry by entry, with its copy in the database
@@ -629,6 +647,7 @@ impl Cli {
     pub fn is_json(&self) -> bool {
         match &self.command {
             Some(Command::Sessions(args)) => args.list.json,
+            Some(Command::Search(args)) => args.list.json,
             Some(Command::Doctor(args)) => args.list.json,
             Some(Command::Rules(args)) => args.json,
             Some(Command::Settings(args)) => args.json,

@@ -21,6 +21,8 @@ pub enum ScreenKind {
     Record,
     /// Shows the text of the rule behind the selected row.
     Rule,
+    /// Searches every session.
+    Search,
     /// Shows every call: recorded, and under the tuned settings.
     Timeline,
     Compare,
@@ -233,6 +235,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Open, "open", ActionGroup::Screen, "open"),
     (Action::Back, "back", ActionGroup::Screen, "back"),
     (Action::Search, "search", ActionGroup::Screen, "search or filter"),
+    (Action::Show(ScreenKind::Search), "search-all", ActionGroup::Screen, "search all sessions"),
     (Action::NextMatch, "next-match", ActionGroup::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", ActionGroup::Screen, "previous match"),
     (Action::NextOrder, "next-order", ActionGroup::Screen, "sort by next column"),

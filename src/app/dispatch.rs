@@ -192,6 +192,7 @@ impl App {
             self.message.view = MessageView::Text;
         } else if self.message.view != MessageView::Text {
             self.message.view = MessageView::Text;
+        } else if self.return_to_search() {
         } else if self.focus == Pane::Transcript && searching {
             if let Some(pane) = &mut self.transcript {
                 pane.query.clear();
@@ -211,6 +212,7 @@ impl App {
         match (self.overlay(), self.focus) {
             (Some(_), _) => drop(self.views.pop()),
             (None, Pane::Sessions) => {
+                self.returns_to_search = false;
                 let key = self.sessions.selected().map(|item| item.key.clone());
                 let Some(key) = key else { return Vec::new() };
                 let effects = self.open_session(key);

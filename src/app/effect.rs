@@ -93,6 +93,14 @@ pub enum Effect {
         /// The first entry to search; earlier ones were searched already.
         from: EntryIx,
     },
+    /// Searches every session of the store; [`super::event::Event::StoreSearch`] answers. The newest request wins.
+    SearchStore {
+        query: String,
+        /// Increases with every request.
+        request_id: u64,
+    },
+    /// Stops the running search over the store.
+    StopStoreSearch,
     /// Computes the estimates of a session; [`super::event::Event::Estimates`] answers.
     ComputeEstimates {
         session: Arc<LoadedSession>,

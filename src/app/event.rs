@@ -8,6 +8,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::app::effect_error::EffectError;
 use crate::app::screens::compare::SweepUpdate;
+use crate::app::screens::search::StoreSearchUpdate;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
@@ -134,6 +135,12 @@ pub enum Event {
         from: EntryIx,
         /// In file order.
         matches: Vec<EntryIx>,
+    },
+    /// Progress of a search over every session.
+    StoreSearch {
+        /// The request that this answers.
+        request_id: u64,
+        update: StoreSearchUpdate,
     },
     /// Progress of the estimates, in bytes.
     EstimateProgress {

@@ -46,8 +46,7 @@ impl App {
             // A pasted key or id on the main screen jumps to its session or entry.
             (None, None) => return self.go_to_id(line.trim()),
         }
-        self.on_input_changed();
-        Vec::new()
+        self.on_input_changed()
     }
 
     /// Opens the session with this key or id, or moves to the entry with this id.
@@ -90,27 +89,35 @@ impl App {
             KeyCode::End => prompt.cursor = prompt.text.chars().count(),
             KeyCode::Down => return self.move_while_typing(1),
             KeyCode::Up => return self.move_while_typing(-1),
+            KeyCode::Char('f') if control && prompt.purpose == InputPurpose::StoreSearch => prompt.clear(),
             _ => return Vec::new(),
         }
-        self.on_input_changed();
-        Vec::new()
+        self.on_input_changed()
     }
 
-    /// Applies a filter while it is typed.
-    fn on_input_changed(&mut self) {
-        let Some(prompt) = &mut self.input else { return };
+    /// Applies a filter, and searches every session, while the words are typed.
+    fn on_input_changed(&mut self) -> Vec<Effect> {
+        let Some(prompt) = &mut self.input else { return Vec::new() };
         prompt.error = None;
-        if prompt.purpose == InputPurpose::Filter {
-            let text = prompt.text.clone();
-            self.filter_sessions(&text);
-            let problem = self.sessions.problem.clone();
-            if let Some(prompt) = &mut self.input {
-                prompt.error = problem;
+        match prompt.purpose {
+            InputPurpose::Filter => {
+                let text = prompt.text.clone();
+                self.filter_sessions(&text);
+                let problem = self.sessions.problem.clone();
+                if let Some(prompt) = &mut self.input {
+                    prompt.error = problem;
+                }
+                Vec::new()
             }
+            InputPurpose::StoreSearch => self.search_while_typing(),
+            _ => Vec::new(),
         }
     }
 
     fn move_while_typing(&mut self, by: isize) -> Vec<Effect> {
+        if self.input.as_ref().is_some_and(|prompt| prompt.purpose == InputPurpose::StoreSearch) {
+            self.move_on_screen(by);
+        }
         if self.input.as_ref().is_some_and(|prompt| prompt.purpose == InputPurpose::Filter) {
             let height = self.pane_height(Pane::Sessions);
             self.sessions.move_by(by, height);
@@ -129,6 +136,7 @@ impl App {
                 }
                 Vec::new()
             }
+            InputPurpose::StoreSearch => self.start_store_search(&prompt.text),
             InputPurpose::Setting => self.submit_setting(prompt),
             InputPurpose::Axes | InputPurpose::Headroom => {
                 let taken = match prompt.purpose {
@@ -159,13 +167,16 @@ impl App {
     /// The first esc clears a filter, the second leaves it.
     fn escape_input(&mut self) -> Vec<Effect> {
         let Some(prompt) = &mut self.input else { return Vec::new() };
+        if prompt.purpose == InputPurpose::StoreSearch {
+            self.escape_store_search();
+            return Vec::new();
+        }
         let clears = matches!(prompt.purpose, InputPurpose::Filter) && !prompt.text.is_empty();
         if clears {
             prompt.clear();
-            self.on_input_changed();
-        } else {
-            self.input = None;
+            return self.on_input_changed();
         }
+        self.input = None;
         Vec::new()
     }
 

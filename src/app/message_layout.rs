@@ -119,6 +119,18 @@ impl MessageLayout {
         wrap_rows(&text::visible(text), self.text_columns(right)).len()
     }
 
+    /// Whether the first of the words in a row is beyond the right edge, because the line does not wrap.
+    pub fn is_cut_off(&self, row: usize, words: &str) -> bool {
+        let Some((line, _)) = self.line_at(row) else { return false };
+        let BodyLine::Single(piece) = &self.body.lines[line] else { return false };
+        if self.wraps(piece) {
+            return false;
+        }
+        let visible = text::visible(self.body.text(piece));
+        let hit = occurrences(&visible, words).into_iter().next();
+        hit.is_some_and(|hit| text::width(&visible[..hit.end]) > self.text_columns(false))
+    }
+
     /// Returns the rows that contain the words, sorted and without duplicates.
     pub fn find(&self, words: &str) -> Vec<usize> {
         let mut found = Vec::new();

@@ -35,6 +35,7 @@ pub mod sessions;
 pub mod source_status;
 mod stale;
 pub mod state;
+mod store_search;
 mod summary_dialog;
 pub mod target;
 pub mod transcript;

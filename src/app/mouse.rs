@@ -58,6 +58,7 @@ impl App {
         let Some(screen) = self.views.top_mut() else { return Vec::new() };
         match screen.on_click(row, &context) {
             Outcome::Program(ProgramScreen::Policies) => self.click_policies(column, row),
+            Outcome::Program(ProgramScreen::Search) => self.click_hit(column, row),
             Outcome::Program(ProgramScreen::Timeline) => self.click_timeline(column, row),
             Outcome::Program(ProgramScreen::Compare) => self.click_compare(column, row),
             Outcome::Program(ProgramScreen::Findings) => Vec::new(),

@@ -77,6 +77,10 @@ impl App {
         if kind == ScreenKind::Timeline {
             self.start_timeline();
         }
+        if kind == ScreenKind::Search {
+            self.returns_to_search = false;
+            self.type_store_search();
+        }
     }
 
     /// Requests the data of every open screen for the session that was read.
@@ -92,6 +96,7 @@ impl App {
         let is_done = match self.views.top_mut()?.on_action(action, &context) {
             Outcome::Ignored => false,
             Outcome::Program(ProgramScreen::Findings) => return self.dispatch_findings(action),
+            Outcome::Program(ProgramScreen::Search) => return self.dispatch_store_search(action),
             Outcome::Program(ProgramScreen::Policies) => self.dispatch_policies(action),
             Outcome::Program(ProgramScreen::Timeline) if action == Action::Copy => {
                 return Some(self.copy_timeline());
@@ -116,6 +121,7 @@ impl App {
         let Some(screen) = self.views.top_mut() else { return false };
         match screen.move_by(by, &context) {
             Outcome::Program(ProgramScreen::Timeline) => self.scroll_timeline(by),
+            Outcome::Program(ProgramScreen::Search) => self.search_screen.move_by(by, &context),
             // The map moves cell by cell, with keys alone.
             Outcome::Program(_) => {}
             outcome => drop(self.follow(outcome)),
@@ -162,5 +168,6 @@ impl App {
         for screen in self.views.iter_mut() {
             screen.move_by(0, &context);
         }
+        self.search_screen.move_by(0, &context);
     }
 }

@@ -7,12 +7,13 @@ use crate::app::layout::Pane;
 use crate::app::state::App;
 use crate::app::transcript::{SearchState, TranscriptPane};
 use crate::ids::EntryIx;
+use crate::session::search::SearchQuery;
 
 impl App {
     pub(super) fn start_search(&mut self, query: String) -> Vec<Effect> {
         let Some(pane) = &mut self.transcript else { return Vec::new() };
         pane.matches.clear();
-        pane.query = query;
+        pane.set_query(query);
         pane.search = SearchState { moves_cursor: true, ..SearchState::default() };
         pane.continue_search()
     }
@@ -45,6 +46,11 @@ impl App {
 }
 
 impl TranscriptPane {
+    pub(super) fn set_query(&mut self, query: String) {
+        self.marked_words = SearchQuery::new(&query);
+        self.query = query;
+    }
+
     /// Requests the entries that were not searched yet, one request at a time.
     pub(super) fn continue_search(&mut self) -> Vec<Effect> {
         let entries = self.session.index.entries.len();

@@ -31,6 +31,9 @@ impl App {
             Event::SearchMatches { epoch, query, .. } => {
                 !self.is_current(*epoch) || self.transcript.as_ref().is_some_and(|pane| pane.query != *query)
             }
+            Event::StoreSearch { request_id, .. } => {
+                !self.search_screen.is_running || self.search_screen.request_id != *request_id
+            }
             Event::EstimateProgress { epoch, .. }
             | Event::Estimates { epoch, .. }
             | Event::Recording { epoch, .. } => !self.is_current(*epoch),

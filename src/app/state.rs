@@ -11,6 +11,7 @@ use crate::app::plan_totals::PlanTotals;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
 use crate::app::screens::compare::CompareScreen;
+use crate::app::screens::search::{PendingHit, SearchScreen};
 use crate::app::screens::timeline::TimelineScreen;
 pub use crate::app::screens::write::{WriteDialog, WriteStage};
 use crate::app::sessions::SessionsPane;
@@ -101,6 +102,8 @@ pub enum InputPurpose {
     Search,
     /// Searches inside the message.
     Find,
+    /// Searches every session with every key.
+    StoreSearch,
     /// Sets the focused setting.
     Setting,
     /// Sets the axes of the comparison.
@@ -183,6 +186,12 @@ pub struct App {
     pub timeline_screen: TimelineScreen,
     /// Kept while the comparison is closed.
     pub compare_screen: CompareScreen,
+    /// Kept while the search over every session is closed.
+    pub search_screen: SearchScreen,
+    /// The hit whose session is being opened.
+    pub(super) pending_hit: Option<PendingHit>,
+    /// Whether going back leads to the hits, as one of them was opened.
+    pub(super) returns_to_search: bool,
     /// Screens, windows and dialogs over the main screen.
     pub views: ViewStack<Overlay>,
     /// The line that a person is typing.
@@ -239,6 +248,9 @@ impl App {
             replay_state: ReplayState::default(),
             timeline_screen: TimelineScreen::default(),
             compare_screen: CompareScreen::default(),
+            search_screen: SearchScreen::default(),
+            pending_hit: None,
+            returns_to_search: false,
             views: ViewStack::default(),
             input: None,
             toast: None,

@@ -18,6 +18,7 @@ use crate::policy::Fate;
 use crate::session::LoadedSession;
 use crate::session::message::excerpt::Excerpt;
 use crate::session::overflow::Overflow;
+use crate::session::search::SearchQuery;
 use crate::store::entry::Role;
 use crate::transcript::labels::resolve_labels;
 pub(super) use search_state::SearchState;
@@ -42,6 +43,8 @@ pub struct TranscriptPane {
     pub follow: bool,
     /// The searched words.
     pub query: String,
+    /// The same, compiled to mark them in the rows.
+    pub marked_words: SearchQuery,
     /// Entries that contain them, in file order.
     pub matches: Vec<EntryIx>,
     pub(super) search: SearchState,
@@ -101,6 +104,7 @@ impl TranscriptPane {
             filter: Filter::default(),
             follow: true,
             query: String::new(),
+            marked_words: SearchQuery::new(""),
             matches: Vec::new(),
             excerpts: HashMap::new(),
             requested_excerpts: HashSet::new(),

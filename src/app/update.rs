@@ -14,6 +14,7 @@ use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::ids::SessionKey;
 use crate::policy::MessageFate;
+use crate::session::message::MessageText;
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::sqlite::database_of;
 
@@ -48,6 +49,7 @@ impl App {
             self.stop_sweep();
             effects.push(Effect::StopSweep);
         }
+        effects.extend(self.stop_store_search());
         self.clear_expired();
         self.request_missing(&mut effects);
         effects
@@ -78,7 +80,7 @@ impl App {
                     pane.excerpts.extend(items);
                 }
             }
-            Event::Message { text, .. } => self.message.set_text(text),
+            Event::Message { text, .. } => self.on_message(text),
             Event::Details { subject: _, details } => self.on_details(details),
             Event::SessionAtCall { epoch: _, session } => self.on_session_at_call(session),
             Event::SummaryCalls { request: _, calls } => self.on_summary_calls(calls),
@@ -86,6 +88,7 @@ impl App {
             Event::SearchMatches { epoch: _, query, from, matches } => {
                 return self.on_search_matches(&query, from, matches);
             }
+            Event::StoreSearch { request_id: _, update } => self.on_store_search(update),
             Event::EstimateProgress { epoch: _, done, total } => self.on_estimate_progress(done, total),
             Event::Estimates { epoch: _, estimates } => self.on_estimates(estimates),
             Event::Recovery { epoch: _, recovery } => self.on_recovery(recovery),
@@ -237,6 +240,7 @@ impl App {
         self.replan(false);
         let mut effects = vec![Effect::DropStale { epoch: session.epoch }];
         effects.extend(looking);
+        effects.extend(self.go_to_pending_hit());
         effects.extend(self.transcript.as_mut().map(TranscriptPane::continue_search).unwrap_or_default());
         effects.extend(self.reopen_write_dialog());
         effects.extend(self.refresh_screens());
@@ -244,6 +248,14 @@ impl App {
             self.notify_unfinished();
         }
         effects
+    }
+
+    /// Stores the text; a message that was opened as a hit shows its words.
+    fn on_message(&mut self, text: Result<Arc<MessageText>, EffectError>) {
+        self.message.set_text(text);
+        if let Some(words) = self.message.take_pending_words() {
+            self.find_and_show(&words);
+        }
     }
 
     fn on_refresh_failed(&mut self, error: String) -> Vec<Effect> {

@@ -57,6 +57,7 @@ Start here:
   clawscope                      open the screen on your gateway's store
   clawscope --demo               open the screen on the demo store
   clawscope sessions             list the sessions and how full they are
+  clawscope search WORDS         search every transcript
   clawscope explain KEY          explain why a session overflowed
   clawscope context KEY          show what its next call would send
   clawscope simulate KEY --set contextPruning.softTrimRatio=0.2
@@ -78,7 +79,7 @@ selects another release. clawscope rejects a key that the release does not read.
 
 Exit codes:
   0  done
-  1  the check failed: the answer is no
+  1  the check failed: the answer is no; or a search found nothing
   2  usage error: an unknown option, key or value, or an ambiguous SESSION
   3  a store, a session or a transcript is missing or cannot be read
   4  refused: the file changed, another program locked it, writing is not safe,
@@ -131,6 +132,17 @@ overflows:>0, model:opus, agent:main, channel:telegram, kind:cron, id:8f1b, is:o
 
 A session without a name shows the start of its first user message. clawscope shortens the text that a gateway puts \
 around a message to a mark such as ⟨telegram⟩, and masks secrets; --no-redact shows them.";
+
+pub(super) const SEARCH: &str = "\
+Examples:
+  clawscope search libatomic
+  clawscope search timeout ~/.openclaw --limit 0
+  clawscope search libatomic --json | jq -r '.sessions[].session.key'
+
+A hit is one message that holds every word: in its text, thinking, tool calls, results or summary. Ids, images and settings \
+of the provider are no hits. Sessions with most hits on the active branch come first, then the most recent; the hits of a \
+session are newest first. clawscope keeps the 100 newest hits of each of the 200 most recent sessions, and 10 of every \
+other; it counts all.";
 
 pub(super) const TREE: &str = "\
 Examples:

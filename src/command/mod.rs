@@ -56,6 +56,7 @@ mod rules;
 mod ruleset;
 mod schema;
 mod screen;
+mod search;
 mod session_output;
 mod sessions;
 mod setting_value;
@@ -150,6 +151,7 @@ fn run_command(
 ) -> Result<(), Failure> {
     match command {
         Command::Sessions(args) => sessions::run(args, place, invocation, output),
+        Command::Search(args) => search::run(args, place, invocation, output),
         Command::Record(args) => record::run(args, place, invocation, output),
         Command::Tree(args) => tree::run(args, place, invocation, output),
         Command::Context(args) if args.estimators => estimators::run(args, place, invocation, output),

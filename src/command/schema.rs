@@ -11,7 +11,7 @@ use super::output::{FailureJson, Output, Tone};
 use super::suggest::did_you_mean;
 use super::{
     breakdown_json, check, commits, compare, context, doctor, estimators, explain_all, explain_json,
-    migration_json, record, recorded_json, recovery, replay_json, rule, rules, sessions, settings, simulate,
+    migration_json, record, recorded_json, recovery, replay_json, rule, rules, search, sessions, settings, simulate,
     summarize, tree, watch, writing,
 };
 use crate::export::json::{DocumentJson, JsonOutput, Versioned};
@@ -21,8 +21,9 @@ use crate::report::sweep::json::SweepJson;
 type Forms = fn(&mut SchemaGenerator) -> Vec<Schema>;
 
 /// The forms of each command's answer; `error` is a failed command's answer on the error stream.
-const SCHEMAS: [(&str, Forms); 22] = [
+const SCHEMAS: [(&str, Forms); 23] = [
     ("sessions", |all| vec![form::<sessions::SessionsJson>(all)]),
+    ("search", |all| vec![form::<search::SearchJson>(all)]),
     ("tree", |all| vec![form::<tree::TreeJson>(all)]),
     ("context", |all| {
         vec![

@@ -58,6 +58,10 @@ impl EventLoop {
             }
             Effect::ReadBlocks { .. } => self.run_in_background(JobKind::Blocks, JobOrder::Newest, effect),
             Effect::Search { .. } => self.run_in_background(JobKind::Search, JobOrder::Newest, effect),
+            Effect::SearchStore { .. } => {
+                self.run_in_background(JobKind::SearchStore, JobOrder::Newest, effect);
+            }
+            Effect::StopStoreSearch => self.jobs.cancel(JobKind::SearchStore),
             // A steadily growing session would otherwise never get any.
             Effect::ComputeEstimates { .. } => {
                 self.run_in_background(JobKind::Estimates, JobOrder::AfterCurrent, effect);

@@ -62,6 +62,8 @@ pub(super) enum JobKind {
     Sweep,
     /// Searches the transcript.
     Search,
+    /// Searches every session of the store.
+    SearchStore,
     Estimates,
     Summary,
     /// Checks a write without writing.

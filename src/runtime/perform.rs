@@ -9,6 +9,7 @@ use crate::app::effect::{Effect, PendingWrite};
 use crate::app::effect_error::EffectError;
 use crate::app::event::{Event, SummaryUpdate};
 use crate::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
+use crate::app::screens::search::StoreSearchUpdate;
 use crate::commit::{Clock, SystemDisk, recover_commit};
 use crate::config::SummarizerConfig;
 use crate::gateway::env::Environment;
@@ -26,7 +27,7 @@ use crate::runtime::jobs::Throttle;
 use crate::session::loading::{OpenError, open, open_from};
 use crate::session::message::excerpt::read_context_excerpt;
 use crate::session::message::read_message;
-use crate::session::search::search;
+use crate::session::search::{SearchQuery, search, search_store};
 use crate::session::{ContextDetails, LoadedSession};
 use crate::store::archive::find_archive;
 use crate::store::discovery::Store;
@@ -98,6 +99,9 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
                 Err(error) => Event::Failure(error.to_string()),
             }
         }
+        Effect::SearchStore { query, request_id } => {
+            return search_every_session(&query, request_id, inputs, listener);
+        }
         Effect::ComputeEstimates { session } => return estimate(&session, listener),
         Effect::ReadRecovery { session } => {
             Event::Recovery { epoch: session.epoch, recovery: shared(load_recovery(&session)) }
@@ -144,6 +148,7 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         Effect::ListSessions { .. }
         | Effect::RefreshListing { .. }
         | Effect::UseRuleset(_)
+        | Effect::StopStoreSearch
         | Effect::StopEstimates
         | Effect::StopSummary
         | Effect::StopSweep
@@ -296,6 +301,26 @@ fn repair(path: &Path, inputs: &Inputs) -> Result<String, EffectError> {
         Ok(None) => Ok("It was already repaired.".to_owned()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Searches the store. Sessions are sent in batches: a screen shows no more.
+fn search_every_session(query: &str, request_id: u64, inputs: &Inputs, listener: &Listener<'_>) {
+    let Some(store) = &inputs.store else { return };
+    let held = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
+    let say = |update| (listener.send)(Event::StoreSearch { request_id, update });
+    let totals = search_store(store, &SearchQuery::new(query), listener.is_wanted, &|session| {
+        let Ok(mut held) = held.lock() else { return };
+        let (throttle, sessions) = &mut *held;
+        sessions.push(session);
+        if throttle.try_pass() {
+            say(StoreSearchUpdate::Found(std::mem::take(sessions)));
+        }
+    });
+    let Some(totals) = totals else { return };
+    if let Ok((_, sessions)) = held.into_inner() {
+        say(StoreSearchUpdate::Found(sessions));
+    }
+    say(StoreSearchUpdate::Finished(totals));
 }
 
 /// Runs a sweep. Cells are sent in batches: a screen shows no more.

@@ -44,14 +44,15 @@ fn on_page<'a>(
     breadth: WidthClass,
 ) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
     let roomy = breadth >= WidthClass::Medium;
-    let name =
-        app.displayed_session().map(|session| shown_name(&session.item, app.secrets)).unwrap_or_default();
+    let store = app.listing.as_ref().map(|listing| listing.store_label.as_str().into());
+    let session = || app.displayed_session().map(|session| shown_name(&session.item, app.secrets));
+    let name = store.filter(|_| matches!(app.page(), Some(Overlay::Search))).or_else(session);
     let mut way = Vec::new();
     if roomy {
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
     }
     way.extend([
-        Span::styled(name, theme.style(Role::Text)),
+        Span::styled(name.unwrap_or_default(), theme.style(Role::Text)),
         Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)),
         Span::styled(page, theme.bold(Role::Bright)),
     ]);

@@ -22,7 +22,9 @@ const NEXT_PANE: Hint = (&[Action::NextPane], "next pane");
 /// Draws the line; returns the position of the text cursor while a line is edited.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
     apply_style(buf, area, theme.background(BackgroundRole::Surface));
-    if let Some(prompt) = app.input.as_ref().filter(|prompt| !is_sessions_filter(app, prompt)) {
+    let elsewhere =
+        |prompt: &LineInput| is_sessions_filter(app, prompt) || prompt.purpose == InputPurpose::StoreSearch;
+    if let Some(prompt) = app.input.as_ref().filter(|prompt| !elsewhere(prompt)) {
         return Some(draw_prompt(prompt, theme, area, buf));
     }
     let context = app.key_context();
@@ -39,6 +41,13 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     }
     let left = if let Some(problem) = app.input.as_ref().and_then(|input| input.error.as_deref()) {
         vec![vec![Span::styled(problem, theme.style(Role::Warn))]]
+    } else if app.input.as_ref().is_some_and(|input| input.purpose == InputPurpose::StoreSearch) {
+        vec![
+            prompt_hint("enter", "go to the hits", theme),
+            prompt_hint("↑↓", "move", theme),
+            prompt_hint("ctrl-u", "clear", theme),
+            prompt_hint("esc", "back", theme),
+        ]
     } else if app.input.is_some() {
         vec![
             prompt_hint("enter", "open", theme),
@@ -59,7 +68,7 @@ pub(super) fn is_sessions_filter(app: &App, prompt: &LineInput) -> bool {
 
 fn draw_prompt(prompt: &LineInput, theme: &Theme, area: Rect, buf: &mut Buffer) -> Position {
     let lead = match prompt.purpose {
-        InputPurpose::Filter | InputPurpose::Search | InputPurpose::Find => "/",
+        InputPurpose::Filter | InputPurpose::Search | InputPurpose::Find | InputPurpose::StoreSearch => "/",
         InputPurpose::Setting => "value ",
         InputPurpose::Axes => "vary ",
         InputPurpose::Headroom => "leave free ",
@@ -116,6 +125,9 @@ pub(super) fn draw_input(
 
 fn left_hints(app: &App) -> Vec<Hint> {
     if let Some(overlay) = app.overlay() {
+        if matches!(overlay, Overlay::Search) {
+            return app.search_screen.hints();
+        }
         return overlay.hints();
     }
     // Without a store there are no panes; the empty state shows the keys instead.

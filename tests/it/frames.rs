@@ -129,6 +129,8 @@ screens! {
     findings_name_file_and_line: "findings",
     a_filter_without_a_match_says_how_to_leave_it: "no match",
     found_words_are_marked: "search",
+    every_session_is_searched_and_the_hits_are_ranked: "search all",
+    words_that_no_message_holds_are_said_so: "search all none",
     a_typed_value_that_does_not_fit_says_what_was_expected: "typing",
     an_empty_store_says_what_can_be_done: "empty store",
     a_store_that_cannot_be_read_says_why: "no store",

@@ -24,11 +24,13 @@ use crate::support::store::program;
 const NOT_RUN: [(&str, &str); 1] = [("watch", "it follows the store until somebody stops it")];
 
 /// The command lines about no session in particular.
-const OF_THE_STORE: [&str; 16] = [
+const OF_THE_STORE: [&str; 18] = [
     "sessions",
     "sessions --sort cost --filter >10%",
     "sessions --ruleset 2026.9.6",
     "sessions --no-redact",
+    "search libatomic",
+    "search ninja --limit 3",
     "doctor",
     "doctor --ruleset 2026.9.6",
     "doctor --migration",

@@ -36,6 +36,8 @@ pub struct MessagePane {
     pub query: String,
     /// The current match of the search.
     pub current_match: Option<SearchMatch>,
+    /// The words to find in an entry once its text is read.
+    pending_words: Option<(EntryIx, String)>,
     /// The last layout, valid for one message and one set of view options.
     pub(super) layout: Option<Arc<MessageLayout>>,
 }
@@ -57,6 +59,17 @@ impl MessagePane {
             self.requested = Some(entry);
             (self.top, self.unfold, self.current_match) = (0, false, None);
         }
+    }
+
+    /// Finds words in an entry as soon as its text is there.
+    pub fn find_when_read(&mut self, entry: EntryIx, words: String) {
+        self.pending_words = Some((entry, words));
+    }
+
+    /// Takes the words to find, when the text of their entry was read.
+    pub fn take_pending_words(&mut self) -> Option<String> {
+        let read = self.text.as_ref().map(|text| text.entry);
+        self.pending_words.take_if(|(entry, _)| Some(*entry) == read).map(|(_, words)| words)
     }
 
     /// Stores the requested text, or why reading it failed.

@@ -80,6 +80,7 @@ impl Outcome {
 pub enum ProgramScreen {
     Findings,
     Policies,
+    Search,
     Timeline,
     Compare,
 }

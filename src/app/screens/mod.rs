@@ -15,6 +15,7 @@ pub mod policies;
 pub mod record;
 pub mod recovery;
 pub mod rule;
+pub mod search;
 pub mod timeline;
 pub mod write;
 
@@ -28,7 +29,7 @@ use estimators::EstimatorsScreen;
 use explain::ExplainScreen;
 use findings::FindingsScreen;
 use help::HelpScreen;
-use hint::Hint;
+use hint::{CLOSE, Hint};
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
 use record::RecordScreen;
@@ -58,6 +59,8 @@ pub enum Overlay {
     Record(RecordScreen),
     /// The text of the rule behind a row.
     Rule(RuleScreen),
+    /// Its state is in [`crate::app::App::search_screen`].
+    Search,
     /// Its state is in [`crate::app::App::timeline_screen`].
     Timeline,
     /// Its state is in [`crate::app::App::compare_screen`].
@@ -97,6 +100,7 @@ impl Overlay {
             ScreenKind::Rule => {
                 Self::Rule(RuleScreen::open(below.map_or(context.cited_rule, Self::cited_rule))?)
             }
+            ScreenKind::Search => Self::Search,
             ScreenKind::Timeline => session.map(|_| Self::Timeline)?,
             ScreenKind::Compare => session.map(|_| Self::Compare)?,
         })
@@ -117,6 +121,7 @@ impl Overlay {
             Self::Branches(_) => ScreenKind::Branches,
             Self::Record(_) => ScreenKind::Record,
             Self::Rule(_) => ScreenKind::Rule,
+            Self::Search => ScreenKind::Search,
             Self::Timeline => ScreenKind::Timeline,
             Self::Compare => ScreenKind::Compare,
             Self::Write(_) => return None,
@@ -131,6 +136,7 @@ impl Overlay {
     /// Returns the title for the header, if the screen hides the session line.
     pub fn page_title(&self) -> Option<&'static str> {
         match self {
+            Self::Search => Some("Search"),
             Self::Timeline => Some("Timeline"),
             Self::Explain(_) => Some("Explain"),
             _ => None,
@@ -166,6 +172,8 @@ impl Overlay {
             Self::Branches(_) => BranchesScreen::hints(),
             Self::Record(_) => RecordScreen::hints(),
             Self::Rule(_) => RuleScreen::hints(),
+            // The program adds those of its state.
+            Self::Search => vec![CLOSE],
             Self::Timeline => timeline::hints(),
             Self::Compare => compare::hints(),
             Self::Write(dialog) => dialog.hints(),
@@ -187,6 +195,7 @@ impl Overlay {
             | Self::Branches(_)
             | Self::Record(_)
             | Self::Rule(_)
+            | Self::Search
             | Self::Timeline
             | Self::Compare
             | Self::Write(_) => "",
@@ -216,6 +225,7 @@ impl Overlay {
             | Self::Policies(_)
             | Self::Record(_)
             | Self::Rule(_)
+            | Self::Search
             | Self::Timeline
             | Self::Compare
             | Self::Write(_) => Vec::new(),
@@ -237,6 +247,7 @@ impl Overlay {
             | Self::Branches(_)
             | Self::Record(_)
             | Self::Rule(_)
+            | Self::Search
             | Self::Timeline
             | Self::Compare
             | Self::Write(_) => {}
@@ -255,6 +266,7 @@ impl Overlay {
             Self::Branches(_) => Some(BranchesScreen::list_rows(context.size.1)),
             Self::Record(_) => Some(RecordScreen::list_rows(context)),
             Self::Rule(_) => Some(RuleScreen::list_rows(context)),
+            Self::Search => Some(usize::from(context.body_rows().saturating_sub(search::HEADER_ROWS))),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
             Self::Help(_)
             | Self::Palette(_)
@@ -280,6 +292,7 @@ impl Overlay {
             Self::Branches(screen) => screen.move_by(by, context.size.1),
             Self::Record(screen) => screen.move_by(by, context),
             Self::Rule(screen) => screen.move_by(by, context),
+            Self::Search => return Outcome::Program(ProgramScreen::Search),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => return Outcome::Program(ProgramScreen::Compare),
             Self::Write(dialog) => dialog.scroll_by(by, context.size.0),
@@ -301,6 +314,7 @@ impl Overlay {
             Self::Branches(screen) => screen.on_action(action, context),
             Self::Record(screen) => screen.on_action(action),
             Self::Rule(screen) => screen.on_action(action),
+            Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
         }
@@ -311,6 +325,7 @@ impl Overlay {
         match self {
             Self::Breakdown(screen) => screen.on_click(row, context),
             Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
+            Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
             Self::Help(_)

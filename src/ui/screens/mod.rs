@@ -12,6 +12,7 @@ mod policies;
 mod record;
 mod recovery;
 mod rule;
+mod search;
 mod timeline;
 mod write;
 
@@ -43,6 +44,7 @@ pub(super) fn draw(
         Overlay::Branches(screen) => branches::draw_comparison(app, theme, screen, body, buf),
         Overlay::Record(screen) => record::draw(app, theme, screen, body, buf),
         Overlay::Rule(screen) => rule::draw(theme, screen, body, buf),
+        Overlay::Search => return search::draw(app, theme, body, buf),
         Overlay::Timeline => timeline::draw(app, theme, body, buf),
         Overlay::Compare => compare::draw(app, theme, body, buf),
         Overlay::Write(dialog) => write::draw(app, theme, dialog, buf),

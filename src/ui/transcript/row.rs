@@ -276,19 +276,10 @@ impl RowPainter<'_> {
             style = style.add_modifier(Modifier::BOLD);
         }
         let line: String = spans.iter().map(|span| text::visible(&span.content).into_owned()).collect();
-        let folded = line.to_lowercase();
-        if folded.len() != line.len() {
-            return;
-        }
-        for word in self.pane.query.to_lowercase().split_whitespace() {
-            for (from, found) in folded.match_indices(word) {
-                let (Some(before), Some(hit)) = (line.get(..from), line.get(from..from + found.len())) else {
-                    continue;
-                };
-                let x = at.0 + text::width(before) as u16;
-                let width = (text::width(hit) as u16).min(end.saturating_sub(x));
-                apply_style(buf, Rect { x, y: at.1, width, height: 1 }, style);
-            }
+        for range in self.pane.marked_words.ranges(&line) {
+            let x = at.0 + text::width(&line[..range.start]) as u16;
+            let width = (text::width(&line[range]) as u16).min(end.saturating_sub(x));
+            apply_style(buf, Rect { x, y: at.1, width, height: 1 }, style);
         }
     }
 

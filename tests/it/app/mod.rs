@@ -7,6 +7,7 @@ mod compare;
 mod estimators;
 mod explain;
 mod recovery;
+mod search;
 mod sessions;
 mod transcript;
 mod tuning;

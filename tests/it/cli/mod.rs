@@ -13,6 +13,7 @@ mod program;
 mod recorded;
 mod replay;
 mod rulesets;
+mod search;
 mod sessions;
 mod simulate;
 mod sweep;

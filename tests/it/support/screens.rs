@@ -193,6 +193,20 @@ pub(crate) fn searching(width: u16, height: u16) -> Driver {
     settled(driver)
 }
 
+/// Every session is searched; the cursor is on the third hit.
+pub(crate) fn searching_everywhere(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("ctrl-f text:libatomic enter j j");
+    settled(driver)
+}
+
+/// Words that no message holds, while they are typed.
+pub(crate) fn searching_in_vain(width: u16, height: u16) -> Driver {
+    let mut driver = opened(width, height);
+    driver.press("ctrl-f text:no space text:such space text:words");
+    settled(driver)
+}
+
 pub(crate) fn typing(width: u16, height: u16) -> Driver {
     let mut driver = preview(width, height);
     driver.press("4 e text:x enter");
@@ -611,7 +625,7 @@ pub(crate) fn database_branches(width: u16, height: u16) -> Driver {
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 59] = [
+pub(crate) const STATES: [Named; 61] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -624,6 +638,8 @@ pub(crate) const STATES: [Named; 59] = [
     ("findings", finding),
     ("no match", no_match),
     ("search", searching),
+    ("search all", searching_everywhere),
+    ("search all none", searching_in_vain),
     ("typing", typing),
     ("empty store", empty_store),
     ("no store", no_store),

@@ -1,11 +1,8 @@
-//! Searches the texts of a file's entries for words, block by block.
-//!
-//! A plain word is looked for in the raw line first, so that most lines are never parsed.
-
-use memchr::memmem;
+//! Searches the entries of one session for words, block by block. It also finds an entry by its id.
 
 use crate::ids::EntryIx;
-use crate::js::{JsString, Value};
+use crate::session::search::query::SearchQuery;
+use crate::session::search::seen_text::{EntryLabel, joined, seen_parts};
 use crate::store::aligned_buffer::AlignedBuffer;
 use crate::store::body::BodyError;
 use crate::store::index::Index;
@@ -14,29 +11,6 @@ use crate::store::source::Source;
 
 /// Bytes per read.
 const BLOCK_BYTES: usize = 1 << 20;
-
-/// JSON keys without text of a person, model or tool: kinds, references, signatures and counts.
-const NON_TEXT_KEYS: [&str; 19] = [
-    "type",
-    "parentId",
-    "timestamp",
-    "role",
-    "api",
-    "usage",
-    "stopReason",
-    "mimeType",
-    "thinkingSignature",
-    "textSignature",
-    "thoughtSignature",
-    "firstKeptEntryId",
-    "targetId",
-    "fromId",
-    "toolCallId",
-    "responseId",
-    "display",
-    "isError",
-    "tokensBefore",
-];
 
 /// Returns the entries from `from` on that hold every word of the query, in file order. A word with a capital letter is
 /// case-sensitive. `go_on` is called before each block; when it returns false, the result is what was found so far.
@@ -47,9 +21,9 @@ pub fn search(
     from: EntryIx,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<EntryIx>, BodyError> {
-    let words: Vec<SearchWord> = query.split_whitespace().map(SearchWord::new).collect();
+    let query = SearchQuery::new(query);
     let mut found = Vec::new();
-    if words.is_empty() {
+    if query.is_empty() {
         return Ok(found);
     }
     let mut part = FileBlock::default();
@@ -60,41 +34,18 @@ pub fn search(
             }
             part.read(source, index, ix)?;
         }
-        if entry_matches(part.line(entry.offset, entry.bytes as usize), &words) {
+        let line = part.line(entry.offset, entry.bytes as usize);
+        if line_matches(line, &query) || index.display_id(ix) == query.text().trim() {
             found.push(ix);
         }
     }
     Ok(found)
 }
 
-struct SearchWord {
-    text: String,
-    /// If true, `text` is in lower case.
-    ignore_case: bool,
-    /// Finds lines that may hold the word before they are parsed. `None` for words that JSON may escape.
-    finder: Option<memmem::Finder<'static>>,
-}
-
-impl SearchWord {
-    fn new(text: &str) -> Self {
-        let ignore_case = !text.chars().any(char::is_uppercase);
-        let lower = text.to_ascii_lowercase();
-        let plain = lower.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
-        let finder = plain.then(|| memmem::Finder::new(lower.as_bytes()).into_owned());
-        let text = if ignore_case { text.to_lowercase() } else { text.to_owned() };
-        Self { text, ignore_case, finder }
-    }
-
-    fn matches(&self, text: &str, lower: &str) -> bool {
-        if self.ignore_case { lower.contains(&self.text) } else { text.contains(&self.text) }
-    }
-}
-
-/// A part of the file, and the same in ASCII lower case.
+/// A part of the file.
 #[derive(Default)]
 struct FileBlock {
     bytes: AlignedBuffer,
-    lower: Vec<u8>,
 }
 
 impl FileBlock {
@@ -113,65 +64,21 @@ impl FileBlock {
             path: source.path().display().to_string(),
             line: entry.line,
             source: error,
-        })?;
-        self.lower.clear();
-        self.lower.extend_from_slice(&self.bytes);
-        self.lower.make_ascii_lowercase();
-        Ok(())
+        })
     }
 
-    fn line(&self, at: u64, bytes: usize) -> (&[u8], &[u8]) {
+    fn line(&self, at: u64, bytes: usize) -> &[u8] {
         let from = (at - self.bytes.file_offset()) as usize;
-        (&self.bytes[from..from + bytes], &self.lower[from..from + bytes])
+        &self.bytes[from..from + bytes]
     }
 }
 
-fn entry_matches((line, lower): (&[u8], &[u8]), words: &[SearchWord]) -> bool {
-    let escaped = || memmem::find(line, b"\\u").is_some();
-    let missing = |word: &SearchWord| word.finder.as_ref().is_some_and(|finder| finder.find(lower).is_none());
-    if words.iter().any(missing) && !escaped() {
+fn line_matches(line: &[u8], query: &SearchQuery) -> bool {
+    if !query.may_match_line(line) {
         return false;
     }
-    let Ok(value) = parse_line(line, Trim::Both) else { return false };
-    let mut text = String::new();
-    collect_texts(&value, &mut text);
-    let lower = text.to_lowercase();
-    words.iter().all(|word| word.matches(&text, &lower))
-}
-
-/// Collects every text of an entry, one per line: words, thoughts, arguments, results, names and its id.
-fn collect_texts(value: &Value, out: &mut String) {
-    match value {
-        Value::String(text) => push_text(text, out),
-        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, out)),
-        Value::Object(object) => {
-            let image = object.get("type").is_some_and(|kind| kind.str_is("image"));
-            for (key, value) in object.iter() {
-                let is_text = !NON_TEXT_KEYS.iter().any(|name| key.eq_str(name));
-                if key.eq_str("arguments") {
-                    collect_all_texts(value, out);
-                } else if is_text && !(image && key.eq_str("data")) {
-                    collect_texts(value, out);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Collects every text below a value, under any key: a tool may name its arguments as it likes.
-fn collect_all_texts(value: &Value, out: &mut String) {
-    match value {
-        Value::String(text) => push_text(text, out),
-        Value::Array(items) => items.iter().for_each(|item| collect_all_texts(item, out)),
-        Value::Object(object) => object.iter().for_each(|(_, value)| collect_all_texts(value, out)),
-        _ => {}
-    }
-}
-
-fn push_text(text: &JsString, out: &mut String) {
-    out.push_str(&text.to_string_lossy());
-    out.push('\n');
+    let Ok(entry) = parse_line(line, Trim::Both) else { return false };
+    EntryLabel::of(&entry).is_some_and(|label| query.matches(&joined(&seen_parts(&entry, label))))
 }
 
 #[cfg(test)]
@@ -207,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_kinds_and_image_data_are_no_text_but_arguments_and_ids_are() {
+    fn names_of_kinds_and_image_data_are_no_text_but_arguments_are_and_a_whole_id() {
         assert_eq!(found("tooluse"), [0; 0]);
         assert_eq!(found("ninja"), [1]);
         assert_eq!(found("ninja \"all\""), [1]);

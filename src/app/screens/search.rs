@@ -1,0 +1,239 @@
+//! The search over every session: the hits, ranked by session, with a cursor. [`crate::app::App::search_screen`] keeps
+//! them while the screen is closed.
+
+mod rows;
+
+use std::collections::HashSet;
+
+use ratatui::layout::Rect;
+
+use crate::app::action::{Action, ScreenKind};
+use crate::app::screens::context::ScreenContext;
+use crate::app::screens::hint::{CLOSE, Hint, MOVE};
+use crate::app::scroll::Scroll;
+use crate::ids::SessionKey;
+use crate::session::search::{SearchHit, SearchQuery, SearchTotals, SessionHits};
+use rows::build_rows;
+pub use rows::{SearchRow, VISIBLE_HITS};
+
+/// Rows above the list: the query, a blank and the title.
+pub const HEADER_ROWS: u16 = 3;
+/// Bytes of the shortest query that is searched while it is typed. A wide character has as many.
+pub const MIN_LIVE_BYTES: usize = 2;
+
+/// Returns the columns of the message beside the list; 0 without room.
+pub fn preview_width(width: u16) -> u16 {
+    if width < 100 { 0 } else { width * 2 / 5 }
+}
+
+/// A hit whose session is being opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::app) struct PendingHit {
+    pub(in crate::app) key: SessionKey,
+    /// Offset of the entry's line.
+    pub(in crate::app) offset: u64,
+    /// The entry's id.
+    pub(in crate::app) id: String,
+    /// The words that the message highlights.
+    pub(in crate::app) words: String,
+}
+
+/// Progress of a search over the store.
+#[derive(Debug, Clone)]
+pub enum StoreSearchUpdate {
+    /// Sessions with hits.
+    Found(Vec<SessionHits>),
+    Finished(SearchTotals),
+}
+
+#[derive(Debug, Clone)]
+pub struct SearchScreen {
+    pub query: SearchQuery,
+    /// Increases with every request.
+    pub request_id: u64,
+    /// The sessions with hits, ranked.
+    pub sessions: Vec<SessionHits>,
+    /// `None` until the search is finished.
+    pub totals: Option<SearchTotals>,
+    pub is_running: bool,
+    /// When the search started, ms.
+    pub started_ms: i64,
+    /// The time that the search took, ms.
+    pub elapsed_ms: Option<i64>,
+    pub rows: Vec<SearchRow>,
+    pub scroll: Scroll,
+    /// Whether the person moved the cursor; until then it stays on the first hit.
+    has_moved: bool,
+    /// Sessions that show every hit.
+    expanded: HashSet<SessionKey>,
+}
+
+impl Default for SearchScreen {
+    fn default() -> Self {
+        Self {
+            query: SearchQuery::new(""),
+            request_id: 0,
+            sessions: Vec::new(),
+            totals: None,
+            is_running: false,
+            started_ms: 0,
+            elapsed_ms: None,
+            rows: Vec::new(),
+            scroll: Scroll::default(),
+            has_moved: false,
+            expanded: HashSet::new(),
+        }
+    }
+}
+
+impl SearchScreen {
+    /// Starts over with a query; returns whether it must be searched for.
+    pub(in crate::app) fn start(&mut self, text: &str, now_ms: i64) -> bool {
+        let query = SearchQuery::new(text);
+        let is_running = !query.is_empty();
+        let request_id = self.request_id + 1;
+        *self = Self { query, request_id, is_running, started_ms: now_ms, ..Self::default() };
+        is_running
+    }
+
+    /// Adds an answer of the running search.
+    pub(in crate::app) fn update(&mut self, update: StoreSearchUpdate, now_ms: i64, height: usize) {
+        match update {
+            StoreSearchUpdate::Found(found) => {
+                self.sessions.extend(found);
+                self.sessions.sort_by_cached_key(SessionHits::rank);
+                self.rebuild_rows(height);
+            }
+            StoreSearchUpdate::Finished(totals) => {
+                self.totals = Some(totals);
+                self.is_running = false;
+                self.elapsed_ms = Some(now_ms - self.started_ms);
+            }
+        }
+    }
+
+    /// Rebuilds the rows; the cursor keeps its hit, or stays on the first one.
+    fn rebuild_rows(&mut self, height: usize) {
+        let at = self.place().filter(|_| self.has_moved);
+        self.rows = build_rows(&self.sessions, &self.expanded);
+        let row = match at {
+            Some(place) => self.rows.iter().position(|row| self.place_of(*row) == Some(place.clone())),
+            None => self.rows.iter().position(|row| matches!(row, SearchRow::Hit(..))),
+        };
+        self.scroll.move_to(row.unwrap_or(0), self.rows.len(), height);
+        if !self.has_moved {
+            self.scroll.top = 0;
+        }
+    }
+
+    fn place(&self) -> Option<(SessionKey, Option<u64>)> {
+        self.place_of(*self.rows.get(self.scroll.cursor)?)
+    }
+
+    /// Returns the session of a row, and the offset of its hit.
+    fn place_of(&self, row: SearchRow) -> Option<(SessionKey, Option<u64>)> {
+        let (session, hit) = match row {
+            SearchRow::Session(at) => (at, None),
+            SearchRow::Hit(at, hit) => (at, Some(hit)),
+            SearchRow::More(at) => (at, Some(usize::MAX)),
+            SearchRow::Gap => return None,
+        };
+        let session = self.sessions.get(session)?;
+        let offset = hit.map(|hit| session.hits.get(hit).map_or(u64::MAX, |hit| hit.offset));
+        Some((session.key.clone(), offset))
+    }
+
+    /// Returns the session under the cursor, and the position of its hit there: the first one on the session's row.
+    pub fn selected(&self) -> Option<(&SessionHits, usize)> {
+        let (session, hit) = match *self.rows.get(self.scroll.cursor)? {
+            SearchRow::Session(at) => (at, 0),
+            SearchRow::Hit(at, hit) => (at, hit),
+            SearchRow::More(at) => (at, VISIBLE_HITS),
+            SearchRow::Gap => return None,
+        };
+        let session = self.sessions.get(session)?;
+        Some((session, hit.min(session.hits.len().saturating_sub(1))))
+    }
+
+    pub fn selected_hit(&self) -> Option<(&SessionHits, &SearchHit)> {
+        let (session, hit) = self.selected()?;
+        Some((session, session.hits.get(hit)?))
+    }
+
+    /// Returns the number of all hits.
+    pub fn hit_count(&self) -> usize {
+        self.sessions.iter().map(|session| session.count).sum()
+    }
+
+    pub fn is_expanded(&self, session: &SessionHits) -> bool {
+        self.expanded.contains(&session.key)
+    }
+
+    /// Moves the cursor by rows and skips the gaps between sessions.
+    pub(in crate::app) fn move_by(&mut self, by: isize, context: &ScreenContext) {
+        self.has_moved |= by != 0;
+        let height = self.list_rows(context);
+        self.scroll.move_by(by, self.rows.len(), height);
+        if self.rows.get(self.scroll.cursor) == Some(&SearchRow::Gap) {
+            self.scroll.move_by(if by < 0 { -1 } else { 1 }, self.rows.len(), height);
+        }
+    }
+
+    /// Shows every kept hit of the session under the cursor, or the first ones again.
+    pub(in crate::app) fn toggle_expanded(&mut self, context: &ScreenContext) {
+        let Some((session, _)) = self.selected() else { return };
+        let key = session.key.clone();
+        if !self.expanded.remove(&key) {
+            self.expanded.insert(key.clone());
+        }
+        self.has_moved = true;
+        let before = self.rows.get(self.scroll.cursor).copied();
+        let height = self.list_rows(context);
+        self.rebuild_rows(height);
+        if let Some(SearchRow::More(at)) = before {
+            let first_new = SearchRow::Hit(at, VISIBLE_HITS);
+            let row = self.rows.iter().position(|row| *row == first_new);
+            self.scroll.move_to(row.unwrap_or(self.scroll.cursor), self.rows.len(), height);
+        }
+    }
+
+    /// Returns the rectangle of the list.
+    pub(in crate::app) fn list_area(&self, context: &ScreenContext) -> Rect {
+        let y = context.layout.header.bottom() + HEADER_ROWS;
+        let width = context.size.0 - preview_width(context.size.0);
+        Rect { x: 0, y, width, height: self.list_rows(context) as u16 }
+    }
+
+    /// Rows of the list; the note about unread transcripts takes the last row of the screen.
+    pub fn list_rows(&self, context: &ScreenContext) -> usize {
+        self.list_rows_in(context.body_rows())
+    }
+
+    pub fn list_rows_in(&self, body_rows: u16) -> usize {
+        let note = u16::from(self.unread_count() > 0);
+        usize::from(body_rows.saturating_sub(HEADER_ROWS + note)).max(1)
+    }
+
+    pub fn unread_count(&self) -> usize {
+        self.totals.as_ref().map_or(0, |totals| totals.unread.len())
+    }
+
+    /// Returns the keys for the status line.
+    pub fn hints(&self) -> Vec<Hint> {
+        let search: Hint = (
+            &[Action::Show(ScreenKind::Search)],
+            if self.query.is_empty() { "search" } else { "new search" },
+        );
+        if self.rows.is_empty() {
+            return vec![search, CLOSE];
+        }
+        let more = self.selected().filter(|(session, _)| session.hits.len() > VISIBLE_HITS);
+        let mut hints = vec![MOVE, (&[Action::Open], "open")];
+        hints.extend(more.map(|(session, _)| {
+            let word = if self.is_expanded(session) { "fewer" } else { "more" };
+            (&[Action::Fold][..], word)
+        }));
+        hints.extend([(&[Action::Copy][..], "copy"), search, CLOSE]);
+        hints
+    }
+}

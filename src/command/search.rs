@@ -1,0 +1,258 @@
+//! `clawscope search TEXT`: searches every transcript of a store and prints the hits, ranked by session.
+
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::environment::{Invocation, Workspace};
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::session_output::{SessionJson, session_json};
+use crate::cli::{SearchArgs, StoreArgs, secrets};
+use crate::export::json::JsonOutput;
+use crate::format::{format_age, format_number, format_size, quantity};
+use crate::redact::SecretDisplay;
+use crate::session::SessionItem;
+use crate::session::search::{SearchHit, SearchQuery, SearchTotals, SessionHits, search_store};
+use crate::session::title::{shown_name, shown_title};
+use crate::text::{pad, visible};
+
+/// Chars of a line of text where the width of the output is unknown.
+const LINE_CHARS: usize = 160;
+/// Columns before the text of a hit, and the least that the text gets.
+const LEAD_COLUMNS: usize = 37;
+const MIN_TEXT_CHARS: usize = 24;
+
+pub(super) fn run(
+    args: &SearchArgs,
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let query = SearchQuery::new(&args.text);
+    if query.is_empty() {
+        return Err(Failure::usage("TEXT is empty: type at least one word to search for."));
+    }
+    let workspace = Workspace::from_path(args.list.path.as_deref(), place, invocation)?;
+    let (sessions, totals) = search_all(&workspace, &query);
+    let secrets = secrets(args.no_redact);
+    let found = Found { workspace: &workspace, query: &query, sessions, totals, secrets };
+    let limit = if args.limit == 0 { usize::MAX } else { args.limit };
+    if args.list.json {
+        output.json(&found.json(limit))?;
+    } else {
+        found.print(limit, output)?;
+    }
+    if found.sessions.is_empty() { Err(Failure::CheckFailed) } else { Ok(()) }
+}
+
+/// Returns the sessions with hits in their order, and what was read.
+fn search_all(workspace: &Workspace, query: &SearchQuery) -> (Vec<SessionHits>, SearchTotals) {
+    let sessions = Mutex::new(Vec::new());
+    let found = |hits| sessions.lock().unwrap_or_else(PoisonError::into_inner).push(hits);
+    let totals = search_store(workspace.store(), query, &|| true, &found).unwrap_or_default();
+    let mut sessions = sessions.into_inner().unwrap_or_else(PoisonError::into_inner);
+    sessions.sort_by_cached_key(SessionHits::rank);
+    (sessions, totals)
+}
+
+/// The result of a search, to be printed.
+struct Found<'a> {
+    workspace: &'a Workspace,
+    query: &'a SearchQuery,
+    sessions: Vec<SessionHits>,
+    totals: SearchTotals,
+    secrets: SecretDisplay,
+}
+
+/// The hits of a search.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SearchJson {
+    query: String,
+    /// All hits, also those that `--limit` leaves out.
+    hits: usize,
+    /// Transcripts that were read.
+    searched: usize,
+    /// Their size.
+    bytes: u64,
+    /// The sessions with hits: most hits on the active branch first, then most recent.
+    sessions: Vec<SessionHitsJson>,
+    /// Transcripts that could not be read.
+    unread: Vec<UnreadJson>,
+}
+
+impl JsonOutput for SearchJson {}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SessionHitsJson {
+    session: Option<SessionJson>,
+    title: String,
+    /// ms since 1970.
+    updated_at: Option<i64>,
+    /// Entries that hold every word.
+    count: usize,
+    /// Those on the active branch.
+    on_branch: usize,
+    /// Newest first, as many as `--limit` allows.
+    hits: Vec<HitJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct HitJson {
+    entry: String,
+    /// Line of the transcript, from 1.
+    line: u64,
+    /// ms since 1970.
+    time: Option<i64>,
+    /// Role of the message, or type of any other entry.
+    role: &'static str,
+    /// text, thinking, call or error.
+    part: &'static str,
+    /// The tool of a call or a result.
+    tool: Option<String>,
+    on_branch: bool,
+    /// The text around the first match.
+    text: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct UnreadJson {
+    key: String,
+    path: String,
+    error: String,
+}
+
+impl Found<'_> {
+    fn item(&self, session: &SessionHits) -> Option<&SessionItem> {
+        self.workspace.listed.items.iter().find(|item| item.key == session.key)
+    }
+
+    fn count(&self) -> usize {
+        self.sessions.iter().map(|session| session.count).sum()
+    }
+
+    /// Pairs each session with the hits that the limit leaves it.
+    fn limited(&self, limit: usize) -> impl Iterator<Item = (&SessionHits, &[SearchHit])> {
+        self.sessions.iter().scan(limit, |left, session| {
+            let hits = &session.hits[..session.hits.len().min(*left)];
+            *left -= hits.len();
+            Some((session, hits))
+        })
+    }
+
+    fn json(&self, limit: usize) -> SearchJson {
+        let unread = self.totals.unread.iter().map(|unread| UnreadJson {
+            key: unread.key.0.clone(),
+            path: unread.path.to_string_lossy().into_owned(),
+            error: unread.error.clone(),
+        });
+        SearchJson {
+            query: self.query.text().to_owned(),
+            hits: self.count(),
+            searched: self.totals.sessions,
+            bytes: self.totals.bytes,
+            sessions: self.limited(limit).map(|(session, hits)| self.session_json(session, hits)).collect(),
+            unread: unread.collect(),
+        }
+    }
+
+    fn session_json(&self, session: &SessionHits, hits: &[SearchHit]) -> SessionHitsJson {
+        let item = self.item(session);
+        SessionHitsJson {
+            session: item.map(session_json),
+            title: item.map(|item| shown_title(item, self.secrets).into_owned()).unwrap_or_default(),
+            updated_at: session.updated_ms,
+            count: session.count,
+            on_branch: session.branch_count,
+            hits: hits.iter().map(|hit| self.hit_json(hit)).collect(),
+        }
+    }
+
+    fn hit_json(&self, hit: &SearchHit) -> HitJson {
+        HitJson {
+            entry: hit.id.clone(),
+            line: hit.line,
+            time: hit.time_ms.map(|time| time as i64),
+            role: hit.role,
+            part: hit.part,
+            tool: hit.tool.clone(),
+            on_branch: hit.is_on_branch,
+            text: hit.text.with_secrets(self.query, self.secrets).into_owned(),
+        }
+    }
+
+    fn print(&self, limit: usize, output: &mut Output) -> Result<(), Failure> {
+        let (hits, sessions) = (self.count() as u64, self.sessions.len() as u64);
+        let read = format!(
+            "{} in {} of {} · {}",
+            quantity(hits, "hit"),
+            format_number(sessions),
+            quantity(self.totals.sessions as u64, "session"),
+            format_size(self.totals.bytes)
+        );
+        output.line(Tone::Strong, &read)?;
+        let mut shown = 0;
+        for (session, hits) in self.limited(limit).filter(|(_, hits)| !hits.is_empty()) {
+            self.print_session(session, output)?;
+            for hit in hits {
+                self.print_hit(hit, output)?;
+            }
+            shown += hits.len() as u64;
+        }
+        if shown < hits {
+            let more = format_number(hits - shown);
+            output.line(
+                Tone::Dim,
+                &format!("{more} more; --limit {} shows more of them.", hits.min(shown * 4)),
+            )?;
+        }
+        Ok(self.print_unread(output)?)
+    }
+
+    fn print_unread(&self, output: &mut Output) -> std::io::Result<()> {
+        let unread = &self.totals.unread;
+        if unread.is_empty() {
+            return Ok(());
+        }
+        output.note(&format!("{} could not be read:", quantity(unread.len() as u64, "transcript")))?;
+        unread.iter().try_for_each(|unread| output.note(&format!("  {}", unread.error)))
+    }
+
+    fn print_session(&self, session: &SessionHits, output: &mut Output) -> std::io::Result<()> {
+        let name = self.item(session).map(|item| shown_name(item, self.secrets).into_owned());
+        let name = name.filter(|name| *name != session.key.0).unwrap_or_default();
+        let mut facts = vec![quantity(session.count as u64, "hit")];
+        let aside = session.count - session.branch_count;
+        if aside > 0 {
+            facts.push(format!("{} off the active branch", format_number(aside as u64)));
+        }
+        facts.extend(session.updated_ms.map(|ms| format_age(ms, self.workspace.now_ms)));
+        let key = output.paint(Tone::Strong, &visible(&session.key.0));
+        let facts = output.paint(Tone::Dim, &visible(&format!("  {name} · {}", facts.join(" · "))));
+        writeln!(output, "\n{key}{facts}")
+    }
+
+    fn print_hit(&self, hit: &SearchHit, output: &mut Output) -> std::io::Result<()> {
+        let room = output.width().map_or(LINE_CHARS, |width| width.saturating_sub(LEAD_COLUMNS));
+        let line = hit.text.line(self.query, self.secrets, room.max(MIN_TEXT_CHARS));
+        let line = visible(&line);
+        let age = hit.time_ms.map(|time| format_age(time as i64, self.workspace.now_ms)).unwrap_or_default();
+        let lead = format!("  {}  {}  ", pad(&visible(&hit.id), 8), pad(&age, 11));
+        let who = pad(&visible(hit.tool.as_deref().unwrap_or(hit.role)), 10);
+        let mut text = String::new();
+        let mut at = 0;
+        for range in self.query.ranges(&line) {
+            text.push_str(&line[at..range.start]);
+            text.push_str(&output.paint(Tone::Strong, &line[range.clone()]));
+            at = range.end;
+        }
+        text.push_str(&line[at..]);
+        let lead = output.paint(Tone::Dim, &lead);
+        writeln!(output, "{lead}{who}  {text}")
+    }
+}

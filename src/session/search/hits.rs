@@ -1,0 +1,225 @@
+//! The hits of a search: one per entry that holds every word, grouped and ranked by session.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use crate::ids::SessionKey;
+use crate::redact::{SecretDisplay, masked};
+use crate::session::search::query::SearchQuery;
+
+/// Chars of a text before and behind its first match that are kept.
+const BEFORE_CHARS: usize = 400;
+const BEHIND_CHARS: usize = 1_000;
+/// Chars around the kept ones that are read, so that a secret which the ends cut is still recognised.
+const MARGIN_CHARS: usize = 512;
+/// Start of the mask of a secret.
+const MASK_MARK: &str = "[redacted";
+/// Mark of a private key, which may be longer than the margin.
+const KEY_MARK: &str = "PRIVATE KEY";
+
+/// The text around a match. Masking its secrets takes longer than finding it, so that happens when someone looks.
+#[derive(Debug, Clone, Default)]
+pub struct HitText {
+    text: Box<str>,
+    /// Text before and behind it, without which a cut secret would not be recognised.
+    margins: [Box<str>; 2],
+    /// Whether text was cut off at the start and at the end.
+    is_cut: [bool; 2],
+    masked: OnceLock<Box<str>>,
+}
+
+impl PartialEq for HitText {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, &self.margins, self.is_cut) == (&other.text, &other.margins, other.is_cut)
+    }
+}
+
+impl HitText {
+    /// Cuts the text around the first match.
+    pub(super) fn new(text: &str, query: &SearchQuery) -> Self {
+        let found = query.first_range(text).unwrap_or(0..0);
+        let own = around(text, &found, BEFORE_CHARS, BEHIND_CHARS);
+        let wide = around(text, &own, MARGIN_CHARS, MARGIN_CHARS);
+        let kept = Self {
+            text: text[own.clone()].into(),
+            margins: [text[wide.start..own.start].into(), text[own.end..wide.end].into()],
+            is_cut: [own.start > 0, own.end < text.len()],
+            masked: OnceLock::new(),
+        };
+        if text.contains(KEY_MARK) {
+            kept.masked.get_or_init(|| mask(text, query).unwrap_or_else(|| kept.cut_text().into()));
+        }
+        kept
+    }
+
+    /// Returns the text with its secrets masked or shown. `query` is the one that found it.
+    pub fn with_secrets(&self, query: &SearchQuery, secrets: SecretDisplay) -> Cow<'_, str> {
+        match secrets {
+            SecretDisplay::Shown => Cow::Owned(self.cut_text()),
+            SecretDisplay::Hidden => Cow::Borrowed(self.masked.get_or_init(|| self.masked_text(query))),
+        }
+    }
+
+    fn masked_text(&self, query: &SearchQuery) -> Box<str> {
+        let wide = [&self.margins[0], &self.text, &self.margins[1]].map(|text| &**text).concat();
+        mask(&wide, query).unwrap_or_else(|| self.cut_text().into())
+    }
+
+    fn cut_text(&self) -> String {
+        let ellipsis = |is_cut| if is_cut { "…" } else { "" };
+        format!("{}{}{}", ellipsis(self.is_cut[0]), self.text, ellipsis(self.is_cut[1]))
+    }
+
+    /// Returns one line of text around the first match, of about `chars` chars, with white space collapsed.
+    pub fn line(&self, query: &SearchQuery, secrets: SecretDisplay, chars: usize) -> String {
+        let text = self.with_secrets(query, secrets);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        // A match in a secret is behind its mask.
+        let mask = || text.find(MASK_MARK).map(|at| at..at);
+        let found = query.first_range(&text).or_else(mask).unwrap_or(0..0);
+        let room = chars.saturating_sub(text[found.clone()].chars().count());
+        let own = around(&text, &found, room / 3, room);
+        let mut line = if own.start > 0 {
+            format!("…{}", text[own.clone()].trim_start_matches('…'))
+        } else {
+            text[own.clone()].to_owned()
+        };
+        if line.chars().count() > chars {
+            line = line.chars().take(chars.saturating_sub(1)).chain(['…']).collect();
+        } else if own.end < text.len() {
+            line.push('…');
+        }
+        line
+    }
+}
+
+/// Masks a text, then cuts it around the first match: half a secret would not be recognised. Returns `None` for a text
+/// without secrets.
+fn mask(text: &str, query: &SearchQuery) -> Option<Box<str>> {
+    let Cow::Owned(masked) = masked(text) else { return None };
+    // The mask moves the match; without one, the match was in a secret.
+    let place = query.first_range(&masked).unwrap_or_else(|| {
+        let at = common_prefix(&masked, text);
+        at..at
+    });
+    Some(cut(&masked, around(&masked, &place, BEFORE_CHARS, BEHIND_CHARS)).into())
+}
+
+/// Returns the range that a number of chars before and behind another range.
+fn around(text: &str, found: &Range<usize>, before: usize, behind: usize) -> Range<usize> {
+    let start =
+        text[..found.start].char_indices().rev().take(before).last().map_or(found.start, |(at, _)| at);
+    let end = text[found.end..].char_indices().nth(behind).map_or(text.len(), |(at, _)| found.end + at);
+    start..end
+}
+
+fn cut(text: &str, range: Range<usize>) -> String {
+    let lead = if range.start > 0 { "…" } else { "" };
+    let tail = if range.end < text.len() { "…" } else { "" };
+    format!("{lead}{}{tail}", &text[range])
+}
+
+fn common_prefix(one: &str, other: &str) -> usize {
+    let same = one.char_indices().zip(other.chars()).find(|((_, one), other)| one != other);
+    same.map_or(one.len().min(other.len()), |((at, _), _)| at)
+}
+
+/// An entry that holds every word.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchHit {
+    /// Offset of its line in the transcript.
+    pub offset: u64,
+    /// Number of the line, from 1.
+    pub line: u64,
+    /// The entry's id.
+    pub id: String,
+    /// `None` for an entry without a time.
+    pub time_ms: Option<f64>,
+    /// Role of a message, or type of any other entry.
+    pub role: &'static str,
+    /// The part with the first match: `text`, `thinking`, `call` or `error`.
+    pub part: &'static str,
+    /// The tool of a call or of a result.
+    pub tool: Option<String>,
+    pub text: HitText,
+    /// Whether the entry is on the session's active branch.
+    pub is_on_branch: bool,
+}
+
+/// The hits of one session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionHits {
+    pub key: SessionKey,
+    /// Last change of the session, ms since 1970.
+    pub updated_ms: Option<i64>,
+    /// Newest first; at most as many as the search keeps.
+    pub hits: Vec<SearchHit>,
+    /// All hits.
+    pub count: usize,
+    /// Hits on the active branch.
+    pub branch_count: usize,
+}
+
+impl SessionHits {
+    /// Sorts sessions: most hits on the active branch first, then most recent.
+    pub fn rank(&self) -> impl Ord + use<> {
+        (Reverse(self.branch_count), Reverse(self.updated_ms), self.key.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_shows_the_first_match_with_words_around_it() {
+        let query = SearchQuery::new("needle");
+        let text = format!("{}\n  the Needle is here\n{}", "hay ".repeat(300), "straw ".repeat(300));
+        let text = HitText::new(&text, &query);
+        let line = text.line(&query, SecretDisplay::Hidden, 40);
+        assert!(
+            line.starts_with('…') && line.ends_with('…') && line.contains("the Needle is here"),
+            "{line}"
+        );
+        assert!(line.chars().count() <= 41, "{line}");
+        assert_eq!(HitText::new("a needle", &query).line(&query, SecretDisplay::Hidden, 40), "a needle");
+    }
+
+    #[test]
+    fn a_secret_is_masked_also_when_it_is_the_match() {
+        let secret = "sk-ant-api03-Zx81Kq92Lm37Vb64Nc55QwZx81Kq92Lm37";
+        let said = format!("{} the key is {secret} for now", "word ".repeat(400));
+        for query in ["sk-ant", "for now"] {
+            let query = SearchQuery::new(query);
+            let text = HitText::new(&said, &query);
+            let hidden = text.line(&query, SecretDisplay::Hidden, 120);
+            assert!(!hidden.contains("Zx81Kq") && hidden.contains("[redacted"), "{hidden}");
+            assert!(text.with_secrets(&query, SecretDisplay::Shown).contains(secret));
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_private_key_is_masked() {
+        let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n".repeat(80);
+        let said = format!("-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\nneedle");
+        let query = SearchQuery::new("needle");
+        let text = HitText::new(&said, &query);
+        assert!(!text.with_secrets(&query, SecretDisplay::Hidden).contains("MIIEv"));
+    }
+
+    #[test]
+    fn sessions_with_most_hits_on_the_branch_come_first_then_recent_ones() {
+        let of = |key: &str, branch_count, updated_ms| SessionHits {
+            key: SessionKey(key.into()),
+            updated_ms,
+            hits: Vec::new(),
+            count: 9,
+            branch_count,
+        };
+        let mut all = [of("b", 1, Some(5)), of("c", 2, Some(1)), of("a", 1, Some(7)), of("d", 1, None)];
+        all.sort_by_key(SessionHits::rank);
+        assert_eq!(all.map(|session| session.key.0.clone()), ["c", "a", "b", "d"]);
+    }
+}

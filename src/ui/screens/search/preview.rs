@@ -1,0 +1,52 @@
+//! The text around the selected hit, beside the list.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use super::words::{marked, speaker};
+use crate::app::App;
+use crate::format::{format_number, format_time};
+use crate::text;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::{content_left, put, put_spans, title};
+
+/// Lines above the text: the title, the speaker, the place and a blank.
+const HEAD_LINES: u16 = 4;
+
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    title(theme, buf, area, "Message", false);
+    let screen = &app.search_screen;
+    let Some((_, hit)) = screen.selected_hit() else { return };
+    let (x, end) = (content_left(area) + 1, area.right().saturating_sub(1));
+    let (name, role) = speaker(hit);
+    let part = if ["text", "error"].contains(&hit.part) { String::new() } else { format!("  {}", hit.part) };
+    let who = [
+        Span::styled(name.to_owned(), theme.bold(role)),
+        Span::styled(part, theme.style(Role::Muted)),
+        Span::styled(format!("   #{}", hit.id), theme.style(Role::Muted)),
+    ];
+    put_spans(buf, (x, area.y + 1), end, &who);
+    let mut place = vec![format!("line {}", format_number(hit.line))];
+    place.extend(hit.time_ms.map(format_time));
+    if !hit.is_on_branch {
+        place.push("on another branch".to_owned());
+    }
+    put(buf, (x, area.y + 2), end, &place.join(" · "), theme.style(Role::Muted));
+    let shown = hit.text.with_secrets(&screen.query, app.secrets);
+    let columns = usize::from(end.saturating_sub(x)).max(1);
+    let lines: Vec<String> = shown.lines().flat_map(|line| wrapped(line, columns)).collect();
+    let rows = usize::from(area.height.saturating_sub(HEAD_LINES));
+    // The first match is in sight, with a third of the lines above it.
+    let first = lines.iter().position(|line| screen.query.first_range(line).is_some()).unwrap_or(0);
+    let top = first.saturating_sub(rows / 3).min(lines.len().saturating_sub(rows));
+    for (y, line) in (area.y + HEAD_LINES..area.bottom()).zip(lines.iter().skip(top)) {
+        put_spans(buf, (x, y), end, &marked(theme, &screen.query, line, theme.style(Role::Text)));
+    }
+}
+
+/// Wraps a line; an empty one stays.
+fn wrapped(line: &str, columns: usize) -> Vec<String> {
+    let lines = text::wrap(line, columns);
+    if lines.is_empty() { vec![String::new()] } else { lines }
+}

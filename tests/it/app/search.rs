@@ -1,0 +1,122 @@
+//! The search over every session: typing, moving, opening a hit and coming back.
+
+use clawscope::app::effect::Effect;
+use clawscope::app::event::Event;
+use clawscope::app::screens::Overlay;
+use clawscope::app::screens::search::StoreSearchUpdate;
+use clawscope::app::state::InputPurpose;
+use clawscope::session::search::SearchTotals;
+
+use crate::support::driver::Driver;
+
+fn is_searching(driver: &Driver) -> bool {
+    matches!(driver.app.overlay(), Some(Overlay::Search))
+}
+
+fn searched(words: &str) -> Driver {
+    let mut driver = Driver::demo(140, 40);
+    driver.press(&format!("ctrl-f {words}"));
+    driver
+}
+
+#[test]
+fn hits_come_while_the_words_are_typed() {
+    let mut driver = Driver::demo(140, 40);
+    driver.press("ctrl-f");
+    assert_eq!(driver.app.input.as_ref().map(|input| input.purpose), Some(InputPurpose::StoreSearch));
+    driver.press("l");
+    assert!(driver.app.search_screen.sessions.is_empty());
+    driver.press("text:ibatomic");
+    let screen = &driver.app.search_screen;
+    assert_eq!(screen.sessions[0].key.0, "agent:main:telegram:direct:8812");
+    assert!(screen.hit_count() > screen.sessions[0].count && !screen.is_running);
+    driver.press("text:zzz");
+    assert!(driver.app.search_screen.sessions.is_empty());
+}
+
+#[test]
+fn enter_opens_the_session_at_the_hit_and_esc_returns_to_it() {
+    let mut driver = searched("text:libatomic enter j");
+    assert!(driver.app.input.is_none() && is_searching(&driver));
+    let (session, hit) = driver.app.search_screen.selected_hit().expect("a hit");
+    let (key, id, count) = (session.key.clone(), hit.id.clone(), session.count);
+    driver.press("enter");
+    let pane = driver.app.transcript.as_ref().expect("a session");
+    assert!(driver.app.overlay().is_none());
+    assert_eq!(pane.session.item.key, key);
+    let entry = driver.app.selected_entry().expect("a row");
+    assert_eq!(pane.session.index.display_id(entry), id);
+    assert!(driver.app.message.current_match.is_some());
+    assert_eq!(pane.matches.len(), count, "the search inside the session counts the same");
+    driver.press("esc");
+    assert!(is_searching(&driver));
+    assert_eq!(driver.app.search_screen.selected_hit().expect("a hit").1.id, id);
+    driver.press("esc");
+    assert!(!is_searching(&driver));
+}
+
+#[test]
+fn a_hit_in_another_session_opens_that_one() {
+    let mut driver = searched("text:libatomic enter");
+    driver.go_to("slack:channel:c07infra");
+    driver.press("ctrl-f enter G enter");
+    let open = driver.app.displayed_session().expect("a session");
+    assert_eq!(open.item.key.0, driver.app.search_screen.sessions.last().expect("a session").key.0);
+    driver.press("n esc");
+    assert!(is_searching(&driver));
+}
+
+#[test]
+fn space_shows_the_other_hits_of_a_session() {
+    let mut driver = searched("text:libatomic enter");
+    let before = driver.app.search_screen.rows.len();
+    driver.press("space");
+    assert!(driver.app.search_screen.rows.len() > before);
+    driver.press("space");
+    assert_eq!(driver.app.search_screen.rows.len(), before);
+}
+
+#[test]
+fn an_answer_to_other_words_is_dropped() {
+    let mut driver = searched("text:libatomic");
+    let old = driver.app.search_screen.request_id;
+    let effects = driver.held_key("x");
+    let Some(Effect::SearchStore { request_id, query }) = effects.first() else { panic!("{effects:?}") };
+    assert_eq!((*request_id, query.as_str()), (old + 1, "libatomicx"));
+    let totals = SearchTotals::default();
+    driver.event(Event::StoreSearch { request_id: old, update: StoreSearchUpdate::Finished(totals.clone()) });
+    assert!(driver.app.search_screen.is_running);
+    driver.event(Event::StoreSearch { request_id: old + 1, update: StoreSearchUpdate::Finished(totals) });
+    assert!(!driver.app.search_screen.is_running);
+}
+
+#[test]
+fn closing_the_screen_stops_the_search() {
+    let mut driver = searched("text:libatomic");
+    let running = driver.held_key("x");
+    assert!(matches!(running[0], Effect::SearchStore { .. }));
+    assert!(driver.held_key("esc").is_empty());
+    let effects = driver.held_key("esc");
+    assert!(matches!(effects[..], [Effect::StopStoreSearch]), "{effects:?}");
+}
+
+#[test]
+fn esc_leaves_an_empty_line_at_once() {
+    let mut driver = Driver::demo(80, 24);
+    driver.press("ctrl-f esc");
+    assert!(driver.app.input.is_none() && !is_searching(&driver));
+}
+
+#[test]
+fn unread_transcripts_are_counted() {
+    let mut driver = searched("text:libatomic enter");
+    let path = driver.path();
+    let session = driver.app.displayed_session().expect("a session").item.key.clone();
+    driver.press("ctrl-f");
+    driver.held_key("x");
+    let unread = clawscope::session::search::UnreadTranscript { key: session, path, error: "gone".into() };
+    let totals = SearchTotals { unread: vec![unread], ..SearchTotals::default() };
+    let request_id = driver.app.search_screen.request_id;
+    driver.event(Event::StoreSearch { request_id, update: StoreSearchUpdate::Finished(totals) });
+    assert_eq!(driver.app.search_screen.unread_count(), 1);
+}
