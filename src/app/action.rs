@@ -31,6 +31,10 @@ pub enum Action {
     Quit,
     /// Steps back once: closes the screen, clears the filter or leaves the pane; at the top level, quits.
     Back,
+    /// Returns to the place before the last jump: to the screen, the row and the session.
+    JumpBack,
+    /// Undoes going back.
+    JumpForward,
     /// Opens a screen, or closes it when it is on top.
     Show(ScreenKind),
     NextPane,
@@ -227,6 +231,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Show(ScreenKind::Breakdown), "breakdown", ActionGroup::Screen, "what is in the window"),
     (Action::Open, "open", ActionGroup::Screen, "open"),
     (Action::Back, "back", ActionGroup::Screen, "back"),
+    (Action::JumpBack, "jump-back", ActionGroup::Screen, "back to before the jump"),
+    (Action::JumpForward, "jump-forward", ActionGroup::Screen, "forward again"),
     (Action::Search, "search", ActionGroup::Screen, "search or filter"),
     (Action::NextMatch, "next-match", ActionGroup::Screen, "next match"),
     (Action::PreviousMatch, "previous-match", ActionGroup::Screen, "previous match"),

@@ -28,6 +28,8 @@ impl App {
             Action::Show(kind) => return self.toggle_screen(kind),
             Action::Quit => return vec![Effect::Quit],
             Action::Back => self.back(),
+            Action::JumpBack => return self.jump(false),
+            Action::JumpForward => return self.jump(true),
             Action::Open => return self.open_selected(),
             Action::Search => self.open_input(),
             Action::NextPane => self.focus_next_by(1),
@@ -234,7 +236,7 @@ impl App {
 
     /// Opens the input line of the focused pane.
     fn open_input(&mut self) {
-        self.views.clear();
+        self.leave_screens();
         let (purpose, text) = match self.focus {
             Pane::Sessions => (InputPurpose::Filter, self.sessions.filter.clone()),
             Pane::Message => (InputPurpose::Find, self.message.query.clone()),
@@ -253,7 +255,7 @@ impl App {
 
     /// Closes every screen and focuses a pane.
     fn show_pane(&mut self, pane: Pane) {
-        self.views.clear();
+        self.leave_screens();
         self.focus_pane(pane);
     }
 
@@ -264,6 +266,7 @@ impl App {
 
     /// Closes every screen and moves to an entry in the transcript.
     pub(super) fn go_to_entry(&mut self, entry: EntryIx) {
+        self.record_jump();
         self.views.clear();
         self.set_zoom(false);
         self.focus_pane(Pane::Transcript);
@@ -280,7 +283,7 @@ impl App {
 
     /// Shows the message on the full screen in a view; the same view again returns to the text.
     fn zoom_message(&mut self, view: MessageView) {
-        self.views.clear();
+        self.leave_screens();
         let again = self.zoom && self.focus == Pane::Message;
         match view {
             MessageView::Diff if again => self.message.toggle_diff(true),

@@ -59,14 +59,12 @@ impl App {
             self.sessions.select(&key, height);
             return self.open_session(key);
         }
-        let height = self.pane_height(Pane::Transcript);
-        let found = self.transcript.as_mut().and_then(|pane| {
-            let entry = pane.session.tree.find_by_text(&pane.session.index, text)?;
-            pane.reveal(entry, height);
-            Some(())
-        });
-        if found.is_none() && !text.is_empty() {
-            self.show_toast("no session or entry matches".into(), false);
+        let found = self.transcript.as_ref();
+        let found = found.and_then(|pane| pane.session.tree.find_by_text(&pane.session.index, text));
+        match found {
+            Some(entry) => self.reveal_found(entry),
+            None if text.is_empty() => {}
+            None => self.show_toast("no session or entry matches".into(), false),
         }
         Vec::new()
     }

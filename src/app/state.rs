@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use crate::app::event::StoreListing;
+use crate::app::jump_list::JumpList;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, LayoutInput, Pane, layout};
 use crate::app::message::MessagePane;
+use crate::app::place::{PendingPlace, Place};
 use crate::app::plan_totals::PlanTotals;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
@@ -185,6 +187,12 @@ pub struct App {
     pub compare_screen: CompareScreen,
     /// Screens, windows and dialogs over the main screen.
     pub views: ViewStack<Overlay>,
+    /// Places to go back and forward to.
+    pub(super) jumps: JumpList<Place>,
+    /// The place to show once its session is open.
+    pub(super) pending_place: Option<PendingPlace>,
+    /// Whether the cursor of the sessions pane opens one session after the other.
+    pub(super) is_walking_sessions: bool,
     /// The line that a person is typing.
     pub input: Option<LineInput>,
     pub toast: Option<Toast>,
@@ -240,6 +248,9 @@ impl App {
             timeline_screen: TimelineScreen::default(),
             compare_screen: CompareScreen::default(),
             views: ViewStack::default(),
+            jumps: JumpList::default(),
+            pending_place: None,
+            is_walking_sessions: false,
             input: None,
             toast: None,
             flash: Flash::default(),

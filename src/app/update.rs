@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::event::{Event, StoreListing, WriteOutcome};
+use crate::app::jump_list::JumpList;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Loading, Toast, UpdateMode, WriteStage};
 use crate::app::target::Target;
@@ -32,6 +33,7 @@ impl App {
         let summarising = self.is_summarising();
         let comparing = self.is_comparing();
         let mut effects = if self.is_stale(&event) { Vec::new() } else { self.on_event(event) };
+        self.is_walking_sessions &= self.focus == Pane::Sessions;
         if self.transcript.is_none() {
             self.views.retain(|view| !view.needs_session());
         }
@@ -137,6 +139,7 @@ impl App {
         self.sessions.set_items(keep_counts(items, if another { &[] } else { &known }), height);
         if another {
             self.transcript = None;
+            self.jumps = JumpList::default();
         }
         if self.loading.is_some() {
             return Vec::new();
@@ -175,7 +178,14 @@ impl App {
         if loading == Some(&key) || (loading.is_none() && shown == Some(&key)) {
             return Vec::new();
         }
+        self.record_session_change(&key);
+        self.load_session(key)
+    }
+
+    /// Opens a session without remembering the one that it replaces.
+    pub(super) fn load_session(&mut self, key: SessionKey) -> Vec<Effect> {
         self.open_error = None;
+        self.pending_place = None;
         self.loading =
             Some(Loading { key: key.clone(), bytes_read: 0, bytes_total: 0, started_ms: self.now_ms });
         vec![Effect::OpenSession { key }]
@@ -241,7 +251,7 @@ impl App {
         effects.extend(looking);
         effects.extend(self.transcript.as_mut().map(TranscriptPane::continue_search).unwrap_or_default());
         effects.extend(self.reopen_write_dialog());
-        effects.extend(self.refresh_screens());
+        effects.extend(if self.pending_place.is_some() { self.arrive_pending() } else { self.refresh_screens() });
         if !reported {
             self.notify_unfinished();
         }
@@ -260,6 +270,7 @@ impl App {
 
     fn on_open_failed(&mut self, key: SessionKey, error: String) {
         self.loading = None;
+        self.pending_place = None;
         self.transcript = None;
         self.plan = None;
         self.is_refreshing = false;

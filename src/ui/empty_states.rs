@@ -171,7 +171,7 @@ pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area
         EmptyState {
             title: "",
             headline: ("No rows to show.", Role::Bright),
-            reason: "The current filter hides every row; ctrl-o selects the next filter.",
+            reason: "The current filter hides every row; ctrl-n selects the next filter.",
             offers: &[],
         }
     };

@@ -181,7 +181,9 @@ fn detail_hints(app: &App) -> Vec<Hint> {
 
 fn transcript_hints(app: &App) -> Vec<Hint> {
     let searching = app.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
-    let mut hints = vec![MOVE, (&[Action::Open][..], "open"), (&[Action::Fold], "fold")];
+    let mut hints = vec![MOVE];
+    hints.extend(app.screen_behind().and_then(Overlay::kind).map(jump_hint));
+    hints.extend([(&[Action::Open][..], "open"), (&[Action::Fold], "fold")]);
     hints.push(if searching {
         (&[Action::NextMatch, Action::PreviousMatch], "match")
     } else {
@@ -196,6 +198,24 @@ fn transcript_hints(app: &App) -> Vec<Hint> {
     }
     hints.push(NEXT_PANE);
     hints
+}
+
+/// The way back to the screen that a jump left.
+fn jump_hint(kind: ScreenKind) -> Hint {
+    let words = match kind {
+        ScreenKind::Explain => "back to explain",
+        ScreenKind::Timeline => "back to the timeline",
+        ScreenKind::Breakdown => "back to the window",
+        ScreenKind::Recovery => "back to recovery",
+        ScreenKind::Findings => "back to the findings",
+        ScreenKind::Estimators => "back to the estimates",
+        ScreenKind::Commits => "back to the commits",
+        ScreenKind::Branches => "back to the branches",
+        ScreenKind::Compare => "back to compare",
+        ScreenKind::Steps => "back to the policies",
+        ScreenKind::Help | ScreenKind::Palette | ScreenKind::Rule => "back",
+    };
+    (&[Action::JumpBack], words)
 }
 
 fn right_hints(app: &App) -> Vec<Hint> {

@@ -23,7 +23,7 @@ use crate::app::keymap::KeyContext;
 use branches::{BranchesScreen, CommitsScreen};
 use breakdown::BreakdownScreen;
 use context::{Outcome, ProgramScreen, ScreenContext};
-use estimators::EstimatorsScreen;
+use estimators::{EstimatesState, EstimatorsScreen};
 use explain::ExplainScreen;
 use findings::FindingsScreen;
 use help::HelpScreen;
@@ -128,6 +128,26 @@ impl Overlay {
             Self::Timeline => Some("Timeline"),
             Self::Explain(_) => Some("Explain"),
             _ => None,
+        }
+    }
+
+    /// Whether the screen has requested data that did not arrive yet.
+    pub(super) fn is_waiting(&self) -> bool {
+        match self {
+            Self::Estimators(screen) => matches!(screen.state, EstimatesState::Reading(..)),
+            Self::Breakdown(screen) => screen.blocks.is_empty(),
+            Self::Recovery(screen) => screen.result.is_none(),
+            Self::Explain(screen) => screen.result.is_none(),
+            Self::Commits(screen) => screen.commits.is_none(),
+            Self::Branches(screen) => screen.comparison.is_none(),
+            Self::Help(_)
+            | Self::Palette(_)
+            | Self::Findings(_)
+            | Self::Policies(_)
+            | Self::Rule(_)
+            | Self::Timeline
+            | Self::Compare
+            | Self::Write(_) => false,
         }
     }
 
