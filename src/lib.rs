@@ -13,6 +13,7 @@
 //! ```
 //!
 //! * **Vocabulary**: [`ids`]; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
+//!   [`guide`], the pages of `assets/guide/`;
 //!   [`diagnostic`], a fault in a file with its line and what to do; [`js`], the JavaScript semantics that the gateway's
 //!   rules rely on; [`mod@format`], every number, size, time and sum of money as text; [`text`], the only way of transcript
 //!   text to the terminal; [`redact`], which masks secrets.
@@ -74,6 +75,7 @@ pub mod diagnostic;
 pub mod export;
 pub mod format;
 pub mod gateway;
+pub mod guide;
 pub mod ids;
 pub mod js;
 pub mod plan;

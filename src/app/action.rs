@@ -89,6 +89,9 @@ pub enum Action {
     /// Shows the entry as the file stores it.
     Raw,
     Wrap,
+    /// Shows what lies left of lines that do not wrap; at their start, focuses the transcript.
+    ScrollLeft,
+    ScrollRight,
     Thinking,
     /// Lowers the focused setting by one slider step.
     Less,
@@ -258,6 +261,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Diff, "diff", ActionGroup::Message, "toggle diff"),
     (Action::Raw, "raw", ActionGroup::Message, "toggle raw JSON"),
     (Action::Wrap, "wrap", ActionGroup::Message, "toggle line wrap"),
+    (Action::ScrollRight, "scroll-right", ActionGroup::Message, "scroll long lines"),
+    (Action::ScrollLeft, "scroll-left", ActionGroup::Message, "scroll back, or leave"),
     (Action::Thinking, "thinking", ActionGroup::Message, "toggle thinking"),
     (Action::Copy, "copy", ActionGroup::Message, "copy"),
     (Action::CopyPath, "copy-path", ActionGroup::Message, "copy the file path"),
@@ -340,6 +345,43 @@ impl Action {
 
     pub fn description(self) -> &'static str {
         self.definition().3
+    }
+
+    /// Whether repeating the action moves on: a number before its key repeats it.
+    pub fn is_movement(self) -> bool {
+        matches!(
+            self,
+            Self::Down
+                | Self::Up
+                | Self::HalfPageDown
+                | Self::HalfPageUp
+                | Self::PageDown
+                | Self::PageUp
+                | Self::NextMessage
+                | Self::PreviousMessage
+                | Self::NextTurn
+                | Self::PreviousTurn
+                | Self::NextChange
+                | Self::PreviousChange
+                | Self::NextMatch
+                | Self::PreviousMatch
+                | Self::NextCall
+                | Self::PreviousCall
+                | Self::SkipCalls
+                | Self::SkipCallsBack
+                | Self::NextOverflow
+                | Self::PreviousOverflow
+                | Self::CellLeft
+                | Self::CellRight
+                | Self::NextStep
+                | Self::PreviousStep
+                | Self::Less
+                | Self::More
+                | Self::ScrollLeft
+                | Self::ScrollRight
+                | Self::JumpBack
+                | Self::JumpForward
+        )
     }
 
     pub fn from_name(name: &str) -> Option<Self> {

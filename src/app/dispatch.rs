@@ -67,6 +67,8 @@ impl App {
             Action::Diff => self.zoom_message(MessageView::Diff),
             Action::Raw => self.zoom_message(MessageView::Raw),
             Action::Wrap => self.change_message_view(MessagePane::toggle_wrap),
+            Action::ScrollLeft => return self.scroll_message_sideways(-1),
+            Action::ScrollRight => return self.scroll_message_sideways(1),
             Action::Thinking => self.change_message_view(MessagePane::toggle_thinking),
             Action::ToggleStep => self.toggle_policy(),
             Action::NextStep => self.focus_policy_by(1),
@@ -149,7 +151,7 @@ impl App {
     }
 
     /// Rows of a page in the focused list.
-    fn page_rows(&self) -> isize {
+    pub(super) fn page_rows(&self) -> isize {
         let own = self.overlay().and_then(|screen| screen.page_rows(&self.screen_context()));
         own.unwrap_or_else(|| self.pane_height(self.focus)).max(1) as isize
     }

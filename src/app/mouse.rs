@@ -60,7 +60,7 @@ impl App {
             Outcome::Program(ProgramScreen::Policies) => self.click_policies(column, row),
             Outcome::Program(ProgramScreen::Timeline) => self.click_timeline(column, row),
             Outcome::Program(ProgramScreen::Compare) => self.click_compare(column, row),
-            Outcome::Program(ProgramScreen::Findings) => Vec::new(),
+            Outcome::Program(ProgramScreen::Findings | ProgramScreen::Help) => Vec::new(),
             outcome => self.follow(outcome),
         }
     }

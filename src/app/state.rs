@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use crate::app::action::Action;
 use crate::app::event::StoreListing;
 use crate::app::jump_list::JumpList;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, LayoutInput, Pane, layout};
+use crate::app::line_editor::LineEditor;
 use crate::app::message::MessagePane;
-use crate::app::place::{PendingPlace, Place};
+pub(super) use crate::app::place::{PendingPlace, Place};
 use crate::app::plan_totals::PlanTotals;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
@@ -86,11 +88,16 @@ pub struct Flash {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineInput {
     pub purpose: InputPurpose,
-    pub text: String,
-    /// In characters.
-    pub cursor: usize,
+    pub line: LineEditor,
     /// The expected form, when the text is not valid.
     pub error: Option<String>,
+}
+
+impl LineInput {
+    /// Creates a line with the cursor at its end.
+    pub fn new(purpose: InputPurpose, text: String) -> Self {
+        Self { purpose, line: LineEditor::new(text), error: None }
+    }
 }
 
 /// The use of a typed line.
@@ -133,6 +140,9 @@ pub struct Loading {
     /// When loading started, ms; progress shows only after a delay.
     pub started_ms: i64,
 }
+
+/// The time after which a read counts as slow, ms.
+const SLOW_READ_MS: i64 = 150;
 
 /// The inputs of a message text: epoch, entry, its fate and the plan's edits. Equal inputs need no second request.
 pub(super) type MessageRequest = (Epoch, EntryIx, Option<MessageFate>, Option<Vec<Edit>>);
@@ -187,6 +197,8 @@ pub struct App {
     pub compare_screen: CompareScreen,
     /// Screens, windows and dialogs over the main screen.
     pub views: ViewStack<Overlay>,
+    /// Actions run from the palette, the last first.
+    pub(super) recent_actions: Vec<Action>,
     /// Places to go back and forward to.
     pub(super) jumps: JumpList<Place>,
     /// The place to show once its session is open.
@@ -195,6 +207,8 @@ pub struct App {
     pub(super) is_walking_sessions: bool,
     /// The line that a person is typing.
     pub input: Option<LineInput>,
+    /// The number typed before a movement.
+    pub count: Option<usize>,
     pub toast: Option<Toast>,
     pub flash: Flash,
     pub update_mode: UpdateMode,
@@ -248,10 +262,12 @@ impl App {
             timeline_screen: TimelineScreen::default(),
             compare_screen: CompareScreen::default(),
             views: ViewStack::default(),
+            recent_actions: Vec::new(),
             jumps: JumpList::default(),
             pending_place: None,
             is_walking_sessions: false,
             input: None,
+            count: None,
             toast: None,
             flash: Flash::default(),
             update_mode: UpdateMode::Live,
@@ -303,6 +319,11 @@ impl App {
     /// Returns the entry under the transcript's cursor.
     pub fn selected_entry(&self) -> Option<EntryIx> {
         self.transcript.as_ref()?.selected().map(|row| row.entry)
+    }
+
+    /// Whether a session has been loading long enough to show its progress instead of the panes of the last one.
+    pub fn is_opening_slowly(&self) -> bool {
+        self.loading.as_ref().is_some_and(|loading| self.now_ms - loading.started_ms >= SLOW_READ_MS)
     }
 
     pub fn is_flashing(&self) -> bool {

@@ -35,6 +35,8 @@ impl App {
         let mut effects = if self.is_stale(&event) { Vec::new() } else { self.on_event(event) };
         self.is_walking_sessions &= self.focus == Pane::Sessions;
         if self.transcript.is_none() {
+            self.message = self.message.cleared();
+            self.requested_message = None;
             self.views.retain(|view| !view.needs_session());
         }
         self.is_refreshing |= effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
@@ -251,7 +253,11 @@ impl App {
         effects.extend(looking);
         effects.extend(self.transcript.as_mut().map(TranscriptPane::continue_search).unwrap_or_default());
         effects.extend(self.reopen_write_dialog());
-        effects.extend(if self.pending_place.is_some() { self.arrive_pending() } else { self.refresh_screens() });
+        effects.extend(if self.pending_place.is_some() {
+            self.arrive_pending()
+        } else {
+            self.refresh_screens()
+        });
         if !reported {
             self.notify_unfinished();
         }
@@ -369,6 +375,7 @@ impl App {
         if self.toast.as_ref().is_some_and(|toast| toast.until_ms <= self.now_ms) {
             self.toast = None;
         }
+        self.message.clear_expired(self.now_ms);
         if self.flash.until_ms != 0 && self.flash.until_ms <= self.now_ms {
             self.flash = crate::app::state::Flash::default();
             if let Some(pane) = &mut self.transcript {
@@ -395,6 +402,7 @@ impl App {
         let moments = [
             self.toast.as_ref().map(|toast| toast.until_ms),
             Some(self.flash.until_ms),
+            self.message.expires_ms(),
             self.replay_state.slow_at_ms(),
             self.replay_state.next_read_ms(),
         ];
@@ -421,7 +429,7 @@ impl App {
             return;
         }
         self.requested_message = requested;
-        self.message.request(entry);
+        self.message.request(entry, self.now_ms);
         effects.push(Effect::ReadMessage {
             session: Arc::clone(&pane.session),
             entry,

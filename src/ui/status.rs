@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::app::action::{Action, ScreenKind};
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
+use crate::app::line_editor::LineEditor;
 use crate::app::message::MessageView;
 use crate::app::screens::hint::Hint;
 use crate::app::state::{InputPurpose, LineInput, Overlay};
@@ -27,7 +28,8 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     }
     let context = app.key_context();
     let end = area.right().saturating_sub(1);
-    let right = hints(app, theme, context, right_hints(app));
+    let mut right = hints(app, theme, context, right_hints(app));
+    right.extend(app.count.map(|count| vec![Span::styled(count.to_string(), theme.bold(Role::Focus))]));
     let start = put_facts_right(buf, area.y, area.x + area.width / 2, end, &right).saturating_sub(3);
     if let Some(toast) = &app.toast {
         let (sign, role) =
@@ -74,7 +76,7 @@ fn draw_prompt(prompt: &LineInput, theme: &Theme, area: Rect, buf: &mut Buffer) 
         (None, _) => vec![prompt_hint("enter", "search", theme), prompt_hint("esc", "cancel", theme)],
     };
     let end = put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &words);
-    draw_input(prompt, theme, (x, area.y), end.saturating_sub(2), buf)
+    draw_input(&prompt.line, theme, (x, area.y), end.saturating_sub(2), buf)
 }
 
 fn prompt_hint<'a>(key: &'a str, words: &'a str, theme: &Theme) -> Vec<Span<'a>> {
@@ -85,24 +87,20 @@ fn prompt_hint<'a>(key: &'a str, words: &'a str, theme: &Theme) -> Vec<Span<'a>>
     ]
 }
 
-/// Draws the edited text with its end visible; returns the cursor position.
+/// Draws the edited text with its cursor visible; returns the cursor position.
 pub(super) fn draw_input(
-    prompt: &LineInput,
+    line: &LineEditor,
     theme: &Theme,
     at: (u16, u16),
     end: u16,
     buf: &mut Buffer,
 ) -> Position {
-    let byte = prompt.text.char_indices().nth(prompt.cursor).map_or(prompt.text.len(), |(byte, _)| byte);
-    let (before, after) = prompt.text.split_at(byte);
+    let (before, after) = line.split();
     let room = usize::from(end.saturating_sub(at.0 + 1)).max(1);
     // Hide the start of the text rather than the cursor.
-    let mut shown = before;
-    while text::width(shown) > room {
-        let mut characters = shown.chars();
-        characters.next();
-        shown = characters.as_str();
-    }
+    let hidden = text::width(before).saturating_sub(room);
+    let before = text::visible(before);
+    let shown = if hidden > 0 { &before[text::skip_columns(&before, hidden)..] } else { &before };
     let x = put(buf, at, end, shown, theme.style(Role::Bright));
     if after.is_empty() {
         put(buf, (x, at.1), end, glyphs::ZONE, theme.style(Role::Focus));
@@ -183,6 +181,9 @@ fn transcript_hints(app: &App) -> Vec<Hint> {
     let searching = app.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
     let mut hints = vec![MOVE];
     hints.extend(app.screen_behind().and_then(Overlay::kind).map(jump_hint));
+    let urgent =
+        |hint: &Hint| matches!(hint.0, [Action::Repair | Action::Commit | Action::Show(ScreenKind::Explain)]);
+    hints.extend(app.likely_actions().into_iter().filter(urgent));
     hints.extend([(&[Action::Open][..], "open"), (&[Action::Fold], "fold")]);
     hints.push(if searching {
         (&[Action::NextMatch, Action::PreviousMatch], "match")
@@ -192,7 +193,6 @@ fn transcript_hints(app: &App) -> Vec<Hint> {
     if app.plan.is_some() {
         hints.push((&[Action::NextChange, Action::PreviousChange], "change"));
         hints.push((&[Action::TogglePrune], "end preview"));
-        hints.push((&[Action::Commit], "commit…"));
     } else {
         hints.push((&[Action::TogglePrune], "preview"));
     }

@@ -77,6 +77,7 @@ impl Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramScreen {
     Findings,
+    Help,
     Policies,
     Timeline,
     Compare,

@@ -26,7 +26,7 @@ use context::{Outcome, ProgramScreen, ScreenContext};
 use estimators::{EstimatesState, EstimatorsScreen};
 use explain::ExplainScreen;
 use findings::FindingsScreen;
-use help::HelpScreen;
+use help::{HelpArea, HelpScreen};
 use hint::Hint;
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
@@ -37,7 +37,7 @@ use write::WriteDialog;
 /// A screen, window or dialog over the main screen.
 #[derive(Debug, Clone)]
 pub enum Overlay {
-    Help(HelpScreen),
+    Help(Box<HelpScreen>),
     Palette(PaletteScreen),
     /// Problems found while reading.
     Findings(FindingsScreen),
@@ -68,11 +68,13 @@ impl Overlay {
         kind: ScreenKind,
         context: &ScreenContext,
         below: Option<&Self>,
+        help: impl FnOnce() -> HelpScreen,
+        palette: impl FnOnce() -> PaletteScreen,
     ) -> Result<Self, &'static str> {
         let session = context.session.as_ref().ok_or("no session is open");
         Ok(match kind {
-            ScreenKind::Help => Self::Help(HelpScreen::default()),
-            ScreenKind::Palette => Self::Palette(PaletteScreen::default()),
+            ScreenKind::Help => Self::Help(Box::new(help())),
+            ScreenKind::Palette => Self::Palette(palette()),
             ScreenKind::Findings => Self::Findings(FindingsScreen::default()),
             ScreenKind::Steps => session.map(|_| Self::Policies(PoliciesScreen::open(context)))?,
             ScreenKind::Estimators => session.map(|_| Self::Estimators(EstimatorsScreen::default()))?,
@@ -159,6 +161,7 @@ impl Overlay {
     pub fn key_context(&self) -> KeyContext {
         match self {
             Self::Write(_) => KeyContext::Dialog,
+            Self::Help(_) => KeyContext::Help,
             Self::Timeline => KeyContext::Timeline,
             Self::Compare => KeyContext::Compare,
             _ => KeyContext::List,
@@ -168,7 +171,7 @@ impl Overlay {
     /// Returns the keys for the status line.
     pub fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::Help(_) => HelpScreen::hints(),
+            Self::Help(screen) => screen.hints(),
             Self::Palette(_) => PaletteScreen::hints(),
             Self::Findings(_) => FindingsScreen::hints(),
             Self::Policies(_) => PoliciesScreen::hints(),
@@ -262,19 +265,15 @@ impl Overlay {
             Self::Branches(_) => Some(BranchesScreen::list_rows(context.size.1)),
             Self::Rule(_) => Some(RuleScreen::list_rows(context)),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
-            Self::Help(_)
-            | Self::Palette(_)
-            | Self::Findings(_)
-            | Self::Policies(_)
-            | Self::Timeline
-            | Self::Compare => None,
+            Self::Help(_) => Some(HelpArea::new(context.size).rows),
+            Self::Palette(_) | Self::Findings(_) | Self::Policies(_) | Self::Timeline | Self::Compare => None,
         }
     }
 
     /// Moves the cursor or scrolls by rows; 0 keeps the cursor visible after the terminal was resized.
     pub(super) fn move_by(&mut self, by: isize, context: &ScreenContext) -> Outcome {
         match self {
-            Self::Help(screen) => screen.scroll_by(by),
+            Self::Help(_) => return Outcome::Program(ProgramScreen::Help),
             Self::Palette(_) => {}
             Self::Findings(screen) => screen.move_by(by, context),
             Self::Policies(screen) => screen.move_by(by),
@@ -295,7 +294,8 @@ impl Overlay {
     /// Handles an action; the main screen handles those that are ignored.
     pub(super) fn on_action(&mut self, action: Action, context: &ScreenContext) -> Outcome {
         match self {
-            Self::Help(_) | Self::Palette(_) | Self::Write(_) => Outcome::Ignored,
+            Self::Help(screen) => screen.on_action(action),
+            Self::Palette(_) | Self::Write(_) => Outcome::Ignored,
             Self::Findings(_) => Outcome::Program(ProgramScreen::Findings),
             Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
             Self::Estimators(screen) => screen.on_action(action, context),
