@@ -45,6 +45,9 @@ pub enum Action {
     FocusTuning,
     /// Shows the focused pane over the whole screen, or ends that.
     Zoom,
+    /// Moves the border of the focused pane; the one above the tuning pane goes down.
+    BorderLeft,
+    BorderRight,
     Down,
     Up,
     HalfPageDown,
@@ -231,6 +234,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::FocusMessage, "focus-message", ActionGroup::Screen, "focus the message"),
     (Action::FocusTuning, "focus-tuning", ActionGroup::Screen, "focus the tuning pane"),
     (Action::Zoom, "zoom", ActionGroup::Screen, "toggle full screen"),
+    (Action::BorderLeft, "border-left", ActionGroup::Screen, "move the border left"),
+    (Action::BorderRight, "border-right", ActionGroup::Screen, "move the border right"),
     (Action::Show(ScreenKind::Breakdown), "breakdown", ActionGroup::Screen, "what is in the window"),
     (Action::Open, "open", ActionGroup::Screen, "open"),
     (Action::Back, "back", ActionGroup::Screen, "back"),

@@ -39,6 +39,8 @@ impl App {
             Action::FocusMessage => self.show_pane(Pane::Message),
             Action::FocusTuning => self.show_pane(Pane::Tuning),
             Action::Zoom => self.set_zoom(!self.zoom),
+            Action::BorderLeft => self.move_border_by(-2),
+            Action::BorderRight => self.move_border_by(2),
             Action::Down => return self.move_cursor(1),
             Action::Up => return self.move_cursor(-1),
             Action::HalfPageDown => return self.move_cursor((self.page_rows() / 2).max(1)),

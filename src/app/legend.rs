@@ -101,13 +101,13 @@ const SETTINGS: [LegendRow; 8] = [
 ];
 
 const NUMBERS: [LegendRow; 7] = [
-    row("~12.3k", Tone::Text, "estimated", "without ~: counted by the provider"),
-    row("4.1k", Tone::Plan, "planned", "under changed settings"),
+    row("~12.3k", Tone::Text, "estimated", "no ~: measured"),
+    row("4.1k", Tone::Plan, "planned", "under new settings"),
     row("180k", Tone::Warn, "past a threshold", "or costly"),
     row("+3.4k", Tone::Danger, "past the window", "or refused"),
-    row("meas.", Tone::Muted, "measured", "the provider's last count"),
-    row("cal.", Tone::Muted, "calibrated", "estimate, scaled to this session"),
-    row("est.", Tone::Muted, "estimate", "four chars per token"),
+    row("meas.", Tone::Muted, "measured", "provider's count"),
+    row("cal.", Tone::Muted, "calibrated", "scaled estimate"),
+    row("est.", Tone::Muted, "estimate", "four chars a token"),
 ];
 
 const fn row(signs: &'static str, tone: Tone, name: &'static str, meaning: &'static str) -> LegendRow {

@@ -27,6 +27,7 @@ pub mod message_layout;
 #[cfg(test)]
 pub(crate) mod message_testing;
 mod mouse;
+mod pane_resizing;
 mod patch;
 mod place;
 pub mod plan_totals;
@@ -40,6 +41,7 @@ pub mod sessions;
 pub mod source_status;
 mod stale;
 pub mod state;
+pub mod status_hints;
 mod summary_dialog;
 pub mod target;
 pub mod transcript;

@@ -7,7 +7,7 @@ use crate::app::action::Action;
 use crate::app::event::StoreListing;
 use crate::app::jump_list::JumpList;
 use crate::app::keymap::Keymap;
-use crate::app::layout::{Layout, LayoutInput, Pane, layout};
+use crate::app::layout::{Border, Layout, LayoutInput, Pane, PaneSizes, layout};
 use crate::app::line_editor::LineEditor;
 use crate::app::message::MessagePane;
 pub(super) use crate::app::place::{PendingPlace, Place};
@@ -160,6 +160,8 @@ pub struct App {
     pub focus: Pane,
     /// Whether the focused pane fills the screen.
     pub zoom: bool,
+    /// Columns and rows that the person added to panes.
+    pub pane_sizes: PaneSizes,
     pub sessions: SessionsPane,
     /// The open session.
     pub transcript: Option<TranscriptPane>,
@@ -216,6 +218,8 @@ pub struct App {
     pub polling_reason: Option<String>,
     /// Whether the mouse is dragging a slider.
     pub(super) is_dragging: bool,
+    /// The border that the mouse is dragging.
+    pub(super) dragged_border: Option<Border>,
     /// The newest epoch.
     pub epoch: Epoch,
     /// The last requested message, so that it is not requested twice.
@@ -242,6 +246,7 @@ impl App {
             store_error: None,
             focus: Pane::Transcript,
             zoom: false,
+            pane_sizes: PaneSizes::default(),
             sessions: SessionsPane::default(),
             transcript: None,
             loading: None,
@@ -273,6 +278,7 @@ impl App {
             update_mode: UpdateMode::Live,
             polling_reason: None,
             is_dragging: false,
+            dragged_border: None,
             epoch: Epoch::default(),
             requested_message: None,
             requested_details: None,
@@ -292,6 +298,7 @@ impl App {
             focus: self.focus,
             zoom: self.zoom,
             tuning_rows: self.tuning.max_line_count() as u16,
+            resized: self.pane_sizes,
         })
     }
 

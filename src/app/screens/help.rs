@@ -14,7 +14,7 @@ use crate::app::screens::context::{Outcome, ProgramScreen};
 use crate::app::screens::hint::{CLOSE, Hint};
 use crate::app::scroll::Scroll;
 pub use content::HelpSource;
-pub use page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH, NAME_WIDTH};
+pub use page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
 
 /// What the help is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::screens::help::{
-    HelpEntry, HelpLayout, HelpLine, HelpPage, HelpScreen, LEAD_WIDTH, NAME_WIDTH,
-};
+use crate::app::screens::help::{HelpEntry, HelpLayout, HelpLine, HelpPage, HelpScreen, LEAD_WIDTH};
 use crate::app::wrap::occurrences;
 use crate::format::format_number;
 use crate::guide::TOPICS;
@@ -113,12 +111,13 @@ impl PagePainter<'_> {
                 if self.screen.is_list() && row == self.screen.scroll.cursor {
                     selected(self.theme, buf, area, self.theme.background(BackgroundRole::Selected));
                 }
-                self.line(line, Rect { x: x + 1, width: area.width.saturating_sub(1), ..area }, buf);
+                let at = Rect { x: x + 1, width: area.width.saturating_sub(1), ..area };
+                self.line(line, sign_widths(column, row), at, buf);
             }
         }
     }
 
-    fn line(&self, line: &HelpLine, at: Rect, buf: &mut Buffer) {
+    fn line(&self, line: &HelpLine, widths: (u16, u16), at: Rect, buf: &mut Buffer) {
         match line {
             HelpLine::Heading(words) => {
                 put(buf, (at.x, at.y), at.right(), words, self.theme.bold(Role::Focus));
@@ -129,27 +128,23 @@ impl PagePainter<'_> {
             HelpLine::Text(words) => {
                 put(buf, (at.x, at.y), at.right(), words, self.theme.style(Role::Text));
             }
-            HelpLine::Entry(entry) => self.entry(entry, at, buf),
+            HelpLine::Entry(entry) => self.entry(entry, widths, at, buf),
             HelpLine::Blank => {}
         }
     }
 
-    fn entry(&self, entry: &HelpEntry, at: Rect, buf: &mut Buffer) {
+    /// Draws an entry; `sign` and `name` are the columns of signs and names around it.
+    fn entry(&self, entry: &HelpEntry, (sign, name): (u16, u16), at: Rect, buf: &mut Buffer) {
         let (y, end) = (at.y, at.right());
         let lead = self.found(&entry.lead, tone_style(self.theme, entry.tone));
         let is_sign = !entry.name.is_empty();
-        // Signs are short, so their names start early.
-        let lead_width = if is_sign && text::width(&entry.lead) <= 2 { 3 } else { LEAD_WIDTH as u16 };
-        let x = put_spans(buf, (at.x, y), end, &lead).max(at.x + lead_width - 1) + 1;
-        let muted = self.theme.style(Role::Muted);
-        if !is_sign {
-            put_spans(buf, (x, y), end, &self.found(&entry.words, muted));
-            return;
+        let lead_width = if is_sign { sign } else { LEAD_WIDTH as u16 };
+        let mut x = put_spans(buf, (at.x, y), end, &lead).max(at.x + lead_width) + 1;
+        if is_sign {
+            let words = self.found(&entry.name, self.theme.style(Role::Text));
+            x = put_spans(buf, (x, y), end, &words).max(x + name) + 2;
         }
-        let name = self.found(&entry.name, self.theme.style(Role::Text));
-        let name_end = (x + NAME_WIDTH as u16).min(end);
-        let x = put_spans(buf, (x, y), end, &name).max(name_end.saturating_sub(1)) + 1;
-        put_spans(buf, (x, y), end, &self.found(&entry.words, muted));
+        put_spans(buf, (x, y), end, &self.found(&entry.words, self.theme.style(Role::Muted)));
     }
 
     /// Splits a text into spans, with the searched words marked.
@@ -174,4 +169,16 @@ impl PagePainter<'_> {
         spans.push(Span::styled(&words[from..], style));
         spans
     }
+}
+
+/// Columns of the signs and of the names in the section of a row.
+fn sign_widths(column: &[HelpLine], row: usize) -> (u16, u16) {
+    let is_entry = |line: &&HelpLine| matches!(line, HelpLine::Entry(_));
+    let before = column[..row].iter().rev().take_while(is_entry);
+    let after = column[row..].iter().take_while(is_entry);
+    let sizes = before.chain(after).filter_map(|line| match line {
+        HelpLine::Entry(entry) => Some((text::width(&entry.lead) as u16, text::width(&entry.name) as u16)),
+        _ => None,
+    });
+    sizes.fold((0, 0), |widest, size| (widest.0.max(size.0), widest.1.max(size.1)))
 }

@@ -3,20 +3,21 @@
 use crate::app::action::{ACTIONS, Action, ActionGroup, ActionRow};
 use crate::app::keymap::{KeyContext, Keymap};
 use crate::app::legend::{LegendRow, Tone, legend};
-use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH, NAME_WIDTH};
+use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
 use crate::app::screens::help::{HelpPage, HelpScreen, HelpSubject, numbers};
 use crate::guide::TOPICS;
 use crate::text;
 
 /// Actions in opposite directions share a row.
-const PAIRS: [(Action, Action, &str); 22] = [
+const PAIRS: [(Action, Action, &str); 23] = [
+    (Action::BorderLeft, Action::BorderRight, "resize the pane"),
     (Action::Down, Action::Up, "down, up"),
     (Action::HalfPageDown, Action::HalfPageUp, "half a page down, up"),
     (Action::PageDown, Action::PageUp, "page down, up"),
     (Action::Top, Action::Bottom, "first row; last, and follow"),
     (Action::NextPane, Action::PreviousPane, "next, previous pane"),
     (Action::NextMatch, Action::PreviousMatch, "next, previous match"),
-    (Action::JumpBack, Action::JumpForward, "back to before a jump; forward"),
+    (Action::JumpBack, Action::JumpForward, "before the jump; after it"),
     (Action::Collapse, Action::Expand, "fold, unfold, or go there"),
     (Action::FoldAll, Action::UnfoldAll, "fold, unfold everything"),
     (Action::NextMessage, Action::PreviousMessage, "next, previous message"),
@@ -33,6 +34,10 @@ const PAIRS: [(Action, Action, &str); 22] = [
     (Action::ZoomIn, Action::ZoomOut, "zoom in, out"),
     (Action::CellLeft, Action::CellRight, "previous, next cell"),
 ];
+
+/// The panes share a row.
+const PANE_ACTIONS: [Action; 4] =
+    [Action::FocusSessions, Action::FocusTranscript, Action::FocusMessage, Action::FocusTuning];
 
 /// The row of an action, and why it does nothing now.
 type KeyEntry = (HelpEntry, &'static str);
@@ -61,7 +66,7 @@ impl HelpSource<'_> {
         }
         match screen.page {
             HelpPage::Here => self.here(screen, area),
-            HelpPage::Signs => HelpLayout::balanced(sign_groups(usize::MAX), area.column_count()),
+            HelpPage::Signs => HelpLayout::balanced(sign_groups(usize::MAX), area.sign_column_count()),
             HelpPage::Keys => HelpLayout::balanced(self.key_groups(), area.column_count()),
             HelpPage::Guide => HelpLayout::single(topics().map(HelpLine::Entry).collect()),
         }
@@ -127,6 +132,17 @@ impl HelpSource<'_> {
     fn entries(&self, context: KeyContext, select: impl Fn(&ActionRow) -> bool) -> Vec<KeyEntry> {
         let mut entries = Vec::new();
         for row in ACTIONS.iter().filter(|row| select(row)) {
+            if PANE_ACTIONS[1..].contains(&row.0) {
+                continue;
+            }
+            if row.0 == PANE_ACTIONS[0] {
+                let keys = PANE_ACTIONS.map(|action| self.keymap.keys_for(context, action));
+                let keys: Vec<String> = keys.into_iter().filter_map(|keys| keys.into_iter().next()).collect();
+                if !keys.is_empty() {
+                    entries.push((key_entry(&keys, "sessions … tuning"), ""));
+                }
+                continue;
+            }
             let pair = PAIRS.iter().find(|pair| pair.0 == row.0 || pair.1 == row.0);
             let keys = match pair {
                 Some(pair) if pair.1 == row.0 => {
@@ -175,7 +191,7 @@ impl HelpSource<'_> {
         for section in legend() {
             groups.push((section.title.into(), section.rows.iter().map(sign_entry).collect()));
         }
-        let room = area.columns.saturating_sub(LEAD_WIDTH + NAME_WIDTH + 2);
+        let room = area.columns.saturating_sub(2 * LEAD_WIDTH + 4);
         groups.push((
             "Numbers".into(),
             numbers::all().into_iter().map(|note| number_entry(note, room)).collect(),

@@ -4,9 +4,9 @@ use crate::app::legend::Tone;
 
 /// Columns of one column of entries, and of what leads an entry.
 const COLUMN_WIDTH: usize = 42;
-pub const LEAD_WIDTH: usize = 12;
-/// Columns of the names of signs and numbers.
-pub const NAME_WIDTH: usize = 16;
+pub const LEAD_WIDTH: usize = 14;
+/// Columns of a row of the legend with a long meaning.
+const SIGN_COLUMN_WIDTH: usize = 62;
 
 /// The space of the help: columns and rows of its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,11 @@ impl HelpArea {
     /// How many columns of entries are side by side.
     pub fn column_count(self) -> usize {
         (self.columns / COLUMN_WIDTH).clamp(1, 3)
+    }
+
+    /// How many columns of signs are side by side.
+    pub(super) fn sign_column_count(self) -> usize {
+        (self.columns / SIGN_COLUMN_WIDTH).clamp(1, 2)
     }
 
     /// Columns of an entry.
