@@ -9,6 +9,7 @@ mod explain;
 mod help;
 mod message;
 mod palette;
+mod panes;
 mod recovery;
 mod sessions;
 mod transcript;
