@@ -37,10 +37,8 @@ impl<Place> JumpList<Place> {
         here: Option<Place>,
         exists: impl Fn(&Place) -> bool,
     ) -> Option<Place> {
-        let (from, to) = match forward {
-            true => (&mut self.forward, &mut self.back),
-            false => (&mut self.back, &mut self.forward),
-        };
+        let (from, to) =
+            if forward { (&mut self.forward, &mut self.back) } else { (&mut self.back, &mut self.forward) };
         let found = loop {
             let place = from.pop()?;
             if exists(&place) {

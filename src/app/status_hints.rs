@@ -96,7 +96,9 @@ fn left_hints(app: &App) -> Vec<Hint> {
     }
     let mut hints = pane_hints(app);
     let back = app.screen_behind().and_then(Overlay::kind).map(jump_hint);
-    back.into_iter().for_each(|hint| hints.insert(1, hint));
+    if let Some(hint) = back {
+        hints.insert(1, hint);
+    }
     hints
 }
 

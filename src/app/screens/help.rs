@@ -117,6 +117,9 @@ impl HelpScreen {
         let scroll: Hint = (&[Action::Down, Action::Up], if self.is_list() { "move" } else { "scroll" });
         let search: Hint = (&[Action::Search], "search help");
         let pages: Hint = (&[Action::NextPane], "next page");
+        if self.is_typing {
+            return Vec::new();
+        }
         match (self.topic, self.is_list()) {
             (Some(_), _) => vec![scroll, (&[Action::Back], "back to the list")],
             (None, true) => vec![scroll, (&[Action::Open], "open"), search, pages, CLOSE],

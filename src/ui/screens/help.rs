@@ -78,9 +78,10 @@ fn draw_search(
     if screen.is_typing {
         return Some(draw_input(&screen.search, theme, (x, line.y), end.saturating_sub(2), buf));
     }
-    let (words, style) = match screen.is_searching() {
-        true => (screen.search.text(), theme.style(Role::Bright)),
-        false => ("search help", muted),
+    let (words, style) = if screen.is_searching() {
+        (screen.search.text(), theme.style(Role::Bright))
+    } else {
+        ("search help", muted)
     };
     put(buf, (x, line.y), end, words, style);
     None

@@ -66,8 +66,8 @@ impl HelpSource<'_> {
         }
         match screen.page {
             HelpPage::Here => self.here(screen, area),
-            HelpPage::Signs => HelpLayout::balanced(sign_groups(usize::MAX), area.sign_column_count()),
-            HelpPage::Keys => HelpLayout::balanced(self.key_groups(), area.column_count()),
+            HelpPage::Signs => HelpLayout::balanced(&sign_groups(usize::MAX), area.sign_column_count()),
+            HelpPage::Keys => HelpLayout::balanced(&self.key_groups(), area.column_count()),
             HelpPage::Guide => HelpLayout::single(topics().map(HelpLine::Entry).collect()),
         }
     }

@@ -79,12 +79,12 @@ impl HelpLayout {
     }
 
     /// Puts the groups into columns of about equal height, unbroken and in order.
-    pub(super) fn balanced(groups: Vec<Vec<HelpLine>>, columns: usize) -> Self {
+    pub(super) fn balanced(groups: &[Vec<HelpLine>], columns: usize) -> Self {
         let all: usize = groups.iter().map(|group| group.len() + 1).sum();
         let least = groups.iter().map(Vec::len).max().unwrap_or(0);
-        let fits = |rows: &usize| distribute(&groups, *rows).len() <= columns;
+        let fits = |rows: &usize| distribute(groups, *rows).len() <= columns;
         let rows = (least..=all).find(fits).unwrap_or(all);
-        Self { columns: distribute(&groups, rows) }
+        Self { columns: distribute(groups, rows) }
     }
 
     pub fn rows(&self) -> usize {
