@@ -13,6 +13,7 @@
 //! ```
 //!
 //! * **Vocabulary**: [`ids`]; [`files`], the only opener of files for reading; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
+//!   [`guide`], the pages of `assets/guide/`;
 //!   [`diagnostic`], a fault in a file with its line and what to do; [`js`], the JavaScript semantics that the gateway's
 //!   rules rely on; [`mod@format`], every number, size, time and sum of money as text; [`text`], the only way of transcript
 //!   text to the terminal; [`redact`], which masks secrets.
@@ -75,6 +76,7 @@ pub mod export;
 pub mod files;
 pub mod format;
 pub mod gateway;
+pub mod guide;
 pub mod ids;
 pub mod js;
 pub mod plan;

@@ -56,6 +56,29 @@ pub fn truncate(text: &str, columns: usize) -> (String, usize) {
     (out, used)
 }
 
+/// Returns the byte offset in visible text at which `columns` columns have passed; a wide character that lies across
+/// the border is passed too.
+pub fn skip_columns(visible: &str, columns: usize) -> usize {
+    let mut used = 0;
+    for (at, cluster) in visible.grapheme_indices(true) {
+        if used >= columns {
+            return at;
+        }
+        used += measure(cluster);
+    }
+    visible.len()
+}
+
+/// Returns the start of the character before a byte offset, as a person counts characters.
+pub fn grapheme_before(text: &str, at: usize) -> usize {
+    text[..at].grapheme_indices(true).next_back().map_or(0, |(start, _)| start)
+}
+
+/// Returns the end of the character after a byte offset, as a person counts characters.
+pub fn grapheme_after(text: &str, at: usize) -> usize {
+    text[at..].graphemes(true).next().map_or(text.len(), |cluster| at + cluster.len())
+}
+
 /// Fits the visible text into exactly `columns`: truncates it, or appends blanks.
 pub fn pad(text: &str, columns: usize) -> String {
     let (mut out, used) = truncate(text, columns);

@@ -35,6 +35,10 @@ pub enum Action {
     Quit,
     /// Steps back once: closes the screen, clears the filter or leaves the pane; at the top level, quits.
     Back,
+    /// Returns to the place before the last jump: to the screen, the row and the session.
+    JumpBack,
+    /// Undoes going back.
+    JumpForward,
     /// Opens a screen, or closes it when it is on top.
     Show(ScreenKind),
     NextPane,
@@ -45,6 +49,9 @@ pub enum Action {
     FocusTuning,
     /// Shows the focused pane over the whole screen, or ends that.
     Zoom,
+    /// Moves the border of the focused pane; the one above the tuning pane goes down.
+    BorderLeft,
+    BorderRight,
     Down,
     Up,
     HalfPageDown,
@@ -92,6 +99,9 @@ pub enum Action {
     /// Shows the entry as the file stores it.
     Raw,
     Wrap,
+    /// Shows what lies left of lines that do not wrap; at their start, focuses the transcript.
+    ScrollLeft,
+    ScrollRight,
     Thinking,
     /// Lowers the focused setting by one slider step.
     Less,
@@ -231,9 +241,13 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::FocusMessage, "focus-message", ActionGroup::Screen, "focus the message"),
     (Action::FocusTuning, "focus-tuning", ActionGroup::Screen, "focus the tuning pane"),
     (Action::Zoom, "zoom", ActionGroup::Screen, "toggle full screen"),
+    (Action::BorderLeft, "border-left", ActionGroup::Screen, "move the border left"),
+    (Action::BorderRight, "border-right", ActionGroup::Screen, "move the border right"),
     (Action::Show(ScreenKind::Breakdown), "breakdown", ActionGroup::Screen, "what is in the window"),
     (Action::Open, "open", ActionGroup::Screen, "open"),
     (Action::Back, "back", ActionGroup::Screen, "back"),
+    (Action::JumpBack, "jump-back", ActionGroup::Screen, "back to before the jump"),
+    (Action::JumpForward, "jump-forward", ActionGroup::Screen, "forward again"),
     (Action::Search, "search", ActionGroup::Screen, "search or filter"),
     (Action::Show(ScreenKind::Search), "search-all", ActionGroup::Screen, "search all sessions"),
     (Action::NextMatch, "next-match", ActionGroup::Screen, "next match"),
@@ -263,6 +277,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Diff, "diff", ActionGroup::Message, "toggle diff"),
     (Action::Raw, "raw", ActionGroup::Message, "toggle raw JSON"),
     (Action::Wrap, "wrap", ActionGroup::Message, "toggle line wrap"),
+    (Action::ScrollRight, "scroll-right", ActionGroup::Message, "scroll long lines"),
+    (Action::ScrollLeft, "scroll-left", ActionGroup::Message, "scroll back, or leave"),
     (Action::Thinking, "thinking", ActionGroup::Message, "toggle thinking"),
     (Action::Copy, "copy", ActionGroup::Message, "copy"),
     (Action::CopyPath, "copy-path", ActionGroup::Message, "copy the file path"),
@@ -345,6 +361,43 @@ impl Action {
 
     pub fn description(self) -> &'static str {
         self.definition().3
+    }
+
+    /// Whether repeating the action moves on: a number before its key repeats it.
+    pub fn is_movement(self) -> bool {
+        matches!(
+            self,
+            Self::Down
+                | Self::Up
+                | Self::HalfPageDown
+                | Self::HalfPageUp
+                | Self::PageDown
+                | Self::PageUp
+                | Self::NextMessage
+                | Self::PreviousMessage
+                | Self::NextTurn
+                | Self::PreviousTurn
+                | Self::NextChange
+                | Self::PreviousChange
+                | Self::NextMatch
+                | Self::PreviousMatch
+                | Self::NextCall
+                | Self::PreviousCall
+                | Self::SkipCalls
+                | Self::SkipCallsBack
+                | Self::NextOverflow
+                | Self::PreviousOverflow
+                | Self::CellLeft
+                | Self::CellRight
+                | Self::NextStep
+                | Self::PreviousStep
+                | Self::Less
+                | Self::More
+                | Self::ScrollLeft
+                | Self::ScrollRight
+                | Self::JumpBack
+                | Self::JumpForward
+        )
     }
 
     pub fn from_name(name: &str) -> Option<Self> {

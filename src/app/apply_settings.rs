@@ -70,7 +70,7 @@ impl App {
             self.show_toast(unknown_settings_text(&unknown), true);
             return Vec::new();
         }
-        self.views.clear();
+        self.leave_screens();
         self.zoom = false;
         self.focus_pane(Pane::Tuning);
         let height = self.pane_height(Pane::Tuning);

@@ -28,6 +28,8 @@ impl App {
             Action::Show(kind) => return self.toggle_screen(kind),
             Action::Quit => return vec![Effect::Quit],
             Action::Back => self.back(),
+            Action::JumpBack => return self.jump(false),
+            Action::JumpForward => return self.jump(true),
             Action::Open => return self.open_selected(),
             Action::Search => self.open_input(),
             Action::NextPane => self.focus_next_by(1),
@@ -37,6 +39,8 @@ impl App {
             Action::FocusMessage => self.show_pane(Pane::Message),
             Action::FocusTuning => self.show_pane(Pane::Tuning),
             Action::Zoom => self.set_zoom(!self.zoom),
+            Action::BorderLeft => self.move_border_by(-2),
+            Action::BorderRight => self.move_border_by(2),
             Action::Down => return self.move_cursor(1),
             Action::Up => return self.move_cursor(-1),
             Action::HalfPageDown => return self.move_cursor((self.page_rows() / 2).max(1)),
@@ -65,6 +69,8 @@ impl App {
             Action::Diff => self.zoom_message(MessageView::Diff),
             Action::Raw => self.zoom_message(MessageView::Raw),
             Action::Wrap => self.change_message_view(MessagePane::toggle_wrap),
+            Action::ScrollLeft => return self.scroll_message_sideways(-1),
+            Action::ScrollRight => return self.scroll_message_sideways(1),
             Action::Thinking => self.change_message_view(MessagePane::toggle_thinking),
             Action::ToggleStep => self.toggle_policy(),
             Action::NextStep => self.focus_policy_by(1),
@@ -151,7 +157,7 @@ impl App {
     }
 
     /// Rows of a page in the focused list.
-    fn page_rows(&self) -> isize {
+    pub(super) fn page_rows(&self) -> isize {
         let own = self.overlay().and_then(|screen| screen.page_rows(&self.screen_context()));
         own.unwrap_or_else(|| self.pane_height(self.focus)).max(1) as isize
     }
@@ -239,7 +245,7 @@ impl App {
 
     /// Opens the input line of the focused pane.
     fn open_input(&mut self) {
-        self.views.clear();
+        self.leave_screens();
         let (purpose, text) = match self.focus {
             Pane::Sessions => (InputPurpose::Filter, self.sessions.filter.clone()),
             Pane::Message => (InputPurpose::Find, self.message.query.clone()),
@@ -258,7 +264,7 @@ impl App {
 
     /// Closes every screen and focuses a pane.
     fn show_pane(&mut self, pane: Pane) {
-        self.views.clear();
+        self.leave_screens();
         self.focus_pane(pane);
     }
 
@@ -269,6 +275,7 @@ impl App {
 
     /// Closes every screen and moves to an entry in the transcript.
     pub(super) fn go_to_entry(&mut self, entry: EntryIx) {
+        self.record_jump();
         self.views.clear();
         self.set_zoom(false);
         self.focus_pane(Pane::Transcript);
@@ -285,7 +292,7 @@ impl App {
 
     /// Shows the message on the full screen in a view; the same view again returns to the text.
     fn zoom_message(&mut self, view: MessageView) {
-        self.views.clear();
+        self.leave_screens();
         let again = self.zoom && self.focus == Pane::Message;
         match view {
             MessageView::Diff if again => self.message.toggle_diff(true),

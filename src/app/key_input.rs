@@ -2,10 +2,15 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
+use crate::app::line_editor::LineEdit;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay};
+
+/// The most actions that the palette remembers.
+const MAX_RECENT_ACTIONS: usize = 5;
 
 impl App {
     pub(super) fn on_key(&mut self, key: KeyEvent) -> Vec<Effect> {
@@ -21,9 +26,22 @@ impl App {
         if matches!(self.overlay(), Some(Overlay::Palette(_))) {
             return self.on_palette_key(key);
         }
-        match self.options.keymap.action_for(self.key_context(), key) {
-            Some(action) => self.dispatch(action),
-            None => Vec::new(),
+        if let Some(help) = self.help_mut().filter(|help| help.is_typing) {
+            if let Some(by) = vertical_movement(key.code) {
+                return self.move_cursor(by);
+            }
+            help.on_search_key(key);
+            self.move_in_help(0);
+            return Vec::new();
+        }
+        if self.take_count_key(key) {
+            return Vec::new();
+        }
+        let count = self.count.take();
+        match (self.options.keymap.action_for(self.key_context(), key), count) {
+            (Some(action), Some(count)) => self.dispatch_times(action, count),
+            (Some(action), None) => self.dispatch(action),
+            (None, _) => Vec::new(),
         }
     }
 
@@ -38,13 +56,13 @@ impl App {
     }
 
     pub(super) fn on_paste(&mut self, text: &str) -> Vec<Effect> {
-        let line: String = text.chars().filter(|character| !character.is_control()).collect();
         match (&mut self.input, self.views.top_mut()) {
-            (Some(prompt), _) => prompt.insert(&line),
-            (None, Some(Overlay::Palette(palette))) => palette.text.push_str(&line),
+            (Some(prompt), _) => prompt.line.insert(text),
+            (None, Some(Overlay::Palette(palette))) => palette.line.insert(text),
+            (None, Some(Overlay::Help(help))) if help.is_typing => help.search.insert(text),
             (None, Some(_)) => return Vec::new(),
             // A pasted key or id on the main screen jumps to its session or entry.
-            (None, None) => return self.go_to_id(line.trim()),
+            (None, None) => return self.go_to_id(text.trim()),
         }
         self.on_input_changed()
     }
@@ -57,14 +75,12 @@ impl App {
             self.sessions.select(&key, height);
             return self.open_session(key);
         }
-        let height = self.pane_height(Pane::Transcript);
-        let found = self.transcript.as_mut().and_then(|pane| {
-            let entry = pane.session.tree.find_by_text(&pane.session.index, text)?;
-            pane.reveal(entry, height);
-            Some(())
-        });
-        if found.is_none() && !text.is_empty() {
-            self.show_toast("no session or entry matches".into(), false);
+        let found = self.transcript.as_ref();
+        let found = found.and_then(|pane| pane.session.tree.find_by_text(&pane.session.index, text));
+        match found {
+            Some(entry) => self.reveal_found(entry),
+            None if text.is_empty() => {}
+            None => self.show_toast("no session or entry matches".into(), false),
         }
         Vec::new()
     }
@@ -76,23 +92,15 @@ impl App {
             KeyCode::Char('c') if control => return vec![Effect::Quit],
             KeyCode::Enter => return self.submit_input(),
             KeyCode::Esc => return self.escape_input(),
-            KeyCode::Char('u') if control => prompt.clear(),
-            KeyCode::Char('w') if control => prompt.erase_word(),
-            KeyCode::Char('a') if control => prompt.cursor = 0,
-            KeyCode::Char('e') if control => prompt.cursor = prompt.text.chars().count(),
-            KeyCode::Char(character) if !control => prompt.insert(character.encode_utf8(&mut [0; 4])),
-            KeyCode::Backspace => prompt.erase(),
-            KeyCode::Delete => prompt.erase_next(),
-            KeyCode::Left => prompt.cursor = prompt.cursor.saturating_sub(1),
-            KeyCode::Right => prompt.cursor = (prompt.cursor + 1).min(prompt.text.chars().count()),
-            KeyCode::Home => prompt.cursor = 0,
-            KeyCode::End => prompt.cursor = prompt.text.chars().count(),
             KeyCode::Down => return self.move_while_typing(1),
             KeyCode::Up => return self.move_while_typing(-1),
-            KeyCode::Char('f') if control && prompt.purpose == InputPurpose::StoreSearch => prompt.clear(),
-            _ => return Vec::new(),
+            KeyCode::Char('f') if control && prompt.purpose == InputPurpose::StoreSearch => {
+                prompt.line.clear();
+                self.on_input_changed()
+            }
+            _ if prompt.line.handle(key) == LineEdit::Changed => self.on_input_changed(),
+            _ => Vec::new(),
         }
-        self.on_input_changed()
     }
 
     /// Applies a filter, and searches every session, while the words are typed.
@@ -101,7 +109,7 @@ impl App {
         prompt.error = None;
         match prompt.purpose {
             InputPurpose::Filter => {
-                let text = prompt.text.clone();
+                let text = prompt.line.text().to_owned();
                 self.filter_sessions(&text);
                 let problem = self.sessions.problem.clone();
                 if let Some(prompt) = &mut self.input {
@@ -129,19 +137,19 @@ impl App {
         let Some(prompt) = self.input.take() else { return Vec::new() };
         match prompt.purpose {
             InputPurpose::Filter => self.submit_session_filter(),
-            InputPurpose::Search => self.start_search(prompt.text),
+            InputPurpose::Search => self.start_search(prompt.line.into_text()),
             InputPurpose::Find => {
-                if self.find_in_message(&prompt.text) == 0 && !prompt.text.is_empty() {
-                    self.show_toast(format!("no match for {:?}", prompt.text), true);
+                if self.find_in_message(prompt.line.text()) == 0 && !prompt.line.text().is_empty() {
+                    self.show_toast(format!("no match for {:?}", prompt.line.text()), true);
                 }
                 Vec::new()
             }
-            InputPurpose::StoreSearch => self.start_store_search(&prompt.text),
+            InputPurpose::StoreSearch => self.start_store_search(prompt.line.text()),
             InputPurpose::Setting => self.submit_setting(prompt),
             InputPurpose::Axes | InputPurpose::Headroom => {
                 let taken = match prompt.purpose {
-                    InputPurpose::Axes => self.set_typed_axes(&prompt.text),
-                    _ => self.set_headroom(&prompt.text),
+                    InputPurpose::Axes => self.set_typed_axes(prompt.line.text()),
+                    _ => self.set_headroom(prompt.line.text()),
                 };
                 if let Err(complaint) = taken {
                     self.input = Some(LineInput { error: Some(complaint.to_string()), ..prompt });
@@ -152,7 +160,7 @@ impl App {
     }
 
     fn submit_setting(&mut self, prompt: LineInput) -> Vec<Effect> {
-        match self.tuning.set_text(&prompt.text) {
+        match self.tuning.set_text(prompt.line.text()) {
             Ok(()) => {
                 self.tuning.enable_focused_policy();
                 self.replan(true);
@@ -171,9 +179,9 @@ impl App {
             self.escape_store_search();
             return Vec::new();
         }
-        let clears = matches!(prompt.purpose, InputPurpose::Filter) && !prompt.text.is_empty();
+        let clears = matches!(prompt.purpose, InputPurpose::Filter) && !prompt.line.text().is_empty();
         if clears {
-            prompt.clear();
+            prompt.line.clear();
             return self.on_input_changed();
         }
         self.input = None;
@@ -186,65 +194,33 @@ impl App {
             KeyCode::Esc => drop(self.views.pop()),
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return vec![Effect::Quit],
             KeyCode::Enter => {
-                let chosen = palette.chosen();
+                let (chosen, row) = (palette.chosen(), palette.row_number());
                 self.views.pop();
-                return chosen.map(|action| self.dispatch(action)).unwrap_or_default();
+                return match (row, chosen) {
+                    (Some(row), _) => self.dispatch_times(Action::Bottom, row),
+                    (None, Some(action)) => self.run_from_palette(action),
+                    (None, None) => Vec::new(),
+                };
             }
-            KeyCode::Down | KeyCode::Tab => palette.move_by(1),
-            KeyCode::Up | KeyCode::BackTab => palette.move_by(-1),
-            KeyCode::Backspace => palette.erase(),
-            KeyCode::Char(character) => palette.insert(character),
-            _ => {}
+            _ => palette.on_key(key),
         }
         Vec::new()
     }
+
+    /// Runs an action and remembers it for the next palette.
+    fn run_from_palette(&mut self, action: Action) -> Vec<Effect> {
+        self.recent_actions.retain(|known| *known != action);
+        self.recent_actions.insert(0, action);
+        self.recent_actions.truncate(MAX_RECENT_ACTIONS);
+        self.dispatch(action)
+    }
 }
 
-impl LineInput {
-    /// Creates a line with the cursor at its end.
-    pub fn new(purpose: InputPurpose, text: String) -> Self {
-        Self { cursor: text.chars().count(), purpose, text, error: None }
-    }
-
-    fn byte_offset(&self, character: usize) -> usize {
-        self.text.char_indices().nth(character).map_or(self.text.len(), |(at, _)| at)
-    }
-
-    fn insert(&mut self, text: &str) {
-        let at = self.byte_offset(self.cursor);
-        self.text.insert_str(at, text);
-        self.cursor += text.chars().count();
-    }
-
-    fn erase(&mut self) {
-        if self.cursor > 0 {
-            self.cursor -= 1;
-            self.erase_next();
-        }
-    }
-
-    fn erase_next(&mut self) {
-        let at = self.byte_offset(self.cursor);
-        if at < self.text.len() {
-            self.text.remove(at);
-        }
-    }
-
-    fn erase_word(&mut self) {
-        while self.cursor > 0 && self.char_before().is_some_and(char::is_whitespace) {
-            self.erase();
-        }
-        while self.cursor > 0 && !self.char_before().is_some_and(char::is_whitespace) {
-            self.erase();
-        }
-    }
-
-    fn char_before(&self) -> Option<char> {
-        self.text.chars().nth(self.cursor.checked_sub(1)?)
-    }
-
-    fn clear(&mut self) {
-        self.text.clear();
-        self.cursor = 0;
+/// Rows that an arrow key moves while a line is typed.
+fn vertical_movement(code: KeyCode) -> Option<isize> {
+    match code {
+        KeyCode::Down => Some(1),
+        KeyCode::Up => Some(-1),
+        _ => None,
     }
 }

@@ -22,10 +22,18 @@ pub enum KeyContext {
     Message,
     Tuning,
     Dialog,
-    /// Help, findings and other lists over the screen.
+    /// Findings and other lists over the screen.
     List,
+    Help,
     Timeline,
     Compare,
+}
+
+impl KeyContext {
+    /// Whether the keys of the main screen do nothing here.
+    pub fn is_alone(self) -> bool {
+        matches!(self, Self::Dialog | Self::List | Self::Help | Self::Timeline | Self::Compare)
+    }
 }
 
 /// A key with its modifiers.
@@ -115,18 +123,20 @@ impl Keymap {
             let keys = self.bindings.get(&context)?;
             keys.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
         };
-        let alone = matches!(
-            context,
-            KeyContext::Dialog | KeyContext::List | KeyContext::Timeline | KeyContext::Compare
-        );
-        find(context).or_else(|| if alone { None } else { find(KeyContext::Global) })
+        find(context).or_else(|| if context.is_alone() { None } else { find(KeyContext::Global) })
+    }
+
+    /// Returns the actions with a key of the context's own.
+    pub fn own_actions(&self, context: KeyContext) -> Vec<Action> {
+        self.bindings.get(&context).into_iter().flatten().map(|(_, action)| *action).collect()
     }
 
     /// Returns the keys of an action as the footer writes them, the context's own before global ones.
     pub fn keys_for(&self, context: KeyContext, action: Action) -> Vec<String> {
         let bound = |context| self.bindings.get(&context).map(Vec::as_slice).unwrap_or_default();
         let own = bound(context);
-        let global = if context == KeyContext::Global { &[][..] } else { bound(KeyContext::Global) };
+        let is_alone = context == KeyContext::Global || context.is_alone();
+        let global = if is_alone { &[][..] } else { bound(KeyContext::Global) };
         let shadowed = |key: &KeyChord| own.iter().any(|(own, _)| own == key);
         let global = global.iter().filter(|(key, _)| !shadowed(key));
         let mut keys: Vec<&KeyChord> =

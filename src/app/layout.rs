@@ -61,7 +61,32 @@ pub struct LayoutInput {
     pub zoom: bool,
     /// Rows that the settings of the tuning pane would fill.
     pub tuning_rows: u16,
+    pub resized: PaneSizes,
 }
+
+/// Columns and rows that a person added to panes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PaneSizes {
+    pub sessions: i16,
+    pub message: i16,
+    /// In rows.
+    pub tuning: i16,
+}
+
+/// A line between two panes that can be moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Border {
+    /// Right of the sessions.
+    Sessions,
+    /// Left of the message.
+    Message,
+    /// Above the tuning pane.
+    Tuning,
+}
+
+/// The fewest columns of a pane beside others, and of the transcript.
+const MIN_PANE: u16 = 12;
+const MIN_TRANSCRIPT: u16 = 36;
 
 /// The rectangles of the main screen; those of width or height 0 are not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,6 +209,10 @@ fn place_panes(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput
         WidthClass::Medium => (20, 34),
         _ => (19, 0),
     };
+    let room = middle.width.saturating_sub(MIN_TRANSCRIPT);
+    let sessions = added(sessions, shape.resized.sessions, room.saturating_sub(message));
+    let message =
+        if message == 0 { 0 } else { added(message, shape.resized.message, room.saturating_sub(sessions)) };
     let transcript = middle.width - sessions - message;
     let column = |x: u16, width: u16| Rect { x: middle.x + x, width, ..middle };
     layout.sessions = column(0, sessions);
@@ -194,6 +223,11 @@ fn place_panes(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput
         layout.message = Rect { y: middle.bottom() - under, height: under, ..layout.transcript };
         layout.transcript.height -= under;
     }
+}
+
+/// Returns a size with what a person added to it, between the least size and `most`.
+fn added(size: u16, by: i16, most: u16) -> u16 {
+    if by == 0 { size } else { size.saturating_add_signed(by).clamp(MIN_PANE.min(most), most) }
 }
 
 /// Places the facts below the title of the tuning pane, if there is room. Among tabs it is the only line that can
@@ -208,6 +242,12 @@ fn place_tuning_facts(layout: &mut Layout, shape: &LayoutInput) {
 /// Returns the rows of the tuning pane: its title and the savings; with a plan or the focus, its sliders too.
 fn tuning_height(breadth: WidthClass, shape: &LayoutInput) -> u16 {
     let open = shape.has_plan || shape.focus == Pane::Tuning;
+    let rows = default_tuning_height(breadth, shape, open);
+    let by = if open { shape.resized.tuning } else { 0 };
+    if by == 0 { rows } else { rows.saturating_add_signed(by).clamp(2, (shape.height / 2).max(2)) }
+}
+
+fn default_tuning_height(breadth: WidthClass, shape: &LayoutInput, open: bool) -> u16 {
     match breadth {
         _ if !open => 2,
         WidthClass::Narrow => 3,
@@ -297,6 +337,21 @@ impl Layout {
         )
     }
 
+    /// Returns the border at a position.
+    pub fn border_at(&self, column: u16, row: u16) -> Option<Border> {
+        let beside =
+            |area: Rect| !area.is_empty() && column == area.x && (area.top()..area.bottom()).contains(&row);
+        match self.width_class {
+            WidthClass::TooSmall | WidthClass::Tabs => None,
+            _ if self.sessions.is_empty() => None,
+            _ if row == self.tuning.y => Some(Border::Tuning),
+            WidthClass::Narrow if beside(self.message) => Some(Border::Sessions),
+            _ if beside(self.transcript) => Some(Border::Sessions),
+            _ if beside(self.message) => Some(Border::Message),
+            _ => None,
+        }
+    }
+
     /// Returns the pane at a position, and the row counted from its title line.
     pub fn hit(&self, column: u16, row: u16) -> Option<(Pane, u16)> {
         let at = ratatui::layout::Position { x: column, y: row };
@@ -358,7 +413,15 @@ mod tests {
     use super::*;
 
     fn shape(width: u16, height: u16) -> LayoutInput {
-        LayoutInput { width, height, has_plan: true, focus: Pane::Transcript, zoom: false, tuning_rows: 7 }
+        LayoutInput {
+            width,
+            height,
+            has_plan: true,
+            focus: Pane::Transcript,
+            zoom: false,
+            tuning_rows: 7,
+            resized: PaneSizes::default(),
+        }
     }
 
     #[test]
@@ -395,6 +458,20 @@ mod tests {
         };
         assert_eq!(words(100), shown);
         assert_eq!(words(80), [Policy::Guard]);
+    }
+
+    #[test]
+    fn a_moved_border_leaves_room_for_every_pane() {
+        for (width, height) in [(80, 24), (100, 30), (140, 40), (250, 60)] {
+            for by in [-500, -3, 3, 500] {
+                let resized = PaneSizes { sessions: by, message: by, tuning: by };
+                let layout = layout(&LayoutInput { resized, ..shape(width, height) });
+                let [sessions, transcript, message, tuning] = Pane::ALL.map(|pane| layout.pane(pane));
+                assert!(sessions.width >= MIN_PANE && transcript.width >= MIN_TRANSCRIPT, "{width} {by}");
+                assert!(message.width >= MIN_PANE && message.right() <= width, "{width} {by}");
+                assert!(tuning.height >= 2 && transcript.height >= 4, "{height} {by}");
+            }
+        }
     }
 
     #[test]

@@ -6,12 +6,17 @@ mod view;
 
 use std::sync::Arc;
 
+use crate::app::action::Action;
+use crate::app::effect::Effect;
 use crate::app::layout::{Pane, WidthClass};
 use crate::app::message_header::{HeaderLine, header_lines};
 use crate::app::message_layout::MessageLayout;
 use crate::app::state::App;
 pub use pane::{FACTS_COLUMNS, MessagePane, SearchMatch};
 pub use view::{MessageArea, MessageView};
+
+/// Columns per step to the side.
+const SIDEWAYS_COLUMNS: isize = 8;
 
 /// The pane at its current size.
 #[derive(Debug, Clone)]
@@ -42,6 +47,9 @@ impl App {
 
     /// Returns the message pane at its current size; `None` before a message is read.
     pub fn message_screen(&self) -> Option<MessageScreen> {
+        if self.is_opening_slowly() {
+            return None;
+        }
         let room = self.message_area();
         let shown = self.message.layout(room)?;
         let head = header_lines(self, &shown.message, room);
@@ -61,6 +69,21 @@ impl App {
 
     pub fn scroll_message(&mut self, by: isize) {
         self.with_message(|pane, height, shown| pane.scroll_by(by, height, shown.rows()));
+    }
+
+    /// Scrolls long lines by `steps`; without anything hidden on the left, going left leads to the transcript.
+    pub(super) fn scroll_message_sideways(&mut self, steps: isize) -> Vec<Effect> {
+        if steps < 0 && self.message.left == 0 {
+            return self.dispatch(Action::FocusTranscript);
+        }
+        let mut moved = false;
+        self.with_message(|pane, height, shown| {
+            moved = pane.scroll_sideways(steps * SIDEWAYS_COLUMNS, height, shown);
+        });
+        if !moved {
+            self.show_toast("no line reaches beyond the pane".into(), false);
+        }
+        Vec::new()
     }
 
     /// Changes the view options for the current size.

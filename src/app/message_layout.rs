@@ -86,18 +86,50 @@ impl MessageLayout {
         self.options.wrap || piece.tone == LineTone::Added || content.always_wraps()
     }
 
-    /// Returns the visible text of a line and its rows. A line that does not wrap is one row and may be wider than
-    /// the screen.
-    pub fn text_line_rows(&self, piece: &TextLine, right: bool) -> (String, Vec<Range<usize>>) {
+    /// Returns the visible text of a line and its rows. A line that does not wrap is one row, may be wider than the
+    /// screen, and is cut some way beyond `left` hidden columns.
+    pub fn text_line_rows(&self, piece: &TextLine, right: bool, left: usize) -> (String, Vec<Range<usize>>) {
         let text = self.body.text(piece);
         if !self.wraps(piece) {
-            let shown = text::visible(truncate_bytes(text, MAX_UNWRAPPED_BYTES)).into_owned();
+            let shown = text::visible(truncate_bytes(text, formatted_bytes(left))).into_owned();
             let whole = 0..shown.len();
             return (shown, vec![whole]);
         }
         let shown = text::visible(text).into_owned();
         let rows = wrap_rows(&shown, self.text_columns(right));
         (shown, rows)
+    }
+
+    /// Returns how many columns of some rows lie beyond a side, at most a screen beyond `reach`.
+    pub fn columns_beyond(&self, rows: Range<usize>, reach: usize) -> usize {
+        let beyond = |piece: &TextLine, right: bool| {
+            if self.wraps(piece) {
+                return 0;
+            }
+            let shown = truncate_bytes(self.body.text(piece), formatted_bytes(reach));
+            text::width(shown).saturating_sub(self.text_columns(right))
+        };
+        let line = |row: usize| match self.body.lines.get(self.line_at(row)?.0)? {
+            BodyLine::Single(piece) => Some(beyond(piece, false)),
+            BodyLine::SideBySide(one, two) => {
+                let one = one.as_ref().map_or(0, |piece| beyond(piece, false));
+                Some(one.max(two.as_ref().map_or(0, |piece| beyond(piece, true))))
+            }
+            _ => None,
+        };
+        rows.filter_map(line).max().unwrap_or(0)
+    }
+
+    /// Returns the columns of the first match in a row that does not wrap, and the columns of the text on the screen.
+    pub fn match_columns(&self, row: usize, words: &str) -> Option<(Range<usize>, usize)> {
+        let BodyLine::Single(piece) = self.body.lines.get(self.line_at(row)?.0)? else { return None };
+        if self.wraps(piece) {
+            return None;
+        }
+        let visible = text::visible(self.body.text(piece));
+        let found = occurrences(&visible, words).into_iter().next()?;
+        let (from, to) = (text::width(&visible[..found.start]), text::width(&visible[..found.end]));
+        Some((from..to, self.text_columns(false)))
     }
 
     fn line_height(&self, line: &BodyLine) -> usize {
@@ -165,6 +197,11 @@ impl MessageLayout {
             |hit: &Range<usize>| rows.partition_point(|row| row.start <= hit.start).saturating_sub(1);
         found.extend(hits.iter().map(|hit| self.row_starts[line] + row_of(hit)));
     }
+}
+
+/// Bytes of an unwrapped line that are formatted with some columns hidden on its left.
+fn formatted_bytes(left: usize) -> usize {
+    MAX_UNWRAPPED_BYTES.saturating_add(left.saturating_mul(4))
 }
 
 /// Whether the text is printable ASCII and fits, so that it needs no wrapping.

@@ -18,9 +18,15 @@ impl App {
         let shift = mouse.modifiers.contains(KeyModifiers::SHIFT);
         if !matches!(mouse.kind, MouseEventKind::Drag(MouseButton::Left)) {
             self.is_dragging = false;
+            self.dragged_border = None;
         }
         if shift || self.input.is_some() {
             return Vec::new();
+        }
+        if mouse.kind == MouseEventKind::Down(MouseButton::Left)
+            && let Some(action) = self.hint_at(mouse.column, mouse.row)
+        {
+            return self.dispatch(action);
         }
         if self.overlay().is_some() {
             return match mouse.kind {
@@ -35,7 +41,9 @@ impl App {
             };
         }
         if mouse.kind == MouseEventKind::Drag(MouseButton::Left) {
-            if self.is_dragging {
+            if let Some(border) = self.dragged_border {
+                self.move_border(border, mouse.column, mouse.row);
+            } else if self.is_dragging {
                 self.drag_slider(mouse.column);
             }
             return Vec::new();
@@ -43,6 +51,9 @@ impl App {
         let layout = self.layout();
         if layout.tabs.contains((mouse.column, mouse.row).into()) {
             return self.click_tab(mouse);
+        }
+        if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
+            self.dragged_border = layout.border_at(mouse.column, mouse.row);
         }
         let Some((pane, row)) = layout.hit(mouse.column, mouse.row) else { return Vec::new() };
         match mouse.kind {
@@ -61,7 +72,7 @@ impl App {
             Outcome::Program(ProgramScreen::Search) => self.click_hit(column, row),
             Outcome::Program(ProgramScreen::Timeline) => self.click_timeline(column, row),
             Outcome::Program(ProgramScreen::Compare) => self.click_compare(column, row),
-            Outcome::Program(ProgramScreen::Findings) => Vec::new(),
+            Outcome::Program(ProgramScreen::Findings | ProgramScreen::Help) => Vec::new(),
             outcome => self.follow(outcome),
         }
     }

@@ -4,6 +4,7 @@ use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::screens::context::{Outcome, ProgramScreen, ScreenContext};
+use crate::app::screens::palette::PaletteScreen;
 use crate::app::state::{App, Overlay};
 use crate::ids::SessionKey;
 use crate::policy::Policy;
@@ -55,7 +56,7 @@ impl App {
             return Vec::new();
         }
         let context = self.screen_context();
-        match Overlay::open(kind, &context, self.overlay()) {
+        match Overlay::open(kind, &context, self.overlay(), || self.new_help(), || self.new_palette()) {
             Ok(screen) => {
                 let effects = screen.requests(&context);
                 self.views.push(screen);
@@ -67,6 +68,11 @@ impl App {
                 Vec::new()
             }
         }
+    }
+
+    fn new_palette(&self) -> PaletteScreen {
+        let likely = self.likely_actions().into_iter().flat_map(|(actions, _)| actions.to_vec()).collect();
+        PaletteScreen::new(self.key_context(), likely, self.recent_actions.clone())
     }
 
     /// Brings the state that a screen shows up to date.
@@ -96,6 +102,10 @@ impl App {
         let is_done = match self.views.top_mut()?.on_action(action, &context) {
             Outcome::Ignored => false,
             Outcome::Program(ProgramScreen::Findings) => return self.dispatch_findings(action),
+            Outcome::Program(ProgramScreen::Help) => {
+                self.open_in_help();
+                true
+            }
             Outcome::Program(ProgramScreen::Search) => return self.dispatch_store_search(action),
             Outcome::Program(ProgramScreen::Policies) => self.dispatch_policies(action),
             Outcome::Program(ProgramScreen::Timeline) if action == Action::Copy => {
@@ -120,6 +130,7 @@ impl App {
         let context = self.screen_context();
         let Some(screen) = self.views.top_mut() else { return false };
         match screen.move_by(by, &context) {
+            Outcome::Program(ProgramScreen::Help) => self.move_in_help(by),
             Outcome::Program(ProgramScreen::Timeline) => self.scroll_timeline(by),
             Outcome::Program(ProgramScreen::Search) => self.search_screen.move_by(by, &context),
             // The map moves cell by cell, with keys alone.

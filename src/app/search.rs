@@ -25,7 +25,6 @@ impl App {
         from: EntryIx,
         matches: Vec<EntryIx>,
     ) -> Vec<Effect> {
-        let height = self.pane_height(Pane::Transcript);
         let Some(pane) = self.transcript.as_mut() else { return Vec::new() };
         pane.matches.retain(|entry| *entry < from);
         pane.matches.extend(matches);
@@ -38,10 +37,19 @@ impl App {
         let at = pane.selected().map(|row| row.entry);
         let first = pane.matches.iter().find(|entry| Some(**entry) >= at).or(pane.matches.first());
         match first.copied() {
-            Some(entry) => pane.reveal(entry, height),
+            Some(entry) => self.reveal_found(entry),
             None => self.show_toast(format!("no match for “{query}”"), false),
         }
         effects
+    }
+
+    /// Moves from the row under the cursor to a found entry.
+    pub(super) fn reveal_found(&mut self, entry: EntryIx) {
+        self.record_jump();
+        let height = self.pane_height(Pane::Transcript);
+        if let Some(pane) = &mut self.transcript {
+            pane.reveal(entry, height);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ impl App {
     /// Whether an event answers a request that the state has moved on from.
     pub(super) fn is_stale(&self, event: &Event) -> bool {
         match event {
-            Event::Opened(session) => self.loading.is_some() && !self.is_loading(&session.item.key),
+            Event::Opened(session) => !self.awaits_session(&session.item.key),
             Event::OpenProgress { key, .. } | Event::OpenFailed { key, .. } => !self.is_loading(key),
             Event::Message { epoch, entry, .. } => {
                 !self.is_displayed(*epoch) || self.message.requested != Some(*entry)
@@ -67,6 +67,14 @@ impl App {
 
     fn is_loading(&self, key: &SessionKey) -> bool {
         self.loading.as_ref().is_some_and(|loading| loading.key == *key)
+    }
+
+    /// Whether a session is loading, or is displayed and read again.
+    fn awaits_session(&self, key: &SessionKey) -> bool {
+        match &self.loading {
+            Some(loading) => loading.key == *key,
+            None => self.displayed_session().is_none_or(|shown| shown.item.key == *key),
+        }
     }
 
     fn is_displayed(&self, epoch: Epoch) -> bool {

@@ -3,10 +3,14 @@
 
 use std::sync::Arc;
 
+use crate::app::action::Action;
 use crate::app::event::StoreListing;
+use crate::app::jump_list::JumpList;
 use crate::app::keymap::Keymap;
-use crate::app::layout::{Layout, LayoutInput, Pane, layout};
+use crate::app::layout::{Border, Layout, LayoutInput, Pane, PaneSizes, layout};
+use crate::app::line_editor::LineEditor;
 use crate::app::message::MessagePane;
+pub(super) use crate::app::place::{PendingPlace, Place};
 use crate::app::plan_totals::PlanTotals;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
@@ -85,11 +89,16 @@ pub struct Flash {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineInput {
     pub purpose: InputPurpose,
-    pub text: String,
-    /// In characters.
-    pub cursor: usize,
+    pub line: LineEditor,
     /// The expected form, when the text is not valid.
     pub error: Option<String>,
+}
+
+impl LineInput {
+    /// Creates a line with the cursor at its end.
+    pub fn new(purpose: InputPurpose, text: String) -> Self {
+        Self { purpose, line: LineEditor::new(text), error: None }
+    }
 }
 
 /// The use of a typed line.
@@ -135,6 +144,9 @@ pub struct Loading {
     pub started_ms: i64,
 }
 
+/// The time after which a read counts as slow, ms.
+const SLOW_READ_MS: i64 = 150;
+
 /// The inputs of a message text: epoch, entry, its fate and the plan's edits. Equal inputs need no second request.
 pub(super) type MessageRequest = (Epoch, EntryIx, Option<MessageFate>, Option<Vec<Edit>>);
 
@@ -151,6 +163,8 @@ pub struct App {
     pub focus: Pane,
     /// Whether the focused pane fills the screen.
     pub zoom: bool,
+    /// Columns and rows that the person added to panes.
+    pub pane_sizes: PaneSizes,
     pub sessions: SessionsPane,
     /// The open session.
     pub transcript: Option<TranscriptPane>,
@@ -194,8 +208,18 @@ pub struct App {
     pub(super) returns_to_search: bool,
     /// Screens, windows and dialogs over the main screen.
     pub views: ViewStack<Overlay>,
+    /// Actions run from the palette, the last first.
+    pub(super) recent_actions: Vec<Action>,
+    /// Places to go back and forward to.
+    pub(super) jumps: JumpList<Place>,
+    /// The place to show once its session is open.
+    pub(super) pending_place: Option<PendingPlace>,
+    /// Whether the cursor of the sessions pane opens one session after the other.
+    pub(super) is_walking_sessions: bool,
     /// The line that a person is typing.
     pub input: Option<LineInput>,
+    /// The number typed before a movement.
+    pub count: Option<usize>,
     pub toast: Option<Toast>,
     pub flash: Flash,
     pub update_mode: UpdateMode,
@@ -203,6 +227,8 @@ pub struct App {
     pub polling_reason: Option<String>,
     /// Whether the mouse is dragging a slider.
     pub(super) is_dragging: bool,
+    /// The border that the mouse is dragging.
+    pub(super) dragged_border: Option<Border>,
     /// The newest epoch.
     pub epoch: Epoch,
     /// The last requested message, so that it is not requested twice.
@@ -229,6 +255,7 @@ impl App {
             store_error: None,
             focus: Pane::Transcript,
             zoom: false,
+            pane_sizes: PaneSizes::default(),
             sessions: SessionsPane::default(),
             transcript: None,
             loading: None,
@@ -252,12 +279,18 @@ impl App {
             pending_hit: None,
             returns_to_search: false,
             views: ViewStack::default(),
+            recent_actions: Vec::new(),
+            jumps: JumpList::default(),
+            pending_place: None,
+            is_walking_sessions: false,
             input: None,
+            count: None,
             toast: None,
             flash: Flash::default(),
             update_mode: UpdateMode::Live,
             polling_reason: None,
             is_dragging: false,
+            dragged_border: None,
             epoch: Epoch::default(),
             requested_message: None,
             requested_details: None,
@@ -277,6 +310,7 @@ impl App {
             focus: self.focus,
             zoom: self.zoom,
             tuning_rows: self.tuning.max_line_count() as u16,
+            resized: self.pane_sizes,
         })
     }
 
@@ -304,6 +338,11 @@ impl App {
     /// Returns the entry under the transcript's cursor.
     pub fn selected_entry(&self) -> Option<EntryIx> {
         self.transcript.as_ref()?.selected().map(|row| row.entry)
+    }
+
+    /// Whether a session has been loading long enough to show its progress instead of the panes of the last one.
+    pub fn is_opening_slowly(&self) -> bool {
+        self.loading.as_ref().is_some_and(|loading| self.now_ms - loading.started_ms >= SLOW_READ_MS)
     }
 
     pub fn is_flashing(&self) -> bool {

@@ -30,7 +30,7 @@ impl App {
     /// Searches for what is typed so far.
     pub(super) fn search_while_typing(&mut self) -> Vec<Effect> {
         let Some(input) = &self.input else { return Vec::new() };
-        let text = input.text.clone();
+        let text = input.line.text().to_owned();
         let text = if text.trim().len() < MIN_LIVE_BYTES { "" } else { &text };
         self.start_store_search(text)
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::effect_error::EffectError;
 use crate::app::event::{Event, StoreListing, WriteOutcome};
+use crate::app::jump_list::JumpList;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Loading, Toast, UpdateMode, WriteStage};
 use crate::app::target::Target;
@@ -35,7 +36,10 @@ impl App {
         let summarising = self.is_summarising();
         let comparing = self.is_comparing();
         let mut effects = if self.is_stale(&event) { Vec::new() } else { self.on_event(event) };
+        self.is_walking_sessions &= self.focus == Pane::Sessions;
         if self.transcript.is_none() {
+            self.message = self.message.cleared();
+            self.requested_message = None;
             self.views.retain(|view| !view.needs_session());
         }
         self.is_refreshing |= effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
@@ -146,6 +150,7 @@ impl App {
         self.sessions.set_items(keep_counts(items, if another { &[] } else { &known }), height);
         if another {
             self.transcript = None;
+            self.jumps = JumpList::default();
         }
         if self.loading.is_some() {
             return Vec::new();
@@ -184,7 +189,14 @@ impl App {
         if loading == Some(&key) || (loading.is_none() && shown == Some(&key)) {
             return Vec::new();
         }
+        self.record_session_change(&key);
+        self.load_session(key)
+    }
+
+    /// Opens a session without remembering the one that it replaces.
+    pub(super) fn load_session(&mut self, key: SessionKey) -> Vec<Effect> {
         self.open_error = None;
+        self.pending_place = None;
         self.loading =
             Some(Loading { key: key.clone(), bytes_read: 0, bytes_total: 0, started_ms: self.now_ms });
         vec![Effect::OpenSession { key }]
@@ -243,7 +255,11 @@ impl App {
         effects.extend(self.go_to_pending_hit());
         effects.extend(self.transcript.as_mut().map(TranscriptPane::continue_search).unwrap_or_default());
         effects.extend(self.reopen_write_dialog());
-        effects.extend(self.refresh_screens());
+        effects.extend(if self.pending_place.is_some() {
+            self.arrive_pending()
+        } else {
+            self.refresh_screens()
+        });
         if !reported {
             self.notify_unfinished();
         }
@@ -270,6 +286,7 @@ impl App {
 
     fn on_open_failed(&mut self, key: SessionKey, error: String) {
         self.loading = None;
+        self.pending_place = None;
         self.transcript = None;
         self.plan = None;
         self.is_refreshing = false;
@@ -368,6 +385,7 @@ impl App {
         if self.toast.as_ref().is_some_and(|toast| toast.until_ms <= self.now_ms) {
             self.toast = None;
         }
+        self.message.clear_expired(self.now_ms);
         if self.flash.until_ms != 0 && self.flash.until_ms <= self.now_ms {
             self.flash = crate::app::state::Flash::default();
             if let Some(pane) = &mut self.transcript {
@@ -394,6 +412,7 @@ impl App {
         let moments = [
             self.toast.as_ref().map(|toast| toast.until_ms),
             Some(self.flash.until_ms),
+            self.message.expires_ms(),
             self.replay_state.slow_at_ms(),
             self.replay_state.next_read_ms(),
         ];
@@ -420,7 +439,7 @@ impl App {
             return;
         }
         self.requested_message = requested;
-        self.message.request(entry);
+        self.message.request(entry, self.now_ms);
         effects.push(Effect::ReadMessage {
             session: Arc::clone(&pane.session),
             entry,

@@ -1,52 +1,8 @@
-//! The topics of the guide, `assets/guide/*.md`. They ship with the program; `clawscope guide` lists and prints them.
+//! The argument of `clawscope guide`.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// A page of the guide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Topic {
-    /// The name on the command line and of the file.
-    pub name: &'static str,
-    /// Markdown; the first line is the title.
-    pub text: &'static str,
-}
-
-impl Topic {
-    pub fn title(self) -> &'static str {
-        self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
-    }
-}
-
-macro_rules! topic {
-    ($name:literal) => {
-        Topic { name: $name, text: include_str!(concat!("../../assets/guide/", $name, ".md")) }
-    };
-}
-
-/// The topics, in reading order.
-pub const TOPICS: [Topic; 21] = [
-    topic!("start"),
-    topic!("screens"),
-    topic!("keys"),
-    topic!("commands"),
-    topic!("explain"),
-    topic!("context"),
-    topic!("preview"),
-    topic!("settings"),
-    topic!("replay"),
-    topic!("compaction"),
-    topic!("commit"),
-    topic!("export"),
-    topic!("watch"),
-    topic!("releases"),
-    topic!("databases"),
-    topic!("pi"),
-    topic!("config"),
-    topic!("json"),
-    topic!("accuracy"),
-    topic!("speed"),
-    topic!("troubleshooting"),
-];
+pub use crate::guide::{TOPICS, Topic};
 
 /// Parses the name of a topic; the error for an unknown name suggests the nearest.
 pub(super) fn topic_parser() -> impl TypedValueParser<Value = Topic> {

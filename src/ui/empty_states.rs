@@ -15,8 +15,6 @@ use crate::ui::status::{draw_offers, first_key};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{ThinBar, put, put_right, title};
 
-/// Delay in ms before the progress of a read shows.
-const PROGRESS_DELAY_MS: i64 = 150;
 /// Largest width of the text.
 const MAX_WIDTH: u16 = 76;
 
@@ -114,14 +112,9 @@ pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut
     }
 }
 
-/// Whether a read has taken long enough to show its progress.
-pub(super) fn is_opening(app: &App) -> bool {
-    app.loading.as_ref().is_some_and(|loading| app.now_ms - loading.started_ms >= PROGRESS_DELAY_MS)
-}
-
 /// Draws the progress of a slow read; returns whether it drew it.
 pub(super) fn draw_opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> bool {
-    let Some(loading) = app.loading.as_ref().filter(|_| is_opening(app) && area.height >= 5) else {
+    let Some(loading) = app.loading.as_ref().filter(|_| app.is_opening_slowly() && area.height >= 5) else {
         return false;
     };
     let name = app.sessions.items.iter().find(|item| item.key == loading.key);
@@ -171,7 +164,7 @@ pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area
         EmptyState {
             title: "",
             headline: ("No rows to show.", Role::Bright),
-            reason: "The current filter hides every row; ctrl-o selects the next filter.",
+            reason: "The current filter hides every row; ctrl-n selects the next filter.",
             offers: &[],
         }
     };

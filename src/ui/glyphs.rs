@@ -20,6 +20,8 @@ pub const END: &str = "└";
 pub const DASHES: &str = "┄";
 /// The former position of a mark.
 pub const OLD_MARK: &str = "┊";
+/// Text that is cut off here.
+pub const CUT: &str = "…";
 pub const CURSOR: &str = "▌";
 /// The protected zone.
 pub const ZONE: &str = "▏";

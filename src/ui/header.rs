@@ -76,7 +76,7 @@ fn breadcrumbs<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> (Vec<Fac
         way.extend([Span::styled("clawscope", theme.bold(Role::Bright)), Span::raw("   ")]);
     }
     way.push(Span::styled(shown_name(&session.item, app.secrets), theme.style(Role::Text)));
-    if let Some(message) = &app.message.text {
+    if let Some(message) = app.message.visible_text() {
         let (tool, words) = &message.title;
         way.push(Span::styled(if roomy { "  ›  " } else { " › " }, theme.style(Role::Muted)));
         way.extend(tool.as_ref().map(|tool| Span::styled(format!("{tool} "), theme.bold(Role::Bright))));

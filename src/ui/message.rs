@@ -69,6 +69,9 @@ fn without_text(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let inner = inside(area);
     let (what, where_) = match (&app.message.error, app.message.requested) {
         (Some(error), _) => ("Cannot read the message", error.as_str()),
+        (None, Some(_)) if app.message.is_reading(app.now_ms) && !app.is_opening_slowly() => {
+            ("Reading the message…", "")
+        }
         (None, Some(_)) => return,
         (None, None) => ("No message", "Move the cursor in the transcript to read one."),
     };

@@ -56,8 +56,8 @@ struct LineLayout {
     matches: Vec<Range<usize>>,
 }
 
-/// Cache of a long line: message, line and side, search text, layout.
-type CachedLine = (Weak<MessageLayout>, (usize, bool), String, Arc<LineLayout>);
+/// Cache of a long line: message, line with side and hidden columns, search text, layout.
+type CachedLine = (Weak<MessageLayout>, (usize, bool, usize), String, Arc<LineLayout>);
 
 thread_local! {
     static LONG_LINE: RefCell<Option<CachedLine>> = const { RefCell::new(None) };
@@ -75,6 +75,8 @@ pub(super) struct BodyPainter<'a> {
     fate: Option<Fate>,
     unfold_key: Option<String>,
     top: usize,
+    /// Columns hidden on the left of lines that do not wrap.
+    left: usize,
     first_line: usize,
     colours: Vec<[Spans; 2]>,
 }
@@ -95,6 +97,7 @@ impl<'a> BodyPainter<'a> {
             fate: shown.message.fate.map(|fate| fate.fate),
             unfold_key: keys.keys_for(crate::app::keymap::KeyContext::Message, fold).first().cloned(),
             top,
+            left: app.message.left,
             first_line: lines.start,
             colours: highlight::spans(shown, lines),
         }
@@ -136,7 +139,7 @@ impl<'a> BodyPainter<'a> {
     /// Lays out a line once for all its rows; a long line is cached until another one is drawn.
     fn line_layout(&self, piece: &TextLine, line: usize, right: bool) -> Arc<LineLayout> {
         let lay_out = || {
-            let (visible, rows) = self.shown.text_line_rows(piece, right);
+            let (visible, rows) = self.shown.text_line_rows(piece, right, self.left);
             let found = occurrences(&visible, self.query);
             Arc::new(LineLayout { visible, rows, matches: found })
         };
@@ -146,7 +149,7 @@ impl<'a> BodyPainter<'a> {
         LONG_LINE.with_borrow_mut(|last| {
             let known = last.as_ref().filter(|(of, at, query, _)| {
                 std::ptr::eq(of.as_ptr(), Arc::as_ptr(self.shown))
-                    && *at == (line, right)
+                    && *at == (line, right, self.left)
                     && query == self.query
             });
             if let Some((_, _, _, known)) = known {
@@ -154,7 +157,7 @@ impl<'a> BodyPainter<'a> {
             }
             let new = lay_out();
             let (of, query) = (Arc::downgrade(self.shown), self.query.to_owned());
-            *last = Some((of, (line, right), query, Arc::clone(&new)));
+            *last = Some((of, (line, right, self.left), query, Arc::clone(&new)));
             new
         })
     }
@@ -241,11 +244,31 @@ impl<'a> BodyPainter<'a> {
         let patches = self.patches(piece, laid_out, (row, line), right);
         let x = at.x + self.gutter();
         let columns = usize::from(at.right().saturating_sub(x));
-        let line = StyledRow { visible, row: part, patches: &patches, base: self.style(piece, visible) };
+        let base = self.style(piece, visible);
+        let is_cut = self.left > 0 && !self.shown.wraps(piece) && !part.is_empty();
+        let (part, x) = if is_cut { self.cut_left(visible, part, (x, at.y), base, buf) } else { (part, x) };
+        let columns = columns.saturating_sub(usize::from(is_cut));
+        let line = StyledRow { visible, row: part, patches: &patches, base };
         let next = line.write((x, at.y), columns, buf);
         if sub + 1 == rows.len() {
             self.after(piece, next, at, buf);
         }
+    }
+
+    /// Draws the sign for the hidden start of a line; returns the rest of the line and its column.
+    fn cut_left(
+        &self,
+        visible: &str,
+        part: Range<usize>,
+        (x, y): (u16, u16),
+        base: Style,
+        buf: &mut Buffer,
+    ) -> (Range<usize>, u16) {
+        // The sign takes the place of the first column.
+        let skipped = text::skip_columns(&visible[part.clone()], self.left + 1);
+        let style = self.theme.style(Role::Muted);
+        let next = put(buf, (x, y), x + 1, glyphs::CUT, base.patch(style));
+        (part.start + skipped..part.end, next)
     }
 
     /// Draws the sign of a changed line and its number.

@@ -9,6 +9,7 @@ mod frame_box;
 pub mod glyphs;
 mod header;
 pub mod highlight;
+mod legend_style;
 pub mod message;
 mod message_body;
 mod message_spans;

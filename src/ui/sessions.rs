@@ -7,6 +7,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::layout::{Pane, WidthClass};
+use crate::app::legend::SESSION_MARKS;
 use crate::app::sessions::{ItemRow, SessionRow};
 use crate::app::state::InputPurpose;
 use crate::format::{format_amount, format_number, quantity};
@@ -14,10 +15,11 @@ use crate::gateway::compaction::RESERVE_FLOOR;
 use crate::session::order::SortColumn;
 use crate::session::query::MatchedWord;
 use crate::session::title::{shown_name, split_envelope};
-use crate::session::{Mark, SessionItem};
+use crate::session::SessionItem;
 use crate::text;
 use crate::ui::changed_value::changed_style;
 use crate::ui::glyphs;
+use crate::ui::legend_style::tone_role;
 use crate::ui::session_columns::{Column, cell_style, heading, narrow_text};
 use crate::ui::status::draw_input;
 use crate::ui::theme::{Role, Theme};
@@ -106,7 +108,7 @@ fn filter(app: &App, theme: &Theme, area: Rect, columns: &[Column], buf: &mut Bu
     match prompt {
         Some(prompt) => {
             let x = put_spans(buf, at, end, &[key]);
-            Some(draw_input(prompt, theme, (x, at.1), end.saturating_sub(1), buf))
+            Some(draw_input(&prompt.line, theme, (x, at.1), end.saturating_sub(1), buf))
         }
         None if app.sessions.filter.is_empty() => {
             put_spans(buf, at, end, &[key, Span::styled(" filter", theme.style(Role::Muted))]);
@@ -340,23 +342,8 @@ fn put_width(text: &str) -> u16 {
 
 /// Returns the sign of the most serious mark of a session.
 fn session_mark(item: &SessionItem) -> Option<(&'static str, Role)> {
-    let signs = [
-        (Mark::Unfinished, "!", Role::Danger),
-        (Mark::Overflow, glyphs::ALERT, Role::Danger),
-        (Mark::Damaged, "!", Role::Warn),
-        (Mark::NotImported, "!", Role::Warn),
-        (Mark::Running, glyphs::ON, Role::User),
-        (Mark::Missing, "?", Role::Warn),
-        (Mark::Foreign, "?", Role::Warn),
-        (Mark::Orphan, "?", Role::Muted),
-        (Mark::Backup, "·", Role::Muted),
-        (Mark::Reset, "·", Role::Muted),
-        (Mark::Deleted, "·", Role::Muted),
-        (Mark::Earlier, "·", Role::Muted),
-        (Mark::Archived, "·", Role::Muted),
-        (Mark::Imported, "·", Role::Muted),
-    ];
-    signs.iter().find(|(mark, ..)| item.has(*mark)).map(|(_, sign, role)| (*sign, *role))
+    let found = SESSION_MARKS.iter().find(|(mark, _)| item.has(*mark));
+    found.map(|(_, row)| (row.signs, tone_role(row.tone)))
 }
 
 fn share(item: &SessionItem) -> f64 {

@@ -5,19 +5,15 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::action::{Action, ScreenKind};
+use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
-use crate::app::layout::Pane;
-use crate::app::message::MessageView;
-use crate::app::screens::hint::Hint;
-use crate::app::state::{InputPurpose, LineInput, Overlay};
+use crate::app::line_editor::LineEditor;
+use crate::app::state::{InputPurpose, LineInput};
+use crate::app::status_hints::{ShownHint, preferred_key};
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_facts_right, put_spans};
-
-const MOVE: Hint = (&[Action::Down, Action::Up], "move");
-const NEXT_PANE: Hint = (&[Action::NextPane], "next pane");
 
 /// Draws the line; returns the position of the text cursor while a line is edited.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
@@ -27,9 +23,9 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     if let Some(prompt) = app.input.as_ref().filter(|prompt| !elsewhere(prompt)) {
         return Some(draw_prompt(prompt, theme, area, buf));
     }
-    let context = app.key_context();
     let end = area.right().saturating_sub(1);
-    let right = hints(app, theme, context, right_hints(app));
+    let mut right: Vec<Vec<Span>> = app.right_hints().iter().map(|hint| hint_spans(hint, theme)).collect();
+    right.extend(app.count.map(|count| vec![Span::styled(count.to_string(), theme.bold(Role::Focus))]));
     let start = put_facts_right(buf, area.y, area.x + area.width / 2, end, &right).saturating_sub(3);
     if let Some(toast) = &app.toast {
         let (sign, role) =
@@ -55,7 +51,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
             prompt_hint("↑↓", "move", theme),
         ]
     } else {
-        hints(app, theme, context, left_hints(app))
+        app.left_hints().iter().map(|hint| hint_spans(hint, theme)).collect()
     };
     put_facts(buf, (area.x + 1, area.y), start, &left);
     None
@@ -85,7 +81,7 @@ fn draw_prompt(prompt: &LineInput, theme: &Theme, area: Rect, buf: &mut Buffer) 
         (None, _) => vec![prompt_hint("enter", "search", theme), prompt_hint("esc", "cancel", theme)],
     };
     let end = put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &words);
-    draw_input(prompt, theme, (x, area.y), end.saturating_sub(2), buf)
+    draw_input(&prompt.line, theme, (x, area.y), end.saturating_sub(2), buf)
 }
 
 fn prompt_hint<'a>(key: &'a str, words: &'a str, theme: &Theme) -> Vec<Span<'a>> {
@@ -96,24 +92,20 @@ fn prompt_hint<'a>(key: &'a str, words: &'a str, theme: &Theme) -> Vec<Span<'a>>
     ]
 }
 
-/// Draws the edited text with its end visible; returns the cursor position.
+/// Draws the edited text with its cursor visible; returns the cursor position.
 pub(super) fn draw_input(
-    prompt: &LineInput,
+    line: &LineEditor,
     theme: &Theme,
     at: (u16, u16),
     end: u16,
     buf: &mut Buffer,
 ) -> Position {
-    let byte = prompt.text.char_indices().nth(prompt.cursor).map_or(prompt.text.len(), |(byte, _)| byte);
-    let (before, after) = prompt.text.split_at(byte);
+    let (before, after) = line.split();
     let room = usize::from(end.saturating_sub(at.0 + 1)).max(1);
     // Hide the start of the text rather than the cursor.
-    let mut shown = before;
-    while text::width(shown) > room {
-        let mut characters = shown.chars();
-        characters.next();
-        shown = characters.as_str();
-    }
+    let hidden = text::width(before).saturating_sub(room);
+    let before = text::visible(before);
+    let shown = if hidden > 0 { &before[text::skip_columns(&before, hidden)..] } else { &before };
     let x = put(buf, at, end, shown, theme.style(Role::Bright));
     if after.is_empty() {
         put(buf, (x, at.1), end, glyphs::ZONE, theme.style(Role::Focus));
@@ -123,154 +115,17 @@ pub(super) fn draw_input(
     Position { x: x.min(buf.area.right().saturating_sub(1)), y: at.1 }
 }
 
-fn left_hints(app: &App) -> Vec<Hint> {
-    if let Some(overlay) = app.overlay() {
-        if matches!(overlay, Overlay::Search) {
-            return app.search_screen.hints();
-        }
-        return overlay.hints();
-    }
-    // Without a store there are no panes; the empty state shows the keys instead.
-    if app.store_error.is_some() {
-        return Vec::new();
-    }
-    match app.focus {
-        Pane::Sessions => vec![
-            MOVE,
-            (&[Action::Open], "open"),
-            (&[Action::Search], "filter"),
-            (&[Action::NextOrder], "sort"),
-            (&[Action::Show(ScreenKind::Record)], "record"),
-            NEXT_PANE,
-        ],
-        Pane::Transcript => transcript_hints(app),
-        Pane::Message if app.zoom => detail_hints(app),
-        Pane::Message => vec![
-            (&[Action::Down, Action::Up], "scroll"),
-            (&[Action::Diff], "diff"),
-            (&[Action::Raw], "raw"),
-            (&[Action::Wrap], "wrap"),
-            (&[Action::Search], "search"),
-            (&[Action::Zoom], "whole screen"),
-            (&[Action::Copy], "copy"),
-            (&[Action::Pager], "open"),
-            NEXT_PANE,
-        ],
-        Pane::Tuning => vec![
-            (&[Action::Less, Action::More], "adjust"),
-            (&[Action::PreviousStep, Action::NextStep], "policy"),
-            (&[Action::ToggleStep], "on/off"),
-            (&[Action::Edit], "edit"),
-            (&[Action::ToDefault], "default"),
-            (&[Action::ToConfig], "config"),
-            (&[Action::CopyPatch], "copy patch"),
-            (&[Action::Open], "commit…"),
-            NEXT_PANE,
-        ],
-    }
-}
-
-/// Hints of a message on the full screen: next message, views, and the way back, which is never the hint that does not
-/// fit.
-fn detail_hints(app: &App) -> Vec<Hint> {
-    let view =
-        app.message_screen().map_or(app.message.view, |screen| screen.layout.options.body_options.view);
-    let diff = view == MessageView::Diff;
-    let changed = app.message.text.as_ref().is_some_and(|text| text.planned_text.is_some());
-    let on = |shown: bool, one, other| if shown { one } else { other };
-    let mut hints: Vec<Hint> = if app.plan.is_some() {
-        vec![(&[Action::NextChange, Action::PreviousChange], "changed")]
-    } else {
-        vec![(&[Action::NextMessage, Action::PreviousMessage], "message")]
-    };
-    if app.message.current_match.is_some() {
-        hints.push((&[Action::NextMatch, Action::PreviousMatch], "match"));
-    }
-    if diff {
-        hints.push((&[Action::Fold], on(app.message.unfold, "fold", "unfold")));
-    }
-    if changed {
-        hints.push((&[Action::Diff], on(diff, "text", "diff")));
-    }
-    hints.push((&[Action::Raw], on(view == MessageView::Raw, "text", "raw")));
-    hints.push((&[Action::Wrap], on(app.message.wrap, "no wrap", "wrap")));
-    hints.push((&[Action::Copy], on(diff, "copy after", "copy")));
-    let back = if app.size.0 < 100 { 1 } else { hints.len() };
-    hints.insert(back, (&[Action::Back], "back"));
-    hints
-}
-
-fn transcript_hints(app: &App) -> Vec<Hint> {
-    let searching = app.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
-    let mut hints = vec![MOVE, (&[Action::Open][..], "open"), (&[Action::Fold], "fold")];
-    hints.push(if searching {
-        (&[Action::NextMatch, Action::PreviousMatch], "match")
-    } else {
-        (&[Action::Search], "search")
-    });
-    if app.plan.is_some() {
-        hints.push((&[Action::NextChange, Action::PreviousChange], "change"));
-        hints.push((&[Action::TogglePrune], "end preview"));
-        hints.push((&[Action::Commit], "commit…"));
-    } else {
-        hints.push((&[Action::TogglePrune], "preview"));
-    }
-    hints.push(NEXT_PANE);
-    hints
-}
-
-fn right_hints(app: &App) -> Vec<Hint> {
-    match (app.overlay(), &app.input) {
-        (Some(Overlay::Timeline), None) if app.size.0 >= 100 => {
-            vec![(&[Action::Show(ScreenKind::Explain)], "explain")]
-        }
-        (Some(_), _) | (_, Some(_)) => Vec::new(),
-        _ if app.zoom && app.focus == Pane::Message => {
-            let pager = if app.size.0 < 100 { "open" } else { "open in pager" };
-            vec![(&[Action::Search], "search"), (&[Action::Pager], pager)]
-        }
-        _ => vec![(&[Action::Show(ScreenKind::Palette)], "run"), (&[Action::Quit], "quit")],
-    }
-}
-
-fn hints<'a>(app: &App, theme: &Theme, context: KeyContext, hints: Vec<Hint>) -> Vec<Vec<Span<'a>>> {
-    let spans = |(actions, words): Hint| {
-        let keys = keys_text(app, context, actions)?;
-        Some(vec![
-            Span::styled(keys, theme.bold(Role::Text)),
-            Span::styled(format!(" {words}"), theme.style(Role::Muted)),
-        ])
-    };
-    hints.into_iter().filter_map(spans).collect()
-}
-
-/// Formats the keys of related actions, as `j/k` or `←→`.
-fn keys_text(app: &App, context: KeyContext, actions: &[Action]) -> Option<String> {
-    let keymap = &app.options.keymap;
-    let bound: Vec<Vec<String>> = actions.iter().map(|action| keymap.keys_for(context, *action)).collect();
-    let holds = |at: usize, name: &str| bound.get(at).is_some_and(|keys| keys.iter().any(|key| key == name));
-    if holds(0, "left") && holds(1, "right") {
-        return Some("←→".to_owned());
-    }
-    let both = actions.iter().zip(&bound);
-    let first: Option<Vec<&str>> = both.map(|(action, keys)| preferred_key(*action, keys)).collect();
-    first.map(|keys| keys.join("/"))
+fn hint_spans<'a>(hint: &ShownHint, theme: &Theme) -> Vec<Span<'a>> {
+    vec![
+        Span::styled(hint.keys.clone(), theme.bold(Role::Text)),
+        Span::styled(format!(" {}", hint.words), theme.style(Role::Muted)),
+    ]
 }
 
 /// Returns the first key of an action, empty if none is bound.
 pub(super) fn first_key(app: &App, context: KeyContext, action: Action) -> String {
     let keys = app.options.keymap.keys_for(context, action);
     preferred_key(action, &keys).unwrap_or_default().to_owned()
-}
-
-/// Chooses one of several keys: `n` beside `y`, esc to leave.
-fn preferred_key(action: Action, keys: &[String]) -> Option<&str> {
-    let wanted = match action {
-        Action::No => "n",
-        Action::Back => "esc",
-        _ => "",
-    };
-    keys.iter().find(|key| *key == wanted).or(keys.first()).map(String::as_str)
 }
 
 /// Draws the keys that a state offers, as `D demo store`.

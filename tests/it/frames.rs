@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use clawscope::app::App;
 use clawscope::app::event::Event;
+use clawscope::app::legend::legend;
 use clawscope::policy::Policy;
 use clawscope::store::demo::NOW_MS;
 use clawscope::ui;
@@ -510,4 +511,31 @@ fn the_largest_prompts_are_shown_once_they_are_replayed() {
         "{}",
         line(&driver, 3)
     );
+}
+
+/// Signs of sentences and of frames, which mean nothing by themselves.
+const PLAIN_SIGNS: &str = "…→·×–—−“”‘’›≤≥≈╭╮╰╯─│┬┴├┤└";
+
+#[test]
+fn every_sign_on_a_screen_has_its_row_in_the_legend() {
+    let rows: Vec<&str> =
+        legend().iter().flat_map(|section| section.rows.clone()).map(|row| row.signs).collect();
+    let is_known = |sign: char| {
+        let is_curve = ('\u{2800}'..='\u{28ff}').contains(&sign);
+        is_curve || PLAIN_SIGNS.contains(sign) || rows.iter().any(|signs| signs.contains(sign))
+    };
+    let mut unknown: std::collections::BTreeMap<char, &str> = std::collections::BTreeMap::new();
+    for (name, make) in STATES {
+        let buf = drawn(&make(130, 36).app, &dark());
+        for cell in &buf.content {
+            let sign = cell.symbol().chars().next().unwrap_or(' ');
+            // Letters, pictures and control pictures come from transcripts.
+            let is_text =
+                sign.is_ascii() || sign.is_alphanumeric() || clawscope::text::width(cell.symbol()) > 1;
+            if !is_text && !('\u{2400}'..='\u{2426}').contains(&sign) && !is_known(sign) {
+                unknown.entry(sign).or_insert(name);
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:?}");
 }

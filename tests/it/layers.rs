@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// From the top down. A module may use itself and what stands in a row above; modules of one row are blind to each other.
 const ROWS: &[&[&str]] = &[
-    &["ids", "rulebook", "files"],
+    &["guide", "ids", "rulebook", "files"],
     &["diagnostic"],
     &["js"],
     &["format"],

@@ -110,6 +110,27 @@ fn without_a_store_the_demo_is_shown_and_says_so() {
     assert_restored(&ended);
 }
 
+#[test]
+fn screens_lie_over_each_other_and_one_key_goes_back_to_the_evidence() {
+    let home = tempfile::tempdir().unwrap();
+    let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
+    program.until_shown("telegram 8812");
+    program.keys("e");
+    program.until_shown("Overflowed:");
+    program.keys("?");
+    program.until_shown("Here: Explain");
+    program.keys("\u{1b}");
+    program.until("the help is closed", |screen| !screen.contents().contains("Here: Explain"));
+    program.keys("jj\r");
+    program.until_shown("back to explain");
+    program.keys("\u{f}");
+    program.until_shown("Overflowed:");
+    program.keys("\u{1b}");
+    program.until("the panes", |screen| !screen.contents().contains("Overflowed:"));
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
 /// Asks for a commit until the summary is offered: while a session is read again, its texts are not there yet, and the answer
 /// says so.
 fn until_offered(program: &mut Started) {

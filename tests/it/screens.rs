@@ -1,5 +1,6 @@
 //! Screens on a stack: opening one covers the others, and going back shows them as they were.
 
+use clawscope::app::action::{Action, ScreenKind};
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::screens::explain::ExplainScreen;
@@ -244,4 +245,160 @@ fn every_policy_cites_a_rule_that_opens() {
         assert!(!rule(&driver).1.is_empty());
         driver.press("esc j");
     }
+}
+
+/// Every screen with the key that opens it from the panes, and the words that the palette knows it by.
+const KEYS: [(&str, &str, ScreenKind); 13] = [
+    ("?", "help", ScreenKind::Help),
+    (":", "palette", ScreenKind::Palette),
+    ("!", "findings", ScreenKind::Findings),
+    ("s", "steps", ScreenKind::Steps),
+    ("E", "estimators", ScreenKind::Estimators),
+    ("B", "breakdown", ScreenKind::Breakdown),
+    ("v", "recovery", ScreenKind::Recovery),
+    ("e", "explain", ScreenKind::Explain),
+    ("U", "commits", ScreenKind::Commits),
+    ("C", "branches", ScreenKind::Branches),
+    ("W", "rule", ScreenKind::Rule),
+    ("t", "timeline", ScreenKind::Timeline),
+    ("w", "compare", ScreenKind::Compare),
+];
+
+fn kinds(driver: &Driver) -> Vec<ScreenKind> {
+    driver.app.views.iter().filter_map(Overlay::kind).collect()
+}
+
+/// The key of an action where the keys go now.
+fn opens_here(driver: &Driver, kind: ScreenKind) -> bool {
+    !driver.app.options.keymap.keys_for(driver.app.key_context(), Action::Show(kind)).is_empty()
+}
+
+#[test]
+fn every_screen_opens_over_every_other_and_esc_goes_back_exactly_one() {
+    let mut driver = demo();
+    driver.hold_sweeps();
+    driver.press("p");
+    let mut pairs = 0;
+    for (below_key, _, below) in KEYS.iter().filter(|row| row.2 != ScreenKind::Palette) {
+        for (key, name, above) in KEYS.iter().filter(|row| row.2 != *below) {
+            driver.press("esc 2 g");
+            assert_eq!(kinds(&driver), []);
+            driver.press("G k k");
+            driver.press(below_key);
+            if *below == ScreenKind::Rule && kinds(&driver).is_empty() {
+                continue;
+            }
+            assert_eq!(kinds(&driver), [*below], "{below:?}");
+            if opens_here(&driver, *above) {
+                driver.press(key);
+            } else {
+                driver.press(&format!(": text:{name} enter"));
+            }
+            if *above == ScreenKind::Rule && kinds(&driver) == [*below] {
+                continue;
+            }
+            assert_eq!(kinds(&driver), [*below, *above], "{above:?} over {below:?}");
+            driver.press("esc");
+            assert_eq!(kinds(&driver), [*below], "back from {above:?}");
+            driver.press("esc");
+            assert_eq!(kinds(&driver), [], "back from {below:?}");
+            pairs += 1;
+        }
+    }
+    assert!(pairs >= 12 * 11, "{pairs}");
+}
+
+#[test]
+fn one_key_goes_back_from_an_entry_to_the_evidence() {
+    let mut driver = demo();
+    driver.press("e g");
+    let is_evidence = |driver: &Driver| {
+        let screen = explain(driver);
+        screen.selected().and_then(|row| screen.evidence(row)).is_some()
+    };
+    for _ in 0..40 {
+        if !is_evidence(&driver) {
+            driver.press("j");
+        }
+    }
+    assert!(is_evidence(&driver));
+    let (row, entry) = (explain(&driver).scroll, driver.app.selected_entry());
+    driver.press("enter");
+    assert!(driver.app.overlay().is_none());
+    let found = driver.app.selected_entry();
+    driver.press("k k");
+    let moved = driver.app.selected_entry();
+    assert_ne!(moved, found);
+    driver.press("<");
+    assert_eq!((open(&driver), explain(&driver).scroll), (vec!["explain"], row));
+    assert_eq!(driver.app.selected_entry(), entry, "the row below it is the old one too");
+    driver.press("ctrl-o");
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text == "no earlier place"));
+    driver.press(">");
+    assert!(driver.app.overlay().is_none());
+    assert_eq!(driver.app.selected_entry(), moved, "forward leads to where going back started");
+    driver.press("ctrl-o esc");
+    assert_eq!(open(&driver), <[&str; 0]>::default(), "the screens below are a stack again");
+}
+
+#[test]
+fn a_jump_from_the_timeline_keeps_its_call() {
+    let mut driver = demo();
+    driver.press("t h h h");
+    let call = driver.app.timeline_screen.cursor;
+    driver.press("enter g t");
+    assert_ne!(driver.app.timeline_screen.cursor, call);
+    driver.press("esc <");
+    assert_eq!((open(&driver), driver.app.timeline_screen.cursor), (vec!["timeline"], call));
+}
+
+#[test]
+fn a_search_can_be_taken_back() {
+    let mut driver = demo();
+    driver.press("2 g");
+    let start = driver.app.selected_entry();
+    driver.press("/ text:ninja enter n n");
+    assert_ne!(driver.app.selected_entry(), start);
+    driver.press("<");
+    assert_eq!(driver.app.selected_entry(), start);
+}
+
+#[test]
+fn places_lead_across_sessions_and_a_walk_through_the_list_counts_once() {
+    let mut driver = demo();
+    let shown = |driver: &Driver| driver.app.displayed_session().expect("a session").item.key.clone();
+    driver.press("e j j enter k k");
+    let (first, entry) = (shown(&driver), driver.app.selected_entry());
+    driver.press("1 g j j j");
+    let last = shown(&driver);
+    assert_ne!(last, first);
+    driver.press("<");
+    assert_eq!(shown(&driver), first);
+    assert_eq!(driver.app.selected_entry(), entry);
+    assert_eq!(driver.app.sessions.selected().map(|item| item.key.clone()), Some(first.clone()));
+    driver.press("<");
+    assert_eq!(open(&driver), ["explain"]);
+    assert!(explain(&driver).result.is_some());
+    driver.press("> >");
+    assert_eq!(shown(&driver), last);
+    driver.press("< <");
+    assert_eq!((shown(&driver), open(&driver)), (first, vec!["explain"]));
+}
+
+#[test]
+fn a_place_whose_entry_is_gone_is_skipped() {
+    let mut driver = demo();
+    driver.press("2 g / text:ninja enter");
+    driver.press("/ text:cmake enter");
+    driver.rewrite(|mut line| {
+        if line["type"] == "message" {
+            let id = line["id"].as_str().map(|id| format!("x{id}"));
+            line["id"] = serde_json::json!(id);
+            let parent = line["parentId"].as_str().map(|id| format!("x{id}"));
+            line["parentId"] = serde_json::json!(parent);
+        }
+        line
+    });
+    driver.press("<");
+    assert!(driver.app.toast.is_some(), "no place is left");
 }

@@ -137,7 +137,7 @@ fn the_cut_follows_what_is_kept_and_survives_folds_and_filters() {
     let row = cut(&driver).expect("a line");
     assert!(row < before, "more is kept: {row} < {before}");
     assert_eq!(pane.rows.iter().filter(|row| row.kind == RowKind::Cut).count(), 1);
-    driver.press("2 - ctrl-o ctrl-o ctrl-o f");
+    driver.press("2 - ctrl-n ctrl-n ctrl-n f");
     let pane = driver.app.transcript.as_ref().expect("a transcript");
     assert_eq!(pane.rows.iter().filter(|row| row.kind == RowKind::Cut).count(), 1);
 }
@@ -345,7 +345,7 @@ fn a_kept_message_says_that_the_compaction_keeps_it() {
 
 #[test]
 fn no_sequence_of_keys_panics_with_any_step() {
-    let keys = "x . x . x s j x space j x k x enter l L h H 0 c C e esc y P , , x s G x g x esc 2 g j j space enter esc p p i - f ctrl-o";
+    let keys = "x . x . x s j x space j x k x enter l L h H 0 c C e esc y P , , x s G x g x esc 2 g j j space enter esc p p i - f ctrl-n";
     for (width, height) in [(1, 1), (60, 20), (80, 24), (130, 36), (200, 60)] {
         let mut driver = Driver::demo(width, height);
         driver.go_to("telegram:direct:8812");

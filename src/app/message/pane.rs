@@ -11,6 +11,8 @@ use crate::session::message::MessageText;
 
 /// Columns of the facts beside a full-screen message.
 pub const FACTS_COLUMNS: usize = 30;
+/// The time for which the last message stays while the next one is read, ms: most reads are shorter.
+const KEPT_MS: i64 = 120;
 /// The widest text, in columns: longer lines are hard to read on a wide screen.
 const MAX_TEXT_COLUMNS: usize = 100;
 
@@ -18,8 +20,12 @@ const MAX_TEXT_COLUMNS: usize = 100;
 pub struct MessagePane {
     /// The requested entry.
     pub requested: Option<EntryIx>,
+    /// When it was requested, ms.
+    requested_ms: i64,
     /// The message, once it is read.
     pub text: Option<Arc<MessageText>>,
+    /// The last message of the same session, shown for a moment while the next one is read.
+    previous_text: Option<Arc<MessageText>>,
     /// Why reading it failed.
     pub error: Option<String>,
     pub view: MessageView,
@@ -27,6 +33,8 @@ pub struct MessagePane {
     pub hide_diff: bool,
     /// First visible row.
     pub top: usize,
+    /// Columns hidden on the left of lines that do not wrap.
+    pub left: usize,
     /// Whether long lines wrap.
     pub wrap: bool,
     pub hide_thinking: bool,
@@ -54,10 +62,35 @@ pub struct SearchMatch {
 
 impl MessagePane {
     /// Requests another entry's text, and resets scroll, folds and search when the entry changes.
-    pub fn request(&mut self, entry: EntryIx) {
+    pub fn request(&mut self, entry: EntryIx, now_ms: i64) {
         if self.requested != Some(entry) {
             self.requested = Some(entry);
-            (self.top, self.unfold, self.current_match) = (0, false, None);
+            self.requested_ms = now_ms;
+            self.previous_text = self.text.take().or(self.previous_text.take());
+            self.error = None;
+            (self.top, self.left, self.unfold, self.current_match) = (0, 0, false, None);
+        }
+    }
+
+    /// The message to show: the requested one, or for a moment the last one.
+    pub fn visible_text(&self) -> Option<&Arc<MessageText>> {
+        self.text.as_ref().or(self.previous_text.as_ref())
+    }
+
+    /// Whether the requested message is still being read after the last one has gone.
+    pub fn is_reading(&self, now_ms: i64) -> bool {
+        self.text.is_none() && self.error.is_none() && now_ms - self.requested_ms >= KEPT_MS
+    }
+
+    /// When the last message goes, ms, if it is shown.
+    pub(in crate::app) fn expires_ms(&self) -> Option<i64> {
+        (self.text.is_none() && self.previous_text.is_some()).then_some(self.requested_ms + KEPT_MS)
+    }
+
+    /// Forgets the last message once its time is over.
+    pub(in crate::app) fn clear_expired(&mut self, now_ms: i64) {
+        if self.expires_ms().is_some_and(|at| at <= now_ms) {
+            self.previous_text = None;
         }
     }
 
@@ -75,6 +108,7 @@ impl MessagePane {
     /// Stores the requested text, or why reading it failed.
     pub fn set_text(&mut self, text: Result<Arc<MessageText>, EffectError>) {
         self.current_match = None;
+        self.previous_text = None;
         match text {
             Ok(text) => (self.text, self.error) = (Some(text), None),
             Err(error) => (self.text, self.error) = (None, Some(error.to_string())),
@@ -90,7 +124,7 @@ impl MessagePane {
     /// Returns the view in effect: a changed message on the full screen is a diff unless `hide_diff` is set, and the
     /// diff of an unchanged message is its text.
     pub fn effective_view(&self, zoom: bool) -> MessageView {
-        let changes = self.text.as_ref().is_some_and(|text| text.planned_text.is_some());
+        let changes = self.visible_text().is_some_and(|text| text.planned_text.is_some());
         match self.view {
             MessageView::Raw => MessageView::Raw,
             MessageView::Diff if changes => MessageView::Diff,
@@ -101,23 +135,24 @@ impl MessagePane {
 
     /// Switches to a view and scrolls to its top.
     pub fn show(&mut self, view: MessageView) {
-        (self.view, self.hide_diff, self.top) = (view, false, 0);
+        (self.view, self.hide_diff, self.top, self.left) = (view, false, 0, 0);
     }
 
     pub fn toggle_diff(&mut self, zoom: bool) {
         let on = self.effective_view(zoom) != MessageView::Diff;
         self.view = if on { MessageView::Diff } else { MessageView::Text };
         self.hide_diff = !on;
-        self.top = 0;
+        (self.top, self.left) = (0, 0);
     }
 
     pub fn toggle_raw(&mut self) {
         self.view = if self.view == MessageView::Raw { MessageView::Text } else { MessageView::Raw };
-        self.top = 0;
+        (self.top, self.left) = (0, 0);
     }
 
     /// Toggles wrapping; the line at the top stays there.
     pub fn toggle_wrap(&mut self, room: MessageArea) {
+        self.left = 0;
         self.change_keeping_line(room, |pane| pane.wrap = !pane.wrap);
     }
 
@@ -173,7 +208,7 @@ impl MessagePane {
 
     /// Returns the layout for this area; `None` before the message is read.
     pub fn layout(&self, room: MessageArea) -> Option<Arc<MessageLayout>> {
-        let (text, look) = (self.text.as_ref()?, self.view_options(room));
+        let (text, look) = (self.visible_text()?, self.view_options(room));
         let known = self.layout.as_ref().filter(|shown| shown.matches(text, look));
         Some(known.map_or_else(|| Arc::new(MessageLayout::new(text, look)), Arc::clone))
     }
@@ -191,6 +226,15 @@ impl MessagePane {
 
     pub fn scroll_by(&mut self, by: isize, height: usize, rows: usize) {
         self.top = self.top.saturating_add_signed(by).min(rows.saturating_sub(height));
+    }
+
+    /// Scrolls lines that do not wrap by columns, up to the end of the widest one on the screen; returns whether it
+    /// moved.
+    pub(super) fn scroll_sideways(&mut self, by: isize, height: usize, shown: &MessageLayout) -> bool {
+        let reach = self.left.saturating_add_signed(by);
+        let hidden = shown.columns_beyond(self.top..self.top + height, reach);
+        let left = reach.min(self.left.max(hidden));
+        left != std::mem::replace(&mut self.left, left)
     }
 
     /// Moves to the next match after the top, or the previous one before it, wrapping at the ends.
@@ -215,6 +259,10 @@ impl MessagePane {
         if row < self.top || row >= self.top + height {
             let third = row.saturating_sub(height / 3);
             self.top = third.min(shown.rows().saturating_sub(height));
+        }
+        if let Some((from, columns)) = shown.match_columns(row, &self.query) {
+            let is_visible = self.left <= from.start && from.end <= self.left + columns;
+            self.left = if is_visible { self.left } else { from.end.saturating_sub(columns * 2 / 3) };
         }
     }
 }

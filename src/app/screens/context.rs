@@ -79,6 +79,7 @@ impl Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramScreen {
     Findings,
+    Help,
     Policies,
     Search,
     Timeline,

@@ -25,10 +25,10 @@ use crate::app::keymap::KeyContext;
 use branches::{BranchesScreen, CommitsScreen};
 use breakdown::BreakdownScreen;
 use context::{Outcome, ProgramScreen, ScreenContext};
-use estimators::EstimatorsScreen;
+use estimators::{EstimatesState, EstimatorsScreen};
 use explain::ExplainScreen;
 use findings::FindingsScreen;
-use help::HelpScreen;
+use help::{HelpArea, HelpScreen};
 use hint::{CLOSE, Hint};
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
@@ -40,7 +40,7 @@ use write::WriteDialog;
 /// A screen, window or dialog over the main screen.
 #[derive(Debug, Clone)]
 pub enum Overlay {
-    Help(HelpScreen),
+    Help(Box<HelpScreen>),
     Palette(PaletteScreen),
     /// Problems found while reading.
     Findings(FindingsScreen),
@@ -75,11 +75,13 @@ impl Overlay {
         kind: ScreenKind,
         context: &ScreenContext,
         below: Option<&Self>,
+        help: impl FnOnce() -> HelpScreen,
+        palette: impl FnOnce() -> PaletteScreen,
     ) -> Result<Self, &'static str> {
         let session = context.session.as_ref().ok_or("no session is open");
         Ok(match kind {
-            ScreenKind::Help => Self::Help(HelpScreen::default()),
-            ScreenKind::Palette => Self::Palette(PaletteScreen::default()),
+            ScreenKind::Help => Self::Help(Box::new(help())),
+            ScreenKind::Palette => Self::Palette(palette()),
             ScreenKind::Findings => Self::Findings(FindingsScreen::default()),
             ScreenKind::Steps => session.map(|_| Self::Policies(PoliciesScreen::open(context)))?,
             ScreenKind::Estimators => session.map(|_| Self::Estimators(EstimatorsScreen::default()))?,
@@ -143,6 +145,28 @@ impl Overlay {
         }
     }
 
+    /// Whether the screen has requested data that did not arrive yet.
+    pub(super) fn is_waiting(&self) -> bool {
+        match self {
+            Self::Estimators(screen) => matches!(screen.state, EstimatesState::Reading(..)),
+            Self::Breakdown(screen) => screen.blocks.is_empty(),
+            Self::Recovery(screen) => screen.result.is_none(),
+            Self::Explain(screen) => screen.result.is_none(),
+            Self::Commits(screen) => screen.commits.is_none(),
+            Self::Branches(screen) => screen.comparison.is_none(),
+            Self::Record(screen) => screen.view.is_none(),
+            Self::Help(_)
+            | Self::Palette(_)
+            | Self::Findings(_)
+            | Self::Policies(_)
+            | Self::Rule(_)
+            | Self::Timeline
+            | Self::Search
+            | Self::Compare
+            | Self::Write(_) => false,
+        }
+    }
+
     /// Whether the screen shows nothing without a session.
     pub(super) fn needs_session(&self) -> bool {
         matches!(self, Self::Breakdown(_))
@@ -151,6 +175,7 @@ impl Overlay {
     pub fn key_context(&self) -> KeyContext {
         match self {
             Self::Write(_) => KeyContext::Dialog,
+            Self::Help(_) => KeyContext::Help,
             Self::Timeline => KeyContext::Timeline,
             Self::Compare => KeyContext::Compare,
             _ => KeyContext::List,
@@ -160,7 +185,7 @@ impl Overlay {
     /// Returns the keys for the status line.
     pub fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::Help(_) => HelpScreen::hints(),
+            Self::Help(screen) => screen.hints(),
             Self::Palette(_) => PaletteScreen::hints(),
             Self::Findings(_) => FindingsScreen::hints(),
             Self::Policies(_) => PoliciesScreen::hints(),
@@ -268,19 +293,15 @@ impl Overlay {
             Self::Rule(_) => Some(RuleScreen::list_rows(context)),
             Self::Search => Some(usize::from(context.body_rows().saturating_sub(search::HEADER_ROWS))),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
-            Self::Help(_)
-            | Self::Palette(_)
-            | Self::Findings(_)
-            | Self::Policies(_)
-            | Self::Timeline
-            | Self::Compare => None,
+            Self::Help(_) => Some(HelpArea::new(context.size).rows),
+            Self::Palette(_) | Self::Findings(_) | Self::Policies(_) | Self::Timeline | Self::Compare => None,
         }
     }
 
     /// Moves the cursor or scrolls by rows; 0 keeps the cursor visible after the terminal was resized.
     pub(super) fn move_by(&mut self, by: isize, context: &ScreenContext) -> Outcome {
         match self {
-            Self::Help(screen) => screen.scroll_by(by),
+            Self::Help(_) => return Outcome::Program(ProgramScreen::Help),
             Self::Palette(_) => {}
             Self::Findings(screen) => screen.move_by(by, context),
             Self::Policies(screen) => screen.move_by(by),
@@ -303,7 +324,8 @@ impl Overlay {
     /// Handles an action; the main screen handles those that are ignored.
     pub(super) fn on_action(&mut self, action: Action, context: &ScreenContext) -> Outcome {
         match self {
-            Self::Help(_) | Self::Palette(_) | Self::Write(_) => Outcome::Ignored,
+            Self::Help(screen) => screen.on_action(action),
+            Self::Palette(_) | Self::Write(_) => Outcome::Ignored,
             Self::Findings(_) => Outcome::Program(ProgramScreen::Findings),
             Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
             Self::Estimators(screen) => screen.on_action(action, context),

@@ -1,46 +1,173 @@
-//! The palette: a line to type in, and the actions that match it.
+//! The palette: a line to type in, and the actions that match it. Without a text, it lists what the session suggests
+//! and what was run last before the others.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::app::action::{ACTIONS, Action, ActionRow};
+use crate::app::keymap::KeyContext;
+use crate::app::line_editor::{LineEdit, LineEditor};
 use crate::app::screens::hint::{CLOSE, Hint};
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Added to the rank of a match that is likely or was run lately.
+const LIKELY_SCORE: u32 = 12;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaletteScreen {
-    pub text: String,
+    pub line: LineEditor,
     /// The highlighted action, as an index into the matches.
     pub selected: usize,
+    /// What gets the keys below the palette: its keys stand beside the actions.
+    pub below: KeyContext,
+    /// Actions that the session suggests, the most likely first.
+    likely: Vec<Action>,
+    /// Actions run from the palette, the last first.
+    recent: Vec<Action>,
+}
+
+/// An action that matches the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaletteRow {
+    pub row: &'static ActionRow,
+    /// Why it stands before others; empty for no reason.
+    pub note: &'static str,
+    /// Matched characters of the name.
+    pub name_hits: Vec<usize>,
+    /// Matched characters of the description.
+    pub description_hits: Vec<usize>,
 }
 
 impl PaletteScreen {
+    pub(in crate::app) fn new(below: KeyContext, likely: Vec<Action>, recent: Vec<Action>) -> Self {
+        Self { line: LineEditor::default(), selected: 0, below, likely, recent }
+    }
+
     pub(super) fn hints() -> Vec<Hint> {
         vec![(&[Action::Open], "run"), CLOSE]
     }
 
-    pub(in crate::app) fn chosen(&self) -> Option<Action> {
-        palette_rows(&self.text).get(self.selected).map(|row| row.0)
+    /// The number of a row, when the text is one.
+    pub fn row_number(&self) -> Option<usize> {
+        self.line.text().trim().parse().ok().filter(|row| *row > 0)
     }
 
-    pub(in crate::app) fn move_by(&mut self, by: isize) {
-        let last = palette_rows(&self.text).len().saturating_sub(1);
+    pub(in crate::app) fn chosen(&self) -> Option<Action> {
+        self.rows().get(self.selected).map(|found| found.row.0)
+    }
+
+    /// Handles a key that neither runs nor closes.
+    pub(in crate::app) fn on_key(&mut self, key: KeyEvent) {
+        match key.code {
+            KeyCode::Down | KeyCode::Tab => self.move_by(1),
+            KeyCode::Up | KeyCode::BackTab => self.move_by(-1),
+            KeyCode::PageDown => self.move_by(10),
+            KeyCode::PageUp => self.move_by(-10),
+            _ if self.line.handle(key) == LineEdit::Changed => self.selected = 0,
+            _ => {}
+        }
+    }
+
+    fn move_by(&mut self, by: isize) {
+        let last = self.rows().len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(by).min(last);
     }
 
-    pub(in crate::app) fn insert(&mut self, character: char) {
-        self.text.push(character);
-        self.selected = 0;
+    /// Returns the matching actions, the best first.
+    pub fn rows(&self) -> Vec<PaletteRow> {
+        let text = self.line.text().trim();
+        if text.is_empty() { self.ordered_rows() } else { self.matching_rows(text) }
     }
 
-    pub(in crate::app) fn erase(&mut self) {
-        self.text.pop();
-        self.selected = 0;
+    /// Every action: likely ones, recent ones, then all others in the order of the help.
+    fn ordered_rows(&self) -> Vec<PaletteRow> {
+        let first = self.likely.iter().chain(&self.recent).map(|action| action.definition());
+        let mut rows: Vec<PaletteRow> = Vec::with_capacity(ACTIONS.len());
+        for row in first.chain(ACTIONS) {
+            if !rows.iter().any(|known| known.row.0 == row.0) {
+                rows.push(PaletteRow {
+                    row,
+                    note: self.note(row.0),
+                    name_hits: Vec::new(),
+                    description_hits: Vec::new(),
+                });
+            }
+        }
+        rows
+    }
+
+    fn note(&self, action: Action) -> &'static str {
+        match action {
+            action if self.likely.contains(&action) => "suggested",
+            action if self.recent.contains(&action) => "recent",
+            _ => "",
+        }
+    }
+
+    fn matching_rows(&self, text: &str) -> Vec<PaletteRow> {
+        let pattern = Pattern::parse(text, CaseMatching::Smart, Normalization::Smart);
+        let mut matcher = Matcher::new(Config::DEFAULT);
+        let mut found: Vec<(u32, PaletteRow)> =
+            ACTIONS.iter().filter_map(|row| self.matched(row, &pattern, &mut matcher)).collect();
+        found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        found.into_iter().map(|(_, row)| row).collect()
+    }
+
+    fn matched(
+        &self,
+        row: &'static ActionRow,
+        pattern: &Pattern,
+        matcher: &mut Matcher,
+    ) -> Option<(u32, PaletteRow)> {
+        let (name, description) = (row.1, row.3);
+        let line = format!("{name} {description}");
+        let (mut characters, mut hits) = (Vec::new(), Vec::new());
+        let score = pattern.indices(Utf32Str::new(&line, &mut characters), matcher, &mut hits)?;
+        let note = self.note(row.0);
+        let border = name.chars().count();
+        let hits = hits.into_iter().map(|at| at as usize);
+        let (name_hits, others): (Vec<usize>, Vec<usize>) = hits.partition(|at| *at < border);
+        let description_hits = others.into_iter().filter_map(|at| at.checked_sub(border + 1)).collect();
+        let score = score + if note.is_empty() { 0 } else { LIKELY_SCORE };
+        Some((score, PaletteRow { row, note, name_hits, description_hits }))
     }
 }
 
-/// Returns the actions whose name or description contains every typed word.
-pub fn palette_rows(text: &str) -> Vec<&'static ActionRow> {
-    let words: Vec<String> = text.to_lowercase().split_whitespace().map(str::to_owned).collect();
-    let holds = |row: &&ActionRow| {
-        let line = format!("{} {}", row.1, row.3).to_lowercase();
-        words.iter().all(|word| line.contains(word.as_str()))
-    };
-    ACTIONS.iter().filter(holds).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::action::ScreenKind;
+
+    fn typed(text: &str) -> Vec<&'static str> {
+        let likely = vec![Action::Show(ScreenKind::Explain), Action::Commit];
+        let mut screen =
+            PaletteScreen::new(KeyContext::Transcript, likely, vec![Action::Zoom, Action::Commit]);
+        screen.line.insert(text);
+        screen.rows().into_iter().map(|found| found.row.1).collect()
+    }
+
+    #[test]
+    fn without_a_text_suggested_and_recent_actions_come_first_and_every_action_once() {
+        let names = typed("");
+        assert_eq!(names[..4], ["explain", "commit", "zoom", "down"]);
+        assert_eq!(names.len(), ACTIONS.len());
+    }
+
+    #[test]
+    fn letters_in_order_find_an_action_and_whole_words_rank_first() {
+        assert_eq!(typed("xplain")[0], "explain");
+        assert!(typed("tgprn").contains(&"toggle-prune"));
+        assert_eq!(typed("timeline")[0], "timeline");
+        assert_eq!(typed("copy patch")[0], "copy-patch");
+        assert!(typed("zzzq").is_empty());
+    }
+
+    #[test]
+    fn matched_characters_are_known_in_name_and_description() {
+        let mut screen = PaletteScreen::new(KeyContext::Global, Vec::new(), Vec::new());
+        screen.line.insert("overflowed");
+        let rows = screen.rows();
+        assert_eq!(rows[0].row.1, "explain");
+        assert_eq!((rows[0].name_hits.len(), rows[0].description_hits[0]), (0, "why it ".len()));
+    }
 }

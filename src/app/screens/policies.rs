@@ -125,7 +125,7 @@ impl App {
     fn open_policy_settings(&mut self) {
         let Some(Overlay::Policies(screen)) = self.overlay() else { return };
         let policy = screen.selected();
-        self.views.clear();
+        self.leave_screens();
         self.zoom = false;
         self.focus_policy(policy);
         self.focus_pane(Pane::Tuning);

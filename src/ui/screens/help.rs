@@ -1,121 +1,185 @@
-//! Help: every available key, in groups.
+//! Help: keys, signs, numbers and the guide, with a search.
+
+use std::ops::Range;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::action::{ACTIONS, Action, ActionGroup};
-use crate::app::keymap::KeyContext;
-use crate::ui::frame_box::{Frame, inside};
-use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{put, put_spans, scrollbar};
+use crate::app::screens::help::{HelpEntry, HelpLayout, HelpLine, HelpPage, HelpScreen, LEAD_WIDTH};
+use crate::app::wrap::occurrences;
+use crate::format::format_number;
+use crate::guide::TOPICS;
+use crate::text;
+use crate::ui::frame_box::{Frame, inside, rule, selected};
+use crate::ui::glyphs;
+use crate::ui::legend_style::tone_style;
+use crate::ui::status::draw_input;
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::{put, put_right, put_spans, row_at, scrollbar, spans_width};
 
-/// Columns of one column of keys, and of the keys in it.
-const COLUMN_WIDTH: u16 = 41;
-const KEYS_WIDTH: u16 = 14;
-
-enum Line {
-    Heading(&'static str),
-    Keys(String, &'static str),
-    Blank,
-}
-
-pub(in crate::ui) fn draw(app: &App, theme: &Theme, top: usize, buf: &mut Buffer) {
+/// Draws the help over the screen; returns the position of the text cursor while the search is typed.
+pub(in crate::ui) fn draw(
+    app: &App,
+    theme: &Theme,
+    screen: &HelpScreen,
+    buf: &mut Buffer,
+) -> Option<Position> {
     theme.backdrop(app.layout().above_status(app.size), buf);
-    let columns = (buf.area.width.saturating_sub(6) / COLUMN_WIDTH).clamp(1, 3);
-    let groups = groups(app);
-    let rows = rows_of(&groups, columns);
-    let frame = Frame { title: "Keys", width: columns * COLUMN_WIDTH + 4, height: rows as u16 + 4 };
-    let body = inside(frame.draw(theme, buf));
-    let list = Rect { y: body.y + 1, height: body.height.saturating_sub(1), ..body };
-    let top = top.min(rows.saturating_sub(usize::from(list.height)));
-    for (column, part) in columns_of(&groups, rows).into_iter().enumerate() {
-        let x = list.x + 1 + COLUMN_WIDTH * column as u16;
-        for (y, line) in (list.y..list.bottom()).zip(part.iter().skip(top)) {
-            draw_line(theme, line, (x, y), (x + COLUMN_WIDTH - 1).min(list.right()), buf);
-        }
-    }
-    scrollbar(theme, buf, Rect { width: list.width + 1, ..list }, top, rows);
+    let title = screen.topic.and_then(|topic| TOPICS.get(topic)).map_or("Help", |topic| topic.title());
+    let frame = Frame { title, width: app.size.0.saturating_sub(2), height: app.size.1.saturating_sub(1) };
+    let area = frame.draw(theme, buf);
+    draw_tabs(theme, screen, area, text::width(title) as u16 + 8, buf);
+    let body = inside(area);
+    let list = Rect { y: body.y + 1, height: body.height.saturating_sub(3), ..body };
+    let layout = app.help_layout(screen);
+    let top = screen.scroll.top.min(layout.rows().saturating_sub(usize::from(list.height)));
+    let page = PagePainter { theme, screen, layout: &layout, list, top };
+    page.draw(buf);
+    scrollbar(theme, buf, Rect { width: list.width + 1, ..list }, top, layout.rows());
+    let foot = area.bottom().saturating_sub(2);
+    rule(theme, buf, area, foot.saturating_sub(1));
+    draw_search(theme, screen, &layout, row_at(body, foot), buf)
 }
 
-fn draw_line(theme: &Theme, line: &Line, at: (u16, u16), end: u16, buf: &mut Buffer) {
-    match line {
-        Line::Blank => {}
-        Line::Heading(words) => {
-            put(buf, at, end, words, theme.bold(Role::Focus));
-        }
-        Line::Keys(keys, words) => {
-            put_spans(buf, at, at.0 + KEYS_WIDTH - 1, &[Span::styled(keys.as_str(), theme.bold(Role::Text))]);
-            put(buf, (at.0 + KEYS_WIDTH, at.1), end, words, theme.style(Role::Muted));
-        }
+/// Draws the pages in the title line, as far as they fit.
+fn draw_tabs(theme: &Theme, screen: &HelpScreen, area: Rect, from: u16, buf: &mut Buffer) {
+    let mut spans = vec![Span::styled(" tab ", theme.bold(Role::Text))];
+    for page in HelpPage::ALL {
+        let is_shown = page == screen.page && !screen.is_searching();
+        let style = if is_shown { theme.bold(Role::Focus) } else { theme.style(Role::Muted) };
+        spans.push(Span::styled(format!(" {} ", page.title()), style));
+    }
+    if area.x + from + spans_width(&spans) < area.right().saturating_sub(2) {
+        put_right(buf, area.y, area.x + from, area.right().saturating_sub(2), &spans);
     }
 }
 
-fn groups(app: &App) -> Vec<Vec<Line>> {
-    let of = |group: ActionGroup| {
-        let rows = ACTIONS.iter().filter(move |row| row.2 == group);
-        let keys = rows.map(move |row| (keys(app, group, row.0), row.3)).filter(|(keys, _)| !keys.is_empty());
-        std::iter::once(Line::Heading(group.name())).chain(keys.map(|(keys, words)| Line::Keys(keys, words)))
+/// Draws the search, or how to start one, with the number of rows found.
+fn draw_search(
+    theme: &Theme,
+    screen: &HelpScreen,
+    layout: &HelpLayout,
+    line: Rect,
+    buf: &mut Buffer,
+) -> Option<Position> {
+    let muted = theme.style(Role::Muted);
+    let x = put(buf, (line.x + 1, line.y), line.right(), "/", theme.bold(Role::Text)) + 1;
+    let is_entry = |line: &&HelpLine| matches!(line, HelpLine::Entry(_));
+    let found = layout.columns.iter().flatten().filter(is_entry).count();
+    let words = match (screen.is_searching(), found) {
+        (false, _) => String::new(),
+        (true, 0) => "nothing found".to_owned(),
+        (true, found) => format!("{} found", format_number(found as u64)),
     };
-    ActionGroup::ALL
-        .into_iter()
-        .map(|group| of(group).collect())
-        .filter(|lines: &Vec<Line>| lines.len() > 1)
-        .collect()
-}
-
-/// Returns the keys of an action in the home context of its group, otherwise in any context.
-fn keys(app: &App, group: ActionGroup, action: Action) -> String {
-    let home = match group {
-        ActionGroup::Move | ActionGroup::Transcript => KeyContext::Transcript,
-        ActionGroup::Message => KeyContext::Message,
-        ActionGroup::Tuning => KeyContext::Tuning,
-        ActionGroup::Timeline => KeyContext::Timeline,
-        ActionGroup::Compare => KeyContext::Compare,
-        ActionGroup::Screen | ActionGroup::Commit | ActionGroup::Program => KeyContext::Global,
-    };
-    let places = [
-        home,
-        KeyContext::Global,
-        KeyContext::Transcript,
-        KeyContext::Tuning,
-        KeyContext::Message,
-        KeyContext::Dialog,
-    ];
-    let bound = places.into_iter().map(|place| app.options.keymap.keys_for(place, action));
-    let keys = bound.into_iter().find(|keys| !keys.is_empty()).unwrap_or_default();
-    let mut shown = String::new();
-    for key in keys {
-        if !shown.is_empty() && shown.len() + 1 + key.len() >= usize::from(KEYS_WIDTH) {
-            break;
-        }
-        if !shown.is_empty() {
-            shown.push(' ');
-        }
-        shown.push_str(&key);
+    let end = put_right(buf, line.y, x, line.right() - 1, &[Span::styled(words, muted)]);
+    if screen.is_typing {
+        return Some(draw_input(&screen.search, theme, (x, line.y), end.saturating_sub(2), buf));
     }
-    shown
+    let (words, style) = if screen.is_searching() {
+        (screen.search.text(), theme.style(Role::Bright))
+    } else {
+        ("search help", muted)
+    };
+    put(buf, (x, line.y), end, words, style);
+    None
 }
 
-/// Returns the fewest rows that hold all groups unbroken in `columns` columns.
-fn rows_of(groups: &[Vec<Line>], columns: u16) -> usize {
-    let all: usize = groups.iter().map(|group| group.len() + 1).sum();
-    let least = groups.iter().map(Vec::len).max().unwrap_or(0);
-    (least..=all).find(|rows| columns_of(groups, *rows).len() <= usize::from(columns)).unwrap_or(all)
+struct PagePainter<'a> {
+    theme: &'a Theme,
+    screen: &'a HelpScreen,
+    layout: &'a HelpLayout,
+    list: Rect,
+    top: usize,
 }
 
-/// Distributes groups over columns of at most `rows` rows, with a blank line between two.
-fn columns_of(groups: &[Vec<Line>], rows: usize) -> Vec<Vec<&Line>> {
-    let mut columns: Vec<Vec<&Line>> = Vec::new();
-    for group in groups {
-        match columns.last_mut().filter(|column| column.len() + 1 + group.len() <= rows) {
-            Some(column) => {
-                column.push(&Line::Blank);
-                column.extend(group);
+impl PagePainter<'_> {
+    fn draw(&self, buf: &mut Buffer) {
+        let columns = self.layout.columns.len().max(1) as u16;
+        let width = self.list.width / columns;
+        for (at, column) in (0..).zip(&self.layout.columns) {
+            let x = self.list.x + width * at;
+            if at > 0 {
+                for y in self.list.y..self.list.bottom() {
+                    put(buf, (x - 1, y), x, glyphs::LINE, self.theme.style(Role::Faint));
+                }
             }
-            None => columns.push(group.iter().collect()),
+            let rows = column.iter().enumerate().skip(self.top);
+            for (y, (row, line)) in (self.list.y..self.list.bottom()).zip(rows) {
+                let area = Rect { x, y, width: width.saturating_sub(1), height: 1 };
+                if self.screen.is_list() && row == self.screen.scroll.cursor {
+                    selected(self.theme, buf, area, self.theme.background(BackgroundRole::Selected));
+                }
+                let at = Rect { x: x + 1, width: area.width.saturating_sub(1), ..area };
+                self.line(line, sign_widths(column, row), at, buf);
+            }
         }
     }
-    columns
+
+    fn line(&self, line: &HelpLine, widths: (u16, u16), at: Rect, buf: &mut Buffer) {
+        match line {
+            HelpLine::Heading(words) => {
+                put(buf, (at.x, at.y), at.right(), words, self.theme.bold(Role::Focus));
+            }
+            HelpLine::Subheading(words) => {
+                put(buf, (at.x, at.y), at.right(), words, self.theme.bold(Role::Text));
+            }
+            HelpLine::Text(words) => {
+                put(buf, (at.x, at.y), at.right(), words, self.theme.style(Role::Text));
+            }
+            HelpLine::Entry(entry) => self.entry(entry, widths, at, buf),
+            HelpLine::Blank => {}
+        }
+    }
+
+    /// Draws an entry; `sign` and `name` are the columns of signs and names around it.
+    fn entry(&self, entry: &HelpEntry, (sign, name): (u16, u16), at: Rect, buf: &mut Buffer) {
+        let (y, end) = (at.y, at.right());
+        let lead = self.found(&entry.lead, tone_style(self.theme, entry.tone));
+        let is_sign = !entry.name.is_empty();
+        let lead_width = if is_sign { sign } else { LEAD_WIDTH as u16 };
+        let mut x = put_spans(buf, (at.x, y), end, &lead).max(at.x + lead_width) + 1;
+        if is_sign {
+            let words = self.found(&entry.name, self.theme.style(Role::Text));
+            x = put_spans(buf, (x, y), end, &words).max(x + name) + 2;
+        }
+        put_spans(buf, (x, y), end, &self.found(&entry.words, self.theme.style(Role::Muted)));
+    }
+
+    /// Splits a text into spans, with the searched words marked.
+    fn found<'a>(&self, words: &'a str, style: Style) -> Vec<Span<'a>> {
+        let mut hits: Vec<Range<usize>> = Vec::new();
+        if self.screen.is_searching() {
+            let searched = self.screen.search.text().split_whitespace();
+            hits.extend(searched.flat_map(|word| occurrences(words, word)));
+            hits.sort_by_key(|hit| hit.start);
+        }
+        let mark = style.patch(self.theme.background(BackgroundRole::Hot)).add_modifier(Modifier::UNDERLINED);
+        let mut spans = Vec::new();
+        let mut from = 0;
+        for hit in hits.into_iter().filter(|hit| hit.end <= words.len()) {
+            if hit.start < from || !words.is_char_boundary(hit.start) || !words.is_char_boundary(hit.end) {
+                continue;
+            }
+            spans.push(Span::styled(&words[from..hit.start], style));
+            spans.push(Span::styled(&words[hit.clone()], mark));
+            from = hit.end;
+        }
+        spans.push(Span::styled(&words[from..], style));
+        spans
+    }
+}
+
+/// Columns of the signs and of the names in the section of a row.
+fn sign_widths(column: &[HelpLine], row: usize) -> (u16, u16) {
+    let is_entry = |line: &&HelpLine| matches!(line, HelpLine::Entry(_));
+    let before = column[..row].iter().rev().take_while(is_entry);
+    let after = column[row..].iter().take_while(is_entry);
+    let sizes = before.chain(after).filter_map(|line| match line {
+        HelpLine::Entry(entry) => Some((text::width(&entry.lead) as u16, text::width(&entry.name) as u16)),
+        _ => None,
+    });
+    sizes.fold((0, 0), |widest, size| (widest.0.max(size.0), widest.1.max(size.1)))
 }

@@ -32,7 +32,7 @@ pub(super) fn draw(
     buf: &mut Buffer,
 ) -> Option<Position> {
     match view {
-        Overlay::Help(screen) => help::draw(app, theme, screen.top, buf),
+        Overlay::Help(screen) => return help::draw(app, theme, screen, buf),
         Overlay::Palette(screen) => return Some(palette::draw(app, theme, screen, buf)),
         Overlay::Findings(screen) => findings::draw(app, theme, screen.scroll, body, buf),
         Overlay::Policies(screen) => policies::draw(app, theme, screen, buf),

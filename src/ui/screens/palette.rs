@@ -2,57 +2,109 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
+use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
-use crate::app::screens::palette::{PaletteScreen, palette_rows};
-use crate::app::state::{InputPurpose, LineInput};
+use crate::app::screens::palette::{PaletteRow, PaletteScreen};
 use crate::ui::frame_box::{Frame, inside, selected};
 use crate::ui::status::{draw_input, first_key};
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::{put, put_right, row_at, scrollbar};
+use crate::ui::widgets::{put, put_right, put_spans, row_at, scrollbar};
 
-const WIDTH: u16 = 64;
-const HEIGHT: u16 = 18;
+const WIDTH: u16 = 76;
+const HEIGHT: u16 = 20;
+/// Columns of the names, of the note and of the key.
+const NAME_COLUMNS: u16 = 21;
+const NOTE_COLUMNS: u16 = 10;
+const KEY_COLUMNS: u16 = 9;
 
 /// Draws the palette over the screen; returns the cursor position.
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PaletteScreen, buf: &mut Buffer) -> Position {
-    let (text, at) = (screen.text.as_str(), screen.selected);
     theme.backdrop(app.layout().above_status(app.size), buf);
     let frame = Frame { title: "Run", width: WIDTH, height: HEIGHT };
-    let area = frame.draw(theme, buf);
-    let body = inside(area);
-    let prompt = LineInput::new(InputPurpose::Search, text.to_owned());
+    let body = inside(frame.draw(theme, buf));
     let x = put(buf, (body.x + 1, body.y), body.right(), ": ", theme.bold(Role::Muted));
-    let cursor = draw_input(&prompt, theme, (x, body.y), body.right(), buf);
-    let rows = palette_rows(text);
+    let cursor = draw_input(&screen.line, theme, (x, body.y), body.right(), buf);
+    let rows = screen.rows();
     let list = Rect { y: body.y + 2, height: body.height.saturating_sub(2), ..body };
+    if let Some(row) = screen.row_number() {
+        let words = format!("enter goes to row {}", crate::format::format_number(row as u64));
+        put(buf, (list.x + 1, list.y), list.right(), &words, theme.style(Role::Text));
+        return cursor;
+    }
     if rows.is_empty() {
         put(buf, (list.x + 1, list.y), list.right(), "no matching action", theme.style(Role::Text));
         return cursor;
     }
     let height = usize::from(list.height).max(1);
-    let top = (at + 1).saturating_sub(height);
-    for (y, (row, action)) in (list.y..list.bottom()).zip(rows.iter().enumerate().skip(top)) {
-        let line = row_at(list, y);
-        if row == at {
-            selected(theme, buf, line, theme.background(BackgroundRole::Selected));
-        }
-        let key = [
-            KeyContext::Global,
-            KeyContext::Transcript,
-            KeyContext::Message,
-            KeyContext::Tuning,
-            KeyContext::Dialog,
-        ]
-        .map(|context| first_key(app, context, action.0));
-        let key = key.into_iter().find(|key| !key.is_empty()).unwrap_or_default();
-        let style = if row == at { theme.bold(Role::Bright) } else { theme.style(Role::Text) };
-        let name_end = put(buf, (list.x + 1, y), list.right() - 12, action.1, style).max(list.x + 22);
-        put(buf, (name_end + 2, y), list.right() - 10, action.3, theme.style(Role::Muted));
-        put_right(buf, y, list.right() - 9, list.right() - 1, &[Span::styled(key, theme.bold(Role::Text))]);
+    let top = (screen.selected + 1).saturating_sub(height);
+    for (y, (at, row)) in (list.y..list.bottom()).zip(rows.iter().enumerate().skip(top)) {
+        draw_row(app, theme, screen, row, (row_at(list, y), at == screen.selected), buf);
     }
     scrollbar(theme, buf, Rect { width: list.width + 1, ..list }, top, rows.len());
     cursor
+}
+
+fn draw_row(
+    app: &App,
+    theme: &Theme,
+    screen: &PaletteScreen,
+    found: &PaletteRow,
+    (line, is_selected): (Rect, bool),
+    buf: &mut Buffer,
+) {
+    if is_selected {
+        selected(theme, buf, line, theme.background(BackgroundRole::Selected));
+    }
+    let (y, end) = (line.y, line.right());
+    let style = if is_selected { theme.bold(Role::Bright) } else { theme.style(Role::Text) };
+    let hit = |style: Style| style.patch(theme.style(Role::Focus)).add_modifier(Modifier::UNDERLINED);
+    let note = if line.width > 60 { NOTE_COLUMNS } else { 0 };
+    let words_end = end.saturating_sub(KEY_COLUMNS + note + 1);
+    let name = marked(found.row.1, &found.name_hits, style, hit(style));
+    let name_end = put_spans(buf, (line.x + 1, y), words_end, &name).max(line.x + 1 + NAME_COLUMNS);
+    let muted = theme.style(Role::Muted);
+    let words = marked(found.row.3, &found.description_hits, muted, hit(muted));
+    put_spans(buf, (name_end + 2, y), words_end, &words);
+    if note > 0 {
+        put(buf, (words_end + 1, y), end, found.note, theme.style(Role::Ghost));
+    }
+    let key = key_of(app, screen.below, found.row.0);
+    put_right(buf, y, end - KEY_COLUMNS, end - 1, &[Span::styled(key, theme.bold(Role::Text))]);
+}
+
+/// The key where the palette was opened, otherwise on another screen.
+fn key_of(app: &App, below: KeyContext, action: Action) -> String {
+    let contexts = [
+        below,
+        KeyContext::Global,
+        KeyContext::Transcript,
+        KeyContext::Message,
+        KeyContext::Tuning,
+        KeyContext::Timeline,
+        KeyContext::Compare,
+        KeyContext::Dialog,
+    ];
+    let keys = contexts.into_iter().map(|context| first_key(app, context, action));
+    keys.into_iter().find(|key| !key.is_empty()).unwrap_or_default()
+}
+
+/// Splits a text into spans, with the characters at `hits` in their own style.
+pub(super) fn marked<'a>(text: &'a str, hits: &[usize], style: Style, hit: Style) -> Vec<Span<'a>> {
+    let mut spans: Vec<Span<'a>> = Vec::new();
+    let mut from = 0;
+    let mut was_hit = false;
+    for (at, (byte, _)) in text.char_indices().enumerate() {
+        let is_hit = hits.contains(&at);
+        if is_hit != was_hit && byte > from {
+            spans.push(Span::styled(&text[from..byte], if was_hit { hit } else { style }));
+            from = byte;
+        }
+        was_hit = is_hit;
+    }
+    spans.push(Span::styled(&text[from..], if was_hit { hit } else { style }));
+    spans
 }

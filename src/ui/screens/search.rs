@@ -72,7 +72,7 @@ fn query_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<
     let x = put(buf, (area.x + 1, area.y), start, &format!("{key} "), theme.bold(Role::Text));
     let end = start.saturating_sub(2);
     if let Some(input) = app.input.as_ref().filter(|input| input.purpose == InputPurpose::StoreSearch) {
-        return Some(draw_input(input, theme, (x, area.y), end, buf));
+        return Some(draw_input(&input.line, theme, (x, area.y), end, buf));
     }
     put(buf, (x, area.y), end, app.search_screen.query.text(), theme.bold(Role::Bright));
     None

@@ -48,7 +48,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 
 /// Draws the scrollbar. It is on the hairline of the next pane, so it comes after that pane.
 pub(super) fn draw_scrollbar(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    if let Some(pane) = app.transcript.as_ref().filter(|_| !empty_states::is_opening(app)) {
+    if let Some(pane) = app.transcript.as_ref().filter(|_| !app.is_opening_slowly()) {
         let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         scrollbar(theme, buf, list, pane.scroll.top, pane.rows.len());
     }

@@ -230,7 +230,7 @@ fn q_quits_and_esc_at_the_top_does_not() {
 
 #[test]
 fn no_sequence_of_keys_panics_at_any_size() {
-    let keys = "j k l h enter d r w T esc 1 j / a esc esc 4 j j l L h H 0 c e esc y 3 j G g d space esc 2 space - + f ctrl-o ctrl-o } { ] [ J K n N ! j esc ? j esc : esc p i m B j G + - h l space g enter B y esc F F R z tab tab tab";
+    let keys = "j k l h enter d r w T esc 1 j / a esc esc 4 j j l L h H 0 c e esc y 3 j G g d space esc 2 space - + f ctrl-n ctrl-n } { ] [ J K n N ! j esc ? j esc : esc p i m B j G + - h l space g enter B y esc F F R z tab tab tab";
     for (width, height) in [(1, 1), (10, 3), (60, 20), (80, 24), (130, 36), (300, 100)] {
         let mut driver = Driver::demo(width, height);
         driver.press(keys);

@@ -39,7 +39,7 @@ impl App {
         }
         // The same settings are varied when the map is opened again.
         self.compare_screen.chosen_axes = Some(self.compare_screen.sweep_state.axes.clone());
-        self.views.clear();
+        self.leave_screens();
         self.zoom = false;
         self.focus_pane(Pane::Tuning);
         self.replan(true);

@@ -1,0 +1,91 @@
+//! Opening and moving the help, which shows the program's own keys.
+
+use crate::app::action::Action;
+use crate::app::screens::Overlay;
+use crate::app::screens::help::{HelpArea, HelpLayout, HelpLine, HelpScreen, HelpSource, HelpSubject};
+use crate::app::state::App;
+
+impl App {
+    /// Creates the help for what gets the keys now.
+    pub(super) fn new_help(&self) -> HelpScreen {
+        let subject = match self.overlay() {
+            None => HelpSubject::Pane(self.focus),
+            Some(screen) => screen.kind().map_or(HelpSubject::Dialog, HelpSubject::Screen),
+        };
+        HelpScreen::new(subject, self.key_context())
+    }
+
+    pub(super) fn help_mut(&mut self) -> Option<&mut HelpScreen> {
+        match self.views.top_mut() {
+            Some(Overlay::Help(screen)) => Some(screen),
+            _ => None,
+        }
+    }
+
+    /// The rows of the help at the current size.
+    pub fn help_layout(&self, screen: &HelpScreen) -> HelpLayout {
+        let blocked = |action| self.blocked_reason(action);
+        let source = HelpSource { keymap: &self.options.keymap, blocked: &blocked };
+        source.layout(screen, HelpArea::new(self.size))
+    }
+
+    /// Why an action does nothing now; empty when it does something.
+    fn blocked_reason(&self, action: Action) -> &'static str {
+        let searching = self.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
+        let found = searching || !self.message.query.is_empty();
+        match action {
+            Action::NextChange | Action::PreviousChange if !self.changes_something() => {
+                "no message has changed yet"
+            }
+            Action::Commit if !self.changes_something() => "the plan has no changes",
+            Action::NextMatch | Action::PreviousMatch if !found => "no search is active",
+            Action::NextOverflow | Action::PreviousOverflow if self.failed_overflow().is_none() => {
+                "no call overflowed"
+            }
+            _ => "",
+        }
+    }
+
+    /// Moves the cursor of a list, or scrolls a page.
+    pub(super) fn move_in_help(&mut self, by: isize) {
+        let rows = HelpArea::new(self.size).rows;
+        let Some(Overlay::Help(screen)) = self.overlay() else { return };
+        let lines = self.help_layout(screen);
+        let is_list = screen.is_list();
+        let Some(screen) = self.help_mut() else { return };
+        let len = lines.rows();
+        if !is_list {
+            let last = len.saturating_sub(rows);
+            screen.scroll.top = screen.scroll.top.saturating_add_signed(by).min(last);
+            return;
+        }
+        screen.scroll.move_by(by, len, rows);
+        skip_headings(screen, &lines, by, rows);
+    }
+
+    /// Opens the page of the guide under the cursor.
+    pub(super) fn open_in_help(&mut self) {
+        let Some(Overlay::Help(screen)) = self.overlay() else { return };
+        let lines = self.help_layout(screen);
+        let topic = match lines.columns.first().and_then(|column| column.get(screen.scroll.cursor)) {
+            Some(HelpLine::Entry(entry)) if screen.is_list() => entry.topic,
+            _ => None,
+        };
+        if let (Some(topic), Some(screen)) = (topic, self.help_mut()) {
+            screen.open_topic(topic);
+        }
+    }
+}
+
+/// Moves the cursor from a heading to the next entry.
+fn skip_headings(screen: &mut HelpScreen, lines: &HelpLayout, by: isize, rows: usize) {
+    let Some(column) = lines.columns.first() else { return };
+    let is_entry = |line: &HelpLine| matches!(line, HelpLine::Entry(_));
+    let at = screen.scroll.cursor.min(column.len());
+    let (before, after) = column.split_at(at);
+    let (up, down) = (before.iter().rposition(is_entry), after.iter().position(is_entry).map(|row| row + at));
+    let to = if by < 0 && down != Some(at) { up.or(down) } else { down.or(up) };
+    if let Some(row) = to {
+        screen.scroll.move_to(row, column.len(), rows);
+    }
+}

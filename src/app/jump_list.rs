@@ -1,0 +1,101 @@
+//! The places that a person jumped from, as in an editor: back returns to the last one, forward undoes going back.
+
+/// The most places in each direction; older ones are forgotten.
+const MAX_PLACES: usize = 100;
+
+#[derive(Debug, Clone)]
+pub(super) struct JumpList<Place> {
+    /// Places to go back to, the nearest last.
+    back: Vec<Place>,
+    /// Places to go forward to, the nearest last.
+    forward: Vec<Place>,
+}
+
+impl<Place> Default for JumpList<Place> {
+    fn default() -> Self {
+        Self { back: Vec::new(), forward: Vec::new() }
+    }
+}
+
+impl<Place> JumpList<Place> {
+    /// Remembers a place that is being left. What lies forward is no longer reachable.
+    pub(super) fn record(&mut self, place: Place) {
+        self.forward.clear();
+        push_bounded(&mut self.back, place);
+    }
+
+    /// Returns the place that going back leads to.
+    pub(super) fn previous(&self) -> Option<&Place> {
+        self.back.last()
+    }
+
+    /// Takes the nearest place in a direction that still exists and remembers `here` for the way back; drops places
+    /// that no longer exist. Leaves everything as it is when there is no such place.
+    pub(super) fn step(
+        &mut self,
+        forward: bool,
+        here: Option<Place>,
+        exists: impl Fn(&Place) -> bool,
+    ) -> Option<Place> {
+        let (from, to) =
+            if forward { (&mut self.forward, &mut self.back) } else { (&mut self.back, &mut self.forward) };
+        let found = loop {
+            let place = from.pop()?;
+            if exists(&place) {
+                break place;
+            }
+        };
+        if let Some(here) = here {
+            push_bounded(to, here);
+        }
+        Some(found)
+    }
+}
+
+fn push_bounded<Place>(places: &mut Vec<Place>, place: Place) {
+    if places.len() == MAX_PLACES {
+        places.remove(0);
+    }
+    places.push(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn back_and_forward_walk_the_same_places() {
+        let mut jumps = JumpList::default();
+        jumps.record(1);
+        jumps.record(2);
+        assert_eq!(jumps.step(false, Some(3), |_| true), Some(2));
+        assert_eq!(jumps.step(false, Some(2), |_| true), Some(1));
+        assert_eq!(jumps.step(false, Some(1), |_| true), None);
+        assert_eq!(jumps.step(true, Some(1), |_| true), Some(2));
+        assert_eq!(jumps.step(true, Some(2), |_| true), Some(3));
+        assert_eq!(jumps.step(true, Some(3), |_| true), None);
+    }
+
+    #[test]
+    fn a_place_that_no_longer_exists_is_skipped_and_forgotten() {
+        let mut jumps = JumpList::default();
+        (1..=3).for_each(|place| jumps.record(place));
+        assert_eq!(jumps.step(false, Some(4), |place| *place != 3), Some(2));
+        assert_eq!(jumps.step(true, Some(2), |_| true), Some(4));
+    }
+
+    #[test]
+    fn a_new_jump_forgets_what_lay_forward_and_the_list_stays_bounded() {
+        let mut jumps = JumpList::default();
+        jumps.record(0);
+        jumps.step(false, Some(1), |_| true);
+        jumps.record(0);
+        assert_eq!(jumps.step(true, Some(0), |_| true), None);
+        (0..1_000).for_each(|place| jumps.record(place));
+        let mut steps = 0;
+        while jumps.step(false, None, |_| true).is_some() {
+            steps += 1;
+        }
+        assert_eq!(steps, MAX_PLACES);
+    }
+}

@@ -1,0 +1,125 @@
+//! Going back to where a jump started, and forward again. A jump leads from a screen or a search to an entry, from a
+//! screen to the panes, or to another session.
+
+use crate::app::effect::Effect;
+use crate::app::layout::Pane;
+use crate::app::place::{PendingPlace, Place, PlaceRow};
+use crate::app::screens::Overlay;
+use crate::app::state::App;
+use crate::ids::SessionKey;
+
+impl App {
+    /// Returns the place on the screen; `None` without a session.
+    fn current_place(&self) -> Option<Place> {
+        let pane = self.transcript.as_ref()?;
+        let mut views = self.views.clone();
+        // Windows ask about the moment in which they were opened.
+        views.retain(|view| !view.is_window());
+        Some(Place {
+            session: pane.session.item.key.clone(),
+            epoch: pane.session.epoch,
+            row: PlaceRow::of(pane),
+            folds: pane.folds.clone(),
+            filter: pane.filter,
+            target: self.target,
+            focus: self.focus,
+            zoom: self.zoom,
+            views,
+            timeline: self.timeline_screen.clone(),
+        })
+    }
+
+    /// Remembers the place on the screen before a jump.
+    pub(super) fn record_jump(&mut self) {
+        if let Some(place) = self.current_place() {
+            self.jumps.record(place);
+        }
+    }
+
+    /// Closes every screen for the panes below, and remembers them.
+    pub(super) fn leave_screens(&mut self) {
+        if self.page().is_some() {
+            self.record_jump();
+        }
+        self.views.clear();
+    }
+
+    /// Remembers the session that another one replaces. A walk through the list counts once.
+    pub(super) fn record_session_change(&mut self, key: &SessionKey) {
+        let another = self.displayed_session().is_some_and(|shown| shown.item.key != *key);
+        if another && !self.is_walking_sessions {
+            self.record_jump();
+        }
+        self.is_walking_sessions = self.focus == Pane::Sessions;
+    }
+
+    /// Goes back or forward by one jump; a place that no longer exists is skipped.
+    pub(super) fn jump(&mut self, is_forward: bool) -> Vec<Effect> {
+        let here = self.current_place();
+        let (sessions, transcript) = (&self.sessions.items, &self.transcript);
+        let exists = |place: &Place| match transcript {
+            Some(pane) if pane.session.item.key == place.session => place.is_in(pane),
+            _ => sessions.iter().any(|item| item.key == place.session),
+        };
+        let Some(place) = self.jumps.step(is_forward, here, exists) else {
+            let words = if is_forward { "no later place" } else { "no earlier place" };
+            self.show_toast(words.into(), false);
+            return Vec::new();
+        };
+        self.input = None;
+        if self.displayed_session().is_some_and(|shown| shown.item.key == place.session) {
+            self.loading = None;
+            return self.arrive(place);
+        }
+        self.views.clear();
+        let height = self.pane_height(Pane::Sessions);
+        self.sessions.select(&place.session, height);
+        let effects = self.load_session(place.session.clone());
+        self.pending_place = Some(PendingPlace { place, is_forward });
+        effects
+    }
+
+    /// Goes to the place that the opened session was loaded for, or on to the next one if it is gone.
+    pub(super) fn arrive_pending(&mut self) -> Vec<Effect> {
+        let Some(PendingPlace { place, is_forward }) = self.pending_place.take() else { return Vec::new() };
+        let Some(pane) = self.transcript.as_ref().filter(|pane| pane.session.item.key == place.session)
+        else {
+            return Vec::new();
+        };
+        if place.is_in(pane) { self.arrive(place) } else { self.jump(is_forward) }
+    }
+
+    /// Shows a place of the open session.
+    fn arrive(&mut self, place: Place) -> Vec<Effect> {
+        let height = self.pane_height(Pane::Sessions);
+        self.sessions.select(&place.session, height);
+        self.views = place.views;
+        (self.focus, self.zoom) = (place.focus, place.zoom);
+        self.timeline_screen = place.timeline;
+        let mut effects =
+            if self.target == place.target { Vec::new() } else { self.show_target(place.target) };
+        let height = self.pane_height(Pane::Transcript);
+        if let Some(pane) = &mut self.transcript {
+            (pane.folds, pane.filter) = (place.folds, place.filter);
+            pane.rebuild_rows(height);
+            if let Some(row) = &place.row {
+                row.restore(pane, height);
+            }
+        }
+        self.keep_cursors_visible();
+        let is_outdated = self.displayed_session().is_some_and(|shown| shown.epoch != place.epoch);
+        if is_outdated {
+            effects.extend(self.refresh_screens());
+        } else {
+            let context = self.screen_context();
+            let waiting = self.views.iter().filter(|view| view.is_waiting());
+            effects.extend(waiting.flat_map(|view| view.requests(&context)));
+        }
+        effects
+    }
+
+    /// The screen that going back leads to, for the status line.
+    pub fn screen_behind(&self) -> Option<&Overlay> {
+        self.jumps.previous()?.screen()
+    }
+}

@@ -1,0 +1,332 @@
+//! The words of the help: keys from the keymap, signs from the legend, numbers and topics of the guide.
+
+use crate::app::action::{ACTIONS, Action, ActionGroup, ActionRow};
+use crate::app::keymap::{KeyContext, Keymap};
+use crate::app::legend::{LegendRow, Tone, legend};
+use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
+use crate::app::screens::help::{HelpPage, HelpScreen, HelpSubject, numbers};
+use crate::guide::TOPICS;
+use crate::text;
+
+/// Actions in opposite directions share a row.
+const PAIRS: [(Action, Action, &str); 23] = [
+    (Action::BorderLeft, Action::BorderRight, "resize the pane"),
+    (Action::Down, Action::Up, "down, up"),
+    (Action::HalfPageDown, Action::HalfPageUp, "half a page down, up"),
+    (Action::PageDown, Action::PageUp, "page down, up"),
+    (Action::Top, Action::Bottom, "first row; last, and follow"),
+    (Action::NextPane, Action::PreviousPane, "next, previous pane"),
+    (Action::NextMatch, Action::PreviousMatch, "next, previous match"),
+    (Action::JumpBack, Action::JumpForward, "before the jump; after it"),
+    (Action::Collapse, Action::Expand, "fold, unfold, or go there"),
+    (Action::FoldAll, Action::UnfoldAll, "fold, unfold everything"),
+    (Action::NextMessage, Action::PreviousMessage, "next, previous message"),
+    (Action::NextTurn, Action::PreviousTurn, "next, previous user turn"),
+    (Action::NextChange, Action::PreviousChange, "next, previous change"),
+    (Action::CycleFilter, Action::CycleFilterBack, "next, previous filter"),
+    (Action::ScrollRight, Action::ScrollLeft, "scroll long lines"),
+    (Action::NextStep, Action::PreviousStep, "next, previous policy"),
+    (Action::Less, Action::More, "decrease, increase"),
+    (Action::MuchLess, Action::MuchMore, "the same by ten"),
+    (Action::NextCall, Action::PreviousCall, "next, previous call"),
+    (Action::SkipCalls, Action::SkipCallsBack, "ten calls forward, back"),
+    (Action::NextOverflow, Action::PreviousOverflow, "next, previous overflow"),
+    (Action::ZoomIn, Action::ZoomOut, "zoom in, out"),
+    (Action::CellLeft, Action::CellRight, "previous, next cell"),
+];
+
+/// The panes share a row.
+const PANE_ACTIONS: [Action; 4] =
+    [Action::FocusSessions, Action::FocusTranscript, Action::FocusMessage, Action::FocusTuning];
+
+/// The row of an action, and why it does nothing now.
+type KeyEntry = (HelpEntry, &'static str);
+
+/// The state that the words depend on.
+#[derive(Clone, Copy)]
+pub struct HelpSource<'a> {
+    pub keymap: &'a Keymap,
+    /// Why an action does nothing now; empty when it does something.
+    pub blocked: &'a dyn Fn(Action) -> &'static str,
+}
+
+impl std::fmt::Debug for HelpSource<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("HelpSource").field("keymap", self.keymap).finish_non_exhaustive()
+    }
+}
+
+impl HelpSource<'_> {
+    pub(in crate::app) fn layout(&self, screen: &HelpScreen, area: HelpArea) -> HelpLayout {
+        if let Some(topic) = screen.topic {
+            return HelpLayout::single(topic_lines(topic, area.columns));
+        }
+        if screen.is_searching() {
+            return HelpLayout::single(self.found(screen, area));
+        }
+        match screen.page {
+            HelpPage::Here => self.here(screen, area),
+            HelpPage::Signs => HelpLayout::balanced(&sign_groups(usize::MAX), area.sign_column_count()),
+            HelpPage::Keys => HelpLayout::balanced(&self.key_groups(), area.column_count()),
+            HelpPage::Guide => HelpLayout::single(topics().map(HelpLine::Entry).collect()),
+        }
+    }
+
+    fn here(&self, screen: &HelpScreen, area: HelpArea) -> HelpLayout {
+        let (own, others) = self.keys_here(screen.below);
+        let heading = HelpLine::Heading(format!("Here: {}", screen.subject.name()));
+        let mut here = vec![heading];
+        let (blocked, works): (Vec<_>, Vec<_>) = own.into_iter().partition(|(_, why)| !why.is_empty());
+        here.extend(works.into_iter().map(|(entry, _)| HelpLine::Entry(entry)));
+        if !blocked.is_empty() {
+            here.extend([HelpLine::Blank, HelpLine::Subheading("Not now".into())]);
+            let why = |(entry, why): (HelpEntry, &'static str)| {
+                HelpLine::Entry(HelpEntry { words: why.into(), tone: Tone::Muted, ..entry })
+            };
+            here.extend(blocked.into_iter().map(why));
+        }
+        let notes = match screen.subject {
+            HelpSubject::Pane(pane) => numbers::of_pane(pane),
+            HelpSubject::Screen(kind) => numbers::of_screen(kind),
+            HelpSubject::Dialog => Vec::new(),
+        };
+        let mut numbers: Vec<HelpLine> = Vec::new();
+        if !notes.is_empty() {
+            numbers.push(HelpLine::Heading("Numbers here".into()));
+            let width = area.column_width().saturating_sub(LEAD_WIDTH + 4);
+            numbers.extend(notes.into_iter().flat_map(|(name, words)| note_lines(name, words, width)));
+        }
+        let mut everywhere = vec![HelpLine::Heading("Everywhere".into())];
+        everywhere.extend(others.into_iter().map(|(entry, _)| HelpLine::Entry(entry)));
+        let mut signs = vec![HelpLine::Heading("Signs and colours".into())];
+        signs.extend(joined(sign_groups(2)));
+        match area.column_count() {
+            1 => HelpLayout::single(joined(vec![here, numbers, everywhere, signs])),
+            2 => HelpLayout { columns: vec![joined(vec![here, numbers]), joined(vec![everywhere, signs])] },
+            _ => HelpLayout { columns: vec![here, everywhere, joined(vec![signs, numbers])] },
+        }
+    }
+
+    /// Returns the keys of a context, and those that work everywhere.
+    fn keys_here(&self, context: KeyContext) -> (Vec<KeyEntry>, Vec<KeyEntry>) {
+        let bound = self.keymap.own_actions(context);
+        let is_pane = !context.is_alone();
+        let is_here = |row: &ActionRow| {
+            let elsewhere =
+                matches!(row.0, Action::Show(_) | Action::Quit | Action::NextTheme | Action::ToggleMouse);
+            let shared = matches!(
+                row.0,
+                Action::Search
+                    | Action::NextMatch
+                    | Action::PreviousMatch
+                    | Action::Open
+                    | Action::Copy
+                    | Action::Commit
+            );
+            (bound.contains(&row.0) && !elsewhere) || (is_pane && (shared || row.2 == ActionGroup::Move))
+        };
+        (self.entries(context, is_here), self.entries(context, |row| !is_here(row)))
+    }
+
+    /// Returns rows for the selected actions with a key in a context; opposite actions share one.
+    fn entries(&self, context: KeyContext, select: impl Fn(&ActionRow) -> bool) -> Vec<KeyEntry> {
+        let mut entries = Vec::new();
+        for row in ACTIONS.iter().filter(|row| select(row)) {
+            if PANE_ACTIONS[1..].contains(&row.0) {
+                continue;
+            }
+            if row.0 == PANE_ACTIONS[0] {
+                let keys = PANE_ACTIONS.map(|action| self.keymap.keys_for(context, action));
+                let keys: Vec<String> = keys.into_iter().filter_map(|keys| keys.into_iter().next()).collect();
+                if !keys.is_empty() {
+                    entries.push((key_entry(&keys, "sessions … tuning"), ""));
+                }
+                continue;
+            }
+            let pair = PAIRS.iter().find(|pair| pair.0 == row.0 || pair.1 == row.0);
+            let keys = match pair {
+                Some(pair) if pair.1 == row.0 => {
+                    let first = self.keymap.keys_for(context, pair.0);
+                    if first.is_empty() { self.keymap.keys_for(context, row.0) } else { Vec::new() }
+                }
+                Some(pair) => [pair.0, pair.1]
+                    .iter()
+                    .filter_map(|action| self.keymap.keys_for(context, *action).into_iter().next())
+                    .collect(),
+                None => self.keymap.keys_for(context, row.0),
+            };
+            if keys.is_empty() {
+                continue;
+            }
+            let words = pair.map_or(row.3, |pair| pair.2);
+            entries.push((key_entry(&keys, words), (self.blocked)(row.0)));
+        }
+        entries
+    }
+
+    /// Every group of actions, with the keys of its own context.
+    fn key_groups(&self) -> Vec<Vec<HelpLine>> {
+        let group = |group: ActionGroup| {
+            let rows = ACTIONS.iter().filter(|row| row.2 == group);
+            let entries = rows.filter_map(|row| {
+                let keys =
+                    home_contexts(group).into_iter().map(|context| self.keymap.keys_for(context, row.0));
+                let keys = keys.into_iter().find(|keys| !keys.is_empty())?;
+                Some(HelpLine::Entry(key_entry(&keys, row.3)))
+            });
+            std::iter::once(HelpLine::Heading(group.name().into())).chain(entries).collect()
+        };
+        ActionGroup::ALL.into_iter().map(group).filter(|lines: &Vec<HelpLine>| lines.len() > 1).collect()
+    }
+
+    /// Returns everything that contains the searched words.
+    fn found(&self, screen: &HelpScreen, area: HelpArea) -> Vec<HelpLine> {
+        let words: Vec<String> =
+            screen.search.text().to_lowercase().split_whitespace().map(str::to_owned).collect();
+        let mut groups: Vec<(String, Vec<HelpEntry>)> = Vec::new();
+        let (own, others) = self.keys_here(screen.below);
+        let keys = |keys: Vec<(HelpEntry, &str)>| keys.into_iter().map(|(entry, _)| entry).collect();
+        groups.push((format!("Here: {}", screen.subject.name()), keys(own)));
+        groups.push(("Everywhere".into(), keys(others)));
+        for section in legend() {
+            groups.push((section.title.into(), section.rows.iter().map(sign_entry).collect()));
+        }
+        let room = area.columns.saturating_sub(2 * LEAD_WIDTH + 4);
+        groups.push((
+            "Numbers".into(),
+            numbers::all().into_iter().map(|note| number_entry(note, room)).collect(),
+        ));
+        let mut lines = Vec::new();
+        for (title, entries) in groups {
+            let found: Vec<HelpEntry> = entries.into_iter().filter(|entry| entry.contains(&words)).collect();
+            if !found.is_empty() {
+                lines.push(HelpLine::Heading(title));
+                lines.extend(found.into_iter().map(HelpLine::Entry));
+            }
+        }
+        let pages: Vec<HelpEntry> = topics().filter_map(|entry| found_page(entry, &words)).collect();
+        if !pages.is_empty() {
+            lines.push(HelpLine::Heading("Guide".into()));
+            lines.extend(pages.into_iter().map(HelpLine::Entry));
+        }
+        lines
+    }
+}
+
+/// The contexts in which the keys of a group are shown, the first with a key wins.
+fn home_contexts(group: ActionGroup) -> [KeyContext; 6] {
+    let home = match group {
+        ActionGroup::Move | ActionGroup::Transcript => KeyContext::Transcript,
+        ActionGroup::Message => KeyContext::Message,
+        ActionGroup::Tuning => KeyContext::Tuning,
+        ActionGroup::Timeline => KeyContext::Timeline,
+        ActionGroup::Compare => KeyContext::Compare,
+        ActionGroup::Screen | ActionGroup::Commit | ActionGroup::Program => KeyContext::Global,
+    };
+    let rest = [KeyContext::Global, KeyContext::Transcript, KeyContext::Tuning, KeyContext::Message];
+    [home, rest[0], rest[1], rest[2], rest[3], KeyContext::Dialog]
+}
+
+fn key_entry(keys: &[String], words: &str) -> HelpEntry {
+    let mut lead = String::new();
+    for key in keys {
+        if !lead.is_empty() && lead.len() + 1 + key.len() >= LEAD_WIDTH {
+            break;
+        }
+        if !lead.is_empty() {
+            lead.push(' ');
+        }
+        lead.push_str(key);
+    }
+    HelpEntry { lead, tone: Tone::Key, name: String::new(), words: words.into(), topic: None }
+}
+
+fn sign_entry(row: &LegendRow) -> HelpEntry {
+    HelpEntry {
+        lead: row.signs.into(),
+        tone: row.tone,
+        name: row.name.into(),
+        words: row.meaning.into(),
+        topic: None,
+    }
+}
+
+fn number_entry((place, (name, words)): (&str, numbers::NumberNote), room: usize) -> HelpEntry {
+    let words = text::truncate(words, room).0;
+    HelpEntry { lead: name.into(), tone: Tone::Text, name: place.into(), words, topic: None }
+}
+
+/// The first sections of the legend, each with its title.
+fn sign_groups(count: usize) -> Vec<Vec<HelpLine>> {
+    let lines = |section: crate::app::legend::LegendSection| {
+        let rows = section.rows.iter().map(|row| HelpLine::Entry(sign_entry(row)));
+        std::iter::once(HelpLine::Subheading(section.title.into())).chain(rows).collect()
+    };
+    legend().into_iter().take(count).map(lines).collect()
+}
+
+/// A number and its sentence, wrapped.
+fn note_lines(name: &str, words: &str, width: usize) -> Vec<HelpLine> {
+    let line = |(at, words): (usize, String)| {
+        let lead = if at == 0 { name.to_owned() } else { String::new() };
+        HelpLine::Entry(HelpEntry { lead, tone: Tone::Text, name: String::new(), words, topic: None })
+    };
+    text::wrap(words, width).into_iter().enumerate().map(line).collect()
+}
+
+fn topics() -> impl Iterator<Item = HelpEntry> {
+    TOPICS.iter().enumerate().map(|(at, topic)| HelpEntry {
+        lead: topic.name.into(),
+        tone: Tone::Key,
+        name: String::new(),
+        words: topic.title().into(),
+        topic: Some(at),
+    })
+}
+
+/// A page of the guide that contains the words, with the first line that does.
+fn found_page(entry: HelpEntry, words: &[String]) -> Option<HelpEntry> {
+    if entry.contains(words) {
+        return Some(entry);
+    }
+    let page = TOPICS.get(entry.topic?)?;
+    let line = page.text.lines().find(|line| {
+        let line = line.to_lowercase();
+        words.iter().all(|word| line.contains(word.as_str()))
+    })?;
+    Some(HelpEntry { words: line.trim_start_matches(['#', '-', '|', ' ']).into(), ..entry })
+}
+
+/// The text of a page of the guide, wrapped; code and tables keep their lines.
+fn topic_lines(topic: usize, columns: usize) -> Vec<HelpLine> {
+    let Some(page) = TOPICS.get(topic) else { return Vec::new() };
+    let width = columns.min(100);
+    let mut lines = Vec::new();
+    let mut is_code = false;
+    for line in page.text.lines().filter(|line| !line.starts_with("<!--")) {
+        if line.starts_with("```") {
+            is_code = !is_code;
+        } else if line.is_empty() {
+            lines.push(HelpLine::Blank);
+        } else if let Some(title) = line.strip_prefix('#').filter(|_| !is_code) {
+            lines.push(HelpLine::Heading(title.trim_start_matches(['#', ' ']).into()));
+        } else if is_code {
+            lines.push(HelpLine::Text(format!("    {line}")));
+        } else {
+            lines.extend(text::wrap(line, width).into_iter().map(HelpLine::Text));
+        }
+    }
+    lines
+}
+
+/// Appends groups with a blank line between two.
+fn joined(groups: Vec<Vec<HelpLine>>) -> Vec<HelpLine> {
+    let mut lines = Vec::new();
+    for group in groups.into_iter().filter(|group| !group.is_empty()) {
+        if !lines.is_empty() {
+            lines.push(HelpLine::Blank);
+        }
+        lines.extend(group);
+    }
+    lines
+}

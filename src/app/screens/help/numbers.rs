@@ -1,0 +1,128 @@
+//! One sentence for each number of a pane or screen.
+
+use crate::app::action::ScreenKind;
+use crate::app::layout::Pane;
+
+/// A number as the screen names it, and its meaning.
+pub(super) type NumberNote = (&'static str, &'static str);
+
+const SESSIONS: &[NumberNote] = &[
+    (
+        "93%",
+        "Tokens of the prompt as a share of the window: amber where the gateway would compact, red above the window.",
+    ),
+    ("—", "The session is not counted yet, or its window is unknown."),
+];
+const TRANSCRIPT: &[NumberNote] = &[
+    ("tokens", "The size of the message, estimated at four chars per token; under a plan, after it."),
+    ("total", "The prompt up to and including the row, with system prompt and tools."),
+    ("before → after", "The size of the message without and with the plan."),
+];
+const MESSAGE: &[NumberNote] = &[
+    ("chars", "UTF-16 code units, because the gateway counts them."),
+    ("tokens", "Estimated at four chars per token, with the share of the prompt."),
+    ("rule", "The rule that decides the fate; the key of the rule shows its text."),
+];
+const TUNING: &[NumberNote] = &[
+    ("saves", "Tokens that the plan takes out of the prompt."),
+    (
+        "next call",
+        "The change in cost of the next call: text that changes is not read from the provider's cache.",
+    ),
+    ("config", "The value in your configuration, marked on the slider."),
+    ("default", "The value of the release without a configuration."),
+];
+const TIMELINE: &[NumberNote] = &[
+    ("recorded", "Tokens of each call as it was sent."),
+    ("simulated", "Tokens of each call under the settings in the strip."),
+    ("peak", "The largest prompt of the session."),
+    ("cost", "Recorded by the provider; list prices have a ~."),
+];
+const EXPLAIN: &[NumberNote] = &[
+    ("counted", "The provider's count of the refused call; without a ~."),
+    ("limit", "The window, or what the provider said that it takes."),
+    ("peak", "The largest prompt when the session is replayed with the change."),
+    ("overflows", "Calls that would still be refused with the change."),
+];
+const BREAKDOWN: &[NumberNote] = &[
+    ("tokens", "The part as an estimate; all parts add up to the estimate beside the bar."),
+    ("beyond", "What the provider counted in addition to the estimate."),
+];
+const ESTIMATORS: &[NumberNote] = &[
+    ("error", "The estimate compared with the provider's count of the same call."),
+    ("fit", "The estimate after scaling to this session."),
+];
+const COMPARE: &[NumberNote] = &[
+    ("cell", "One replay of the whole session with two settings; the metric is named above the map."),
+    ("peak", "The largest prompt of that replay."),
+    ("cost", "The cost of all calls of that replay."),
+];
+const STEPS: &[NumberNote] = &[
+    ("alone", "What the policy saves if only it runs."),
+    ("together", "What it saves after the policies before it."),
+];
+const RECOVERY: &[NumberNote] =
+    &[("tokens", "The size of the prompt before and after an attempt, as recorded or as the rules expect.")];
+const COMMITS: &[NumberNote] =
+    &[("tokens", "The size of the prompt before and after the commit, estimated at four chars per token.")];
+const SEARCH: &[NumberNote] = &[("3/35", "The hit under the cursor, and the messages found in all sessions.")];
+const WINDOW: &[NumberNote] = &[
+    (
+        "bar",
+        "The prompt of the next call in the window of the model; meas., cal. or est. says how it was counted.",
+    ),
+    ("soft, hard", "Shares of the window from which pruning trims and clears."),
+    ("compact", "The prompt at which the gateway compacts: the window without the reserve."),
+];
+
+/// Returns the numbers of a pane, and those of the bar above all panes.
+pub(super) fn of_pane(pane: Pane) -> Vec<NumberNote> {
+    let own = match pane {
+        Pane::Sessions => SESSIONS,
+        Pane::Transcript => TRANSCRIPT,
+        Pane::Message => MESSAGE,
+        Pane::Tuning => TUNING,
+    };
+    own.iter().chain(WINDOW).copied().collect()
+}
+
+pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
+    let own = match kind {
+        ScreenKind::Timeline => TIMELINE,
+        ScreenKind::Explain => EXPLAIN,
+        ScreenKind::Breakdown => BREAKDOWN,
+        ScreenKind::Estimators => ESTIMATORS,
+        ScreenKind::Compare => COMPARE,
+        ScreenKind::Steps => STEPS,
+        ScreenKind::Recovery => RECOVERY,
+        ScreenKind::Commits | ScreenKind::Branches => COMMITS,
+        ScreenKind::Search => SEARCH,
+        ScreenKind::Help
+        | ScreenKind::Palette
+        | ScreenKind::Findings
+        | ScreenKind::Rule
+        | ScreenKind::Record => &[],
+    };
+    own.to_vec()
+}
+
+/// Returns every number with the name of its place.
+pub(super) fn all() -> Vec<(&'static str, NumberNote)> {
+    let places = [
+        ("Sessions", SESSIONS),
+        ("Transcript", TRANSCRIPT),
+        ("Message", MESSAGE),
+        ("Tuning", TUNING),
+        ("Window", WINDOW),
+        ("Timeline", TIMELINE),
+        ("Explain", EXPLAIN),
+        ("Breakdown", BREAKDOWN),
+        ("Estimators", ESTIMATORS),
+        ("Compare", COMPARE),
+        ("Policies", STEPS),
+        ("Recovery", RECOVERY),
+        ("Commits", COMMITS),
+        ("Search", SEARCH),
+    ];
+    places.into_iter().flat_map(|(place, notes)| notes.iter().map(move |note| (place, *note))).collect()
+}

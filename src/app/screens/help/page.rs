@@ -1,0 +1,108 @@
+//! The rows of a page of the help, distributed over columns.
+
+use crate::app::legend::Tone;
+
+/// Columns of one column of entries, and of what leads an entry.
+const COLUMN_WIDTH: usize = 42;
+pub const LEAD_WIDTH: usize = 14;
+/// Columns of a row of the legend with a long meaning.
+const SIGN_COLUMN_WIDTH: usize = 62;
+
+/// The space of the help: columns and rows of its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HelpArea {
+    pub columns: usize,
+    pub rows: usize,
+}
+
+impl HelpArea {
+    /// The list inside a window that leaves one row for the status line.
+    pub fn new((width, height): (u16, u16)) -> Self {
+        // The border with a blank on each side; border, a blank row, and the hairline with the search.
+        Self { columns: usize::from(width).saturating_sub(8), rows: usize::from(height).saturating_sub(7) }
+    }
+
+    /// How many columns of entries are side by side.
+    pub fn column_count(self) -> usize {
+        (self.columns / COLUMN_WIDTH).clamp(1, 3)
+    }
+
+    /// How many columns of signs are side by side.
+    pub(super) fn sign_column_count(self) -> usize {
+        (self.columns / SIGN_COLUMN_WIDTH).clamp(1, 2)
+    }
+
+    /// Columns of an entry.
+    pub fn column_width(self) -> usize {
+        self.columns / self.column_count()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HelpLine {
+    Heading(String),
+    Subheading(String),
+    Entry(HelpEntry),
+    Text(String),
+    Blank,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HelpEntry {
+    /// Keys, a sign or a number.
+    pub lead: String,
+    pub tone: Tone,
+    /// The name of a sign; empty for keys.
+    pub name: String,
+    pub words: String,
+    /// The page of the guide that it opens.
+    pub topic: Option<usize>,
+}
+
+impl HelpEntry {
+    /// Whether the entry contains every word.
+    pub(super) fn contains(&self, words: &[String]) -> bool {
+        let line = format!("{} {} {}", self.lead, self.name, self.words).to_lowercase();
+        words.iter().all(|word| line.contains(word.as_str()))
+    }
+}
+
+/// The columns of a page; all scroll together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HelpLayout {
+    pub columns: Vec<Vec<HelpLine>>,
+}
+
+impl HelpLayout {
+    pub fn single(lines: Vec<HelpLine>) -> Self {
+        Self { columns: vec![lines] }
+    }
+
+    /// Puts the groups into columns of about equal height, unbroken and in order.
+    pub(super) fn balanced(groups: &[Vec<HelpLine>], columns: usize) -> Self {
+        let all: usize = groups.iter().map(|group| group.len() + 1).sum();
+        let least = groups.iter().map(Vec::len).max().unwrap_or(0);
+        let fits = |rows: &usize| distribute(groups, *rows).len() <= columns;
+        let rows = (least..=all).find(fits).unwrap_or(all);
+        Self { columns: distribute(groups, rows) }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.columns.iter().map(Vec::len).max().unwrap_or(0)
+    }
+}
+
+/// Fills columns of at most `rows` rows, with a blank line between two groups.
+fn distribute(groups: &[Vec<HelpLine>], rows: usize) -> Vec<Vec<HelpLine>> {
+    let mut columns: Vec<Vec<HelpLine>> = Vec::new();
+    for group in groups {
+        match columns.last_mut().filter(|column| column.len() + 1 + group.len() <= rows) {
+            Some(column) => {
+                column.push(HelpLine::Blank);
+                column.extend_from_slice(group);
+            }
+            None => columns.push(group.clone()),
+        }
+    }
+    columns
+}

@@ -1,0 +1,102 @@
+//! The help: keys of the place, search, signs and the guide.
+
+use clawscope::app::screens::help::{HelpLine, HelpPage, HelpScreen};
+use clawscope::app::state::Overlay;
+
+use crate::support::driver::Driver;
+
+fn demo() -> Driver {
+    let mut driver = Driver::demo(140, 40);
+    driver.go_to("telegram:direct:8812");
+    driver
+}
+
+fn help(driver: &Driver) -> &HelpScreen {
+    match driver.app.overlay() {
+        Some(Overlay::Help(screen)) => screen,
+        other => panic!("no help but {other:?}"),
+    }
+}
+
+/// Every row of the help as text, column after column.
+fn rows(driver: &Driver) -> Vec<String> {
+    let layout = driver.app.help_layout(help(driver));
+    let text = |line: &HelpLine| match line {
+        HelpLine::Heading(words) | HelpLine::Subheading(words) | HelpLine::Text(words) => words.clone(),
+        HelpLine::Entry(entry) => format!("{} {} {}", entry.lead, entry.name, entry.words),
+        HelpLine::Blank => String::new(),
+    };
+    layout.columns.iter().flatten().map(text).collect()
+}
+
+fn place(rows: &[String], words: &str) -> usize {
+    rows.iter().position(|row| row.contains(words)).unwrap_or_else(|| panic!("no {words} in {rows:#?}"))
+}
+
+#[test]
+fn the_keys_that_work_here_come_first() {
+    let mut driver = demo();
+    driver.press("2 ?");
+    let found = rows(&driver);
+    assert_eq!(found[0], "Here: Transcript");
+    let everywhere = place(&found, "Everywhere");
+    assert!(place(&found, "next, previous user turn") < everywhere);
+    assert!(place(&found, "why it overflowed") > everywhere);
+    assert!(place(&found, "no message has changed yet") > place(&found, "Not now"));
+    driver.press("esc p ?");
+    assert!(place(&rows(&driver), "} {  next, previous change") < place(&rows(&driver), "Everywhere"));
+    for (keys, name) in
+        [("esc 1 ?", "Sessions"), ("esc 4 ?", "Tuning"), ("esc t ?", "Timeline"), ("esc esc w ?", "Compare")]
+    {
+        driver.press(keys);
+        assert_eq!(rows(&driver)[0], format!("Here: {name}"));
+    }
+    assert!(rows(&driver).iter().any(|row| row.contains("Numbers here")));
+}
+
+#[test]
+fn the_help_is_searched_while_one_types() {
+    let mut driver = demo();
+    driver.press("? / text:soft-tr");
+    assert!(rows(&driver).iter().any(|row| row.contains("soft-trimmed start and end stay")));
+    assert!(rows(&driver).iter().all(|row| !row.contains("quit")));
+    driver.press("ctrl-u text:q");
+    assert!(rows(&driver).iter().any(|row| row.contains("quit")), "q is a letter here");
+    driver.press("esc");
+    assert!(!help(&driver).is_typing && help(&driver).search.text().is_empty());
+    driver.press("/ text:zzzzzz enter esc");
+    assert_eq!(rows(&driver)[0], "Here: Transcript");
+    driver.press("esc");
+    assert!(driver.app.overlay().is_none());
+}
+
+#[test]
+fn pages_of_the_guide_open_from_the_help_and_lead_back() {
+    let mut driver = demo();
+    driver.press("? tab tab tab");
+    assert_eq!(help(&driver).page, HelpPage::Guide);
+    driver.press("j j enter");
+    assert_eq!(help(&driver).topic, Some(2));
+    assert_eq!(rows(&driver)[0], "Keys");
+    driver.press("G j k esc");
+    assert_eq!((help(&driver).topic, help(&driver).scroll.cursor), (None, 2));
+    driver.press("/ text:safeguard enter enter");
+    assert!(help(&driver).topic.is_some(), "a page with the word opens");
+    driver.press("esc esc esc");
+    assert!(driver.app.overlay().is_none());
+}
+
+#[test]
+fn the_end_of_a_page_stops_scrolling_at_every_size() {
+    for (width, height) in [(140, 40), (80, 24), (60, 20)] {
+        let mut driver = Driver::demo(width, height);
+        driver.press("? G");
+        let end = help(&driver).scroll.top;
+        driver.press("j j j");
+        assert_eq!(help(&driver).scroll.top, end);
+        if end > 0 {
+            driver.press("k");
+            assert_eq!(help(&driver).scroll.top, end - 1);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The palette and the lines that a person types.
+
+use clawscope::app::action::{Action, ScreenKind};
+use clawscope::app::layout::Pane;
+use clawscope::app::state::Overlay;
+
+use crate::support::driver::Driver;
+
+fn demo() -> Driver {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver
+}
+
+fn listed(driver: &Driver) -> Vec<Action> {
+    match driver.app.overlay() {
+        Some(Overlay::Palette(screen)) => screen.rows().iter().map(|found| found.row.0).collect(),
+        other => panic!("no palette but {other:?}"),
+    }
+}
+
+#[test]
+fn what_the_session_suggests_and_what_was_run_come_first() {
+    let mut driver = demo();
+    driver.press(":");
+    assert_eq!(listed(&driver)[0], Action::Show(ScreenKind::Explain), "it overflowed");
+    driver.press("esc p :");
+    assert_eq!(listed(&driver)[0], Action::Commit, "the plan changes something");
+    driver.press("text:zoom enter : ");
+    let recent = listed(&driver).iter().position(|action| *action == Action::Zoom);
+    let down = listed(&driver).iter().position(|action| *action == Action::Down);
+    assert!(recent < down, "{recent:?} {down:?}");
+}
+
+#[test]
+fn the_palette_edits_like_a_shell_line() {
+    let mut driver = demo();
+    driver.press(": text:nonsense ctrl-u text:focus ctrl-a ctrl-k text:focus-tuningx ctrl-h enter");
+    assert_eq!(driver.app.focus, Pane::Tuning);
+    driver.press("2 : text:tgprn enter");
+    assert!(driver.app.tuning.preview, "letters in order find toggle-prune");
+}
+
+#[test]
+fn a_number_in_the_palette_goes_to_the_row() {
+    let mut driver = demo();
+    driver.press("2 g : text:12 enter");
+    assert_eq!(driver.app.transcript.as_ref().expect("a session").scroll.cursor, 11);
+}
+
+#[test]
+fn every_typed_line_edits_alike() {
+    let mut driver = demo();
+    driver.press("1 / text:tele space text:gram ctrl-w ctrl-a ctrl-e");
+    assert_eq!(driver.app.sessions.filter, "tele ");
+    driver.press("ctrl-u");
+    assert_eq!(driver.app.sessions.filter, "");
+    driver.press("esc esc 2 / text:xninja ctrl-a right ctrl-h enter");
+    assert_eq!(driver.app.transcript.as_ref().expect("a session").query, "ninja");
+}
