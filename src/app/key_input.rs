@@ -89,11 +89,11 @@ impl App {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let Some(prompt) = &mut self.input else { return Vec::new() };
         match key.code {
-            KeyCode::Char('c') if control => return vec![Effect::Quit],
-            KeyCode::Enter => return self.submit_input(),
-            KeyCode::Esc => return self.escape_input(),
-            KeyCode::Down => return self.move_while_typing(1),
-            KeyCode::Up => return self.move_while_typing(-1),
+            KeyCode::Char('c') if control => vec![Effect::Quit],
+            KeyCode::Enter => self.submit_input(),
+            KeyCode::Esc => self.escape_input(),
+            KeyCode::Down => self.move_while_typing(1),
+            KeyCode::Up => self.move_while_typing(-1),
             KeyCode::Char('f') if control && prompt.purpose == InputPurpose::StoreSearch => {
                 prompt.line.clear();
                 self.on_input_changed()

@@ -11,8 +11,8 @@ use super::output::{FailureJson, Output, Tone};
 use super::suggest::did_you_mean;
 use super::{
     breakdown_json, check, commits, compare, context, doctor, estimators, explain_all, explain_json,
-    migration_json, record, recorded_json, recovery, replay_json, rule, rules, search, sessions, settings, simulate,
-    summarize, tree, watch, writing,
+    migration_json, record, recorded_json, recovery, replay_json, rule, rules, search, sessions, settings,
+    simulate, summarize, tree, watch, writing,
 };
 use crate::export::json::{DocumentJson, JsonOutput, Versioned};
 use crate::report::sweep::json::SweepJson;

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::config_dir;
+use crate::files;
 use crate::gateway::env::Environment;
 use crate::gateway::state_dir::is_plain_name;
 
@@ -57,7 +58,8 @@ pub fn preset_names(env: &Environment) -> Vec<String> {
 /// Fails for a name that no preset can have, and for a file that cannot be read or is no TOML.
 pub fn read_preset(env: &Environment, name: &str) -> Result<Preset, PresetError> {
     let path = preset_path(env, name)?;
-    let text = fs::read_to_string(&path).map_err(|source| PresetError::Io { path: path.clone(), source })?;
+    let text = files::read_text(&path, files::SMALL_FILE_BYTES)
+        .map_err(|source| PresetError::Io { path: path.clone(), source })?;
     let table: toml::Table =
         toml::from_str(&text).map_err(|source| PresetError::Toml { path, source: Box::new(source) })?;
     let mut values = Vec::new();
@@ -125,6 +127,10 @@ mod tests {
         (dir, env)
     }
 
+    fn write(path: PathBuf, text: &str) {
+        fs::File::create(path).and_then(|mut file| file.write_all(text.as_bytes())).unwrap();
+    }
+
     #[test]
     fn a_preset_is_read_as_it_was_written() {
         let (_dir, env) = home();
@@ -143,11 +149,10 @@ mod tests {
         let (_dir, env) = home();
         let folder = presets_dir(&env).unwrap();
         fs::create_dir_all(&folder).unwrap();
-        fs::write(
+        write(
             folder.join("a.toml"),
             "historyLimit = 20\n[contextPruning]\nttl = \"5m\"\ntools.deny = [\"a\", \"b\"]\n",
-        )
-        .unwrap();
+        );
         let read = read_preset(&env, "a").unwrap();
         let texts: Vec<String> = read.values.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(texts, ["historyLimit=20", "contextPruning.ttl=5m", "contextPruning.tools.deny=a,b"]);
@@ -162,7 +167,7 @@ mod tests {
         assert!(matches!(read_preset(&env, "none"), Err(PresetError::Io { .. })));
         let folder = presets_dir(&env).unwrap();
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("b.toml"), "a = = 1").unwrap();
+        write(folder.join("b.toml"), "a = = 1");
         assert!(read_preset(&env, "b").unwrap_err().to_string().contains("b.toml"));
         assert_eq!(preset_names(&Environment::default()), [""; 0]);
     }

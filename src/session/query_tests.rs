@@ -18,26 +18,26 @@ fn item(key: &str, title: &str, change: impl Fn(&mut SessionItem)) -> SessionIte
     item
 }
 
-fn tokens(tokens: u64) -> Option<TokenCount> {
-    Some(TokenCount { tokens, source: CountSource::Measured })
+fn tokens(tokens: u64) -> TokenCount {
+    TokenCount { tokens, source: CountSource::Measured }
 }
 
-fn usage(usd: f64) -> Option<ItemUsage> {
-    Some(ItemUsage { calls: 1, tokens: 5, cost: Cost { recorded: Some(usd), ..Cost::default() } })
+fn usage(usd: f64) -> ItemUsage {
+    ItemUsage { calls: 1, tokens: 5, cost: Cost { recorded: Some(usd), ..Cost::default() } }
 }
 
 fn store() -> Vec<SessionItem> {
     vec![
         item("telegram:direct:8812", "telegram:8812", |item| {
-            item.tokens = tokens(190_000);
-            item.usage = usage(2.5);
+            item.tokens = Some(tokens(190_000));
+            item.usage = Some(usage(2.5));
             item.compactions = Some(1);
             item.overflows = Some(2);
             item.set_mark(Mark::Overflow, true);
         }),
         item("slack:channel:c1", "slack:#infra", |item| {
-            item.tokens = tokens(10_000);
-            item.usage = usage(0.5);
+            item.tokens = Some(tokens(10_000));
+            item.usage = Some(usage(0.5));
             item.compactions = Some(0);
             item.updated_ms = Some(NOW_MS - 72 * HOUR_MS);
             item.model = "gpt-5.2".into();
@@ -132,5 +132,5 @@ fn the_best_match_is_the_first_of_the_best_rank() {
     let texts: Vec<SearchText> = items.iter().map(SearchText::new).collect();
     let selection = SessionQuery::parse("web").select(&items, &texts, NOW_MS);
     assert_eq!((selection.found.len(), selection.best()), (3, Some(1)));
-    assert_eq!(selection.words[0].ranges("about the Web"), [10..13]);
+    assert_eq!(selection.words[0].ranges("about the Web"), std::slice::from_ref(&(10..13)));
 }

@@ -1,7 +1,6 @@
 //! Recognises files that are no transcripts, such as notes, a picture or one JSON document, so that nobody reads "0
 //! messages" about them.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -47,7 +46,7 @@ impl ForeignFile {
 /// Returns what a file is if it has no entry of a session near its start; `None` for transcripts and unreadable files.
 pub fn recognise(path: &Path) -> Option<ForeignFile> {
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(SEARCHED_BYTES).read_to_end(&mut bytes).ok()?;
+    crate::files::open(path).ok()?.take(SEARCHED_BYTES).read_to_end(&mut bytes).ok()?;
     let is_cut = bytes.len() as u64 == SEARCHED_BYTES;
     classify(&bytes, is_cut)
 }

@@ -175,10 +175,7 @@ fn a_sub_agent_is_below_its_parent_and_folds_into_it() {
         _ => panic!("a heading is selected"),
     };
     let parent = driver.app.sessions.scroll.cursor;
-    let below = match driver.app.sessions.rows[parent + 1] {
-        SessionRow::Item(row) => row,
-        _ => panic!("no row below"),
-    };
+    let SessionRow::Item(below) = driver.app.sessions.rows[parent + 1] else { panic!("no row below") };
     assert_eq!(below.depth, 1);
     assert!(driver.app.sessions.items[below.at].key.0.contains("subagent"));
     driver.press("space");

@@ -1,6 +1,7 @@
 //! How a session is named on the command line, and names that try to harm the terminal.
 
 use serde_json::{Value, json};
+use std::io::Write as _;
 
 use crate::support::store::{RESULTS, Store, lines, long_session, message, program, run};
 
@@ -180,7 +181,7 @@ fn a_file_that_is_no_transcript_says_what_it_is() {
         ),
     ] {
         let file = dir.path().join(name);
-        std::fs::write(&file, bytes).unwrap();
+        std::fs::File::create(&file).and_then(|mut file| file.write_all(bytes)).unwrap();
         let file = file.to_string_lossy().into_owned();
         for command in ["explain", "context", "tree"] {
             let (found, out, error) = run(&mut program(&[command, &file]));

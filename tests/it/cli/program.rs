@@ -1,5 +1,6 @@
 //! Help, completions, manual pages, exit codes and `watch`.
 
+use std::io::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
@@ -150,7 +151,8 @@ fn a_preset_stands_for_its_settings() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join(".config/clawscope/presets");
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("lean.toml"), "contextTokens = 90000\n").unwrap();
+    let lean = std::fs::File::create(folder.join("lean.toml"));
+    lean.and_then(|mut file| file.write_all(b"contextTokens = 90000\n")).unwrap();
     let run_at_home = |words: &[&str]| run(program(words).env("HOME", home.path()));
     let (code, out, _) = run_at_home(&["presets"]);
     assert!(code == 0 && out.contains("lean") && out.contains("contextTokens=90000"), "{out}");

@@ -65,7 +65,8 @@ const RECOVERY: &[NumberNote] =
     &[("tokens", "The size of the prompt before and after an attempt, as recorded or as the rules expect.")];
 const COMMITS: &[NumberNote] =
     &[("tokens", "The size of the prompt before and after the commit, estimated at four chars per token.")];
-const SEARCH: &[NumberNote] = &[("3/35", "The hit under the cursor, and the messages found in all sessions.")];
+const SEARCH: &[NumberNote] =
+    &[("3/35", "The hit under the cursor, and the messages found in all sessions.")];
 const WINDOW: &[NumberNote] = &[
     (
         "bar",
