@@ -9,6 +9,7 @@ use super::output::Output;
 use super::sessions::read_all;
 use super::shell::shell_quote;
 use super::suggest::nearest;
+use crate::files;
 use crate::format::{format_age, format_count};
 use crate::gateway::env::absolute;
 use crate::ids::SessionKey;
@@ -23,6 +24,8 @@ use crate::text::{truncate, visible, width};
 
 /// Sessions listed for an ambiguous name.
 const MAX_LISTED: usize = 10;
+/// Limit for a file that may be a list of sessions, bytes.
+const MAX_STORE_FILE_BYTES: u64 = 512 << 20;
 /// Columns of a listed title.
 const TITLE_COLUMNS: usize = 40;
 
@@ -177,7 +180,7 @@ fn refuse_other_file(path: &Path) -> Result<(), Failure> {
 /// Whether a JSON file is a gateway's list of sessions: its name says so, or a row has a session id.
 fn is_store_file(path: &Path) -> bool {
     let rows = || {
-        let text = std::fs::read(path).ok()?;
+        let text = files::read(path, MAX_STORE_FILE_BYTES).ok()?;
         let rows: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&text).ok()?;
         Some(rows.values().any(|row| row.get("sessionId").is_some()))
     };

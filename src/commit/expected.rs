@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::commit::difference::Difference;
 use crate::commit::new_line::NewLine;
-use crate::commit::readback::Difference;
 use crate::context::bodies::{self, own_message, projected_message};
 use crate::context::projection::replace_content;
 use crate::context::{ContentSource, Context, ContextMessage, build_context};

@@ -51,6 +51,11 @@ impl<'a> Lock<'a> {
             let (state, text) = read_lock(&path, clock.now_ms()).map_err(failed(&path))?;
             match state {
                 LockState::Free => {}
+                // A link, a folder or a pipe: nobody can hold or remove such a lock.
+                LockState::Held { .. } if text.is_none() => {
+                    let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+                    return Err(failed(&path)(source));
+                }
                 LockState::Held { live: false, .. } if is_abandoned(transcript, text.as_deref()) => {
                     remove_if_unchanged(disk, &path, text.as_deref()).map_err(failed(&path))?;
                 }

@@ -11,6 +11,7 @@ mod check;
 mod clock;
 mod compaction;
 mod copy;
+mod difference;
 mod disk;
 mod draft;
 mod edits;
@@ -40,6 +41,7 @@ mod write;
 
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
+pub use difference::Difference;
 pub use disk::{Disk, SystemDisk};
 pub use expected::{ExpectedMessage, index_with_lines};
 pub use in_memory::{CompactionMembers, InMemorySession};

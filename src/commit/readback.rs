@@ -1,44 +1,12 @@
 //! Reads a commit back from the file before success is reported (store P9).
 
-use std::io;
-
+use crate::commit::difference::Difference;
 use crate::commit::expected::{first_difference, messages_from_file};
 use crate::commit::prepare::PreparedCommit;
 use crate::commit::receipt::{self, Receipt};
 use crate::ids::{EntryIx, LineIds};
-use crate::store::body::BodyError;
-use crate::store::load::{FileChange, LoadError, refresh};
+use crate::store::load::{FileChange, refresh};
 use crate::store::source::Source;
-
-/// A difference between the file and the plan.
-#[derive(Debug, thiserror::Error)]
-pub enum Difference {
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Body(#[from] BodyError),
-    #[error("the appended bytes differ")]
-    Bytes,
-    #[error("the file is not the old file with lines appended")]
-    NotAppended,
-    #[error("appended {written} lines but read {read}")]
-    Lines { written: usize, read: usize },
-    #[error("cannot build the context")]
-    NoContext,
-    /// Counted from 1.
-    #[error("message {0} of the context differs")]
-    Message(usize),
-    #[error("the file is empty")]
-    Empty,
-    #[error("the last line is not the planned leaf")]
-    Leaf,
-    #[error("the plan has no commit record")]
-    NoRecord,
-    #[error("the commit record is not where it was written")]
-    RecordMoved,
-}
 
 /// Checks that our bytes follow the old ones, the planned leaf is the last entry, and the context is the planned one.
 /// Returns our record, or the difference.

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::commit::difference::Difference;
 use crate::commit::journal_trust::JournalFault;
-use crate::commit::readback::Difference;
 use crate::js;
 use crate::store::body::BodyError;
 

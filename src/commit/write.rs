@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::commit::append::Appender;
 use crate::commit::clock::Clock;
+use crate::commit::difference::Difference;
 use crate::commit::disk::{Disk, SystemDisk};
 use crate::commit::journal::{Intent, Journal};
 use crate::commit::lock::Lock;
 use crate::commit::prepare::PreparedCommit;
-use crate::commit::readback::Difference;
 use crate::commit::readback::read_back;
 use crate::commit::receipt::Receipt;
 use crate::commit::recover;

@@ -13,7 +13,7 @@ use crate::gateway::state_dir::is_plain_name;
 const FOLDER: &str = "presets";
 const EXTENSION: &str = "toml";
 
-/// A preset: keys of `--set` with their values as text, in the order of the file.
+/// A preset: keys of `--set` with their values as text, sorted by key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preset {
     pub name: String,
@@ -155,7 +155,7 @@ mod tests {
         );
         let read = read_preset(&env, "a").unwrap();
         let texts: Vec<String> = read.values.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        assert_eq!(texts, ["historyLimit=20", "contextPruning.ttl=5m", "contextPruning.tools.deny=a,b"]);
+        assert_eq!(texts, ["contextPruning.tools.deny=a,b", "contextPruning.ttl=5m", "historyLimit=20"]);
     }
 
     #[test]

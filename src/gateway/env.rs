@@ -40,6 +40,11 @@ impl Environment {
         self.vars.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
+    /// Returns the value of a variable, which may be empty; `None` if it is unset.
+    pub fn raw(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str)
+    }
+
     /// Returns the untrimmed value; an empty one counts as unset (store-pi-1.5 A1).
     pub fn verbatim(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())

@@ -1,5 +1,6 @@
 //! `$include`: builds one configuration from several files (store B2).
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -190,7 +191,10 @@ fn read_text(path: &Path, limit: u64) -> Result<String, ConfigError> {
     if is_secret_file(path) {
         return Err(error("clawscope does not read files with credentials".to_owned()));
     }
-    let bytes = files::read(path, limit).map_err(|e| error(format!("cannot read the file: {e}")))?;
+    let bytes = files::read(path, limit).map_err(|e| match e.kind() {
+        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => error(e.to_string()),
+        _ => error(format!("cannot read the file: {e}")),
+    })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -14,7 +14,7 @@ const DEFAULT_PAGER: &str = "less -FRX";
 /// Returns the pager's command line: `CLAWSCOPE_PAGER`, else `PAGER`, else `less`. `None` if it is empty or `cat`, or if
 /// the program does not exist.
 pub fn pager_line(env: &Environment) -> Option<String> {
-    let named = env.verbatim("CLAWSCOPE_PAGER").or_else(|| env.verbatim("PAGER"));
+    let named = env.raw("CLAWSCOPE_PAGER").or_else(|| env.raw("PAGER"));
     let line = named.unwrap_or(DEFAULT_PAGER).trim();
     let program = line.split(' ').next().filter(|program| !program.is_empty() && *program != "cat")?;
     // A first word with `=` sets a variable; the shell finds the program behind it.

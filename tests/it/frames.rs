@@ -94,6 +94,7 @@ fn snapshot_text(name: &str, make: fn(u16, u16) -> Driver) {
     // New entries get new ids, and two screens show nothing but those.
     let ids = match name {
         "commits" | "branches" => vec![("from [0-9a-f]{1,8}", "from [id]"), ("[0-9a-f]{8}", "[id]")],
+        "session record" => vec![(r"/\S*/\.tmp\w{1,6}", "[store]")],
         _ => vec![("leaf moves [0-9a-f]{2,8}", "leaf moves [id]")],
     };
     for (width, height) in SIZES {

@@ -114,7 +114,7 @@ fn without_a_store_the_demo_is_shown_and_says_so() {
 fn screens_lie_over_each_other_and_one_key_goes_back_to_the_evidence() {
     let home = tempfile::tempdir().unwrap();
     let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
-    program.until_shown("telegram 8812");
+    program.until_shown("last call");
     program.keys("e");
     program.until_shown("Overflowed:");
     program.keys("?");
@@ -214,9 +214,9 @@ fn a_keymap_of_ones_own_changes_keys() {
     let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
     program.until_shown("8812");
     program.keys("q\x1bOQ");
-    program.until_shown("unfold all");
+    program.until_shown("Here: Transcript");
     program.keys("\x1b");
-    program.until("help closed", |screen| !screen.contents().contains("unfold all"));
+    program.until("help closed", |screen| !screen.contents().contains("Here: Transcript"));
     program.keys("x");
     let ended = program.ended();
     assert_eq!(ended.code, 0);

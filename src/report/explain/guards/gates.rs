@@ -132,9 +132,9 @@ pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String
         Gate::NoTtl => "contextPruning.ttl is 0, which turns pruning off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
             format!(
-                "it waits for {} idle (ttl) and the pause was {}",
-                format_duration(ttl_ms),
-                format_duration(idle_ms.max(0.0))
+                "the cache was last touched {} before and it waits {} (ttl)",
+                format_duration(idle_ms.max(0.0)),
+                format_duration(ttl_ms)
             )
         }
     }
