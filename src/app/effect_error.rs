@@ -26,6 +26,9 @@ pub enum EffectError {
     Repair(Arc<CommitError>),
     #[error("{0}")]
     Write(Arc<WriteError>),
+    /// The session was removed since it was requested.
+    #[error("The session is no longer in the store.")]
+    SessionGone,
 }
 
 macro_rules! from_shared {

@@ -177,10 +177,10 @@ pub enum Event {
         /// Newest first, or why reading them failed.
         commits: Result<Arc<Vec<CommitRecord>>, EffectError>,
     },
-    /// What the store knows of a session, or why it cannot be read.
+    /// The record of a session.
     Record {
         key: SessionKey,
-        view: Result<Arc<RecordView>, String>,
+        view: Result<Arc<RecordView>, EffectError>,
     },
     /// The requested comparison of two branches.
     BranchesCompared {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
+use crate::app::effect_error::EffectError;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Overlay};
 use crate::ids::SessionKey;
@@ -53,7 +54,7 @@ impl App {
         }
     }
 
-    pub(super) fn on_record(&mut self, key: &SessionKey, view: Result<Arc<RecordView>, String>) {
+    pub(super) fn on_record(&mut self, key: &SessionKey, view: Result<Arc<RecordView>, EffectError>) {
         let open = self.views.find_mut(|view| match view {
             Overlay::Record(screen) if screen.key == *key => Some(screen),
             _ => None,

@@ -27,7 +27,7 @@ pub struct SessionsPane {
     pub scroll: Scroll,
     /// Words of the filter to highlight.
     pub words: Vec<MatchedWord>,
-    /// What is wrong with the filter, if anything.
+    /// The problem with the filter, if it has one.
     pub problem: Option<String>,
     /// Sessions whose sub-agents are hidden.
     pub folded: HashSet<SessionKey>,

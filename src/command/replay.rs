@@ -287,7 +287,7 @@ fn print_calls(replayed: &ReplayReport, all: bool, output: &mut Output) -> Resul
         let (call, recorded, simulated) = (&replay.calls[at], &replay.recorded[at], &replay.simulated[at]);
         let tone = |call: &CallReplay| if call.overflowed { Tone::Warning } else { Tone::Plain };
         table.push(vec![
-            at.to_string().into(),
+            (at + 1).to_string().into(),
             replayed.inspection.index.display_id(call.entry).into(),
             Cell::new(&format_time(call.started), Tone::Dim),
             Cell::new(&format_duration(call.idle_ms), Tone::Dim),

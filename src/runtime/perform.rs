@@ -173,7 +173,7 @@ fn read_record(key: SessionKey, inputs: &Inputs) -> Event {
     let sessions = inputs.store.iter().flat_map(|store| &store.sessions);
     let session = sessions.into_iter().find(|session| session.key == key);
     let view = session.map(|session| Arc::new(RecordView::new(session, inputs.now_ms as f64)));
-    Event::Record { key, view: view.ok_or_else(|| "The session is no longer in the store.".to_owned()) }
+    Event::Record { key, view: view.ok_or(EffectError::SessionGone) }
 }
 
 /// Reads excerpts of entries. A failed excerpt leaves its row without text; opening the message shows why.

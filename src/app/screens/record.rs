@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
+use crate::app::effect_error::EffectError;
 use crate::app::screens::context::{Outcome, ScreenContext};
 use crate::app::screens::hint::{CLOSE, Hint};
 use crate::ids::SessionKey;
@@ -21,7 +22,7 @@ const NAME_WIDTH: u16 = 30;
 pub struct RecordScreen {
     pub key: SessionKey,
     /// The record, or why it cannot be read; `None` until it is.
-    pub view: Option<Result<Arc<RecordView>, String>>,
+    pub view: Option<Result<Arc<RecordView>, EffectError>>,
     /// First visible line.
     pub top: usize,
 }

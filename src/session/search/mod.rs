@@ -1,7 +1,7 @@
 //! Searches texts for words: the entries of one session, or every transcript of a store.
 //!
 //! Both compile the words once ([`query`]), skip lines that cannot hold them without parsing, and match only the text
-//! that the message pane shows ([`seen_text`]).
+//! that the message pane shows (`seen_text`).
 
 pub mod hits;
 mod in_session;

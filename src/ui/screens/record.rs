@@ -16,7 +16,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &RecordScreen, area:
         Some(Ok(view)) => view,
         Some(Err(reason)) => {
             title(theme, buf, area, "Session record", true);
-            return note(theme, "The record cannot be read.", reason, area, buf);
+            return note(theme, "The record cannot be read.", &reason.to_string(), area, buf);
         }
         None => {
             title(theme, buf, area, "Session record", true);
