@@ -14,6 +14,11 @@ const BEFORE_CHARS: usize = 400;
 const BEHIND_CHARS: usize = 1_000;
 /// Chars around the kept ones that are read, so that a secret which the ends cut is still recognised.
 const MARGIN_CHARS: usize = 512;
+/// Bytes of the lines at both ends that are read as well: a token or a cookie may be longer than the margin.
+const LINE_BYTES: usize = 4 << 10;
+/// The same for a line that is longer still; its secrets are masked at once, because keeping so much of every hit would
+/// fill the memory.
+const LONG_LINE_BYTES: usize = 256 << 10;
 /// Start of the mask of a secret.
 const MASK_MARK: &str = "[redacted";
 /// Mark of a private key, which may be longer than the margin.
@@ -41,15 +46,17 @@ impl HitText {
     pub(super) fn new(text: &str, query: &SearchQuery) -> Self {
         let found = query.first_range(text).unwrap_or(0..0);
         let own = around(text, &found, BEFORE_CHARS, BEHIND_CHARS);
-        let wide = around(text, &own, MARGIN_CHARS, MARGIN_CHARS);
+        let (wide, is_whole) = lines_around(text, &own, LINE_BYTES);
         let kept = Self {
             text: text[own.clone()].into(),
             margins: [text[wide.start..own.start].into(), text[own.end..wide.end].into()],
             is_cut: [own.start > 0, own.end < text.len()],
             masked: OnceLock::new(),
         };
-        if text.contains(KEY_MARK) {
-            kept.masked.get_or_init(|| mask(text, query).unwrap_or_else(|| kept.cut_text().into()));
+        let has_key = text.contains(KEY_MARK);
+        if has_key || !is_whole {
+            let read = if has_key { text } else { &text[lines_around(text, &own, LONG_LINE_BYTES).0] };
+            kept.masked.get_or_init(|| mask(read, query).unwrap_or_else(|| kept.cut_text().into()));
         }
         kept
     }
@@ -105,6 +112,18 @@ fn mask(text: &str, query: &SearchQuery) -> Option<Box<str>> {
         at..at
     });
     Some(cut(&masked, around(&masked, &place, BEFORE_CHARS, BEHIND_CHARS)).into())
+}
+
+/// Returns a range with the margins around it and the lines at its ends, of which at most `limit` bytes on each side, and
+/// whether these lines are whole.
+fn lines_around(text: &str, own: &Range<usize>, limit: usize) -> (Range<usize>, bool) {
+    let near = around(text, own, MARGIN_CHARS, MARGIN_CHARS);
+    let first = text.floor_char_boundary(own.start.saturating_sub(limit));
+    let last = text.ceil_char_boundary(own.end.saturating_add(limit).min(text.len()));
+    let start = text[first..own.start].rfind('\n').map(|at| first + at + 1);
+    let end = text[own.end..last].find('\n').map(|at| own.end + at);
+    let is_whole = (start.is_some() || first == 0) && (end.is_some() || last == text.len());
+    (start.unwrap_or(first).min(near.start)..end.unwrap_or(last).max(near.end), is_whole)
 }
 
 /// Returns the range that a number of chars before and behind another range.
@@ -197,6 +216,24 @@ mod tests {
             let hidden = text.line(&query, SecretDisplay::Hidden, 120);
             assert!(!hidden.contains("Zx81Kq") && hidden.contains("[redacted"), "{hidden}");
             assert!(text.with_secrets(&query, SecretDisplay::Shown).contains(secret));
+        }
+    }
+
+    #[test]
+    fn a_token_longer_than_the_kept_text_is_masked() {
+        let part = |chars: usize| "Zx81Kq92Lm37Vb64Nc55Qw".repeat(chars / 22);
+        for chars in [900, 3_000, 20_000] {
+            let token = format!("eyJhbGciOiJIUzI1NiJ9.eyJ{}.{}", part(chars), part(400));
+            for said in [
+                format!("token {token} needle"),
+                format!("needle {token} end"),
+                format!("a\n{token}\nneedle"),
+            ] {
+                let query = SearchQuery::new("needle");
+                let text = HitText::new(&said, &query);
+                let hidden = text.with_secrets(&query, SecretDisplay::Hidden);
+                assert!(!hidden.contains("Zx81Kq") && hidden.contains("needle"), "{chars}: {hidden}");
+            }
         }
     }
 
