@@ -20,7 +20,7 @@ impl App {
         self.sessions.set_filter(text, open.as_ref(), height);
     }
 
-    /// Opens the selected session after a filter was typed, or says why there is none.
+    /// Opens the selected session after a filter was typed, or explains why no session is selected.
     pub(super) fn submit_session_filter(&mut self) -> Vec<Effect> {
         if let Some(problem) = self.sessions.problem.clone() {
             self.show_toast(problem, true);

@@ -85,7 +85,7 @@ fn aside(item: &SessionItem) -> (bool, bool) {
     (item.marks.iter().any(|mark| mark.is_archive()), item.has(Mark::Orphan))
 }
 
-/// The heading of an item, as far as it can be told without the calendar.
+/// The heading of an item, before the calendar turns its day into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Heading {
     Archived,

@@ -76,7 +76,7 @@ fn family_usage(workspace: &Workspace, session: &Session) -> Option<Rollup> {
     families.rollups(&counted).get(root).copied()
 }
 
-/// What the store knows of a session.
+/// The session record.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RecordJson {
     session: SessionJson,

@@ -39,7 +39,7 @@ pub(super) struct Column {
 pub(super) struct Layout {
     /// Width of each column; 0 for a column that is left out.
     pub widths: Vec<usize>,
-    /// The first column of the second line; the number of columns if there is none.
+    /// The first column of the second line; the number of columns without a second line.
     pub stacked_from: usize,
 }
 

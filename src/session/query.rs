@@ -26,7 +26,7 @@ pub struct Selection {
     pub found: Vec<(usize, MatchRank)>,
     /// Words to highlight.
     pub words: Vec<MatchedWord>,
-    /// What is wrong with the filter, if anything.
+    /// The problem with the filter, if it has one.
     pub problem: Option<String>,
 }
 

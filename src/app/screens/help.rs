@@ -16,7 +16,7 @@ use crate::app::scroll::Scroll;
 pub use content::HelpSource;
 pub use page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
 
-/// What the help is about.
+/// The subject of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HelpSubject {
     Pane(Pane),

@@ -55,7 +55,7 @@ pub enum Overlay {
     Explain(ExplainScreen),
     Commits(CommitsScreen),
     Branches(BranchesScreen),
-    /// What the store knows of a session.
+    /// The session record.
     Record(RecordScreen),
     /// The text of the rule behind a row.
     Rule(RuleScreen),

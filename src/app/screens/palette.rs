@@ -18,7 +18,7 @@ pub struct PaletteScreen {
     pub line: LineEditor,
     /// The highlighted action, as an index into the matches.
     pub selected: usize,
-    /// What gets the keys below the palette: its keys stand beside the actions.
+    /// The context below the palette, whose keys are shown beside the actions.
     pub below: KeyContext,
     /// Actions that the session suggests, the most likely first.
     likely: Vec<Action>,

@@ -164,7 +164,7 @@ impl HelpSource<'_> {
         entries
     }
 
-    /// Every group of actions, with the keys of its own context.
+    /// Every group of actions, with their keys in its context.
     fn key_groups(&self) -> Vec<Vec<HelpLine>> {
         let group = |group: ActionGroup| {
             let rows = ACTIONS.iter().filter(|row| row.2 == group);
