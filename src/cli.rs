@@ -45,6 +45,9 @@ pub struct Cli {
     /// Print long output without a pager
     #[arg(long, global = true, help_heading = "Output")]
     pub no_pager: bool,
+    /// Show times in UTC instead of the local zone; JSON is always in UTC
+    #[arg(long, global = true, help_heading = "Output")]
+    pub utc: bool,
     /// The command; without one the screen opens.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -152,7 +155,11 @@ pub enum Command {
     },
     /// List the presets: settings under a name, for --settings
     #[command(after_long_help = help::PRESETS)]
-    Presets,
+    Presets {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Write the demo store to a new folder, to commit there or open it by path
     #[command(after_long_help = help::DEMO)]
     Demo {
@@ -243,7 +250,7 @@ pub struct SearchArgs {
     pub text: String,
     #[command(flatten)]
     pub list: ListArgs,
-    /// Print at most this many hits; 0 prints all that are kept
+    /// Print at most this many hits; 0 prints the newest 100 of every session
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: usize,
     /// Show secrets in titles and lines
@@ -590,6 +597,9 @@ pub struct WatchArgs {
     /// Follow only this session
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
+    /// Alert when a session fills this share of its window, such as 80%; repeat it for several
+    #[arg(long, value_name = "SHARE", value_parser = crate::config::parse_share)]
+    pub alert: Vec<f64>,
     /// Print one JSON object per line instead of text
     #[arg(long)]
     pub json: bool,
@@ -668,7 +678,7 @@ impl Cli {
             Some(Command::Export(args)) => args.format == "json",
             Some(
                 Command::Guide { .. }
-                | Command::Presets
+                | Command::Presets { .. }
                 | Command::Demo { .. }
                 | Command::Schema { .. }
                 | Command::Completions { .. }

@@ -18,8 +18,10 @@ mod fonts;
 mod palette;
 mod raster;
 mod screens;
+mod walk;
 
 use fonts::Fonts;
+use sha2::{Digest as _, Sha256};
 
 /// One picture to take.
 struct Screen {
@@ -35,18 +37,34 @@ fn main() -> Result<()> {
     let folder = folder(std::env::args_os().skip(1))?;
     let fonts = Fonts::load()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for screen in screens::screens() {
+    let screens = screens::screens();
+    for screen in &screens {
         let path = folder.join(format!("{}.png", screen.name));
-        let picture = ScreenImage {
-            buffer: &screen.buffer,
-            background: screen.background,
-            foreground: screen.foreground,
-        };
-        let png = raster::png(&svg(&picture), &fonts).with_context(|| format!("screen {}", screen.name))?;
+        let png = raster::png(&screen.svg(), &fonts).with_context(|| format!("screen {}", screen.name))?;
         write(&path, &png)?;
         writeln!(std::io::stdout(), "{} {} bytes", path.display(), png.len())?;
     }
-    Ok(())
+    write(&folder.join(walk::FILE), walk::walk().as_bytes())?;
+    write(&folder.join(DIGESTS), digests(&screens).as_bytes())
+}
+
+impl Screen {
+    fn svg(&self) -> String {
+        svg(&ScreenImage { buffer: &self.buffer, background: self.background, foreground: self.foreground })
+    }
+}
+
+/// The file from which a test knows whether the pictures show the program as it is: pixels differ with the fonts.
+const DIGESTS: &str = "screens.sha256";
+
+/// Returns a line for each screen: the digest of its SVG, and its name.
+fn digests(screens: &[Screen]) -> String {
+    let line = |screen: &Screen| {
+        let digest = Sha256::digest(screen.svg());
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{digest}  {}\n", screen.name)
+    };
+    screens.iter().map(line).collect()
 }
 
 /// The one argument.
@@ -93,6 +111,17 @@ mod tests {
     }
 
     #[test]
+    fn the_pictures_show_the_program_as_it_is() {
+        let stored = |name: &str| {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("screenshots").join(name);
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        };
+        let draw_again = "draw them again: cargo run --example screenshots -- screenshots";
+        assert_eq!(digests(drawn()), stored(DIGESTS), "{draw_again}");
+        assert!(walk::walk() == stored(walk::FILE), "{} is old; {draw_again}", walk::FILE);
+    }
+
+    #[test]
     fn every_screen_is_covered_by_the_fonts_and_one_is_drawn_the_same_twice() {
         let fonts = match Fonts::load() {
             Ok(fonts) => fonts,
@@ -102,12 +131,7 @@ mod tests {
             }
         };
         for (at, screen) in drawn().iter().enumerate() {
-            let picture = ScreenImage {
-                buffer: &screen.buffer,
-                background: screen.background,
-                foreground: screen.foreground,
-            };
-            let text = svg(&picture);
+            let text = screen.svg();
             let png = raster::png(&text, &fonts).unwrap();
             if at == 0 {
                 assert_eq!(png, raster::png(&text, &fonts).unwrap(), "{}", screen.name);

@@ -46,15 +46,21 @@ pub(crate) fn screens() -> Vec<Screen> {
 }
 
 fn shot(name: &str, theme: &str, (width, height): (u16, u16), keys: &str) -> Screen {
-    let mut driver = Driver::embedded(width, height);
-    driver.go_to(SESSION);
-    driver.press("2");
+    let mut driver = start(width, height);
     driver.press(keys);
     screen(name, theme, &driver)
 }
 
+/// The program with the session of the pictures, its cursor in the transcript.
+pub(crate) fn start(width: u16, height: u16) -> Driver {
+    let mut driver = Driver::embedded(width, height);
+    driver.go_to(SESSION);
+    driver.press("2");
+    driver
+}
+
 #[expect(clippy::expect_used, reason = "the themes are part of the program")]
-fn screen(name: &str, theme: &str, driver: &Driver) -> Screen {
+pub(crate) fn screen(name: &str, theme: &str, driver: &Driver) -> Screen {
     let depth = if theme == "mono" { ColourDepth::None } else { ColourDepth::True };
     let theme = Theme::load(theme, depth).expect("a theme of the program");
     let (width, height) = driver.app.size;

@@ -26,6 +26,8 @@ pub enum ScreenKind {
     /// Shows every call: recorded, and under the tuned settings.
     Timeline,
     Compare,
+    /// Lists the presets and compares two of them.
+    Presets,
 }
 
 /// A user action. [`ACTIONS`] has its keymap name.
@@ -112,11 +114,19 @@ pub enum Action {
     ToDefault,
     ToConfig,
     AllToConfig,
+    /// Undoes the last change of a setting.
+    UndoTuning,
+    RedoTuning,
     Edit,
     Copy,
     CopyPath,
     /// Copies the entry id or the session key.
     CopyId,
+    /// Offers the texts that can be copied, by letter.
+    CopyMenu,
+    /// Marks the row with a letter.
+    Mark,
+    GoToMark,
     /// Copies the changed settings as a config patch.
     CopyPatch,
     Pager,
@@ -160,6 +170,8 @@ pub enum Action {
     Demo,
     /// Captures the mouse, or leaves it to the terminal.
     ToggleMouse,
+    /// Shows times in UTC, or in the local zone.
+    ToggleUtc,
     NextTheme,
     /// Shows or hides the secrets in titles and rows.
     ShowSecrets,
@@ -274,6 +286,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CycleFilter, "cycle-filter", ActionGroup::Transcript, "next filter"),
     (Action::CycleFilterBack, "cycle-filter-back", ActionGroup::Transcript, "previous filter"),
     (Action::ToggleHistory, "toggle-history", ActionGroup::Transcript, "toggle full history"),
+    (Action::Mark, "mark", ActionGroup::Transcript, "mark the row, with a letter"),
+    (Action::GoToMark, "go-to-mark", ActionGroup::Transcript, "go to a mark"),
     (Action::Diff, "diff", ActionGroup::Message, "toggle diff"),
     (Action::Raw, "raw", ActionGroup::Message, "toggle raw JSON"),
     (Action::Wrap, "wrap", ActionGroup::Message, "toggle line wrap"),
@@ -283,6 +297,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Copy, "copy", ActionGroup::Message, "copy"),
     (Action::CopyPath, "copy-path", ActionGroup::Message, "copy the file path"),
     (Action::CopyId, "copy-id", ActionGroup::Message, "copy the id"),
+    (Action::CopyMenu, "copy-menu", ActionGroup::Message, "choose what to copy"),
     (Action::Pager, "pager", ActionGroup::Message, "open in pager"),
     (Action::TogglePrune, "toggle-prune", ActionGroup::Tuning, "toggle the preview"),
     (Action::NextTarget, "next-target", ActionGroup::Tuning, "next target of preview"),
@@ -299,7 +314,10 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::ToDefault, "to-default", ActionGroup::Tuning, "reset to default"),
     (Action::ToConfig, "to-config", ActionGroup::Tuning, "reset to config"),
     (Action::AllToConfig, "all-to-config", ActionGroup::Tuning, "reset all to config"),
+    (Action::UndoTuning, "undo-tuning", ActionGroup::Tuning, "undo the last change"),
+    (Action::RedoTuning, "redo-tuning", ActionGroup::Tuning, "redo the change"),
     (Action::CopyPatch, "copy-patch", ActionGroup::Tuning, "copy the config patch"),
+    (Action::Show(ScreenKind::Presets), "presets", ActionGroup::Tuning, "presets, two compared"),
     (Action::NextRuleset, "next-ruleset", ActionGroup::Tuning, "use the next version"),
     (Action::NextCall, "next-call", ActionGroup::Timeline, "next call"),
     (Action::PreviousCall, "previous-call", ActionGroup::Timeline, "previous call"),
@@ -345,6 +363,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::SaveScreen, "save-screen", ActionGroup::Program, "save the screen as SVG"),
     (Action::Demo, "demo", ActionGroup::Program, "open the demo store"),
     (Action::ToggleMouse, "toggle-mouse", ActionGroup::Program, "toggle mouse capture"),
+    (Action::ToggleUtc, "toggle-utc", ActionGroup::Program, "times in UTC or local"),
     (Action::NextTheme, "next-theme", ActionGroup::Program, "next theme"),
     (Action::ShowSecrets, "show-secrets", ActionGroup::Program, "toggle secrets"),
     (Action::Quit, "quit", ActionGroup::Program, "quit"),
@@ -397,6 +416,8 @@ impl Action {
                 | Self::ScrollRight
                 | Self::JumpBack
                 | Self::JumpForward
+                | Self::UndoTuning
+                | Self::RedoTuning
         )
     }
 

@@ -15,7 +15,7 @@ use crate::session::LoadedSession;
 use crate::session::setting_change::SettingChange;
 
 /// Names the keys that the pane has no setting for.
-fn unknown_settings_text(keys: &[&str]) -> String {
+pub(super) fn unknown_settings_text(keys: &[&str]) -> String {
     format!("{}: not in this pane; press y to copy the patch", keys.join(", "))
 }
 
@@ -54,18 +54,20 @@ impl TuningPane {
 }
 
 impl App {
-    /// Resets the tuning pane, applies the settings and shows the failed call, as advice is about it; without one,
-    /// the next call. A toast names keys that the pane has no setting for.
-    pub(super) fn apply_settings(&mut self, settings: &[(SettingId, &Value)]) -> Vec<Effect> {
+    /// Resets the tuning pane and sets values in it; returns the keys that it has no setting for.
+    pub(super) fn set_tuning(&mut self, settings: &[(SettingId, &Value)]) -> Vec<&'static str> {
         self.tuning.reset_all();
         if let Some(own) = self.active_session() {
             self.tuning.policies = active_policies(own);
         }
-        let unknown: Vec<&str> = settings
-            .iter()
-            .filter(|(id, value)| !self.tuning.apply_setting(*id, value))
-            .map(|(id, _)| id.spec().key)
-            .collect();
+        let set = settings.iter().filter(|(id, value)| !self.tuning.apply_setting(*id, value));
+        set.map(|(id, _)| id.spec().key).collect()
+    }
+
+    /// Resets the tuning pane, applies the settings and shows the failed call, as advice is about it; without one,
+    /// the next call. A toast names keys that the pane has no setting for.
+    pub(super) fn apply_settings(&mut self, settings: &[(SettingId, &Value)]) -> Vec<Effect> {
+        let unknown = self.set_tuning(settings);
         if unknown.len() == settings.len() {
             self.show_toast(unknown_settings_text(&unknown), true);
             return Vec::new();

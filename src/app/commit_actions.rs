@@ -15,6 +15,7 @@ use crate::policy::Policy;
 use crate::session::message::MessageText;
 use crate::session::{LoadedSession, SessionItem};
 use crate::store::sqlite::database_of;
+use crate::text::shell;
 
 /// Why no plan can be written, as the start of a message.
 fn nothing_to_write(session: &LoadedSession) -> &'static str {
@@ -188,7 +189,7 @@ impl App {
     pub(super) fn copy_path(&self) -> Vec<Effect> {
         let open = self.active_session().map(|session| &session.item);
         let path = self.focused_item().or(open).and_then(|item| item.path.as_ref());
-        copy(path.map(|path| path.display().to_string()), "path")
+        copy(path.map(|path| shell::word(&path.to_string_lossy())), "path")
     }
 
     pub(super) fn copy_id(&self) -> Vec<Effect> {
@@ -211,12 +212,12 @@ impl App {
         vec![Effect::Copy { text: self.tuning.patch(on), label: "config patch" }]
     }
 
-    fn selected_entry_name(&self) -> Option<String> {
+    pub(super) fn selected_entry_name(&self) -> Option<String> {
         Some(self.active_session()?.index.display_id(self.selected_entry()?))
     }
 
     /// The message as text: raw in the raw view, the planned text in the diff.
-    fn text_to_copy(&self) -> Option<String> {
+    pub(super) fn text_to_copy(&self) -> Option<String> {
         let text: &Arc<MessageText> = self.message.text.as_ref()?;
         Some(match self.message.view {
             MessageView::Raw => text.indented_json(),

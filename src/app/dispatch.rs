@@ -4,6 +4,7 @@ use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
+use crate::app::screens::letters::LetterKind;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay, UpdateMode};
 use crate::context::rows::RowKind;
 use crate::export::Format;
@@ -89,10 +90,15 @@ impl App {
             Action::ReverseOrder => self.reverse_order(),
             Action::NextTarget => return self.select_next_target(),
             Action::NextRuleset => return self.next_ruleset(),
+            Action::UndoTuning => return self.step_tuning(false),
+            Action::RedoTuning => return self.step_tuning(true),
             Action::Copy => return self.copy_selected(),
             Action::CopyPath => return self.copy_path(),
             Action::CopyId => return self.copy_id(),
             Action::CopyPatch => return self.copy_patch(),
+            Action::CopyMenu => self.ask_letter(LetterKind::Copy),
+            Action::Mark => self.ask_letter(LetterKind::Mark),
+            Action::GoToMark => self.ask_letter(LetterKind::GoToMark),
             Action::Pager => return self.show_in_pager(),
             Action::Commit => return self.open_commit_dialog(),
             Action::Undo => return self.undo(),
@@ -110,9 +116,12 @@ impl App {
             Action::Reload => return self.request_refresh(|_| true, |_| true),
             Action::TogglePause => return self.toggle_pause(),
             Action::Demo => return self.show_demo(),
+            Action::ToggleUtc => return self.toggle_utc(),
             Action::ToggleMouse => return self.toggle_mouse(),
             Action::NextTheme => {
                 self.options.theme = (self.options.theme + 1) % self.options.themes.len().max(1);
+                let name = self.options.themes.get(self.options.theme).cloned().unwrap_or_default();
+                self.show_toast(format!("Theme {name}"), false);
             }
             Action::ShowSecrets => self.toggle_secrets(),
             // Only the timeline and the comparison have calls and cells.
@@ -356,6 +365,7 @@ impl App {
         }
         self.tuning.enable_focused_policy();
         self.tuning.adjust(steps);
+        self.note_moved_setting();
     }
 
     /// Shows why the focused setting is fixed, if the version has it built in; returns whether it is.
@@ -371,12 +381,18 @@ impl App {
 
     /// Reads everything again under the rules of the next version.
     fn next_ruleset(&mut self) -> Vec<Effect> {
-        let Some(now) = self.listing.as_ref().map(|listing| listing.ruleset.id) else {
-            return Vec::new();
-        };
-        let next = RulesetChoice::new(now.next(), Provenance::Tuned);
+        let Some(now) = self.current_ruleset() else { return Vec::new() };
+        let next = RulesetChoice::new(now.id.next(), Provenance::Tuned);
         self.show_toast(format!("Using the rules of {}.", next.id.display_name()), false);
-        let mut effects = vec![Effect::UseRuleset(next)];
+        self.use_ruleset(next)
+    }
+
+    /// Reads everything again under these rules.
+    pub(super) fn use_ruleset(&mut self, ruleset: RulesetChoice) -> Vec<Effect> {
+        // Other rules count other numbers, which is no crossing.
+        self.alerts.reset();
+        self.chosen_ruleset = Some(ruleset.clone());
+        let mut effects = vec![Effect::UseRuleset(ruleset)];
         effects.extend(self.request_refresh(|_| true, |_| true));
         effects
     }
@@ -405,6 +421,15 @@ impl App {
         let words = if self.options.mouse { "Mouse capture on" } else { "Mouse capture off" };
         self.show_toast(words.into(), false);
         vec![Effect::CaptureMouse(self.options.mouse)]
+    }
+
+    fn toggle_utc(&mut self) -> Vec<Effect> {
+        self.options.utc = !self.options.utc;
+        let zone = if self.options.utc { "UTC" } else { &self.options.zone_name };
+        self.show_toast(format!("Times in {zone}"), false);
+        self.sessions.expire_headings();
+        self.requested_message = None;
+        vec![Effect::ShowUtc(self.options.utc), Effect::SetTimer(self.now_ms)]
     }
 
     fn toggle_secrets(&mut self) {

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::screens::compare::SweepQuery;
+use crate::app::screens::presets::PresetPair;
 use crate::commit::UndoTarget;
+use crate::config::presets::Preset;
 use crate::export::Format;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
@@ -14,6 +16,7 @@ use crate::policy::PolicySet;
 use crate::replay::Settings;
 use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
+use crate::session::fullness_alert::FullnessAlert;
 use crate::session::overflow::Overflow;
 use crate::write::summary::calls::SummaryCallsRequest;
 use crate::write::summary::job::SummaryResult;
@@ -178,6 +181,16 @@ pub enum Effect {
         label: &'static str,
     },
     ShowInPager(String),
+    /// Reads the presets; [`super::event::Event::Presets`] answers.
+    ReadPresets,
+    /// Writes a preset and replaces one of the same name.
+    SavePreset(Preset),
+    DeletePreset(String),
+    /// Replays a session under two presets; [`super::event::Event::PresetsCompared`] answers. The newest request wins.
+    ComparePresets {
+        session: Arc<LoadedSession>,
+        pair: Arc<PresetPair>,
+    },
     /// Saves text to a new file in the working directory.
     SaveFile {
         /// The file name; a number is added when it is taken.
@@ -197,8 +210,12 @@ pub enum Effect {
         /// The open session, whose secrets are masked.
         session: Option<Arc<LoadedSession>>,
     },
+    /// Raises an alert outside the screen: bell, notification, program.
+    Alert(FullnessAlert),
     /// Captures the mouse, or leaves it to the terminal.
     CaptureMouse(bool),
+    /// Shows times in UTC, or in the local zone.
+    ShowUtc(bool),
     /// Requests a [`super::event::Event::Timer`] at this moment (ms).
     SetTimer(i64),
     /// Drops requests of older epochs.

@@ -8,7 +8,9 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::app::effect_error::EffectError;
 use crate::app::screens::compare::SweepUpdate;
+use crate::app::screens::presets::{PresetOutcomes, PresetPair};
 use crate::app::screens::search::StoreSearchUpdate;
+use crate::config::presets::PresetFile;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
@@ -212,6 +214,14 @@ pub enum Event {
     WritePreviewed(Result<WritePreview, EffectError>),
     /// The outcome of a write, or why nothing was written.
     Written(Result<WriteOutcome, EffectError>),
+    /// The presets of the person, sorted by name.
+    Presets(Vec<PresetFile>),
+    /// A session under two presets.
+    PresetsCompared {
+        epoch: Epoch,
+        pair: Arc<PresetPair>,
+        outcomes: PresetOutcomes,
+    },
     /// A success for the status line.
     Notice(String),
     /// A failure for the status line.

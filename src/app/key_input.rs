@@ -7,6 +7,7 @@ use crate::app::effect::Effect;
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::line_editor::LineEdit;
+use crate::app::screens::palette::PaletteCommand;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay};
 
 /// The most actions that the palette remembers.
@@ -25,6 +26,9 @@ impl App {
         }
         if matches!(self.overlay(), Some(Overlay::Palette(_))) {
             return self.on_palette_key(key);
+        }
+        if matches!(self.overlay(), Some(Overlay::Letters(_))) {
+            return self.on_letter_key(key);
         }
         if let Some(help) = self.help_mut().filter(|help| help.is_typing) {
             if let Some(by) = vertical_movement(key.code) {
@@ -160,7 +164,8 @@ impl App {
     }
 
     fn submit_setting(&mut self, prompt: LineInput) -> Vec<Effect> {
-        match self.tuning.set_text(prompt.line.text()) {
+        let window = self.displayed_session().map_or(0.0, |session| session.window.tokens);
+        match self.tuning.set_text(prompt.line.text(), window) {
             Ok(()) => {
                 self.tuning.enable_focused_policy();
                 self.replan(true);
@@ -198,7 +203,7 @@ impl App {
                 self.views.pop();
                 return match (row, chosen) {
                     (Some(row), _) => self.dispatch_times(Action::Bottom, row),
-                    (None, Some(action)) => self.run_from_palette(action),
+                    (None, Some(command)) => self.run_from_palette(command),
                     (None, None) => Vec::new(),
                 };
             }
@@ -207,8 +212,9 @@ impl App {
         Vec::new()
     }
 
-    /// Runs an action and remembers it for the next palette.
-    fn run_from_palette(&mut self, action: Action) -> Vec<Effect> {
+    /// Runs a command; an action is remembered for the next palette.
+    fn run_from_palette(&mut self, command: PaletteCommand) -> Vec<Effect> {
+        let PaletteCommand::Action(action) = command else { return self.run_preset_command(command) };
         self.recent_actions.retain(|known| *known != action);
         self.recent_actions.insert(0, action);
         self.recent_actions.truncate(MAX_RECENT_ACTIONS);

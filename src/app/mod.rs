@@ -2,6 +2,8 @@
 //! event to a list of effects, so that tests cover every screen without a terminal.
 
 pub mod action;
+mod alert_actions;
+mod alerts;
 mod apply_settings;
 mod commit_actions;
 pub mod compaction_marker;
@@ -19,6 +21,7 @@ pub mod key_input;
 pub mod keymap;
 pub mod layout;
 pub mod legend;
+mod letter_keys;
 mod likely_actions;
 pub mod line_editor;
 pub mod message;
@@ -32,6 +35,7 @@ mod pane_resizing;
 mod patch;
 mod place;
 pub mod plan_totals;
+mod preset_actions;
 mod preview;
 pub mod replay_state;
 mod screen_actions;
@@ -51,6 +55,8 @@ pub mod target;
 pub mod transcript;
 mod transcript_navigation;
 pub mod tuning;
+mod tuning_history;
+mod tuning_undo;
 mod update;
 pub mod view_stack;
 pub mod wrap;

@@ -9,6 +9,8 @@ use crate::app::layout::Pane;
 use crate::app::screens::context::{Outcome, ProgramScreen};
 use crate::app::sessions::SessionRow;
 use crate::app::state::App;
+use crate::format::format_number;
+use crate::text;
 
 /// Rows per step of the wheel.
 const WHEEL_ROWS: isize = 3;
@@ -72,7 +74,9 @@ impl App {
             Outcome::Program(ProgramScreen::Search) => self.click_hit(column, row),
             Outcome::Program(ProgramScreen::Timeline) => self.click_timeline(column, row),
             Outcome::Program(ProgramScreen::Compare) => self.click_compare(column, row),
-            Outcome::Program(ProgramScreen::Findings | ProgramScreen::Help) => Vec::new(),
+            Outcome::Program(ProgramScreen::Findings | ProgramScreen::Help | ProgramScreen::Presets) => {
+                Vec::new()
+            }
             outcome => self.follow(outcome),
         }
     }
@@ -106,6 +110,7 @@ impl App {
         self.focus_pane(pane);
         match pane {
             Pane::Sessions => self.click_session(row, focused),
+            Pane::Transcript if self.is_on_unseen_mark(row, column) => self.dispatch(Action::Bottom),
             Pane::Transcript => self.click_row(row, focused),
             Pane::Tuning => self.click_tuning(row, column),
             Pane::Message => Vec::new(),
@@ -125,6 +130,19 @@ impl App {
         }
         let key = self.sessions.selected().map(|item| item.key.clone());
         key.map(|key| self.open_session(key)).unwrap_or_default()
+    }
+
+    /// Whether a click in the transcript pane hits the mark of new rows in its last line.
+    fn is_on_unseen_mark(&self, row: u16, column: u16) -> bool {
+        let area = self.layout().transcript;
+        let mark = self.unseen_mark().map(|words| text::width(&words) as u16);
+        mark.is_some_and(|width| row + 1 == area.height && column + width >= area.right())
+    }
+
+    /// Returns the mark of new rows below the screen: `3 new ↓`.
+    pub fn unseen_mark(&self) -> Option<String> {
+        let count = self.transcript.as_ref()?.unseen_rows(self.pane_height(Pane::Transcript));
+        (count > 0).then(|| format!(" {} new ↓ ", format_number(count as u64)))
     }
 
     fn click_row(&mut self, row: u16, focused: bool) -> Vec<Effect> {
@@ -188,6 +206,7 @@ impl App {
         let share = f64::from(column.clamp(track.start, last) - track.start) / f64::from(last - track.start);
         self.tuning.enable_focused_policy();
         self.tuning.slide_to(self.tuning.cursor, share);
+        self.note_moved_setting();
         self.replan(true);
     }
 }

@@ -64,7 +64,7 @@ impl PlaceRow {
         })
     }
 
-    fn find(&self, pane: &TranscriptPane) -> Option<EntryIx> {
+    pub(super) fn find(&self, pane: &TranscriptPane) -> Option<EntryIx> {
         let index = &pane.session.index;
         let same = |entry: EntryIx| index.display_id(entry) == self.id;
         let known = Some(self.entry).filter(|at| at.index() < index.entries.len() && same(*at));

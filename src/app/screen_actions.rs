@@ -58,9 +58,9 @@ impl App {
         let context = self.screen_context();
         match Overlay::open(kind, &context, self.overlay(), || self.new_help(), || self.new_palette()) {
             Ok(screen) => {
-                let effects = screen.requests(&context);
+                let mut effects = screen.requests(&context);
                 self.views.push(screen);
-                self.on_opened_screen(kind);
+                effects.extend(self.on_opened_screen(kind));
                 effects
             }
             Err(reason) => {
@@ -72,11 +72,13 @@ impl App {
 
     fn new_palette(&self) -> PaletteScreen {
         let likely = self.likely_actions().into_iter().flat_map(|(actions, _)| actions.to_vec()).collect();
+        let presets = self.presets.iter().map(|preset| preset.name.clone()).collect();
         PaletteScreen::new(self.key_context(), likely, self.recent_actions.clone())
+            .with_presets(presets, self.active_session().map_or(0, |own| self.changed_settings(own).len()))
     }
 
-    /// Brings the state that a screen shows up to date.
-    fn on_opened_screen(&mut self, kind: ScreenKind) {
+    /// Brings the state that a screen shows up to date; returns the requests that this takes.
+    fn on_opened_screen(&mut self, kind: ScreenKind) -> Vec<Effect> {
         if kind == ScreenKind::Steps {
             self.replan(false);
         }
@@ -86,7 +88,9 @@ impl App {
         if kind == ScreenKind::Search {
             self.returns_to_search = false;
             self.type_store_search();
+            return self.resume_store_search();
         }
+        Vec::new()
     }
 
     /// Requests the data of every open screen for the session that was read.
@@ -108,6 +112,7 @@ impl App {
             }
             Outcome::Program(ProgramScreen::Search) => return self.dispatch_store_search(action),
             Outcome::Program(ProgramScreen::Policies) => self.dispatch_policies(action),
+            Outcome::Program(ProgramScreen::Presets) => return self.dispatch_presets(action),
             Outcome::Program(ProgramScreen::Timeline) if action == Action::Copy => {
                 return Some(self.copy_timeline());
             }
@@ -132,6 +137,7 @@ impl App {
         match screen.move_by(by, &context) {
             Outcome::Program(ProgramScreen::Help) => self.move_in_help(by),
             Outcome::Program(ProgramScreen::Timeline) => self.scroll_timeline(by),
+            Outcome::Program(ProgramScreen::Presets) => self.move_in_presets(by),
             Outcome::Program(ProgramScreen::Search) => self.search_screen.move_by(by, &context),
             // The map moves cell by cell, with keys alone.
             Outcome::Program(_) => {}

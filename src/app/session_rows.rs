@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::format::age_group;
+use crate::format::{age_group, wall_clock_ms};
 use crate::ids::SessionKey;
 use crate::session::family::Families;
 use crate::session::order::{SessionOrder, SortColumn};
@@ -101,7 +101,7 @@ impl Heading {
             ((true, _), _) => Self::Archived,
             ((false, true), _) => Self::NoRecord,
             (_, None) => Self::NoDate,
-            (_, Some(ms)) => Self::Day(ms.div_euclid(DAY_MS)),
+            (_, Some(ms)) => Self::Day(wall_clock_ms(ms).div_euclid(DAY_MS)),
         }
     }
 
@@ -110,7 +110,7 @@ impl Heading {
             Self::Archived => "archived".to_owned(),
             Self::NoRecord => "no record".to_owned(),
             Self::NoDate => "no date".to_owned(),
-            Self::Day(day) => age_group(day.saturating_mul(DAY_MS), now_ms),
+            Self::Day(day) => age_group(day.saturating_mul(DAY_MS), wall_clock_ms(now_ms)),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::app::scroll::Scroll;
 pub use crate::app::session_rows::{ItemRow, SessionRow};
 use crate::app::session_rows::{RowInput, session_rows};
+use crate::format::wall_clock_ms;
 use crate::ids::SessionKey;
 use crate::session::SessionItem;
 use crate::session::family::{Families, Rollup};
@@ -99,10 +100,15 @@ impl SessionsPane {
         self.arrange_at(at, height);
     }
 
+    /// Requests new headings with the next event, as another time zone has other days.
+    pub(super) fn expire_headings(&mut self) {
+        self.day = i64::MIN;
+    }
+
     /// Builds the headings again after midnight.
     pub fn update_day(&mut self, now_ms: i64, height: usize) {
         self.now_ms = now_ms;
-        if self.day != now_ms.div_euclid(DAY_MS) {
+        if self.day != wall_clock_ms(now_ms).div_euclid(DAY_MS) {
             let at = self.selected().map(|item| item.key.clone());
             self.arrange_at(at, height);
         }
@@ -134,7 +140,7 @@ impl SessionsPane {
             folded: &self.folded,
             now_ms: self.now_ms,
         });
-        self.day = self.now_ms.div_euclid(DAY_MS);
+        self.day = wall_clock_ms(self.now_ms).div_euclid(DAY_MS);
         let selection = selection.unwrap_or_default();
         self.best = selection.best();
         self.words = selection.words;

@@ -27,6 +27,7 @@ impl App {
             | Event::Recovery { epoch, .. }
             | Event::Explanation { epoch, .. }
             | Event::Commits { epoch, .. }
+            | Event::PresetsCompared { epoch, .. }
             | Event::BranchesCompared { epoch, .. } => !self.is_displayed(*epoch),
             Event::SearchMatches { epoch, query, .. } => {
                 !self.is_current(*epoch) || self.transcript.as_ref().is_some_and(|pane| pane.query != *query)
@@ -58,6 +59,7 @@ impl App {
             | Event::Repaired(_)
             | Event::WritePreviewed(_)
             | Event::Written(_)
+            | Event::Presets(_)
             | Event::Notice(_)
             | Event::Failure(_)
             | Event::FilesChanged(_)

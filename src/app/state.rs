@@ -1,16 +1,18 @@
 //! The state behind every screen: one [`App`] value, changed only by [`App::update`] and read by drawing. It holds
 //! no handles and does no IO, so a test can build any state and compare it.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::app::action::Action;
+use crate::app::alerts::Alerts;
 use crate::app::event::StoreListing;
 use crate::app::jump_list::JumpList;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Border, Layout, LayoutInput, Pane, PaneSizes, layout};
 use crate::app::line_editor::LineEditor;
 use crate::app::message::MessagePane;
-pub(super) use crate::app::place::{PendingPlace, Place};
+pub(super) use crate::app::place::{PendingPlace, Place, PlaceRow};
 use crate::app::plan_totals::PlanTotals;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
@@ -22,14 +24,19 @@ use crate::app::sessions::SessionsPane;
 use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
+use crate::app::tuning_history::{History, TuningState};
 use crate::app::view_stack::ViewStack;
+use crate::config::presets::PresetFile;
 use crate::diagnostic::Diagnostic;
+use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::edit::Edit;
+use crate::policy::settings::SettingId;
 use crate::policy::{MessageFate, Policy, PolicySet};
 use crate::redact::SecretDisplay;
+use crate::session::fullness_alert::AlertLevels;
 use crate::session::{LoadedSession, SessionViewKey};
 use crate::write::summary::job::SummaryResult;
 use crate::write::summary::writer::SummaryWriter;
@@ -47,6 +54,12 @@ pub struct Options {
     /// The active theme, as an index into `themes`.
     pub theme: usize,
     pub summarizer: SummaryWriter,
+    /// Shares of the window at which a session alerts.
+    pub alerts: AlertLevels,
+    /// Whether times are in UTC instead of the local zone.
+    pub utc: bool,
+    /// The name of the local zone.
+    pub zone_name: String,
 }
 
 impl Default for Options {
@@ -58,6 +71,9 @@ impl Default for Options {
             themes: vec!["dark".into(), "light".into(), "mono".into()],
             theme: 0,
             summarizer: SummaryWriter::default(),
+            alerts: AlertLevels::default(),
+            utc: true,
+            zone_name: "UTC".to_owned(),
         }
     }
 }
@@ -176,6 +192,16 @@ pub struct App {
     /// The prompt that the main view shows.
     pub target: Target,
     pub tuning: TuningPane,
+    /// The changes of settings to undo and redo, session by session.
+    pub(super) tuning_histories: HashMap<SessionKey, History<TuningState>>,
+    /// The setting whose slider this event moves.
+    pub(super) moved_setting: Option<SettingId>,
+    /// Whether this event undoes or redoes a change, and so is no change of its own.
+    pub(super) is_undoing: bool,
+    /// The state to bring back once the store is read under its rules.
+    pub(super) restored_tuning: Option<TuningState>,
+    /// The rules that the person chose on the screen.
+    pub(super) chosen_ruleset: Option<RulesetChoice>,
     /// Totals over all messages of the displayed session and plan.
     pub plan_totals: PlanTotals,
     /// Cache of the number of failed calls, with its key.
@@ -208,6 +234,10 @@ pub struct App {
     pub(super) returns_to_search: bool,
     /// Screens, windows and dialogs over the main screen.
     pub views: ViewStack<Overlay>,
+    /// The marked rows of each session, by letter.
+    pub(super) marks: HashMap<SessionKey, BTreeMap<char, PlaceRow>>,
+    /// The presets of the person, as last read.
+    pub presets: Vec<PresetFile>,
     /// Actions run from the palette, the last first.
     pub(super) recent_actions: Vec<Action>,
     /// Places to go back and forward to.
@@ -223,6 +253,7 @@ pub struct App {
     pub toast: Option<Toast>,
     pub flash: Flash,
     pub update_mode: UpdateMode,
+    pub(super) alerts: Alerts,
     /// Which folders are polled and why, where the system does not report their changes.
     pub polling_reason: Option<String>,
     /// Whether the mouse is dragging a slider.
@@ -249,6 +280,7 @@ impl App {
     /// Creates the state before anything is loaded.
     pub fn new(options: Options, size: (u16, u16)) -> Self {
         Self {
+            alerts: Alerts::new(options.alerts.clone()),
             size,
             options,
             listing: None,
@@ -263,6 +295,11 @@ impl App {
             message: MessagePane::default(),
             target: Target::default(),
             tuning: TuningPane::default(),
+            tuning_histories: HashMap::new(),
+            moved_setting: None,
+            is_undoing: false,
+            restored_tuning: None,
+            chosen_ruleset: None,
             plan_totals: PlanTotals::default(),
             failed_calls: None,
             is_refreshing: false,
@@ -279,6 +316,8 @@ impl App {
             pending_hit: None,
             returns_to_search: false,
             views: ViewStack::default(),
+            marks: HashMap::new(),
+            presets: Vec::new(),
             recent_actions: Vec::new(),
             jumps: JumpList::default(),
             pending_place: None,

@@ -136,6 +136,7 @@ fn pane_hints(app: &App) -> Vec<Hint> {
             (&[Action::ToDefault], "default"),
             (&[Action::ToConfig], "config"),
             (&[Action::CopyPatch], "copy patch"),
+            (&[Action::UndoTuning], "undo"),
             (&[Action::Open], "commit…"),
             NEXT_PANE,
         ],
@@ -209,6 +210,7 @@ fn jump_hint(kind: ScreenKind) -> Hint {
         ScreenKind::Steps => "back to the policies",
         ScreenKind::Search => "back to the hits",
         ScreenKind::Record => "back to the record",
+        ScreenKind::Presets => "back to the presets",
         ScreenKind::Help | ScreenKind::Palette | ScreenKind::Rule => "back",
     };
     (&[Action::JumpBack], words)

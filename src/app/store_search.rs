@@ -27,6 +27,12 @@ impl App {
         self.input = Some(LineInput::new(InputPurpose::StoreSearch, text));
     }
 
+    /// Searches again for the last words when their search was stopped before its end or files changed since.
+    pub(super) fn resume_store_search(&mut self) -> Vec<Effect> {
+        let text = self.search_screen.query.text().to_owned();
+        self.start_store_search(&text)
+    }
+
     /// Searches for what is typed so far.
     pub(super) fn search_while_typing(&mut self) -> Vec<Effect> {
         let Some(input) = &self.input else { return Vec::new() };
@@ -38,7 +44,7 @@ impl App {
     /// Searches for a text, unless it is the one whose hits are shown.
     pub(super) fn start_store_search(&mut self, text: &str) -> Vec<Effect> {
         let screen = &mut self.search_screen;
-        let is_known = screen.is_running || screen.totals.is_some();
+        let is_known = screen.is_running || (screen.totals.is_some() && !screen.store_changed);
         if screen.query.text().trim() == text.trim() && (is_known || text.trim().is_empty()) {
             return Vec::new();
         }
@@ -107,10 +113,11 @@ impl App {
     fn open_hit(&mut self) -> Vec<Effect> {
         let screen = &self.search_screen;
         let row = screen.rows.get(screen.scroll.cursor).copied();
-        if let (Some(SearchRow::More(_)), Some((session, _))) = (row, screen.selected())
-            && !screen.is_expanded(session)
-            && session.hits.len() > VISIBLE_HITS
-        {
+        if let (Some(SearchRow::More(_)), Some((session, _))) = (row, screen.selected()) {
+            // The hits beyond the kept ones are counted only.
+            if screen.is_expanded(session) || session.hits.len() <= VISIBLE_HITS {
+                return Vec::new();
+            }
             let context = self.screen_context();
             self.search_screen.toggle_expanded(&context);
             return Vec::new();

@@ -2,6 +2,7 @@
 
 mod marker_row;
 mod search_state;
+mod unseen;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -65,6 +66,8 @@ pub struct TranscriptPane {
     pub findings: Vec<Diagnostic>,
     /// Entries that arrived with the last change on disk.
     pub new_entries: HashSet<EntryIx>,
+    /// The first entry that arrived since the end was last visible.
+    unseen_from: Option<EntryIx>,
 }
 
 /// Tokens and fate of a row.
@@ -112,6 +115,7 @@ impl TranscriptPane {
             running_totals: Vec::new(),
             largest: 0,
             new_entries: HashSet::new(),
+            unseen_from: None,
         };
         pane.rebuild_rows(height);
         pane.scroll.move_to(usize::MAX, pane.rows.len(), height);
@@ -124,9 +128,11 @@ impl TranscriptPane {
         self.new_entries.clear();
         if session.extends_epoch.is_some_and(|before| before >= self.appended_since) {
             let added = known..session.index.entries.len();
+            self.unseen_from = self.unseen_from.or((!added.is_empty()).then_some(EntryIx(known as u32)));
             self.new_entries = added.map(|at| EntryIx(at as u32)).collect();
         } else {
             self.appended_since = session.epoch;
+            self.unseen_from = None;
             self.excerpts.clear();
             self.matches.clear();
             self.search = SearchState::default();

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::config::parse_share;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::setting_value::{input_text, parse_value, slider_position, snap_to_step};
@@ -313,13 +314,18 @@ impl TuningPane {
         value.unwrap_or_default()
     }
 
-    /// Parses typed text into the focused row.
+    /// Parses typed text into the focused row; a trigger may be a share of the window in tokens.
     ///
     /// # Errors
     /// The expected form, when the text is not valid for the setting.
-    pub fn set_text(&mut self, text: &str) -> Result<(), &'static str> {
+    pub fn set_text(&mut self, text: &str, window: f64) -> Result<(), &'static str> {
         let Some(at) = self.focused_row() else { return Ok(()) };
-        self.values[at] = parse_value(self.rows[at].setting.control, text)?;
+        let setting = &self.rows[at].setting;
+        let share = text.contains('%').then(|| parse_share(text).ok()).flatten();
+        self.values[at] = match share.filter(|_| setting.id.spec().takes_share()) {
+            Some(share) => Value::Number((share * window.max(0.0)).floor()),
+            None => parse_value(setting.control, text)?,
+        };
         Ok(())
     }
 

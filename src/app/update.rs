@@ -13,6 +13,7 @@ use crate::app::layout::Pane;
 use crate::app::state::{App, Loading, Toast, UpdateMode, WriteStage};
 use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
+use crate::app::tuning_undo::TuningEvent;
 use crate::ids::SessionKey;
 use crate::policy::MessageFate;
 use crate::session::message::MessageText;
@@ -35,7 +36,11 @@ impl App {
         let estimators = self.estimators().is_some();
         let summarising = self.is_summarising();
         let comparing = self.is_comparing();
+        let by_person = TuningEvent::of(&event).map(|event| (event, self.tuning_state()));
         let mut effects = if self.is_stale(&event) { Vec::new() } else { self.on_event(event) };
+        if let Some((event, before)) = by_person {
+            self.record_tuning(before, event);
+        }
         self.is_walking_sessions &= self.focus == Pane::Sessions;
         if self.transcript.is_none() {
             self.message = self.message.cleared();
@@ -72,7 +77,7 @@ impl App {
                 return effects;
             }
             Event::ListFailed(error) => return self.on_list_failed(error),
-            Event::ItemsCounted(items) | Event::ItemsChanged(items) => self.update_items(items),
+            Event::ItemsCounted(items) | Event::ItemsChanged(items) => return self.update_items(items),
             Event::OpenProgress { key: _, done, total } => self.on_open_progress(done, total),
             Event::Opened(session) => return self.on_opened(&Arc::new(*session)),
             Event::OpenFailed { key, error } => self.on_open_failed(key, error),
@@ -107,6 +112,10 @@ impl App {
             Event::Sweep { request_id: _, update } => self.on_sweep_update(update),
             Event::WritePreviewed(preview) => self.on_write_previewed(preview),
             Event::Written(written) => return self.on_written(written),
+            Event::Presets(presets) => self.on_presets(presets),
+            Event::PresetsCompared { epoch, pair, outcomes } => {
+                self.on_presets_compared(epoch, &pair, outcomes);
+            }
             Event::Notice(text) => self.show_toast(text, false),
             Event::Failure(text) => self.show_toast(text, true),
         }
@@ -145,6 +154,7 @@ impl App {
         }
         self.listing = Some(listing);
         self.store_error = None;
+        self.expect_new_sessions(&items, another);
         let known = std::mem::take(&mut self.sessions.items);
         self.sessions.items.clone_from(&known);
         self.sessions.set_items(keep_counts(items, if another { &[] } else { &known }), height);
@@ -197,6 +207,7 @@ impl App {
     pub(super) fn load_session(&mut self, key: SessionKey) -> Vec<Effect> {
         self.open_error = None;
         self.pending_place = None;
+        self.pending_hit = self.pending_hit.take().filter(|hit| hit.key == key);
         self.loading =
             Some(Loading { key: key.clone(), bytes_read: 0, bytes_total: 0, started_ms: self.now_ms });
         vec![Effect::OpenSession { key }]
@@ -211,9 +222,11 @@ impl App {
         Vec::new()
     }
 
-    fn update_items(&mut self, items: Vec<SessionItem>) {
+    fn update_items(&mut self, items: Vec<SessionItem>) -> Vec<Effect> {
+        let effects = self.observe_fullness(&items);
         let height = self.pane_height(Pane::Sessions);
         self.sessions.update_items(items, height);
+        effects
     }
 
     fn on_open_progress(&mut self, done: u64, total: u64) {
@@ -229,7 +242,7 @@ impl App {
         let reported = self.displayed_session().filter(|shown| shown.item.key == key);
         let reported = reported.is_some_and(|shown| shown.unfinished_commit == session.unfinished_commit);
         self.epoch = session.epoch;
-        self.update_items(vec![session.item.clone()]);
+        let alerts = self.update_items(vec![session.item.clone()]);
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = self.transcript.as_mut().filter(|_| shown.as_ref() == Some(&key)) {
             pane.active_session = Arc::clone(session);
@@ -247,10 +260,12 @@ impl App {
         self.requested_details = None;
         self.details_failed = false;
         self.tuning.configure(session);
+        self.restore_after_reading();
         self.policy_savings = crate::app::preview::policy_savings(session);
         self.is_refreshing = false;
         self.replan(false);
         let mut effects = vec![Effect::DropStale { epoch: session.epoch }];
+        effects.extend(alerts);
         effects.extend(looking);
         effects.extend(self.go_to_pending_hit());
         effects.extend(self.transcript.as_mut().map(TranscriptPane::continue_search).unwrap_or_default());
@@ -287,6 +302,7 @@ impl App {
     fn on_open_failed(&mut self, key: SessionKey, error: String) {
         self.loading = None;
         self.pending_place = None;
+        self.pending_hit = None;
         self.transcript = None;
         self.plan = None;
         self.is_refreshing = false;
@@ -295,6 +311,7 @@ impl App {
 
     /// Follows changed files, or counts the changes while paused.
     fn on_files_changed(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
+        self.search_screen.store_changed = true;
         if let UpdateMode::Paused { changes } = &mut self.update_mode {
             *changes += 1;
             return Vec::new();
@@ -398,6 +415,7 @@ impl App {
     fn request_missing(&mut self, effects: &mut Vec<Effect>) {
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
+            pane.clear_seen(height);
             let entries = pane.missing_excerpts(height.max(1));
             if !entries.is_empty() {
                 effects.push(Effect::ReadExcerpts { session: Arc::clone(&pane.session), entries });
@@ -407,6 +425,7 @@ impl App {
         self.request_summary_calls(effects);
         self.request_replay(effects);
         self.request_sweep(effects);
+        self.request_preset_outcomes(effects);
         self.request_message(effects);
         self.update_message_layout();
         let moments = [
@@ -471,3 +490,7 @@ fn keep_counts(items: Vec<SessionItem>, known: &[SessionItem]) -> Vec<SessionIte
     };
     items.into_iter().map(merge).collect()
 }
+
+#[cfg(test)]
+#[path = "update_tests.rs"]
+mod tests;

@@ -107,6 +107,8 @@ Environment:
   CLAWSCOPE_ASCII       1 or 0: draw with ASCII characters only or not
   CLAWSCOPE_POLL        1: check folders every second instead of waiting for
                         the system's change events
+  CLAWSCOPE_LOG         error, warn, info, debug or trace: write a log to
+                        ~/.local/state/clawscope/log
 
 Files in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope:
   config.toml           theme = \"light\", ruleset = \"2026.9.6\", mouse = false,
@@ -378,6 +380,7 @@ pub(super) const WATCH: &str = "\
 Examples:
   clawscope watch
   clawscope watch ~/.openclaw --session agent:main:main --json
+  clawscope watch --alert 80% --alert 95%          say when a session gets full
 
 ctrl-c ends it. Totals are estimates (~) of the context that ends at the entry.";
 
@@ -447,6 +450,7 @@ Examples:
 pub(super) const PRESETS: &str = "\
 Examples:
   clawscope presets
+  clawscope presets --json
   clawscope replay KEY --settings lean
 
 A preset is a file presets/NAME.toml in the folder of config.toml. Its keys are those of --set:

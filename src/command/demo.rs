@@ -5,9 +5,9 @@ use std::path::Path;
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::shell::shell_quote;
 use crate::gateway::env::absolute;
 use crate::store::demo;
+use crate::text::shell;
 
 /// A session of the demo store with something to commit.
 const EXAMPLE_KEY: &str = "agent:research:main";
@@ -25,7 +25,7 @@ pub(super) fn run(out: &Path, invocation: &Invocation, output: &mut Output) -> R
         |error| Failure::unreadable(format!("{}: cannot write the demo store: {error}", out.display()));
     std::fs::create_dir_all(&folder).and_then(|()| demo::write_to(&folder)).map_err(failed)?;
     output.line(Tone::Strong, &format!("The demo store is in {}. Type next:", out.display()))?;
-    let name = shell_quote(&out.to_string_lossy());
+    let name = shell::word(&out.to_string_lossy());
     for line in [
         format!("clawscope {name}"),
         format!("clawscope sessions {name}"),

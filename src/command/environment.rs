@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::ruleset::requested_ruleset;
 use super::suggest::did_you_mean;
 use crate::cli::StoreArgs;
+use crate::format::set_display_zone;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
 use crate::gateway::ruleset::RulesetChoice;
@@ -77,6 +78,10 @@ impl Workspace {
         let place = StoreLocation::new(place, env.clone())
             .map_err(|error| Failure::unreadable(format!("cannot write the demo store: {error}")))?;
         let now_ms = place.demo_now_ms().unwrap_or(invocation.now_ms);
+        if place.is_demo() {
+            // The demo store is from a place of its own, and looks the same everywhere.
+            set_display_zone(None);
+        }
         let requested = requested_ruleset(args, &invocation.env)?;
         let mut listed = list_sessions_with(&place, requested.as_ref(), now_ms);
         if let Some(refusal) = listed.place_error() {

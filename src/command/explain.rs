@@ -11,8 +11,8 @@ use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ExplainArgs, StoreArgs};
 use crate::format::{
-    format_amount, format_counted, format_estimate, format_estimated_usd, format_number,
-    format_signed_percent, format_timestamp, format_usd_change,
+    format_amount, format_counted, format_displayed_timestamp, format_estimate, format_estimated_usd,
+    format_number, format_signed_percent, format_usd_change,
 };
 use crate::ids::EntryIx;
 use crate::report::explain::{
@@ -134,7 +134,7 @@ impl ExplanationPrinter<'_> {
         let text: String = overflow.text.split_whitespace().collect::<Vec<_>>().join(" ");
         vec![
             self.entry_names(&[overflow.entry]),
-            Cell::new(&format_timestamp(overflow.time_ms).unwrap_or_default(), Tone::Dim),
+            Cell::new(&format_displayed_timestamp(overflow.time_ms).unwrap_or_default(), Tone::Dim),
             number(overflow.requested).into(),
             number(overflow.limit).into(),
             Cell::new(

@@ -7,7 +7,6 @@ use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::output::Output;
 use super::preview::{Preview, build_preview};
-use super::shell::shell_quote;
 use super::summary::{self, load_summarizer_config};
 use crate::cli::{ExportArgs, PlanArgs, StoreArgs};
 use crate::export::folder::shape_folder;
@@ -19,6 +18,7 @@ use crate::session::LoadedSession;
 use crate::store::path_kind::is_pi_cwd_dir;
 use crate::store::session::Session;
 use crate::summarize::SummarizerKind;
+use crate::text::shell;
 use crate::write::summary::job::SummaryResult;
 
 /// Largest picture, in columns and rows.
@@ -69,7 +69,7 @@ fn is_folder(out: &Path, invocation: &Invocation) -> bool {
 fn folder_refusal(folder: &Path, format: &str) -> Failure {
     let ending = if format == Format::Pi.as_str() { "jsonl" } else { format };
     let file = folder.join(format!("session.{ending}"));
-    let (folder, file) = (folder.display(), shell_quote(&file.to_string_lossy()));
+    let (folder, file) = (folder.display(), shell::word(&file.to_string_lossy()));
     Failure::usage(format!(
         "--out {folder} is a folder, and {format} is one file. Name the file: --out {file}"
     ))
@@ -118,7 +118,7 @@ fn export_shape_folder(
     let words = format!(
         "{} written: {files} files without any message text; `clawscope {}` opens it.",
         out.display(),
-        out.display()
+        shell::word(&out.to_string_lossy())
     );
     Ok(output.note(&words)?)
 }

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::io;
 
-use super::shell::shell_quote;
 use crate::session::setting_change::ChangeError;
 use crate::store::find::FindError;
+use crate::text::shell;
 use crate::text::visible;
 
 /// Begins the line with the command to type instead.
@@ -93,8 +93,8 @@ impl Failure {
             && visible(name) == name.as_str()
         {
             let words = words.iter().skip(1).map(|word| match word.to_string_lossy() {
-                word if word == typed.as_str() => shell_quote(name),
-                word => shell_quote(&word),
+                word if word == typed.as_str() => shell::word(name),
+                word => shell::word(&word),
             });
             let line = std::iter::once("clawscope".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
             *message = format!("{message}\n{RETRY_LEAD}{line}");

@@ -61,7 +61,6 @@ mod session_output;
 mod sessions;
 mod setting_value;
 mod settings;
-mod shell;
 mod simulate;
 mod suggest;
 mod summarize;
@@ -90,6 +89,9 @@ use failure::{Exit, Failure};
 use output::Output;
 
 use crate::cli::{Cli, Command, StoreArgs};
+use crate::config;
+use crate::format::set_display_zone;
+use crate::gateway::config::local_time_zone;
 use crate::gateway::env::Environment;
 use crate::runtime::pager_line;
 
@@ -121,6 +123,13 @@ pub fn pager_for(words: &[OsString], env: &Environment) -> Option<String> {
         Err(error) => is_help(&error) && words.iter().all(|word| word != "--no-pager"),
     };
     if is_paged { pager_line(env) } else { None }
+}
+
+/// Selects the zone of displayed times for this process: the local one, unless `--utc` or the configuration says UTC. A
+/// faulty configuration is reported by the command that reads it.
+pub fn select_time_zone(words: &[OsString], env: &Environment) {
+    let utc = words.iter().any(|word| word == "--utc") || config::load(env).is_ok_and(|config| config.utc);
+    set_display_zone((!utc).then(|| local_time_zone(env)));
 }
 
 fn dispatch(cli: &Cli, invocation: &Invocation, output: &mut Output) -> Result<(), Failure> {
@@ -175,7 +184,7 @@ fn run_command(
         Command::Settings(args) => settings::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
-        Command::Presets => presets::run(invocation, output),
+        Command::Presets { json } => presets::run(*json, invocation, output),
         Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),

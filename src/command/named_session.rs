@@ -7,7 +7,6 @@ use super::environment::Workspace;
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::sessions::read_all;
-use super::shell::shell_quote;
 use super::suggest::nearest;
 use crate::files;
 use crate::format::{format_age, format_count};
@@ -20,6 +19,7 @@ use crate::session::{LoadedSession, SessionItem};
 use crate::store::find::{FindError, find_session};
 use crate::store::foreign_file::{ForeignFile, recognise};
 use crate::store::path_kind::{PathKind, classify_path};
+use crate::text::shell;
 use crate::text::{truncate, visible, width};
 
 /// Sessions listed for an ambiguous name.
@@ -50,7 +50,7 @@ impl Workspace {
             [] => Err(self.unknown_session(text, not_found)),
             [item] => {
                 let title = shown_name(item, SecretDisplay::Hidden);
-                output.note(&format!("note: {text:?} is part of {} ({title})", item.key))?;
+                output.note(&format!("note: {text:?} matches {} ({title})", item.key))?;
                 Ok(item.key.clone())
             }
             several => Err(self.several_sessions(text, several)),
@@ -106,15 +106,14 @@ impl Workspace {
 
     fn several_sessions(&self, text: &str, several: &[SessionItem]) -> Failure {
         let count = several.len();
-        let lead =
-            format!("{text:?} is part of {count} sessions; type more of it, or a key. The newest first:");
+        let lead = format!("{text:?} matches {count} sessions; type more of it, or a key. The newest first:");
         self.listing_failure(Exit::Usage, text, &lead, several)
     }
 
     fn needs_whole_name(&self, text: &str, several: &[SessionItem]) -> Failure {
         let count = format_count(several.len() as u64, "session", "sessions");
         let lead = format!(
-            "no session is named {text:?}. It is part of {count}, but a command that writes takes only a whole key or the \
+            "no session is named {text:?}. It matches {count}, but a command that writes takes only a whole key or the \
              start of an id:"
         );
         self.listing_failure(Exit::Unreadable, text, &lead, several)
@@ -170,7 +169,7 @@ fn refuse_other_file(path: &Path) -> Result<(), Failure> {
         PathKind::Database(_) => "a database of sessions",
         _ => return Ok(()),
     };
-    let (file, name) = (path.display(), shell_quote(&path.to_string_lossy()));
+    let (file, name) = (path.display(), shell::word(&path.to_string_lossy()));
     Err(Failure::usage(format!(
         "{file}: this is {what}, not a transcript. List them with `clawscope sessions {name}`, then name one: SESSION \
          --store {name}"

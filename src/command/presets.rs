@@ -1,21 +1,30 @@
 //! `clawscope presets` and `--settings NAME`: settings that a person keeps under a name.
 
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::suggest::did_you_mean;
 use super::table::{Align, Cell, Table};
 use crate::cli::Cli;
-use crate::config::presets::{preset_names, presets_dir, read_preset};
+use crate::config::presets::{PresetError, PresetFile, list_presets, preset_names, presets_dir, read_preset};
+use crate::export::json::JsonOutput;
 use crate::gateway::env::{Environment, absolute};
+use crate::js::Members;
 
 /// Replaces the name of a preset in `--settings` by its settings, before those of `--set`. A file of that name comes
 /// first.
 pub(super) fn resolve(cli: &mut Cli, env: &Environment) -> Result<(), Failure> {
     let Some((settings, sets)) = cli.settings_mut() else { return Ok(()) };
-    let Some(name) = settings.as_deref().filter(|path| !absolute(&env.cwd, path).exists()) else {
-        return Ok(());
+    let is_file = |path: &Path| {
+        let path = absolute(&env.cwd, path);
+        path.exists() && !path.is_dir()
     };
+    let Some(name) = settings.as_deref().filter(|path| !is_file(path)) else { return Ok(()) };
     let name = name.to_string_lossy().into_owned();
     let known = preset_names(env);
     if !known.contains(&name) {
@@ -34,25 +43,60 @@ pub(super) fn resolve(cli: &mut Cli, env: &Environment) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The presets of a person.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PresetsJson {
+    /// The folder of the presets, which need not exist.
+    folder: String,
+    presets: Vec<PresetJson>,
+}
+
+impl JsonOutput for PresetsJson {}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PresetJson {
+    name: String,
+    /// The keys of `--set` with their values; null if the file cannot be read.
+    settings: Option<Members<String>>,
+    /// Why the file cannot be read.
+    error: Option<String>,
+}
+
+fn preset_json(file: PresetFile) -> PresetJson {
+    let (settings, error) = match file.values {
+        Ok(values) => (Some(values.into_iter().collect()), None),
+        Err(error) => (None, Some(error)),
+    };
+    PresetJson { name: file.name, settings, error }
+}
+
 /// Lists the presets with their settings.
-pub(super) fn run(invocation: &Invocation, output: &mut Output) -> Result<(), Failure> {
-    let names = preset_names(&invocation.env);
-    let folder = presets_dir(&invocation.env).map(|folder| folder.display().to_string()).unwrap_or_default();
-    if names.is_empty() {
+pub(super) fn run(json: bool, invocation: &Invocation, output: &mut Output) -> Result<(), Failure> {
+    let folder =
+        presets_dir(&invocation.env).ok_or_else(|| Failure::usage(PresetError::NoFolder.to_string()))?;
+    let folder = folder.display().to_string();
+    let files = list_presets(&invocation.env);
+    if json {
+        let presets = files.into_iter().map(preset_json).collect();
+        return Ok(output.json(&PresetsJson { folder, presets })?);
+    }
+    if files.is_empty() {
         let hint = format!("no presets. A preset is a file NAME.toml in {folder} with the keys of --set.");
         return Ok(output.line(Tone::Plain, &hint)?);
     }
     let mut table = Table::new(&[("preset", Align::Left), ("settings", Align::Left)]);
-    for name in names {
-        let (text, tone) = match read_preset(&invocation.env, &name) {
-            Ok(preset) => {
+    for file in files {
+        let (text, tone) = match file.values {
+            Ok(values) => {
                 let values: Vec<String> =
-                    preset.values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                    values.iter().map(|(key, value)| format!("{key}={value}")).collect();
                 (values.join(" "), Tone::Plain)
             }
-            Err(error) => (error.to_string().replace('\n', " "), Tone::Bad),
+            Err(error) => (error.replace('\n', " "), Tone::Bad),
         };
-        table.push(vec![name.into(), Cell::new(&text, tone)]);
+        table.push(vec![file.name.into(), Cell::new(&text, tone)]);
     }
     Ok(table.print(output, "")?)
 }

@@ -70,6 +70,9 @@ pub(super) fn replay_session(
         steps = steps.with(Policy::Compact, steps.has(Policy::Compact) || own.is_some());
     }
     let mut simulated = simulate_settings(&inspection, &changes, steps);
+    if let Some(warning) = simulated.trigger_warning() {
+        output.note(&warning)?;
+    }
     let mut material = read_inputs(&inspection, steps)?;
     if args.policy.is_empty() {
         let set = changes.iter().filter_map(SettingChange::policy).collect::<Vec<_>>();

@@ -11,8 +11,8 @@ use super::output::{FailureJson, Output, Tone};
 use super::suggest::did_you_mean;
 use super::{
     breakdown_json, check, commits, compare, context, doctor, estimators, explain_all, explain_json,
-    migration_json, record, recorded_json, recovery, replay_json, rule, rules, search, sessions, settings,
-    simulate, summarize, tree, watch, writing,
+    migration_json, presets, record, recorded_json, recovery, replay_json, rule, rules, search, sessions,
+    settings, simulate, summarize, tree, watch, writing,
 };
 use crate::export::json::{DocumentJson, JsonOutput, Versioned};
 use crate::report::sweep::json::SweepJson;
@@ -21,7 +21,7 @@ use crate::report::sweep::json::SweepJson;
 type Forms = fn(&mut SchemaGenerator) -> Vec<Schema>;
 
 /// The forms of each command's answer; `error` is a failed command's answer on the error stream.
-const SCHEMAS: [(&str, Forms); 23] = [
+const SCHEMAS: [(&str, Forms); 24] = [
     ("sessions", |all| vec![form::<sessions::SessionsJson>(all)]),
     ("search", |all| vec![form::<search::SearchJson>(all)]),
     ("tree", |all| vec![form::<tree::TreeJson>(all)]),
@@ -53,9 +53,11 @@ const SCHEMAS: [(&str, Forms); 23] = [
             form::<watch::StartJson>(all),
             form::<watch::EntryJson>(all),
             form::<watch::ChangeJson>(all),
+            form::<watch::AlertJson>(all),
             form::<watch::PollingJson>(all),
         ]
     }),
+    ("presets", |all| vec![form::<presets::PresetsJson>(all)]),
     ("settings", |all| vec![form::<settings::SettingsJson>(all)]),
     ("doctor", |all| vec![form::<doctor::DoctorJson>(all), form::<migration_json::MigrationJson>(all)]),
     ("rules", |all| {

@@ -12,8 +12,11 @@ use crate::app::keymap::Keymap;
 use crate::app::state::Options;
 use crate::cli::{Cli, StoreArgs};
 use crate::config::{self, Config, NamedChoice};
+use crate::format::zone_name;
+use crate::gateway::config::local_time_zone;
 use crate::gateway::env::{Environment, absolute};
 use crate::runtime::{self, RunOptions};
+use crate::session::fullness_alert::AlertLevels;
 use crate::session::store_location::StoreRequest;
 use crate::ui::glyphs::needs_ascii;
 use crate::write::summary::writer::SummaryWriter;
@@ -45,12 +48,14 @@ pub(super) fn run(cli: &Cli, invocation: &Invocation) -> Result<(), Failure> {
         environment.set("OPENCLAW_CONFIG_PATH", &file.to_string_lossy());
     }
     let config = load_config(cli, invocation)?;
+    let zone_name = zone_name(&local_time_zone(&environment), invocation.now_ms);
     let options = RunOptions {
-        app: screen_options(&config)?,
+        app: Options { zone_name, ..screen_options(&config)? },
         auto_theme: config.theme.is_none(),
         ascii: uses_ascii(&config, &environment),
         agent: cli.store.agent.clone(),
         ruleset: requested_ruleset_from(&cli.store, &config)?,
+        alerts: config.alerts,
         summarizer: config.summarizer,
         environment,
     };
@@ -76,6 +81,7 @@ fn load_config(cli: &Cli, invocation: &Invocation) -> Result<Config, Failure> {
     if cli.ascii {
         config.ascii = Some(true);
     }
+    config.utc |= cli.utc;
     Ok(config)
 }
 
@@ -91,6 +97,8 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
         mouse: config.mouse,
         motion: config.motion,
         summarizer: SummaryWriter::from_config(config.summarizer.kind, &config.summarizer),
+        alerts: AlertLevels::new(&config.alerts.at),
+        utc: config.utc,
         ..Options::default()
     };
     if let Some(NamedChoice { name, origin }) = &config.theme {

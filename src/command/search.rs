@@ -17,7 +17,7 @@ use crate::redact::SecretDisplay;
 use crate::session::SessionItem;
 use crate::session::search::{SearchHit, SearchQuery, SearchTotals, SessionHits, search_store};
 use crate::session::title::{shown_name, shown_title};
-use crate::text::{pad, visible};
+use crate::text::{pad, truncate, visible};
 
 /// Chars of a line of text where the width of the output is unknown.
 const LINE_CHARS: usize = 160;
@@ -206,10 +206,12 @@ impl Found<'_> {
         }
         if shown < hits {
             let more = format_number(hits - shown);
-            output.line(
-                Tone::Dim,
-                &format!("{more} more; --limit {} shows more of them.", hits.min(shown * 4)),
-            )?;
+            let advice = if shown < limit as u64 {
+                "A session lists its newest hits only.".to_owned()
+            } else {
+                format!("--limit {} shows more of them.", hits.min(shown * 4))
+            };
+            output.line(Tone::Dim, &format!("{more} more. {advice}"))?;
         }
         Ok(self.print_unread(output)?)
     }
@@ -240,7 +242,7 @@ impl Found<'_> {
     fn print_hit(&self, hit: &SearchHit, output: &mut Output) -> std::io::Result<()> {
         let room = output.width().map_or(LINE_CHARS, |width| width.saturating_sub(LEAD_COLUMNS));
         let line = hit.text.line(self.query, self.secrets, room.max(MIN_TEXT_CHARS));
-        let line = visible(&line);
+        let line = truncate(&visible(&line), room.max(MIN_TEXT_CHARS)).0;
         let age = hit.time_ms.map(|time| format_age(time as i64, self.workspace.now_ms)).unwrap_or_default();
         let lead = format!("  {}  {}  ", pad(&visible(&hit.id), 8), pad(&age, 11));
         let who = pad(&visible(hit.tool.as_deref().unwrap_or(hit.role)), 10);

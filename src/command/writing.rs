@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::session_output::{SessionJson, session_json};
-use super::shell::shell_quote;
 use super::summary::SummaryJson;
 use crate::cli::{StoreArgs, WriteArgs};
 use crate::commit::{
@@ -17,6 +16,7 @@ use crate::commit::{
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_size};
 use crate::session::LoadedSession;
+use crate::text::shell;
 use crate::write::request::{CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest};
 
 pub(super) struct WriteJob<'a> {
@@ -156,7 +156,7 @@ fn print_written(job: &WriteJob, written: &WriteResult, output: &mut Output) -> 
 /// Returns the command line that reverts a write, with the store as typed. An undo is reverted by a redo, and a redo by
 /// an undo.
 fn undo_command(job: &WriteJob) -> String {
-    let mut words = vec!["clawscope".to_owned(), "undo".to_owned(), shell_quote(job.session_arg)];
+    let mut words = vec!["clawscope".to_owned(), "undo".to_owned(), shell::word(job.session_arg)];
     let place = [
         ("--store", job.store_args.store.as_ref().map(|path| path.to_string_lossy().into_owned())),
         ("--profile", job.store_args.profile.clone()),
@@ -164,7 +164,7 @@ fn undo_command(job: &WriteJob) -> String {
     ];
     for (option, value) in place {
         if let Some(value) = value {
-            words.extend([option.to_owned(), shell_quote(&value)]);
+            words.extend([option.to_owned(), shell::word(&value)]);
         }
     }
     if job.write.allow_orphan {

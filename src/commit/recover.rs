@@ -336,6 +336,8 @@ fn measure_extent(payload: &[u8], behind: &[u8]) -> WrittenExtent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commit::disk::SystemDisk;
+    use crate::commit::snapshot::FileSnapshot;
 
     #[test]
     fn how_far_it_came_is_known_by_what_is_behind_the_old_end() {
@@ -362,5 +364,49 @@ mod tests {
         // They wrote behind a line of ours, and behind a part of one.
         assert_eq!(reported("{\"id\":1}\n{\"id\":7}\n"), WrittenExtent::Overtaken);
         assert_eq!(reported("{\"id\"{\"id\":7}\n"), WrittenExtent::Overtaken);
+    }
+
+    /// A transcript with an interrupted commit, of which the file holds `written` bytes; the journal names `leaf`.
+    fn interrupted(leaf: &str, written: usize) -> (tempfile::TempDir, PathBuf, Vec<u8>) {
+        let header =
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-11-19T13:00:00.000Z\"}\n";
+        let line = b"{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"e0\",\"parentId\":null,\"timestamp\":\"2026-11-19T13:00:00.000Z\"}\n";
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s.jsonl");
+        let write = |bytes: &[u8]| {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path).expect("a file");
+            io::Write::write_all(&mut file, bytes).expect("written");
+        };
+        write(header.as_bytes());
+        let before = FileSnapshot::take(&path).expect("a file");
+        let intent = Intent::new("commit", 1_772_000_000_000, &before, leaf, "{}");
+        Journal::begin(&SystemDisk, &path, intent, line).expect("a journal");
+        write(&line[..written.min(line.len())]);
+        let bytes = std::fs::read(&path).expect("the file");
+        (folder, path, bytes)
+    }
+
+    #[test]
+    fn a_repair_that_reads_back_another_leaf_takes_back_its_bytes_and_keeps_the_journal() {
+        let (_folder, path, before) = interrupted("other", 10);
+        let failed = recover_locked(&path, &SystemDisk);
+        assert!(matches!(failed, Err(CommitError::NotFinished { restored: true, .. })), "{failed:?}");
+        assert_eq!(std::fs::read(&path).expect("the file"), before);
+        assert!(matches!(Journal::read(&path), Ok(Some(Journal::Complete(..)))));
+        let (_folder, path, _) = interrupted("e0", 10);
+        let done = recover_locked(&path, &SystemDisk).expect("a repair").expect("a commit");
+        assert_eq!(done.outcome, RecoveryOutcome::Finished);
+    }
+
+    #[test]
+    fn a_whole_commit_counts_as_complete_only_if_it_reads_back() {
+        let outcome = |leaf: &str| {
+            let (_folder, path, before) = interrupted(leaf, usize::MAX);
+            let done = recover_locked(&path, &SystemDisk).expect("a repair").expect("a commit");
+            assert_eq!(std::fs::read(&path).expect("the file"), before);
+            done.outcome
+        };
+        assert_eq!(outcome("e0"), RecoveryOutcome::AlreadyComplete);
+        assert_eq!(outcome("other"), RecoveryOutcome::Unchanged);
     }
 }

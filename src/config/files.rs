@@ -5,11 +5,19 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Config, ConfigError, KeymapFile, NamedChoice, SummarizerConfig, variables};
+use super::{AlertsConfig, Config, ConfigError, KeymapFile, NamedChoice, SummarizerConfig, variables};
 use crate::gateway::env::Environment;
 
 /// Maximum bytes of a settings file: a device or a log under its name must not fill the memory.
 const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// The zone of displayed times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum TimeDisplay {
+    Local,
+    Utc,
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +27,9 @@ struct ConfigFile {
     mouse: Option<bool>,
     motion: Option<bool>,
     ascii: Option<bool>,
+    time: Option<TimeDisplay>,
+    #[serde(default)]
+    alerts: AlertsConfig,
     #[serde(default)]
     summarizer: SummarizerConfig,
 }
@@ -70,6 +81,8 @@ fn merge_file(config: &mut Config, path: &Path, text: &str) -> Result<(), Config
     config.mouse = file.mouse.unwrap_or(config.mouse);
     config.motion = file.motion.unwrap_or(config.motion);
     config.ascii = file.ascii;
+    config.utc = file.time == Some(TimeDisplay::Utc);
+    config.alerts = file.alerts;
     config.summarizer = file.summarizer;
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! clawscope's own settings: defaults < files < environment < flags.
 //!
-//! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs, summarizer) and `keymap.toml`
+//! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs, alerts, summarizer) and `keymap.toml`
 //! (single keys). Both are optional, and clawscope never writes them. [`presets`] holds a person's named settings beside them. They are checked before the screen starts, so a
 //! mistake is reported with file, line and key. Only later modules know the themes and actions, so this module passes
 //! names on with their origin.
 
+mod alerts;
 mod files;
 pub mod presets;
 mod summarizer;
@@ -12,6 +13,7 @@ mod variables;
 
 use std::path::PathBuf;
 
+pub use alerts::{AlertsConfig, parse_share};
 pub use files::{config_dir, load};
 pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
 
@@ -27,7 +29,10 @@ pub struct Config {
     pub ruleset: Option<NamedChoice>,
     /// Whether only ASCII signs are drawn; `None` lets the terminal and the locale decide.
     pub ascii: Option<bool>,
+    /// Whether times are in UTC instead of the local zone.
+    pub utc: bool,
     pub keymap: Option<KeymapFile>,
+    pub alerts: AlertsConfig,
     pub summarizer: SummarizerConfig,
 }
 
@@ -39,7 +44,9 @@ impl Default for Config {
             mouse: true,
             motion: true,
             ascii: None,
+            utc: false,
             keymap: None,
+            alerts: AlertsConfig::default(),
             summarizer: SummarizerConfig::default(),
         }
     }

@@ -20,6 +20,14 @@ pub struct Preset {
     pub values: Vec<(String, String)>,
 }
 
+/// A file among the presets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PresetFile {
+    pub name: String,
+    /// The settings, or why the file cannot be used.
+    pub values: Result<Vec<(String, String)>, String>,
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
     #[error("preset {0:?}: expected a letter or digit, then up to 63 letters, digits, `_` or `-`")]
@@ -52,10 +60,28 @@ pub fn preset_names(env: &Environment) -> Vec<String> {
     names
 }
 
+/// Reads every preset, sorted by name.
+pub fn list_presets(env: &Environment) -> Vec<PresetFile> {
+    let read = |name: String| {
+        let values = read_preset(env, &name).map(|preset| preset.values);
+        PresetFile { name, values: values.map_err(|error| error.to_string()) }
+    };
+    preset_names(env).into_iter().map(read).collect()
+}
+
+/// Deletes a preset.
+///
+/// # Errors
+/// Fails for a name that no preset can have, and if there is no such file.
+pub fn delete_preset(env: &Environment, name: &str) -> Result<(), PresetError> {
+    let path = preset_path(env, name)?;
+    fs::remove_file(&path).map_err(|source| PresetError::Io { path, source })
+}
+
 /// Reads a preset.
 ///
 /// # Errors
-/// Fails for a name that no preset can have, and for a file that cannot be read or is no TOML.
+/// Fails for a name that no preset can have, and for a file that cannot be read or is not TOML.
 pub fn read_preset(env: &Environment, name: &str) -> Result<Preset, PresetError> {
     let path = preset_path(env, name)?;
     let text = files::read_text(&path, files::SMALL_FILE_BYTES)
@@ -142,6 +168,11 @@ mod tests {
         assert_eq!(read_preset(&env, "lean").unwrap(), preset);
         assert_eq!(preset_names(&env), ["lean"]);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        let listed = PresetFile { name: "lean".to_owned(), values: Ok(preset.values) };
+        assert_eq!(list_presets(&env), [listed]);
+        delete_preset(&env, "lean").unwrap();
+        assert!(matches!(delete_preset(&env, "lean"), Err(PresetError::Io { .. })));
+        assert!(matches!(delete_preset(&env, "../lean"), Err(PresetError::Name(_))));
     }
 
     #[test]

@@ -183,18 +183,18 @@ impl Document {
         let findings = inspection.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
         Ok(Self {
             key: out.text(&session.key.0),
-            agent: session.agent.clone(),
-            id: session.id.clone(),
+            agent: out.name(&session.agent),
+            id: out.name(&session.id),
             title: out.text(&title),
             path: out.text(&path),
-            provider: inspection.provider.clone(),
-            model: inspection.model.clone(),
+            provider: out.name(&inspection.provider),
+            model: out.name(&inspection.model),
             ruleset: inspection.ruleset.id.display_name().to_owned(),
             window: (window.tokens.is_finite() && window.tokens > 0.0).then_some(window.tokens as u64),
             window_source: window.source.name(),
             budget: BudgetPart::ALL.iter().map(|part| (part.name(), budget.tokens(*part))).collect(),
             estimate: estimate_context(&inspection.context.messages).ok(),
-            leaf: inspection.context.leaf.map(|leaf| index.display_id(leaf)),
+            leaf: inspection.context.leaf.map(|leaf| out.name(&index.display_id(leaf))),
             now_ms: wanted.now_ms,
             shape_only: wanted.shape_only,
             diagnostics: findings.iter().map(|finding| out.text(finding)).collect(),
@@ -220,6 +220,11 @@ struct Sanitizer {
 impl Sanitizer {
     fn text(&mut self, text: &str) -> String {
         if self.shape_only { shape::plain_text(text) } else { self.redactor.redact_text(text).into_owned() }
+    }
+
+    /// Returns a name by the runtime, which a shape keeps; a crafted one may still be a secret.
+    fn name(&mut self, name: &str) -> String {
+        if self.shape_only { name.to_owned() } else { self.redactor.redact_text(name).into_owned() }
     }
 
     fn entry(&mut self, value: &Value) -> Value {
@@ -250,8 +255,8 @@ fn entries(wanted: &ExportRequest<'_>, out: &mut Sanitizer) -> Result<Vec<Docume
         let after = after.map(|(plan, at)| plan::message_after(&entry_message(&value, entry.kind), at, plan));
         let size = entry.message;
         nodes.push(DocumentEntry {
-            id: index.display_id(ix),
-            parent: tree.parent(ix).map(|parent| index.display_id(parent)),
+            id: out.name(&index.display_id(ix)),
+            parent: tree.parent(ix).map(|parent| out.name(&index.display_id(parent))),
             line: entry.line,
             depth: place.depth,
             starts_branch: place.starts_branch,
@@ -259,7 +264,7 @@ fn entries(wanted: &ExportRequest<'_>, out: &mut Sanitizer) -> Result<Vec<Docume
             is_leaf: leaf == Some(ix),
             kind: entry.kind,
             role: entry.role(),
-            tool: size.and_then(|size| tool_of(index, ix, &size)),
+            tool: size.and_then(|size| tool_of(index, ix, &size)).map(|tool| out.name(&tool)),
             tokens: size.map(|size| estimate_or_zero(&size)),
             chars: size.and_then(|size| size.pi_chars.value().ok()).map(|chars| chars as u64),
             time: entry.time_ms,

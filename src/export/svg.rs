@@ -19,6 +19,10 @@ const FONT_SIZE: &str = "16.667";
 /// The size fits the first font; the others provide the characters that it lacks.
 const FONT_FAMILY: &str = "'JetBrains Mono', 'DejaVu Sans Mono', 'Noto Sans CJK SC', monospace";
 
+/// Without it, browsers join the blanks of a run, and the letters behind them move to the left; other programs read the
+/// attribute `xml:space`.
+const KEEP_BLANKS: &str = "text{white-space:pre}\n";
+
 // Pixel rows of a cell, from its top.
 const BASELINE: i32 = 16;
 const UNDERLINE: i32 = 18;
@@ -39,13 +43,28 @@ const CROSSED_OUT: i32 = 11;
 pub fn svg(picture: &ScreenImage<'_>) -> String {
     let area = picture.buffer.area;
     let mut layers = Layers::default();
-    for y in area.top()..area.bottom() {
-        let top = MARGIN + CELL_HEIGHT * i32::from(y - area.top());
-        layers.row(picture, top, &tiles::row_tiles(picture, y));
-    }
+    (area.top()..area.bottom()).for_each(|y| layers.row(picture, y));
+    document(picture, "", &layers.content())
+}
+
+/// Draws one row as elements of an SVG document.
+pub(super) fn row_content(picture: &ScreenImage<'_>, y: u16) -> String {
+    let mut layers = Layers::default();
+    layers.row(picture, y);
+    layers.content()
+}
+
+/// Returns the document of the picture's size, with rules for the style sheet and elements on the background.
+pub(super) fn document(picture: &ScreenImage<'_>, style: &str, content: &str) -> String {
+    let area = picture.buffer.area;
     let width = CELL_WIDTH * i32::from(area.width) + 2 * MARGIN;
     let height = CELL_HEIGHT * i32::from(area.height) + 2 * MARGIN;
-    layers.document(width, height, picture.background)
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\">\n<style>\n{KEEP_BLANKS}{style}</style>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n{content}</svg>\n",
+        hex(picture.background)
+    )
 }
 
 /// The layers in drawing order: fills, then shapes, then letters. Underlines and strike-throughs are shapes.
@@ -57,9 +76,10 @@ struct Layers {
 }
 
 impl Layers {
-    fn row(&mut self, picture: &ScreenImage<'_>, top: i32, tiles: &[Tile<'_>]) {
+    fn row(&mut self, picture: &ScreenImage<'_>, y: u16) {
+        let top = MARGIN + CELL_HEIGHT * i32::from(y - picture.buffer.area.top());
         let mut run = None;
-        for tile in tiles {
+        for tile in &tiles::row_tiles(picture, y) {
             let at = Origin { x: MARGIN + CELL_WIDTH * tile.column, y: top };
             self.rectangles(picture, tile, at);
             let drawn = tile.character().is_some_and(|c| self.shape(c, at, tile));
@@ -87,21 +107,14 @@ impl Layers {
         glyphs::draw(c, at, tile.foreground, tile.background, &mut self.shapes)
     }
 
-    fn document(&self, width: i32, height: i32, background: Rgb) -> String {
+    fn content(&self) -> String {
         let mut out = String::new();
-        let _ = writeln!(
-            out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\">\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>",
-            hex(background)
-        );
         self.fills.write(&mut out);
         self.shapes.write(&mut out);
         let _ = writeln!(
             out,
             "<g font-family=\"{FONT_FAMILY}\" font-size=\"{FONT_SIZE}\" text-anchor=\"middle\" \
-             xml:space=\"preserve\">\n{}</g>\n</svg>",
+             xml:space=\"preserve\">\n{}</g>",
             self.text
         );
         out

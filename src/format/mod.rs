@@ -7,6 +7,7 @@ mod money;
 mod number;
 mod size;
 mod time;
+mod zone;
 
 pub use money::{
     format_amount, format_estimated_usd, format_estimated_usd_difference, format_short_usd, format_usd,
@@ -19,6 +20,7 @@ pub use number::{
 };
 pub use size::format_size;
 pub use time::{
-    age_group, format_age, format_duration, format_local_time, format_time, format_timestamp, minute,
-    time_of_day,
+    age_group, format_age, format_displayed_timestamp, format_duration, format_local_time, format_time,
+    format_timestamp, minute, time_of_day,
 };
+pub use zone::{display_zone_note, set_display_zone, wall_clock_ms, zone_name};

@@ -1,8 +1,9 @@
-//! Formats durations and times. Times are UTC unless a zone is given.
+//! Formats durations and times. Times are in the displayed zone, and name it unless they are a time of day.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::format::zone::{display_zone, wall_clock_ms};
 use crate::js;
 
 const DAY_MS: f64 = 86_400_000.0;
@@ -35,7 +36,7 @@ pub fn format_age(ms: i64, now_ms: f64) -> String {
     format_time(ms as f64)
 }
 
-/// Names the days in which a timestamp lies, seen from now, in UTC: `today`, `yesterday`, `this week`, `last week`,
+/// Names the days in which a timestamp lies, seen from now, both as wall clocks: `today`, `yesterday`, `this week`, `last week`,
 /// `October`, `October 2025`. A week starts on Monday; a time in the future counts as today.
 pub fn age_group(ms: i64, now_ms: i64) -> String {
     let date = |ms| Timestamp::from_millisecond(ms).ok().map(|at| at.to_zoned(TimeZone::UTC).date());
@@ -52,12 +53,17 @@ pub fn age_group(ms: i64, now_ms: i64) -> String {
     }
 }
 
-/// Formats a timestamp (ms since 1970) as ISO 8601 to the second, or `-`.
+/// Formats a timestamp (ms since 1970) as ISO 8601 to the second with its offset, or `-`.
 pub fn format_time(ms: f64) -> String {
-    strftime(ms, "%Y-%m-%dT%H:%M:%SZ").unwrap_or_else(|| "-".to_owned())
+    format_time_in(ms, &display_zone()).unwrap_or_else(|| "-".to_owned())
 }
 
-/// Formats a timestamp: `2026-11-19 13:31:07Z`. `None` outside JavaScript's range of dates.
+fn format_time_in(ms: f64, zone: &TimeZone) -> Option<String> {
+    let form = if *zone == TimeZone::UTC { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" };
+    strftime(ms, zone, form)
+}
+
+/// Formats a timestamp for texts that leave this machine, in UTC: `2026-11-19 13:31:07Z`. `None` outside JavaScript's range of dates.
 pub fn format_timestamp(ms: f64) -> Option<String> {
     if !ms.is_finite() || ms.abs() > 8.64e15 {
         return None;
@@ -65,6 +71,15 @@ pub fn format_timestamp(ms: f64) -> Option<String> {
     let iso = js::iso_text(ms as i64);
     let (day, time) = iso.split_once('T')?;
     Some(format!("{day} {}Z", time.get(..8)?))
+}
+
+/// Formats a timestamp in the displayed zone with its offset: `2026-11-19 14:31:07+01:00`, or `Z` for UTC.
+pub fn format_displayed_timestamp(ms: f64) -> Option<String> {
+    let zone = display_zone();
+    if zone == TimeZone::UTC {
+        return format_timestamp(ms);
+    }
+    strftime(ms, &zone, "%Y-%m-%d %H:%M:%S%:z")
 }
 
 /// Formats a timestamp in a zone: `2026-03-06 04:00 Europe/Berlin`.
@@ -76,18 +91,18 @@ pub fn format_local_time(ms: f64, zone: &TimeZone) -> Option<String> {
 
 /// Formats a timestamp as time of day, with the date unless it is today.
 pub fn time_of_day(ms: f64, now_ms: i64) -> Option<String> {
-    let same_day = now_ms.div_euclid(86_400_000) == (ms as i64).div_euclid(86_400_000);
-    strftime(ms, if same_day { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" })
+    let day = |ms| wall_clock_ms(ms).div_euclid(86_400_000);
+    strftime(ms, &display_zone(), if day(now_ms) == day(ms as i64) { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" })
 }
 
 /// Formats a timestamp as hours and minutes.
 pub fn minute(ms: f64) -> Option<String> {
-    strftime(ms, "%H:%M")
+    strftime(ms, &display_zone(), "%H:%M")
 }
 
-fn strftime(ms: f64, form: &str) -> Option<String> {
+fn strftime(ms: f64, zone: &TimeZone, form: &str) -> Option<String> {
     let at = Timestamp::from_millisecond(ms.is_finite().then_some(ms as i64)?).ok()?;
-    Some(at.strftime(form).to_string())
+    Some(at.to_zoned(zone.clone()).strftime(form).to_string())
 }
 
 #[cfg(test)]
@@ -129,6 +144,14 @@ mod tests {
         assert_eq!(format_timestamp(1_795_181_467_000.0).as_deref(), Some("2026-11-20 13:31:07Z"));
         assert_eq!((format_timestamp(f64::NAN), format_timestamp(1e300)), (None, None));
         assert_eq!([1_772_719_601_999.0, f64::NAN].map(format_time), ["2026-03-05T14:06:41Z", "-"]);
+    }
+
+    #[test]
+    fn a_time_in_a_zone_has_its_offset() {
+        let at = |zone: &str| format_time_in(1_772_719_601_999.0, &TimeZone::get(zone).unwrap()).unwrap();
+        assert_eq!(at("Europe/Berlin"), "2026-03-05T15:06:41+01:00");
+        assert_eq!(at("Asia/Kolkata"), "2026-03-05T19:36:41+05:30");
+        assert_eq!(format_time_in(f64::NAN, &TimeZone::UTC), None);
     }
 
     #[test]

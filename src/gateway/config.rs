@@ -3,7 +3,7 @@
 //! clawscope never writes the file. Like the gateway, it continues with an empty configuration after an error; it
 //! keeps the reason in [`GatewayConfig::error`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
@@ -50,6 +50,8 @@ pub struct GatewayConfig {
     applied_defaults: Vec<AppliedDefault>,
     /// The models of the agents' own registries, by agent id.
     registries: BTreeMap<String, Registry>,
+    /// Places in `agents.list` by normalised id; the first of several counts.
+    agent_places: HashMap<String, usize>,
 }
 
 impl GatewayConfig {
@@ -67,6 +69,7 @@ impl GatewayConfig {
             sources: Vec::new(),
             applied_defaults: Vec::new(),
             registries: BTreeMap::new(),
+            agent_places: HashMap::new(),
         }
     }
 
@@ -91,6 +94,7 @@ impl GatewayConfig {
             Ok(root) => {
                 config.js_root = (&root).into();
                 config.root = root;
+                config.agent_places = config.index_agents();
                 let mode = config.location(&["gateway", "mode"]);
                 config.diagnostics.extend(remote::remote_diagnostic(&config.js_root, mode));
                 config.warn_about_prices();
@@ -196,10 +200,8 @@ impl GatewayConfig {
 
     /// Returns the directory of an agent's registry (store A8).
     pub fn agent_dir(&self, env: &Environment, state: &Path, agent: &str) -> PathBuf {
-        let own = self.agents().find(|entry| {
-            entry.get("id").and_then(Value::as_str).is_some_and(|id| normalise_agent_id(id) == agent)
-        });
-        match own
+        match self
+            .agent_entry(agent)
             .and_then(|entry| entry.get("agentDir")?.as_str())
             .map(str::trim)
             .filter(|dir| !dir.is_empty())
@@ -310,16 +312,26 @@ impl GatewayConfig {
 
     /// Lists the configured agent ids: normalised, in order, without duplicates (store A6).
     pub fn agent_ids(&self) -> Vec<String> {
-        let mut ids: Vec<String> = Vec::new();
-        for id in self
-            .agents()
+        let mut seen = HashSet::new();
+        self.agents()
             .map(|agent| normalise_agent_id(agent.get("id").and_then(Value::as_str).unwrap_or_default()))
-        {
-            if !ids.contains(&id) {
-                ids.push(id);
+            .filter(|id| seen.insert(id.clone()))
+            .collect()
+    }
+
+    fn index_agents(&self) -> HashMap<String, usize> {
+        let mut places = HashMap::new();
+        for (at, agent) in self.agent_list().iter().enumerate().filter(|(_, agent)| agent.is_object()) {
+            if let Some(id) = agent.get("id").and_then(Value::as_str) {
+                places.entry(normalise_agent_id(id)).or_insert(at);
             }
         }
-        ids
+        places
+    }
+
+    /// Returns the entry of an agent in `agents.list`, by its normalised id.
+    fn agent_entry(&self, agent: &str) -> Option<&Value> {
+        self.agent_list().get(*self.agent_places.get(agent)?)
     }
 
     /// Returns the agent that owns session keys without an agent (store A7).
@@ -333,15 +345,16 @@ impl GatewayConfig {
     }
 
     fn agents(&self) -> impl Iterator<Item = &Value> {
-        let list = self.root.pointer("/agents/list").and_then(Value::as_array);
-        list.into_iter().flatten().filter(|agent| agent.is_object())
+        self.agent_list().iter().filter(|agent| agent.is_object())
+    }
+
+    fn agent_list(&self) -> &[Value] {
+        self.root.pointer("/agents/list").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the model of an agent without a session's override, as `provider/model` (store B5, C9).
     pub fn default_model(&self, agent: &str) -> Option<&str> {
-        let own = self.agents().find(|entry| {
-            entry.get("id").and_then(Value::as_str).is_some_and(|id| normalise_agent_id(id) == agent)
-        });
+        let own = self.agent_entry(agent);
         let defaults = self.root.pointer("/agents/defaults");
         [own, defaults].into_iter().flatten().filter_map(|entry| entry.get("model")).find_map(|model| {
             model
@@ -354,7 +367,7 @@ impl GatewayConfig {
 }
 
 /// Returns the time zone that a gateway process on this machine would use: `TZ`, else the system's.
-fn local_time_zone(env: &Environment) -> TimeZone {
+pub fn local_time_zone(env: &Environment) -> TimeZone {
     let named = env.get("TZ").map(|name| name.trim_start_matches(':'));
     named.and_then(|name| TimeZone::get(name).ok()).unwrap_or_else(TimeZone::system)
 }

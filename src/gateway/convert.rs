@@ -11,11 +11,7 @@ impl From<&serde_json::Value> for js::Value {
             serde_json::Value::String(text) => Self::String(text.as_str().into()),
             serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
             serde_json::Value::Object(members) => {
-                let mut object = js::Object::default();
-                for (key, item) in members {
-                    object.insert(key.as_str().into(), item.into());
-                }
-                Self::Object(object)
+                Self::Object(members.iter().map(|(key, item)| (key.as_str(), item)).collect())
             }
         }
     }

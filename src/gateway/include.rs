@@ -10,11 +10,16 @@ use super::env::absolute;
 use super::lines;
 use super::secrets::is_secret_file;
 use crate::files;
+use crate::format::format_size;
 
 const INCLUDE: &str = "$include";
 const MAX_INCLUDE_DEPTH: usize = 10;
 const MAX_INCLUDED_BYTES: u64 = 2 * 1024 * 1024;
-const MAX_TOP_BYTES: u64 = 32 * 1024 * 1024;
+/// Maximum bytes of the main file and all its includes. A file that is included twice counts twice, as its text is kept
+/// and parsed twice.
+const MAX_TOTAL_BYTES: u64 = 4 * 1024 * 1024;
+/// Maximum number of included files, counted likewise.
+const MAX_INCLUDES: usize = 500;
 const SKIPPED_KEYS: [&str; 3] = ["__proto__", "prototype", "constructor"];
 
 #[derive(Debug, Clone)]
@@ -30,7 +35,15 @@ pub(super) struct SourceFile {
 pub(super) fn read(path: &Path, sources: &mut Vec<SourceFile>) -> Result<Value, ConfigError> {
     let dir = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     let real_dir = dir.canonicalize().unwrap_or_else(|_| dir.clone());
-    Reader { dir, real_dir, open_files: Vec::new(), sources }.read_file(path, &[])
+    Reader {
+        dir,
+        real_dir,
+        open_files: Vec::new(),
+        bytes_left: MAX_TOTAL_BYTES,
+        includes_left: MAX_INCLUDES,
+        sources,
+    }
+    .read_file(path, &[])
 }
 
 struct Reader<'a> {
@@ -39,6 +52,8 @@ struct Reader<'a> {
     real_dir: PathBuf,
     /// Real paths of the files being read, outermost first.
     open_files: Vec<PathBuf>,
+    bytes_left: u64,
+    includes_left: usize,
     sources: &'a mut Vec<SourceFile>,
 }
 
@@ -69,8 +84,9 @@ impl IncludeSite<'_> {
 
 impl Reader<'_> {
     fn read_file(&mut self, path: &Path, mount: &[String]) -> Result<Value, ConfigError> {
-        let limit = if self.open_files.is_empty() { MAX_TOP_BYTES } else { MAX_INCLUDED_BYTES };
-        let text = read_text(path, limit)?;
+        let limit = if self.open_files.is_empty() { MAX_TOTAL_BYTES } else { MAX_INCLUDED_BYTES };
+        let text = read_text(path, limit.min(self.bytes_left))?;
+        self.bytes_left = self.bytes_left.saturating_sub(text.len() as u64);
         let value = parse(path, &text)?;
         self.open_files.push(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
         let mut trail = mount.to_vec();
@@ -159,7 +175,7 @@ impl Reader<'_> {
         at.error(format!("included file {name:?}: {}", error.message), &error.advice)
     }
 
-    fn check_path(&self, name: &str, at: &IncludeSite<'_>) -> Result<PathBuf, ConfigError> {
+    fn check_path(&mut self, name: &str, at: &IncludeSite<'_>) -> Result<PathBuf, ConfigError> {
         let base = at.path.parent().unwrap_or(Path::new("/"));
         let path = absolute(base, Path::new(name));
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -172,11 +188,29 @@ impl Reader<'_> {
         if self.open_files.contains(&real) {
             return Err(at.error(format!("{name:?} includes itself"), "remove one of the $include keys"));
         }
+        self.take_include(&path, name, at)?;
         if self.open_files.len() > MAX_INCLUDE_DEPTH {
             let what = format!("{name:?} is included more than {MAX_INCLUDE_DEPTH} levels deep");
             return Err(at.error(what, "put the settings into fewer files"));
         }
         Ok(path)
+    }
+}
+
+impl Reader<'_> {
+    /// Counts a file towards the limits of all includes together.
+    fn take_include(&mut self, path: &Path, name: &str, at: &IncludeSite<'_>) -> Result<(), ConfigError> {
+        let next = "include fewer or smaller files; clawscope ignores the configuration until then";
+        let bytes = path.metadata().map_or(0, |file| file.len());
+        if bytes <= MAX_INCLUDED_BYTES && bytes > self.bytes_left {
+            let limit = format_size(MAX_TOTAL_BYTES);
+            let what = format!("{name:?} exceeds the limit of {limit} for all configuration files together");
+            return Err(at.error(what, next));
+        }
+        self.includes_left = self.includes_left.checked_sub(1).ok_or_else(|| {
+            at.error(format!("{name:?} exceeds the limit of {MAX_INCLUDES} included files"), next)
+        })?;
+        Ok(())
     }
 }
 
@@ -192,7 +226,11 @@ fn read_text(path: &Path, limit: u64) -> Result<String, ConfigError> {
         return Err(error("clawscope does not read files with credentials".to_owned()));
     }
     let bytes = files::read(path, limit).map_err(|e| match e.kind() {
-        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => error(e.to_string()),
+        ErrorKind::FileTooLarge => ConfigError {
+            advice: "split it, or remove what the gateway does not need".to_owned(),
+            ..error(format!("the file is larger than the limit of {}", format_size(limit)))
+        },
+        ErrorKind::InvalidInput => error(e.to_string()),
         _ => error(format!("cannot read the file: {e}")),
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

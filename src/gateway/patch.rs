@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::js::{Object, Value, parse, stringify, stringify_str};
+use crate::text::{shell, visible};
 
 use super::setting_value::insert_dotted;
 
@@ -91,7 +92,8 @@ pub fn patches(settings: &[WrittenSetting]) -> (String, Vec<String>) {
     let text = |file: &Option<PathBuf>| {
         let object = patch(settings_in_file(settings, file.as_ref()));
         match file {
-            Some(file) => format!("// {}\n{object}", file.display()),
+            // A line end in the path would end the comment.
+            Some(file) => format!("// {}\n{object}", visible(&file.to_string_lossy())),
             None => object,
         }
     };
@@ -119,7 +121,9 @@ pub struct WrittenSetting {
 /// Builds an `openclaw config set` line for each value; omits paths that are not plain dotted keys.
 pub fn commands<'a>(settings: impl IntoIterator<Item = (&'a str, Value)>) -> Vec<String> {
     let plain = |(path, value): (&'a str, Value)| match parse_path(path) {
-        PatchPath::Plain(path) => Some(format!("openclaw config set {path} {}", shell_word(&value))),
+        PatchPath::Plain(path) => {
+            Some(format!("openclaw config set {} {}", shell::word(path), shell_word(&value)))
+        }
         PatchPath::Model(..) | PatchPath::Person(..) | PatchPath::Override(..) => None,
     };
     settings.into_iter().filter_map(plain).collect()
@@ -131,11 +135,7 @@ fn shell_word(value: &Value) -> String {
         Some(text) if parse(&text).is_err() => text,
         _ => stringify(value),
     };
-    let plain = |char: char| char.is_ascii_alphanumeric() || "_-./:@%+=,".contains(char);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
+    shell::word(&text)
 }
 
 fn pretty(value: &Value, level: usize) -> String {

@@ -26,7 +26,7 @@ pub use json::{Json, JsonKind};
 pub use outline::{Outline, OutlinedValue};
 pub use parse::parse;
 pub use raw::{Field, compact, fields};
-pub use scan::{CharacterSink, MAX_DEPTH, SyntaxError};
+pub use scan::{CharacterSink, MAX_DEPTH, MAX_LINE_VALUES, SyntaxError};
 pub use serialize::{Members, json_text};
 pub use string::{JsString, is_trimmed};
 pub use stringify::{number_text, stringify, stringify_len, stringify_str};

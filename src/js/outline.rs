@@ -55,12 +55,20 @@ pub struct OutlinedValue<'a> {
 }
 
 impl Outline {
+    /// Frees the space that one huge text needed.
+    pub(crate) fn shrink(&mut self) {
+        const KEPT_NODES: usize = 1 << 14;
+        self.nodes.clear();
+        self.nodes.shrink_to(KEPT_NODES);
+    }
+
     /// Outlines a text, which must be shorter than 4 GiB. Accepts and refuses the same texts as
-    /// [`parse()`](super::parse()).
+    /// [`parse()`](super::parse()), except that it refuses more than [`MAX_LINE_VALUES`](super::MAX_LINE_VALUES).
     pub fn read<'a>(&'a mut self, text: &'a str) -> Result<OutlinedValue<'a>, SyntaxError> {
         self.nodes.clear();
         self.open.clear();
         let mut scanner = Scanner::new(text);
+        scanner.limit_values();
         scanner.value(&mut Builder { outline: self })?;
         scanner.expect_end()?;
         Ok(OutlinedValue { text, nodes: &self.nodes, at: 0 })

@@ -17,11 +17,20 @@ pub struct SyntaxError {
 
 /// The expectation where a text nests deeper than [`MAX_DEPTH`].
 const TOO_DEEP: &str = "no deeper nesting";
+/// The expectation where a line holds more than [`MAX_LINE_VALUES`].
+const TOO_MANY_VALUES: &str = "no more values";
+/// Maximum number of values in one line of a transcript: each costs memory, however few bytes it has.
+pub const MAX_LINE_VALUES: usize = 1 << 20;
 
 impl SyntaxError {
     /// Whether the text only nests deeper than [`MAX_DEPTH`]; the real parser might still accept it.
     pub fn is_too_deep(&self) -> bool {
         self.what == TOO_DEEP
+    }
+
+    /// Whether the text only holds more than [`MAX_LINE_VALUES`]; the real parser might still accept it.
+    pub fn has_too_many_values(&self) -> bool {
+        self.what == TOO_MANY_VALUES
     }
 }
 
@@ -92,11 +101,12 @@ pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
     max_depth: usize,
+    max_values: usize,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) const fn new(text: &'a str) -> Self {
-        Self { text, at: 0, max_depth: MAX_DEPTH }
+        Self { text, at: 0, max_depth: MAX_DEPTH, max_values: usize::MAX }
     }
 
     pub(super) const fn at(&self) -> usize {
@@ -114,6 +124,11 @@ impl<'a> Scanner<'a> {
     /// Lowers the depth limit by one, for values inside a container that the caller opened itself.
     pub(super) const fn enter(&mut self) {
         self.max_depth -= 1;
+    }
+
+    /// Refuses more than [`MAX_LINE_VALUES`].
+    pub(super) const fn limit_values(&mut self) {
+        self.max_values = MAX_LINE_VALUES;
     }
 
     /// Skips JSON white space, which is a subset of JavaScript's.
@@ -139,7 +154,9 @@ impl<'a> Scanner<'a> {
     /// Reads one value and everything in it. The stack of open containers is on the heap.
     pub(super) fn value<V: Visitor>(&mut self, visitor: &mut V) -> Result<(), SyntaxError> {
         let mut open = Vec::new();
+        let mut left = self.max_values;
         loop {
+            left = left.checked_sub(1).ok_or_else(|| self.expected(TOO_MANY_VALUES))?;
             self.skip_space();
             match self.opening() {
                 None => self.scalar(visitor)?,

@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use regex::Regex;
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+
+use super::proof::is_random;
 
 /// Minimum bytes of a secret that is searched for: a shorter word occurs in many texts.
 const MIN_SECRET_CHARS: usize = 8;
@@ -11,14 +13,19 @@ const MIN_SECRET_CHARS: usize = 8;
 const PIECE_CHARS: usize = 16;
 /// Minimum bytes of a secret whose pieces are searched for.
 const LONG_SECRET_CHARS: usize = 24;
+/// Bytes of a piece from the middle of a long secret, and their distance.
+const MIDDLE_CHARS: usize = 12;
+const MIDDLE_STEP: usize = 8;
+/// Needles of one search.
+const MAX_NEEDLES: usize = 20_000;
 
 /// A range in a text: first byte, end byte, kind and number of the secret.
 pub(super) type SecretSpan = (usize, usize, &'static str, usize);
 
 #[derive(Debug)]
 pub(super) struct KnownSecrets {
-    /// Matches any needle; `None` if there are none.
-    needles: Option<Regex>,
+    /// Searches that together match every needle.
+    searches: Vec<AhoCorasick>,
     secrets_by_needle: HashMap<String, Vec<Needle>>,
 }
 
@@ -44,23 +51,35 @@ impl KnownSecrets {
         }
         let mut texts: Vec<&String> = secrets_by_needle.keys().collect();
         texts.sort_unstable_by_key(|text| (std::cmp::Reverse(text.len()), *text));
-        let pattern = texts.iter().map(|text| regex::escape(text)).collect::<Vec<_>>().join("|");
-        let built = regex::RegexBuilder::new(&pattern).size_limit(1 << 28).build();
-        let needles = if pattern.is_empty() { None } else { built.ok() };
-        Self { needles, secrets_by_needle }
+        let searches = texts.chunks(MAX_NEEDLES).flat_map(searches).collect();
+        Self { searches, secrets_by_needle }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.needles.is_none()
+        self.searches.is_empty()
     }
 
     /// Finds every occurrence in order, each extended while the text matches the secret.
     pub(super) fn find(&self, text: &str) -> Vec<SecretSpan> {
-        let Some(needles) = &self.needles else { return Vec::new() };
+        let mut found: Vec<SecretSpan> = Vec::new();
+        for search in &self.searches {
+            for span in self.find_needles(search, text) {
+                if self.searches.len() == 1
+                    || found.iter().all(|other| span.1 <= other.0 || other.1 <= span.0)
+                {
+                    found.push(span);
+                }
+            }
+        }
+        found.sort_unstable_by_key(|span| span.0);
+        found
+    }
+
+    fn find_needles(&self, search: &AhoCorasick, text: &str) -> Vec<SecretSpan> {
         let mut found = Vec::new();
         let mut from = 0;
-        while let Some(hit) = needles.find_at(text, from) {
-            let meant = self.secrets_by_needle.get(hit.as_str()).map(Vec::as_slice).unwrap_or_default();
+        while let Some(hit) = search.find(Input::new(text).range(from..)) {
+            let meant = self.secrets_by_needle.get(&text[hit.range()]).map(Vec::as_slice).unwrap_or_default();
             let widest = meant
                 .iter()
                 .map(|needle| (needle.widen(text, hit.start(), hit.end()), needle))
@@ -74,6 +93,20 @@ impl KnownSecrets {
             }
         }
         found
+    }
+}
+
+/// Builds one search, or two of half as many needles while that is too large; none is ever left out but a single needle
+/// that no search can hold.
+fn searches(needles: &[&String]) -> Vec<AhoCorasick> {
+    let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(needles);
+    match built {
+        Ok(search) => vec![search],
+        Err(_) if needles.len() > 1 => {
+            let (one, other) = needles.split_at(needles.len() / 2);
+            [searches(one), searches(other)].concat()
+        }
+        Err(_) => Vec::new(),
     }
 }
 
@@ -108,7 +141,17 @@ fn parts(secret: &str) -> Vec<&str> {
     if lines.len() < 2 {
         return if is_distinctive(secret) { vec![secret] } else { Vec::new() };
     }
-    lines.into_iter().filter(|line| line.len() >= LONG_SECRET_CHARS && !line.starts_with("-----")).collect()
+    // A prefix such as a line number belongs to the place, not to the key.
+    let body = |line: &str| {
+        line.len()
+            - line
+                .bytes()
+                .rev()
+                .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte))
+                .count()
+    };
+    let lines = lines.into_iter().map(|line| line.get(body(line)..).unwrap_or(line));
+    lines.filter(|line| line.len() >= LONG_SECRET_CHARS && !line.starts_with("-----")).collect()
 }
 
 /// Whether a secret differs from an ordinary word.
@@ -117,13 +160,19 @@ fn is_distinctive(secret: &str) -> bool {
     secret.len() >= MIN_SECRET_CHARS && (!plain || secret.len() >= LONG_SECRET_CHARS)
 }
 
-/// The needles of a secret: the whole, or the head and the tail of a long one.
+/// The needles of a secret: the whole, or the head, the tail and random pieces from the middle of a long one.
 fn pieces(secret: &str) -> Vec<(usize, &str)> {
     let (head, tail) = (PIECE_CHARS, secret.len().saturating_sub(PIECE_CHARS));
     if secret.len() < LONG_SECRET_CHARS || !secret.is_char_boundary(head) || !secret.is_char_boundary(tail) {
         return vec![(0, secret)];
     }
-    vec![(0, &secret[..head]), (tail, &secret[tail..])]
+    let middle = (MIDDLE_STEP..tail)
+        .step_by(MIDDLE_STEP)
+        .filter_map(|at| Some((at, secret.get(at..at + MIDDLE_CHARS)?)));
+    let middle = middle.filter(|(_, piece)| {
+        is_random(piece) && piece.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte))
+    });
+    [(0, &secret[..head]), (tail, &secret[tail..])].into_iter().chain(middle).collect()
 }
 
 #[cfg(test)]

@@ -9,11 +9,16 @@
 //! mean nothing.
 
 mod clean_texts;
+mod detection;
+mod encoded;
+mod keys;
 mod known;
 mod names;
+mod proof;
 mod rules;
 mod screen;
 mod short;
+mod tokens;
 mod views;
 
 use std::borrow::Cow;
@@ -24,9 +29,10 @@ pub use short::{SecretDisplay, compile_rules, masked};
 
 use crate::js::{JsString, Object, Value};
 use clean_texts::CleanTexts;
+use detection::{DetectedSecret, detect, detect_across, find_known};
 use known::KnownSecrets;
-use rules::{COMPILED, is_placeholder};
-use views::{DecodedView, base64_texts, views};
+use proof::is_placeholder;
+use views::views;
 
 /// A transparent image of one pixel, which replaces every image: no rule can examine a picture.
 const BLANK_IMAGE: &str =
@@ -93,20 +99,43 @@ impl Redactor {
         }
         match value {
             Value::String(text) => self.learn(&text.to_string_lossy()),
-            Value::Array(items) => items.iter().for_each(|item| self.learn_value(item)),
+            Value::Array(items) => {
+                for (.., kind, secret) in detect_across(&block_texts(items)).into_iter().flatten() {
+                    self.record(&secret, kind);
+                }
+                for item in items {
+                    self.learn_value(item);
+                }
+            }
             Value::Object(object) => {
                 for (key, value) in object.iter().filter(|(key, _)| !is_image_data(object, key)) {
                     self.learn(&key.to_string_lossy());
-                    match value {
-                        Value::String(text) if names::is_secret_name(key) => {
-                            let text = text.to_string_lossy();
-                            if !is_placeholder(&text) {
-                                self.record(&text, names::NAMED_KIND);
-                            }
-                        }
-                        other => self.learn_value(other),
+                    if names::is_secret_member(object, key) {
+                        self.learn_named(value);
+                    } else {
+                        self.learn_value(value);
                     }
                 }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Learns the value of a name: a text, texts in a list, or the members of an object that hold a value.
+    fn learn_named(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => {
+                let text = text.to_string_lossy();
+                if !is_placeholder(&text) {
+                    self.record(&text, names::NAMED_KIND);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.learn_named(item)),
+            Value::Object(object) => {
+                for (_, value) in object.iter().filter(|(key, _)| names::is_value_name(key)) {
+                    self.learn_named(value);
+                }
+                self.learn_value(value);
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
@@ -179,11 +208,25 @@ impl Redactor {
 
     /// As [`Self::redact_text`], for JavaScript strings; keeps lone surrogates.
     pub fn redact_js(&mut self, text: &JsString) -> JsString {
+        self.redact_pieces(text, &[])
+    }
+
+    /// Replaces the secrets in a text, and the pieces of secrets that go on in a neighbouring text.
+    fn redact_pieces(
+        &mut self,
+        text: &JsString,
+        pieces: &[(usize, usize, &'static str, String)],
+    ) -> JsString {
         if self.is_off {
             return text.clone();
         }
         let plain = text.to_string_lossy();
-        let places = self.replacements(&plain);
+        let mut places = self.replacements(&plain);
+        for (from, to, kind, secret) in pieces {
+            places.retain(|place| place.1 <= *from || *to <= place.0);
+            places.push((*from, *to, self.placeholder(secret, kind)));
+        }
+        places.sort_unstable_by_key(|place| place.0);
         if places.is_empty() {
             return text.clone();
         }
@@ -208,10 +251,23 @@ impl Redactor {
         }
         match value {
             Value::String(text) => Value::String(self.redact_js(text)),
-            Value::Array(items) => Value::Array(items.iter().map(|item| self.redact_value(item)).collect()),
+            Value::Array(items) => Value::Array(self.redact_array(items)),
             Value::Object(object) => Value::Object(self.redact_object(object)),
             plain => plain.clone(),
         }
+    }
+
+    fn redact_array(&mut self, items: &[Value]) -> Vec<Value> {
+        let pieces = detect_across(&block_texts(items));
+        let mut redacted: Vec<Value> = items.iter().map(|item| self.redact_value(item)).collect();
+        for (at, pieces) in pieces.iter().enumerate().filter(|(_, pieces)| !pieces.is_empty()) {
+            if let Some(text) = items[at].get("text").and_then(Value::as_str)
+                && let Some(object) = redacted[at].as_object_mut()
+            {
+                object.set("text", Value::String(self.redact_pieces(text, pieces)));
+            }
+        }
+        redacted
     }
 
     fn redact_object(&mut self, object: &Object) -> Object {
@@ -219,99 +275,50 @@ impl Redactor {
         for (key, value) in object.iter() {
             let name = self.redact_js(key);
             let value = match value {
-                Value::String(text)
-                    if names::is_secret_name(key) && !is_placeholder(&text.to_string_lossy()) =>
-                {
-                    Value::from(self.placeholder(&text.to_string_lossy(), names::NAMED_KIND))
-                }
                 Value::String(text) if is_image_data(object, key) && !text.is_empty() => {
                     self.removed_images += 1;
                     Value::from(BLANK_IMAGE)
                 }
+                value if names::is_secret_member(object, key) => self.redact_named(value),
                 other => self.redact_value(other),
             };
             out.insert(name, value);
         }
         out
     }
+
+    /// Replaces the value of a name: a text, texts in a list, or the members of an object that hold a value.
+    fn redact_named(&mut self, value: &Value) -> Value {
+        match value {
+            Value::String(text) if !is_placeholder(&text.to_string_lossy()) => {
+                Value::from(self.placeholder(&text.to_string_lossy(), names::NAMED_KIND))
+            }
+            Value::Array(items) => Value::Array(items.iter().map(|item| self.redact_named(item)).collect()),
+            Value::Object(object) => {
+                let mut out = self.redact_object(object);
+                for (key, value) in object.iter().filter(|(key, _)| names::is_value_name(key)) {
+                    out.insert(key.clone(), self.redact_named(value));
+                }
+                Value::Object(out)
+            }
+            other => self.redact_value(other),
+        }
+    }
 }
 
-/// A detected secret: its bytes in the text, its kind, and its text without escapes.
-#[derive(Debug)]
-struct DetectedSecret {
-    from: usize,
-    to: usize,
-    kind: &'static str,
-    secret: String,
-}
-
-/// Detects every secret in a text, also behind escapes and in base64; the results do not overlap.
-fn detect(text: &str, views: &[DecodedView]) -> Vec<DetectedSecret> {
-    let of = |hit: &rules::Hit, text: &str, (from, to)| DetectedSecret {
-        from,
-        to,
-        kind: hit.kind,
-        secret: text[hit.from..hit.to].to_owned(),
-    };
-    let mut reported: Vec<DetectedSecret> =
-        COMPILED.find_hits(text).iter().map(|hit| of(hit, text, (hit.from, hit.to))).collect();
-    for view in views {
-        for hit in COMPILED.find_hits(&view.text) {
-            merge_detected(&mut reported, of(&hit, &view.text, view.original_range(hit.from, hit.to)));
-        }
-    }
-    for (from, to, inner) in base64_texts(text) {
-        if let Some(hit) = COMPILED.find_hits(&inner).first() {
-            merge_detected(&mut reported, of(hit, &inner, (from, to)));
-        }
-    }
-    reported
-}
-
-/// Adds a secret: drops it if another covers it, merges it with those that it overlaps.
-fn merge_detected(reported: &mut Vec<DetectedSecret>, mut new: DetectedSecret) {
-    if reported.iter().any(|other| other.from <= new.from && new.to <= other.to) {
-        return;
-    }
-    reported.retain(|other| {
-        let apart = other.to <= new.from || new.to <= other.from;
-        if !apart {
-            (new.from, new.to) = (new.from.min(other.from), new.to.max(other.to));
-        }
-        apart
-    });
-    reported.push(new);
-}
-
-/// Finds the known secrets in a text, also behind escapes and in base64.
-fn find_known(known: &KnownSecrets, text: &str, views: &[DecodedView]) -> Vec<known::SecretSpan> {
-    if known.is_empty() {
-        return Vec::new();
-    }
-    let mut found = known.find(text);
-    let mut add = |new: known::SecretSpan| {
-        if found.iter().all(|other| new.1 <= other.0 || other.1 <= new.0) {
-            found.push(new);
-        }
-    };
-    for view in views {
-        for (from, to, kind, number) in known.find(&view.text) {
-            let (from, to) = view.original_range(from, to);
-            add((from, to, kind, number));
-        }
-    }
-    for (from, to, inner) in base64_texts(text) {
-        if let Some((.., kind, number)) = known.find(&inner).first() {
-            add((from, to, kind, *number));
-        }
-    }
-    found
+/// The texts of neighbouring text blocks; an empty text for any other item.
+fn block_texts(items: &[Value]) -> Vec<String> {
+    let text = |item: &Value| item.get("text").and_then(Value::as_str).map(JsString::to_string_lossy);
+    let texts: Vec<String> = items.iter().map(|item| text(item).unwrap_or_default()).collect();
+    if texts.iter().filter(|text| !text.is_empty()).count() < 2 { Vec::new() } else { texts }
 }
 
 fn is_image_data(object: &Object, key: &JsString) -> bool {
     key.eq_str("data") && object.get("type").is_some_and(|kind| kind.str_is("image"))
 }
 
+#[cfg(test)]
+mod corpus;
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;

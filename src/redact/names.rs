@@ -1,12 +1,12 @@
 //! The keys of configurations, requests and arguments whose values are secrets, whatever the values look like.
 
-use crate::js::JsString;
+use crate::js::{JsString, Object};
 
 /// The kind of a secret that only its key reveals.
 pub(super) const NAMED_KIND: &str = "value";
 
 /// Suffixes of names whose values are secrets, in lower case and without `_`, `-` and blanks.
-const SECRET_SUFFIXES: [&str; 24] = [
+const SECRET_SUFFIXES: [&str; 43] = [
     "password",
     "passwd",
     "pwd",
@@ -31,7 +31,47 @@ const SECRET_SUFFIXES: [&str; 24] = [
     "connectionstring",
     "accesskeyid",
     "mnemonic",
+    "seedphrase",
+    "recoveryphrase",
+    "secretkeybase",
+    "dbpass",
+    "userpass",
+    "rootpass",
+    "adminpass",
+    "presharedkey",
+    "psk",
+    "authsalt",
+    "hmackey",
+    "appkey",
+    "passwort",
+    "passwords",
+    "secrets",
+    "apikeys",
+    "authtoken",
+    "signature",
+    "identitytoken",
 ];
+
+/// Words that are secrets only as a whole name, or behind a separator.
+const SECRET_WORDS: [&str; 8] = ["pass", "pw", "pin", "salt", "_auth", "cred", "creds", "otp"];
+
+/// Names of the member with the name, and of the member with the value, of a pair.
+const PAIR_NAMES: [&str; 9] =
+    ["name", "key", "id", "field", "variable", "env", "header", "property", "label"];
+const PAIR_VALUES: [&str; 8] =
+    ["value", "val", "default", "defaultValue", "content", "plaintext", "text", "data"];
+
+/// Whether a member of an object is a secret because of its own name or because of a name beside it.
+pub(super) fn is_secret_member(object: &Object, key: &JsString) -> bool {
+    let is_value = || PAIR_VALUES.iter().any(|value| key.eq_str(value));
+    let names = || PAIR_NAMES.iter().filter_map(|name| object.get(name)?.as_str());
+    is_secret_name(key) || is_value() && names().any(is_secret_name)
+}
+
+/// Whether a member of an object below a secret name is its value.
+pub(super) fn is_value_name(key: &JsString) -> bool {
+    PAIR_VALUES.iter().any(|value| key.eq_str(value)) || is_secret_name(key)
+}
 
 /// Names with such a suffix that are no secrets: positions in a list, switches.
 const HARMLESS_NAMES: [&str; 8] = [
@@ -52,6 +92,13 @@ pub(super) fn is_secret_name(key: &JsString) -> bool {
     let key = key.to_string_lossy();
     let name: String =
         key.chars().filter(|char| !"_- ".contains(*char)).flat_map(char::to_lowercase).collect();
+    let lower = key.to_lowercase();
+    let word = |word: &str| {
+        lower == word || lower.strip_suffix(word).is_some_and(|rest| rest.ends_with(['_', '-', '.', ' ']))
+    };
+    if SECRET_WORDS.iter().any(|name| word(name)) {
+        return true;
+    }
     SECRET_SUFFIXES.iter().any(|end| name.ends_with(end)) && !HARMLESS_NAMES.contains(&name.as_str())
 }
 

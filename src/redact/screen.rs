@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use ratatui::buffer::Buffer;
 
+use super::Redactor;
+use super::detection::detect;
 use super::views::views;
-use super::{Redactor, detect};
 
 const MASK: &str = "█";
 /// Cells that equal this many characters of a secret are part of it.

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use super::detection::{DetectedSecret, detect, find_known};
 use super::known::KnownSecrets;
 use super::rules::COMPILED;
 use super::views::views;
-use super::{DetectedSecret, detect, find_known};
 
 /// Whether lists and rows show the secrets in their texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -1,158 +1,353 @@
-//! Decodes the escapes of a text and maps each decoded part to its place in the original. Transcripts contain JSON in
-//! JSON, URLs with encoded parameters, and headers in base64.
+//! Other readings of a text, each mapped to its place in the original: secrets are found in them and masked in the
+//! original. Transcripts contain JSON in JSON, encoded parameters, colours, and lines that `grep -n` or a quote broke.
 //!
 //! For example, the view `a/b` of `a%2Fb` maps its byte 1 to byte 1 and its byte 2 to byte 4.
 
 use std::sync::LazyLock;
 
-use base64::Engine as _;
-use base64::alphabet::{STANDARD, URL_SAFE};
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::Regex;
 
-/// Maximum levels of one kind of escape: JSON in JSON in JSON.
-const MAX_LEVELS: usize = 3;
-/// Chars of base64 that are decoded first to see whether it encodes text.
-const SNIFF_CHARS: usize = 32;
+/// Maximum levels of escapes: JSON in JSON in JSON, as a parameter.
+const MAX_LEVELS: usize = 5;
+/// Chars of a word at a line's end that may continue on the next line.
+const MIN_WRAPPED: usize = 6;
+
+/// A run of bytes of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    /// First byte here.
+    at: usize,
+    /// First byte in the text that it was made from.
+    from: usize,
+    /// Bytes there, of a decoded character; `None` for a copy of as many bytes.
+    decoded: Option<usize>,
+}
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct DecodedView {
+pub(super) struct View {
     pub text: String,
-    /// For each byte, and for the end, the original byte that it comes from.
-    offsets: Vec<usize>,
+    runs: Vec<Run>,
+    /// The view that it was made from; `None` for the original.
+    parent: Option<usize>,
+    /// Whether its runs were apart, as lines are; only tokens with a form of their own are looked for then.
+    pub is_joined: bool,
 }
 
-impl DecodedView {
-    fn of(text: &str) -> Self {
-        Self { text: text.to_owned(), offsets: (0..=text.len()).collect() }
+impl View {
+    fn new(parent: Option<usize>, capacity: usize) -> Self {
+        Self { text: String::with_capacity(capacity), runs: Vec::new(), parent, is_joined: false }
     }
 
-    /// Maps a byte range of this text to the original, including escapes.
-    pub(super) fn original_range(&self, from: usize, to: usize) -> (usize, usize) {
-        let at = |byte: usize| self.offsets.get(byte).or(self.offsets.last()).copied().unwrap_or(0);
-        (at(from), at(to))
-    }
-}
-
-/// Decodes a text step by step: each level of JSON backslashes, then each level of percent signs. Returns every step;
-/// none for a text without such escapes.
-pub(super) fn views(text: &str) -> Vec<DecodedView> {
-    let mut views: Vec<DecodedView> = Vec::new();
-    if !text.contains(['\\', '%']) {
-        return views;
-    }
-    for undo in [unescaped, decoded] {
-        for _ in 0..MAX_LEVELS {
-            let next = undo(views.last().unwrap_or(&DecodedView::of(text)));
-            let Some(next) = next else { break };
-            views.push(next);
+    fn copy(&mut self, text: &str, from: usize) {
+        if !text.is_empty() {
+            self.runs.push(Run { at: self.text.len(), from, decoded: None });
+            self.text.push_str(text);
         }
     }
+
+    fn push(&mut self, char: char, from: usize, bytes: usize) {
+        self.runs.push(Run { at: self.text.len(), from, decoded: Some(bytes) });
+        self.text.push(char);
+    }
+
+    /// The ranges in the parent that a range here was made from: one, or one for each joined run.
+    fn parent_ranges(&self, from: usize, to: usize) -> Vec<(usize, usize)> {
+        let first = self.runs.partition_point(|run| run.at <= from).saturating_sub(1);
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for (at, run) in self.runs.iter().enumerate().skip(first).take_while(|(_, run)| run.at < to) {
+            let end = self.runs.get(at + 1).map_or(self.text.len(), |next| next.at).min(to);
+            let start = from.max(run.at);
+            let range = match run.decoded {
+                Some(bytes) => (run.from, run.from + bytes),
+                None => (run.from + start - run.at, run.from + end - run.at),
+            };
+            match ranges.last_mut() {
+                Some(last) if !self.is_joined || last.1 == range.0 => last.1 = range.1,
+                _ => ranges.push(range),
+            }
+        }
+        ranges
+    }
+
+    /// Where the runs of a joined view meet.
+    pub(super) fn seams(&self) -> impl Iterator<Item = usize> {
+        self.runs.iter().skip(1).map(|run| run.at)
+    }
+}
+
+/// The ranges of the original that a range of a view was made from.
+pub(super) fn original_ranges(views: &[View], at: usize, from: usize, to: usize) -> Vec<(usize, usize)> {
+    let mut ranges = vec![(from, to)];
+    let mut view = views.get(at);
+    while let Some(current) = view {
+        ranges = ranges.into_iter().flat_map(|(from, to)| current.parent_ranges(from, to)).collect();
+        view = current.parent.and_then(|parent| views.get(parent));
+    }
+    ranges
+}
+
+/// Reads a text in every other way: decoded level by level, then with its broken lines and strings joined. Returns
+/// nothing for a text that has only one reading.
+pub(super) fn views(text: &str) -> Vec<View> {
+    let mut views: Vec<View> = Vec::new();
+    for _ in 0..MAX_LEVELS {
+        let parent = views.len().checked_sub(1);
+        let Some(next) = decode(views.last().map_or(text, |view| &view.text), parent) else { break };
+        views.push(next);
+    }
+    let last = views.len().checked_sub(1);
+    let decoded = last.map_or(text, |at| views[at].text.as_str());
+    let joined: Vec<View> =
+        [join_lines(decoded, last, false), join_lines(decoded, last, true), join_strings(decoded, last)]
+            .into_iter()
+            .flatten()
+            .collect();
+    views.extend(joined);
     views
 }
 
-/// Decodes one level of backslashes.
-fn unescaped(view: &DecodedView) -> Option<DecodedView> {
-    let mut out = DecodedView {
-        text: String::with_capacity(view.text.len()),
-        offsets: Vec::with_capacity(view.offsets.len()),
-    };
-    let mut chars = view.text.char_indices().peekable();
-    let mut changed = false;
-    while let Some((from, char)) = chars.next() {
-        let meant = match (char, chars.peek().map(|(_, next)| *next)) {
-            ('\\', Some(next)) => escape(next, &view.text[from..]),
-            _ => None,
-        };
-        if let Some((_, skipped)) = meant {
-            changed = true;
-            for _ in 0..skipped {
-                chars.next();
-            }
+/// Decodes one level of every escape, and drops colours and characters without a width.
+fn decode(text: &str, parent: Option<usize>) -> Option<View> {
+    let mut view: Option<View> = None;
+    let (mut done, mut at) = (0, 0);
+    let bytes = text.as_bytes();
+    while at < bytes.len() {
+        if !is_special(bytes[at]) {
+            at += 1;
+            continue;
         }
-        push(&mut out, meant.map_or(char, |(char, _)| char), view.offsets[from]);
+        let rest = &text[at..];
+        let Some((char, used)) = decoded_char(rest) else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+            continue;
+        };
+        let view = view.get_or_insert_with(|| View::new(parent, text.len()));
+        view.copy(&text[done..at], done);
+        if let Some(char) = char {
+            view.push(char, at, used);
+        }
+        at += used;
+        done = at;
     }
-    out.offsets.push(*view.offsets.last()?);
-    changed.then_some(out)
+    let mut view = view?;
+    view.copy(&text[done..], done);
+    Some(view)
 }
 
-/// Decodes the char after a backslash; returns it and the number of chars to skip.
-fn escape(next: char, text: &str) -> Option<(char, usize)> {
-    let plain = |char| Some((char, 1));
+/// Whether a byte may begin something that is decoded.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'%' | b'&' | 0x1b | 0x08 | 0xc2 | 0xc5 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xef | 0xf3)
+}
+
+/// Decodes the start of a text: the character meant, if any, and the bytes that it takes.
+fn decoded_char(text: &str) -> Option<(Option<char>, usize)> {
+    let some = |(char, used)| (Some(char), used);
+    match text.as_bytes()[0] {
+        b'\\' => backslash(text).map(some),
+        b'%' => percent(text).map(some),
+        b'&' => entity(text).map(some),
+        0x1b => Some((None, escape_sequence(text))),
+        0x08 => Some((None, 1)),
+        _ => lookalike(text.chars().next()?),
+    }
+}
+
+/// Drops a character without a width, and replaces one that looks like ASCII.
+fn lookalike(char: char) -> Option<(Option<char>, usize)> {
+    let plain = match char {
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{2066}'..='\u{206f}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{e0000}'..='\u{e01ef}' => None,
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(char) - 0xfee0),
+        '\u{17f}' => Some('s'),
+        '\u{212a}' => Some('K'),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => Some('-'),
+        '\u{2018}'..='\u{201b}' => Some('\''),
+        '\u{201c}'..='\u{201f}' => Some('"'),
+        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' => Some(' '),
+        _ => return None,
+    };
+    Some((plain, char.len_utf8()))
+}
+
+/// Bytes of a terminal's escape sequence.
+fn escape_sequence(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    match bytes.get(1) {
+        Some(b'[') => {
+            bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)).map_or(2, |end| end + 3)
+        }
+        Some(b']') => {
+            bytes[2..].iter().take(4096).position(|byte| matches!(byte, 7 | 0x1b)).map_or(2, |end| end + 3)
+        }
+        Some(b'(' | b')') if bytes.get(2).is_some_and(u8::is_ascii) => 3,
+        Some(byte) if byte.is_ascii() => 2,
+        _ => 1,
+    }
+}
+
+fn backslash(text: &str) -> Option<(char, usize)> {
+    let hex = |from: usize, digits: usize| {
+        let code =
+            text.get(from..from + digits).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        Some((char::from_u32(u32::from_str_radix(code, 16).ok()?)?, from + digits))
+    };
+    let next = *text.as_bytes().get(1)?;
     match next {
-        '"' | '\\' | '/' | '\'' => plain(next),
-        'n' => plain('\n'),
-        'r' => plain('\r'),
-        't' => plain('\t'),
-        'u' => {
-            let code = u32::from_str_radix(text.get(2..6)?, 16).ok()?;
-            Some((char::from_u32(code)?, 5))
+        b'"' | b'\\' | b'/' | b'\'' | b'`' => Some((char::from(next), 2)),
+        b'n' => Some(('\n', 2)),
+        b'r' => Some(('\r', 2)),
+        b't' => Some(('\t', 2)),
+        b'e' if text[2..].starts_with('[') => Some(('\u{1b}', 2)),
+        b'x' => hex(2, 2),
+        b'u' if text[2..].starts_with('{') => {
+            let end = text[3..].find('}').filter(|end| (1..=6).contains(end))?;
+            let (char, used) = hex(3, end)?;
+            Some((char, used + 1))
+        }
+        b'u' => hex(2, 4),
+        b'U' => hex(2, 8),
+        b'0'..=b'3' => {
+            let octal =
+                text.get(1..4).filter(|octal| octal.bytes().all(|byte| (b'0'..=b'7').contains(&byte)))?;
+            Some((char::from_u32(u32::from_str_radix(octal, 8).ok()?)?, 4))
         }
         _ => None,
     }
 }
 
-fn push(out: &mut DecodedView, char: char, at: usize) {
-    out.text.push(char);
-    (0..char.len_utf8()).for_each(|_| out.offsets.push(at));
-}
-
-/// Decodes one level of percent signs; keeps bytes that are not UTF-8.
-fn decoded(view: &DecodedView) -> Option<DecodedView> {
-    let bytes = view.text.as_bytes();
+/// Decodes the bytes of one character.
+fn percent(text: &str) -> Option<(char, usize)> {
     let byte = |at: usize| {
-        let hex = view.text.get(at..at + 3)?.strip_prefix('%')?;
+        let hex = text.get(3 * at..3 * at + 3)?.strip_prefix('%')?;
         hex.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u8::from_str_radix(hex, 16).ok())?
     };
-    let mut out = DecodedView {
-        text: String::with_capacity(bytes.len()),
-        offsets: Vec::with_capacity(view.offsets.len()),
+    let count = match byte(0)? {
+        0..=0x7f => 1,
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        _ => 4,
     };
-    let (mut from, mut changed) = (0, false);
-    while from < bytes.len() {
-        let run: Vec<u8> = (from..).step_by(3).map_while(byte).collect();
-        let end = from + 3 * run.len();
-        match String::from_utf8(run) {
-            Ok(text) if !text.is_empty() => {
-                changed = true;
-                out.text.push_str(&text);
-                out.offsets.extend((from..end).step_by(3).map(|at| view.offsets[at]));
-                from = end;
-            }
-            _ => {
-                let char = view.text[from..].chars().next()?;
-                push(&mut out, char, view.offsets[from]);
-                from += char.len_utf8();
-            }
+    let run: Vec<u8> = (0..count).map_while(byte).collect();
+    let char = std::str::from_utf8(&run).ok()?.chars().next()?;
+    Some((char, 3 * count))
+}
+
+fn entity(text: &str) -> Option<(char, usize)> {
+    let end = text.bytes().take(12).position(|byte| byte == b';')?;
+    let name = &text[1..end];
+    let char = match name.strip_prefix('#') {
+        Some(code) => {
+            let hex = code.strip_prefix(['x', 'X']).map(|hex| u32::from_str_radix(hex, 16).ok());
+            char::from_u32(hex.unwrap_or_else(|| code.parse().ok())?)?
         }
-    }
-    out.offsets.push(*view.offsets.last()?);
-    changed.then_some(out)
+        None => match name {
+            "amp" => '&',
+            "lt" => '<',
+            "gt" => '>',
+            "quot" => '"',
+            "apos" => '\'',
+            "nbsp" | "ensp" | "emsp" => ' ',
+            "lowbar" => '_',
+            "hyphen" | "dash" => '-',
+            "period" => '.',
+            "colon" => ':',
+            "equals" => '=',
+            "sol" => '/',
+            "plus" => '+',
+            "commat" => '@',
+            "zwj" | "zwnj" | "shy" => '\u{200b}',
+            _ => return None,
+        },
+    };
+    Some((char, end + 1))
+}
+
+/// Whether a character may be part of a token or of base64.
+fn is_token(char: char) -> bool {
+    char.is_ascii_alphanumeric() || "-_+/=.:~".contains(char)
 }
 
 #[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
-static BASE64: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{20,}={0,2}").unwrap());
+static PREFIX: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"^[ \t]*[+-]?[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]*",
+        r"|\[?\d\d:\d\d:\d\d[\d.,]*\]?[ \t]*|(?:[\w./-]+\.\w+[:-])?\d+(?:[:-]|[.)|:→]?[ \t]+|\t)|\[?(?:INFO|DEBUG|WARN|WARNING|ERROR|TRACE|NOTICE)\]?:?[ \t]+|[\w.-]+[ \t]*\|[ \t]+|[#>|*;]+[ \t]*|//+[ \t]*|--[ \t]+)*",
+        r#"["'`]?"#
+    ))
+    .unwrap()
+});
 
-/// Finds base64 that encodes text: first byte, end byte, and the decoded text.
-pub(super) fn base64_texts(text: &str) -> Vec<(usize, usize, String)> {
-    let of = |found: regex::Match<'_>| Some((found.start(), found.end(), decode_base64(found.as_str())?));
-    BASE64.find_iter(text).filter_map(of).collect()
+/// Joins a word at the end of a line with the start of the next line, without the prefix that all lines have.
+fn join_lines(text: &str, parent: Option<usize>, strips_prefix: bool) -> Option<View> {
+    let mut view: Option<View> = None;
+    let (mut done, mut from) = (0, 0);
+    while let Some(end) = memchr::memchr(b'\n', &text.as_bytes()[from..]).map(|end| from + end) {
+        from = end + 1;
+        let line = text[done..end].trim_end_matches([' ', '\t', '\r', '\\', '"', '\'', '`', '+', '|', ',']);
+        let next = &text[from..];
+        let next_line = &next[..memchr::memchr(b'\n', next.as_bytes()).unwrap_or(next.len())];
+        let blank = next_line.len() - next_line.trim_start().len();
+        let skip = if strips_prefix { PREFIX.find(next_line).map_or(0, |found| found.end()) } else { blank };
+        if strips_prefix && skip == blank {
+            continue;
+        }
+        if !is_wrapped(line, &next_line[skip..]) {
+            continue;
+        }
+        let view = view.get_or_insert_with(|| View { is_joined: true, ..View::new(parent, text.len()) });
+        view.copy(line, done);
+        done = from + skip;
+    }
+    let mut view = view?;
+    view.copy(&text[done..], done);
+    Some(view)
 }
 
-fn decode_base64(text: &str) -> Option<String> {
-    let text = text.trim_end_matches('=');
-    let config = GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true);
-    let alphabet = if text.contains(['-', '_']) { &URL_SAFE } else { &STANDARD };
-    let engine = GeneralPurpose::new(alphabet, config);
-    let is_text =
-        |bytes: &[u8]| bytes.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..));
-    // The head alone excludes most long words and every picture.
-    let head = engine.decode(text.get(..SNIFF_CHARS.min(text.len() / 4 * 4))?).ok()?;
-    is_text(&head).then_some(())?;
-    let bytes = engine.decode(text).ok()?;
-    is_text(&bytes).then(|| String::from_utf8(bytes).ok())?
+/// Whether the last word of a line may continue with the first of the next.
+fn is_wrapped(line: &str, next: &str) -> bool {
+    let tail = line.len() - line.trim_end_matches(is_token).len();
+    let head = next.len() - next.trim_start_matches(is_token).len();
+    let word = &line[line.len() - tail..];
+    let random = |text: &str| {
+        text.len() >= MIN_WRAPPED && text.contains(|char: char| char.is_ascii_digit())
+            || super::proof::is_random(text)
+    };
+    head > 0 && tail > 0 && tail + head >= 16 && (random(word) || random(&next[..head]))
+}
+
+#[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
+static SEAM: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"["'`][ \t]*(?:[+.&]|\|\||\.\.|\+\+)?[ \t]*\\?(?:\r?\n[ \t]*(?:[+.&][ \t]*)?)?["'`]|\\\r?\n[ \t]*"#,
+    )
+    .unwrap()
+});
+
+/// Joins the strings of a concatenation.
+fn join_strings(text: &str, parent: Option<usize>) -> Option<View> {
+    let mut view: Option<View> = None;
+    let mut done = 0;
+    for seam in SEAM.find_iter(text) {
+        let (before, behind) = (text[..seam.start()].chars().next_back(), text[seam.end()..].chars().next());
+        if !before.is_some_and(is_token) || !behind.is_some_and(is_token) {
+            continue;
+        }
+        let view = view.get_or_insert_with(|| View { is_joined: true, ..View::new(parent, text.len()) });
+        view.copy(&text[done..seam.start()], done);
+        done = seam.end();
+    }
+    let mut view = view?;
+    view.copy(&text[done..], done);
+    Some(view)
 }
 
 #[cfg(test)]
@@ -161,38 +356,65 @@ mod tests {
 
     #[test]
     fn escapes_are_undone_level_by_level_and_every_byte_knows_its_place() {
-        let text = r#"a \\\"b\\\" \"c\" é%20d%C3%A9 %zz \u0041"#;
+        let text = r#"a \\\"b\\\" é%20d%C3%A9 %zz \u0041"#;
         let views = views(text);
-        let texts: Vec<&str> = views.iter().map(|view| view.text.as_str()).collect();
-        assert_eq!(
-            texts,
-            [
-                "a \\\"b\\\" \"c\" é%20d%C3%A9 %zz A",
-                "a \"b\" \"c\" é%20d%C3%A9 %zz A",
-                "a \"b\" \"c\" é dé %zz A"
-            ]
-        );
-        for view in &views {
-            let from = view.text.find('b').unwrap();
-            let (start, end) = view.original_range(from, from + 1);
-            assert!(text[start..end].starts_with('b'), "{:?}", &text[start..end]);
+        let last = views.iter().rposition(|view| !view.is_joined).unwrap();
+        assert_eq!(views[last].text, "a \"b\" é dé %zz A");
+        for (at, view) in views.iter().enumerate() {
+            for (from, char) in view.text.char_indices().filter(|(_, char)| "bé".contains(*char)) {
+                let (start, end) = original_ranges(&views, at, from, from + char.len_utf8())[0];
+                assert!(
+                    text[start..end].contains(char) || &text[start..end] == "%C3%A9",
+                    "{:?}",
+                    &text[start..end]
+                );
+            }
         }
-        let last = views.last().unwrap();
-        let from = last.text.find('A').unwrap();
-        let (start, end) = last.original_range(from, last.text.len());
+        let from = views[last].text.find('A').unwrap();
+        let (start, end) = original_ranges(&views, last, from, from + 1)[0];
         assert_eq!(&text[start..end], r"\u0041");
     }
 
     #[test]
-    fn a_text_without_escapes_has_no_other_view() {
-        assert_eq!(views("100 % of C:/x, é"), []);
+    fn a_plain_text_has_no_other_reading() {
+        assert_eq!(views("100 % of C:/x, é\nnext line"), []);
         assert_eq!(views(r"\d+\s"), []);
     }
 
     #[test]
-    fn base64_of_text_is_distinguished_from_words_and_pictures() {
-        let text = "x dXNlcjpwYXNzd29yZC1vZi11c2Vy y iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB src/export/redact/tests/some_file";
-        let found: Vec<String> = base64_texts(text).into_iter().map(|(.., text)| text).collect();
-        assert_eq!(found, ["user:password-of-user"]);
+    fn disguises_are_undone() {
+        for text in [
+            "k\u{200b}ey-1\u{feff}2",
+            "\u{1b}[31mkey\u{1b}[0m-12",
+            r"\x1b[1mkey-12",
+            "&#107;ey&#x2d;12",
+            r"\153ey-12",
+            r"\u{6b}ey-12",
+            "ｋｅｙ-12",
+            "key\u{2011}12",
+            "%256bey-12",
+        ] {
+            assert!(views(text).iter().any(|view| view.text == "key-12"), "{text}: {:?}", views(text));
+        }
+    }
+
+    #[test]
+    fn broken_words_are_joined_without_the_prefix_of_their_lines() {
+        for text in [
+            "sk-ant-api03-a1b2C3d4\nE5f6G7h8i9",
+            "a.rs:10:sk-ant-api03-a1b2C3d4\na.rs:11:E5f6G7h8i9",
+            "> sk-ant-api03-a1b2C3d4\n> E5f6G7h8i9",
+            " * sk-ant-api03-a1b2C3d4\n * E5f6G7h8i9",
+            "2026-01-01T10:00:00Z sk-ant-api03-a1b2C3d4\n2026-01-01T10:00:00Z E5f6G7h8i9",
+            "x = \"sk-ant-api03-a1b2C3d4\" +\n  \"E5f6G7h8i9\"",
+            "+sk-ant-api03-a1b2C3d4\n+E5f6G7h8i9",
+            "sk-ant-api03-a1b2C3d4\\\nE5f6G7h8i9",
+        ] {
+            assert!(
+                views(text).iter().any(|view| view.text.contains("sk-ant-api03-a1b2C3d4E5f6G7h8i9")),
+                "{text}: {:?}",
+                views(text)
+            );
+        }
     }
 }

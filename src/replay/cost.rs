@@ -105,6 +105,7 @@ mod tests {
         cost.add_usage(&usage(f64::NAN), Some(&PRICE));
         assert_eq!((cost.recorded, cost.listed, cost.unrecorded_calls), (Some(1.25), Some(10.0), 2));
         assert_eq!(cost.total(), Some(11.25));
+        assert!(cost.is_estimated());
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! decide.
 
 mod base;
+mod bill;
 pub mod cache;
 mod calls;
 mod check;

@@ -12,6 +12,7 @@ use crate::ids::LineIds;
 use crate::js;
 use crate::policy::PolicySet;
 use crate::policy::compact::branch_entries;
+use crate::policy::features::ContentFeatures;
 use crate::policy::prune::Gate;
 use crate::store::load::load_bytes;
 
@@ -25,6 +26,8 @@ struct Script {
     text: String,
     entries: usize,
     minutes: i64,
+    /// Texts are read, as for policies that cut them.
+    has_texts: bool,
 }
 
 impl Script {
@@ -93,12 +96,17 @@ impl Script {
     ) -> T {
         let index = self.index();
         let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
+        let features = |line| {
+            let entry = js::parse(line).expect("JSON");
+            entry.get("message").map(|message| Arc::new(ContentFeatures::of(message)))
+        };
+        let features = self.has_texts.then(|| self.text.lines().map(features).collect::<Vec<_>>());
         let branch = branch_entries(&index, &path, |_| Ok::<_, ()>(js::Value::Null)).expect("reads");
         let session = ReplaySession {
             index: &index,
             path: &path,
             branch: &branch,
-            features: None,
+            features: features.as_deref(),
             refused,
             cut_short: &HashSet::new(),
             unreliable_answers: &HashSet::new(),
@@ -168,6 +176,7 @@ fn after_an_idle_time_the_first_call_is_pruned_and_the_next_within_the_ttl_is_no
 #[test]
 fn a_minute_less_than_the_ttl_prunes_nothing() {
     let replay = idle(4).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
+    assert_eq!(replay.simulated.len(), 4);
     assert!(replay.simulated.iter().all(|call| !call.pruned.has_changes()));
     assert_eq!(firing_log(&replay, 200_000.0), FiringLog { events: Vec::new(), stats: Vec::new() });
 }
@@ -395,9 +404,74 @@ fn a_recorded_cost_of_zero_leaves_the_list_price_as_an_estimate() {
         script.replay(&settings(&[]), 2e6, &[]).totals()[0].cost_breakdown
     };
     let [zero, paid] = [r#","cost":{"total":0}"#, r#","cost":{"total":1.25}"#];
+    let script = Script::default().user().entry(&usage(zero));
+    let calls = script.replay(&settings(&[]), 2e6, &[]).recorded;
+    assert_eq!((calls[0].recorded_cost, calls[0].cost, calls[0].total_cost), (Some(0.0), Some(5.0), 5.0));
     let free = spent([zero, zero]);
     assert_eq!((free.recorded, free.listed, free.unrecorded_calls), (Some(0.0), Some(10.0), 2));
     let mixed = spent([paid, ""]);
     assert_eq!((mixed.recorded, mixed.listed, mixed.unrecorded_calls), (Some(1.25), Some(5.0), 1));
     assert_eq!(mixed.total(), Some(6.25));
+}
+
+#[test]
+fn a_prompt_that_was_refused_is_not_read_from_the_cache() {
+    let script = Script::default().user().refused("prompt is too long: 12000 tokens > 10000 maximum");
+    let refused = [refused_at(1, Some(12_000.0), Some(10_000.0))];
+    let replay = script.user().answer(8_000, false).replay(&settings(&[]), 10_000.0, &refused);
+    let price = find("anthropic", "claude-opus-4-6").expect("a price").price;
+    let uncached = (8_000.0 * price.cache_write + 10.0 * price.output) / 1e6;
+    assert_eq!(replay.recorded[1].modelled_cost, Some(uncached));
+}
+
+#[test]
+fn the_call_after_a_compacted_one_reads_exactly_its_prompt_from_the_cache() {
+    let script = two_runs(9_001).result(4_000).answer(2_500, false);
+    let replay = script.replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
+    let [.., first, second] = &replay.simulated[..] else { panic!("four calls") };
+    assert!(first.compacted.is_some() && second.compacted.is_none());
+    assert!(!second.is_measured, "the prompt is another one than the record's");
+    let read = first.tokens * second.expected / second.tokens;
+    assert!((second.split.read - read).abs() < 1e-6, "{} {read}", second.split.read);
+}
+
+#[test]
+fn a_result_that_alone_exceeds_the_window_is_truncated_after_the_overflow() {
+    let script = Script { has_texts: true, ..Script::default() };
+    let script = script.user().answer(100, true).result(200_000);
+    let script = script.refused("prompt is too long: 50000 tokens > 30000 maximum");
+    let refused = [refused_at(3, Some(50_000.0), Some(30_000.0))];
+    let mut truncating = settings(&[Policy::Truncate]);
+    truncating.window = 30_000.0;
+    let replay = script.replay(&truncating, 30_000.0, &refused);
+    let call = &replay.simulated[1];
+    assert!(call.overflowed && !call.failed, "{call:?}");
+    assert!(call.truncated.is_some_and(|cut| cut.by_overflow && cut.messages == 1));
+    assert!(call.expected <= 30_000.0 && replay.recorded[1].failed);
+    assert!(script.replay(&settings(&[]), 30_000.0, &refused).simulated[1].failed);
+}
+
+#[test]
+fn a_summary_with_a_recorded_cost_of_zero_costs_its_list_price() {
+    let usage = r#","usage":{"input":1000000,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":1000000,"cost":{"total":0}}"#;
+    let script = Script::default().user().answer(3_000, false).user().answer(4_000, false);
+    let script = compacted(script, usage).user().answer(700, false);
+    let replay = script.replay(&settings(&[]), 10_000.0, &[]);
+    let done = replay.recorded[2].compacted.expect("a compaction");
+    assert_eq!((done.summary_recorded, done.summary_cost), (Some(0.0), Some(5.0)));
+}
+
+#[test]
+fn a_removed_image_leaves_the_summary_and_the_messages_before_it_in_the_cache() {
+    let image = r#""type":"message","message":{"role":"user","content":[{"type":"image","mimeType":"image/png","data":"QUJD"}]}"#;
+    let script = Script { has_texts: true, ..Script::default() };
+    let script = script.user().answer(3_000, false).user().answer(4_000, false);
+    let script = compacted(script, "").entry(image).answer(2_500, false).user().answer(2_600, false);
+    let replay = script.replay(&settings(&[Policy::Images]), 10_000.0, &[]);
+    let call = &replay.simulated[3];
+    assert!(call.tokens != replay.recorded[3].tokens && !call.is_measured);
+    let read = call.split.read * call.tokens / call.expected;
+    // The estimate counts no image of a person.
+    let before_image = replay.recorded[2].tokens;
+    assert!((read - before_image).abs() < 1e-6, "{read} {before_image}");
 }

@@ -9,6 +9,7 @@ pub mod compare;
 pub mod cost;
 pub mod estimators;
 pub mod explain;
+pub mod preset_outcome;
 pub mod record;
 pub mod recorded_context;
 pub mod recovery;

@@ -155,7 +155,7 @@ pub struct RecordField {
     pub value: String,
 }
 
-/// What a store knows of one session.
+/// The record of one session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordView {
     pub title: String,

@@ -1,8 +1,12 @@
 //! Copies text to the clipboard: through the terminal, which also works over ssh, and through the desktop's own
-//! program if there is one. A text too long for both is saved to a file.
+//! program if there is one. A text too long for both is saved to a private folder, which is removed at exit.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tempfile::TempDir;
 
 use crate::format::format_number;
 use crate::gateway::env::Environment;
@@ -40,18 +44,52 @@ pub(super) enum ClipboardError {
     },
 }
 
+/// The folder of texts too long for a clipboard. Only the person can open it, and the last owner removes it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CopyFolder(Arc<Mutex<Option<TempDir>>>);
+
+impl CopyFolder {
+    /// Saves a text as a file that only the person can read.
+    fn save(&self, text: &str) -> io::Result<PathBuf> {
+        let mut folder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = match folder.take() {
+            Some(made) => folder.insert(made),
+            None => folder.insert(private_folder()?),
+        };
+        let mut file = tempfile::Builder::new().prefix("copy-").suffix(".txt").tempfile_in(folder.path())?;
+        file.write_all(text.as_bytes())?;
+        Ok(file.keep()?.1)
+    }
+}
+
+/// Makes a folder that only the person can open; temporary files in it have mode 0600 already.
+fn private_folder() -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    let builder = {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o700))
+    };
+    builder.prefix("clawscope-").tempdir()
+}
+
 /// Copies the text with a desktop program, or saves it to a file when it is too long for the terminal; returns the
 /// outcome in words. The caller copies it through the terminal first. Blocks on other programs.
-pub(super) fn copy(text: &str, what: &str, env: &Environment) -> Result<String, ClipboardError> {
+pub(super) fn copy(
+    text: &str,
+    what: &str,
+    env: &Environment,
+    folder: &CopyFolder,
+) -> Result<String, ClipboardError> {
     let piped = programs(env).into_iter().any(|program| pipe_to(program, text).is_ok());
     if piped || text.len() <= MAX_TERMINAL_BYTES {
         return Ok(format!("Copied {what}: {} chars.", format_number(text.encode_utf16().count() as u64)));
     }
     let path =
-        write_temp_file(text).map_err(|source| ClipboardError::NotSaved { what: what.to_owned(), source })?;
+        folder.save(text).map_err(|source| ClipboardError::NotSaved { what: what.to_owned(), source })?;
     let home = crate::gateway::env::effective_home(env);
     Ok(format!(
-        "{what} is too long for the terminal's clipboard ({} bytes); saved to {}.",
+        "{what} is too long for the terminal's clipboard ({} bytes); until clawscope ends it is in {}.",
         format_number(text.len() as u64),
         abbreviate_home(&path, &home)
     ))
@@ -71,28 +109,27 @@ fn pipe_to((name, arguments): Program, text: &str) -> io::Result<()> {
     if ended.success() { Ok(()) } else { Err(io::Error::other(format!("{name} failed"))) }
 }
 
-/// Writes a temporary file that only the person can read and that is not deleted.
-fn write_temp_file(text: &str) -> io::Result<std::path::PathBuf> {
-    let mut file = tempfile::Builder::new().prefix("clawscope-").suffix(".txt").tempfile()?;
-    file.write_all(text.as_bytes())?;
-    let (_, path) = file.keep()?;
-    Ok(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn without_a_desktop_a_long_text_becomes_a_file_and_the_words_say_where() {
+    fn without_a_desktop_a_long_text_becomes_a_private_file_until_the_end() {
         let env = Environment::new([("HOME", "/nowhere")], None, "/".into());
-        assert_eq!(copy("héllo", "message", &env).unwrap(), "Copied message: 5 chars.");
+        let folder = CopyFolder::default();
+        assert_eq!(copy("héllo", "message", &env, &folder).unwrap(), "Copied message: 5 chars.");
         let long = "x".repeat(MAX_TERMINAL_BYTES + 1);
-        let message = copy(&long, "message", &env).unwrap();
-        let path = message.rsplit_once("saved to ").unwrap().1.trim_end_matches('.');
-        assert_eq!(std::fs::read_to_string(path).unwrap(), long);
+        let message = copy(&long, "message", &env, &folder).unwrap();
+        let path = PathBuf::from(message.rsplit_once(" is in ").unwrap().1.trim_end_matches('.'));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), long);
         assert!(message.contains("100,001 bytes"), "{message}");
-        std::fs::remove_file(path).unwrap();
+        #[cfg(unix)]
+        for (path, mode) in [(path.as_path(), 0o600), (path.parent().unwrap(), 0o700)] {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, mode, "{}", path.display());
+        }
+        drop(folder);
+        assert!(!path.exists() && !path.parent().unwrap().exists());
     }
 
     #[test]

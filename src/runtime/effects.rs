@@ -1,13 +1,20 @@
 //! Performs effects: those on sessions in background jobs, those on the terminal and its surroundings here.
 
+use std::time::Instant;
+
 use crate::app::effect::Effect;
 use crate::app::event::Event;
 use crate::commit::SystemClock;
+use crate::format::set_display_zone;
+use crate::gateway::config::local_time_zone;
+use crate::runtime::alert::{start_program, terminal_codes};
 use crate::runtime::clipboard::{self, MAX_TERMINAL_BYTES};
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::{JobHandle, JobKind, JobMessage};
 use crate::runtime::perform::{Inputs, Listener, perform};
 use crate::runtime::save::save_unique;
+use crate::session::fullness_alert::FullnessAlert;
+use crate::text::shell::pasteable;
 use crate::ui::highlight;
 
 /// The order of a job among those of its kind.
@@ -93,12 +100,20 @@ impl EventLoop {
             Effect::RepairCommit { .. } | Effect::Write(_) => {
                 self.run_in_background(JobKind::Write, JobOrder::Each, effect);
             }
-            Effect::Copy { text, label } => self.copy(text, label),
+            Effect::ComparePresets { .. } => {
+                self.run_in_background(JobKind::ComparePresets, JobOrder::Newest, effect);
+            }
+            Effect::ReadPresets | Effect::SavePreset(_) | Effect::DeletePreset(_) => {
+                self.run_in_background(JobKind::External, JobOrder::Each, effect);
+            }
+            Effect::Copy { text, label } => self.copy(&text, label),
             Effect::ShowInPager(text) => self.pending_page = Some(text),
             Effect::SaveFile { name, text } => self.save(name, text),
             Effect::Export { format, session, plan, summary } => self.export(format, session, plan, summary),
             Effect::SaveScreen { session } => self.save_screen(session),
+            Effect::Alert(alert) => self.raise_alert(&alert),
             Effect::CaptureMouse(on) => self.set_mouse(on),
+            Effect::ShowUtc(utc) => self.show_times(utc),
             Effect::SetTimer(ms) => drop(self.timers.insert(ms)),
             Effect::DropStale { epoch } => self.excerpt_queue.drop_older(epoch),
             Effect::Quit => self.should_quit = true,
@@ -116,7 +131,11 @@ impl EventLoop {
             summarizer: self.summarizer.clone(),
             cancel: self.summary_cancel.clone(),
         };
-        let work = move |job: &JobHandle| run_job(effect, &inputs, job);
+        let work = move |job: &JobHandle| {
+            let began = Instant::now();
+            run_job(effect, &inputs, job);
+            tracing::info!(?kind, ms = began.elapsed().as_millis(), "effect performed");
+        };
         match order {
             JobOrder::Newest => self.jobs.start(kind, work),
             JobOrder::AfterCurrent => self.jobs.start_after_current(kind, work),
@@ -137,16 +156,17 @@ impl EventLoop {
         });
     }
 
-    fn copy(&mut self, text: String, what: &'static str) {
+    fn copy(&mut self, text: &str, what: &'static str) {
+        let text = pasteable(text).into_owned();
         if text.len() <= MAX_TERMINAL_BYTES
             && let Err(error) = self.screen.copy_to_clipboard(&text)
         {
             self.dispatch(Event::Failure(format!("The terminal refused the text: {error}.")));
             return;
         }
-        let env = self.env.clone();
+        let (env, folder) = (self.env.clone(), self.copy_folder.clone());
         self.jobs.enqueue(JobKind::External, move |ticket| {
-            ticket.send_event(match clipboard::copy(&text, what, &env) {
+            ticket.send_event(match clipboard::copy(&text, what, &env, &folder) {
                 Ok(message) => Event::Notice(message),
                 Err(error) => Event::Failure(error.to_string()),
             });
@@ -161,6 +181,18 @@ impl EventLoop {
                 Err(error) => Event::Failure(error.to_string()),
             });
         });
+    }
+
+    pub(super) fn show_times(&self, utc: bool) {
+        set_display_zone((!utc).then(|| local_time_zone(&self.env)));
+    }
+
+    fn raise_alert(&mut self, alert: &FullnessAlert) {
+        // If the terminal is gone, the next frame reports it.
+        drop(self.screen.print_codes(&terminal_codes(&self.alerts, alert)));
+        if let Err(error) = start_program(&self.alerts, alert) {
+            self.dispatch(Event::Failure(error.to_string()));
+        }
     }
 
     fn set_mouse(&mut self, on: bool) {

@@ -9,9 +9,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::app::App;
 use crate::app::event::Event;
-use crate::config::SummarizerConfig;
+use crate::config::{AlertsConfig, SummarizerConfig};
 use crate::gateway::env::Environment;
 use crate::runtime::RunOptions;
+use crate::runtime::clipboard::CopyFolder;
 use crate::runtime::clock::Clock;
 use crate::runtime::excerpt_queue::ExcerptQueue;
 use crate::runtime::input::{Input, is_suspend_key};
@@ -44,6 +45,8 @@ pub(super) struct EventLoop {
     pub(super) excerpt_queue: ExcerptQueue,
     pub(super) session_counts: SessionCounts,
     pub(super) relist_queue: RelistQueue,
+    /// How an alert is raised.
+    pub(super) alerts: AlertsConfig,
     /// The program or model that writes summaries.
     pub(super) summarizer: SummarizerConfig,
     /// Stops the running summary.
@@ -51,6 +54,8 @@ pub(super) struct EventLoop {
     pub(super) clock: Clock,
     /// The times at which the state wants a timer event, ms.
     pub(super) timers: BTreeSet<i64>,
+    /// Copied texts that are too long for a clipboard.
+    pub(super) copy_folder: CopyFolder,
     /// A text to show in the pager.
     pub(super) pending_page: Option<String>,
     pub(super) should_quit: bool,
@@ -99,10 +104,12 @@ impl EventLoop {
             excerpt_queue: ExcerptQueue::default(),
             session_counts: SessionCounts::default(),
             relist_queue: RelistQueue::default(),
+            alerts: options.alerts,
             summarizer: options.summarizer,
             summary_cancel: CancelToken::new(),
             clock: Clock::default(),
             timers: BTreeSet::new(),
+            copy_folder: CopyFolder::default(),
             pending_page: None,
             should_quit: false,
             should_suspend: false,
@@ -224,6 +231,10 @@ impl EventLoop {
 
     /// Passes an event to the state and performs its effects.
     pub(super) fn dispatch(&mut self, event: Event) {
+        if matches!(event, Event::Failure(_) | Event::OpenFailed { .. } | Event::RefreshFailed(_)) {
+            // Without its sentence, which may quote a transcript.
+            tracing::warn!(kind = event_name(&event), "effect failed");
+        }
         if is_suspend_key(&event) {
             self.should_suspend = true;
             return;
@@ -256,12 +267,16 @@ impl EventLoop {
     fn apply_listing(&mut self, mut listed: SessionListing, place: Arc<StoreLocation>, began_ms: i64) {
         if !self.active_place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &place)) {
             self.clock = Clock::starting_at(place.demo_now_ms());
+            // The demo store is from a place of its own, and looks the same everywhere.
+            self.show_times(place.is_demo() || self.app.options.utc);
             // Times of the other clock mean nothing now.
             self.app.toast = None;
             self.timers.clear();
             self.jobs.cancel(JobKind::Count);
             self.active_place = Some(place);
         }
+        let (sessions, databases) = (listed.items.len(), listed.store.databases.len());
+        tracing::info!(sessions, databases, "store opened");
         let unknown = self.session_counts.apply_known(&listed.store, &mut listed.items);
         self.watch.set_folders(store_folders(&listed.store), began_ms);
         self.watch.set_databases(store_databases(&listed.store));
@@ -304,6 +319,14 @@ impl EventLoop {
             self.jobs.cancel(kind);
         }
         Ok(())
+    }
+}
+
+fn event_name(event: &Event) -> &'static str {
+    match event {
+        Event::OpenFailed { .. } => "open",
+        Event::RefreshFailed(_) => "refresh",
+        _ => "other",
     }
 }
 

@@ -1,11 +1,13 @@
 //! The shell around the state machine: the only terminal and the only tokio. Keys, signals, job reports and file
 //! changes go in as events; effects come out and are performed here.
 
+pub mod alert;
 mod background;
 pub mod backoff;
 mod change_probes;
 mod clipboard;
 mod clock;
+mod crash;
 mod effects;
 mod event_loop;
 mod excerpt_queue;
@@ -14,6 +16,7 @@ pub mod headless;
 mod input;
 mod interrupt;
 mod jobs;
+mod log;
 mod paged_output;
 mod pager;
 pub mod perform;
@@ -33,6 +36,7 @@ mod themes;
 pub mod watch;
 mod work_queue;
 
+pub use crash::write_report_on_crash;
 pub use interrupt::interruptible;
 pub use paged_output::{PagedOutput, pager_line};
 pub use picture::{PictureError, session_picture};

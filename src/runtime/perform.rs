@@ -9,9 +9,12 @@ use crate::app::effect::{Effect, PendingWrite};
 use crate::app::effect_error::EffectError;
 use crate::app::event::{Event, SummaryUpdate};
 use crate::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
+use crate::app::screens::presets::PresetPair;
 use crate::app::screens::search::StoreSearchUpdate;
 use crate::commit::{Clock, SystemDisk, recover_commit};
 use crate::config::SummarizerConfig;
+use crate::config::presets::{Preset, delete_preset, list_presets, preset_names, write_preset};
+use crate::format::quantity;
 use crate::gateway::env::Environment;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::plan::Plan;
@@ -19,6 +22,7 @@ use crate::report::breakdown::heavy_blocks;
 use crate::report::compare::compare_branches;
 use crate::report::estimators::{self, EstimatesError};
 use crate::report::explain::explain;
+use crate::report::preset_outcome::{PresetOutcome, preset_outcome};
 use crate::report::record::RecordView;
 use crate::report::recovery::load_recovery;
 use crate::report::sweep::Cell;
@@ -27,6 +31,7 @@ use crate::runtime::jobs::Throttle;
 use crate::session::loading::{OpenError, open, open_from};
 use crate::session::message::excerpt::read_context_excerpt;
 use crate::session::message::read_message;
+use crate::session::preset_values::parse_preset;
 use crate::session::search::{SearchQuery, search, search_store};
 use crate::session::{ContextDetails, LoadedSession};
 use crate::store::archive::find_archive;
@@ -70,6 +75,7 @@ pub struct Listener<'a> {
 
 /// Performs an effect and sends every event that answers it. Effects on the terminal, the list of sessions, files of the
 /// person and running jobs are the caller's.
+#[expect(clippy::too_many_lines, reason = "one arm per effect, so that none is forgotten")]
 pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
     let is_wanted = listener.is_wanted;
     let event = match effect {
@@ -145,6 +151,24 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
             let written = write(&write_request(&pending, inputs.now_ms), &*inputs.clock);
             Event::Written(written.map_err(EffectError::from))
         }
+        Effect::ComparePresets { session, pair } => {
+            let compared = compare_presets(&session, &pair, inputs.now_ms as f64, is_wanted);
+            let Some(outcomes) = compared.transpose() else { return };
+            Event::PresetsCompared { epoch: session.epoch, pair, outcomes }
+        }
+        Effect::ReadPresets => Event::Presets(list_presets(&inputs.env)),
+        Effect::SavePreset(preset) => {
+            (listener.send)(save_preset(&inputs.env, &preset));
+            Event::Presets(list_presets(&inputs.env))
+        }
+        Effect::DeletePreset(name) => {
+            let deleted = delete_preset(&inputs.env, &name);
+            (listener.send)(match deleted {
+                Ok(()) => Event::Notice(format!("Deleted preset {name}.")),
+                Err(error) => Event::Failure(error.to_string()),
+            });
+            Event::Presets(list_presets(&inputs.env))
+        }
         Effect::ListSessions { .. }
         | Effect::RefreshListing { .. }
         | Effect::UseRuleset(_)
@@ -157,12 +181,40 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         | Effect::SaveFile { .. }
         | Effect::Export { .. }
         | Effect::SaveScreen { .. }
+        | Effect::Alert(_)
+        | Effect::ShowUtc(_)
         | Effect::CaptureMouse(_)
         | Effect::SetTimer(_)
         | Effect::DropStale { .. }
         | Effect::Quit => return,
     };
     (listener.send)(event);
+}
+
+/// Replays a session under both presets; `None` once the answer is no longer wanted.
+fn compare_presets(
+    session: &Arc<LoadedSession>,
+    pair: &PresetPair,
+    now_ms: f64,
+    is_wanted: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<[PresetOutcome; 2]>, String> {
+    let outcome = |(name, values): &(String, Vec<(String, String)>)| {
+        preset_outcome(session, &parse_preset(name, values)?, now_ms, is_wanted)
+    };
+    Ok(outcome(&pair[0])?.zip(outcome(&pair[1])?).map(|(first, second)| [first, second]))
+}
+
+/// Writes a preset and says where, and whether it replaced another.
+fn save_preset(env: &Environment, preset: &Preset) -> Event {
+    let known = preset_names(env).contains(&preset.name);
+    match write_preset(env, preset) {
+        Ok(path) => {
+            let done = if known { "Replaced" } else { "Saved" };
+            let settings = quantity(preset.values.len() as u64, "setting");
+            Event::Notice(format!("{done} preset {} ({settings}) in {}.", preset.name, path.display()))
+        }
+        Err(error) => Event::Failure(error.to_string()),
+    }
 }
 
 fn shared<T, E: Into<EffectError>>(read: Result<T, E>) -> Result<Arc<T>, EffectError> {
@@ -225,6 +277,9 @@ fn refresh(known: &LoadedSession, inputs: &Inputs, listener: &Listener<'_>) {
 impl Inputs {
     fn opened(&self, session: LoadedSession) -> Event {
         let epoch = self.epoch.unwrap_or(session.epoch);
+        let (entries, bytes) = (session.index.entries.len(), session.index.end);
+        let grew = session.extends_epoch.is_some();
+        tracing::info!(entries, bytes, grew, "session loaded");
         Event::Opened(Box::new(LoadedSession { epoch, ..session }))
     }
 }

@@ -34,8 +34,9 @@ pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
     library.prefetch();
     let screen = TerminalScreen::open(options.app.mouse, size).context("cannot set up the terminal")?;
     let unanswered = themes.detect_initial(&options);
-    let result = runtime
-        .block_on(async { EventLoop::new(library, options, themes, screen, size).run(unanswered).await });
+    let result = runtime.block_on(async {
+        Box::pin(EventLoop::new(library, options, themes, screen, size).run(unanswered)).await
+    });
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     result
 }

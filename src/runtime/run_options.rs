@@ -1,7 +1,7 @@
 //! The options of the program, from config and flags.
 
 use crate::app::state::Options;
-use crate::config::SummarizerConfig;
+use crate::config::{AlertsConfig, SummarizerConfig};
 use crate::gateway::env::Environment;
 use crate::gateway::ruleset::RulesetChoice;
 
@@ -17,6 +17,8 @@ pub struct RunOptions {
     pub agent: Option<String>,
     /// The ruleset from the flags; `None` uses the store's own.
     pub ruleset: Option<RulesetChoice>,
+    /// How an alert is raised.
+    pub alerts: AlertsConfig,
     /// The program or model that writes summaries.
     pub summarizer: SummarizerConfig,
     pub environment: Environment,
@@ -30,6 +32,7 @@ impl Default for RunOptions {
             ascii: false,
             agent: None,
             ruleset: None,
+            alerts: AlertsConfig::default(),
             summarizer: SummarizerConfig::default(),
             environment: Environment::from_process(),
         }

@@ -5,7 +5,7 @@ use std::io;
 /// The meaning of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignalAction {
-    /// Quit in order (SIGTERM, SIGHUP, SIGINT).
+    /// Quit in order (SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2).
     Quit,
     /// Restore the terminal and stop (SIGTSTP).
     Suspend,
@@ -27,6 +27,8 @@ mod unix {
         terminate: Signal,
         hang_up: Signal,
         interrupt: Signal,
+        /// Signals that would end the process at once and leave the terminal in raw mode.
+        others: [Signal; 4],
         suspend: Signal,
         resume: Signal,
     }
@@ -40,14 +42,25 @@ mod unix {
                 terminate: signal(SignalKind::terminate())?,
                 hang_up: signal(SignalKind::hangup())?,
                 interrupt: signal(SignalKind::interrupt())?,
+                others: [
+                    signal(SignalKind::quit())?,
+                    of(rustix::process::Signal::ABORT)?,
+                    signal(SignalKind::user_defined1())?,
+                    signal(SignalKind::user_defined2())?,
+                ],
                 suspend: of(rustix::process::Signal::TSTP)?,
                 resume: of(rustix::process::Signal::CONT)?,
             })
         }
 
         pub(in crate::runtime) async fn next(&mut self) -> SignalAction {
+            let [quit, abort, user_1, user_2] = &mut self.others;
             tokio::select! {
                 biased;
+                _ = quit.recv() => SignalAction::Quit,
+                _ = abort.recv() => SignalAction::Quit,
+                _ = user_1.recv() => SignalAction::Quit,
+                _ = user_2.recv() => SignalAction::Quit,
                 _ = self.terminate.recv() => SignalAction::Quit,
                 _ = self.hang_up.recv() => SignalAction::Quit,
                 _ = self.interrupt.recv() => SignalAction::Quit,

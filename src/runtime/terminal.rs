@@ -94,6 +94,12 @@ impl TerminalScreen {
         execute!(terminal.backend_mut(), EndSynchronizedUpdate)
     }
 
+    /// Sends control codes that draw nothing.
+    pub(super) fn print_codes(&mut self, codes: &str) -> io::Result<()> {
+        let Some(terminal) = &mut self.terminal else { return Ok(()) };
+        execute!(terminal.backend_mut(), Print(codes))
+    }
+
     /// Copies a text to the clipboard through the terminal (OSC 52).
     pub(super) fn copy_to_clipboard(&mut self, text: &str) -> io::Result<()> {
         let Some(terminal) = &mut self.terminal else { return Ok(()) };

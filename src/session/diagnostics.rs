@@ -29,6 +29,7 @@ fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
         parent_cycle(index, tree),
         missing_message(session),
         unmeasurable(session),
+        leaked_token(session),
         unknown_parents(index, tree),
         duplicate_ids(index, tree),
     ];
@@ -100,6 +101,20 @@ fn missing_message(session: &LoadedSession) -> Option<Diagnostic> {
     let next = "Continue the conversation from an earlier entry; until then the runtime sends nothing from \
          this leaf.";
     Some(diagnostic_at(index, ix, Severity::Error, what.to_owned(), next))
+}
+
+/// Finds an answer with the token of silent replies inside its text, which the gateway delivers (compaction 9.10).
+fn leaked_token(session: &LoadedSession) -> Option<Diagnostic> {
+    if session.ruleset.id.is_pi() {
+        return None;
+    }
+    let index = &session.index;
+    let leaks = |ix| index.entry(ix).message.is_some_and(|size| size.leaks_no_reply && !size.is_synthetic);
+    let (ix, count) = first_match(index, leaks)?;
+    let what = format!("the text of this answer contains NO_REPLY, and the person saw it{}", and_more(count));
+    let next = "The gateway hides only an answer that is exactly NO_REPLY, and removes the token at the end of a text. \
+         Say in the agent's instructions that it stands alone.";
+    Some(diagnostic_at(index, ix, Severity::Note, what, next))
 }
 
 /// Finds a message of the context on which the pruner fails (pruning 4.7, 5.4).

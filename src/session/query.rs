@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::ids::SessionKey;
-use crate::session::SessionItem;
 use crate::session::query_term::{Condition, FILTER_KEYS, Term};
 use crate::session::search_text::{
     FuzzyMatcher, FuzzyWord, MatchRank, SearchText, fuzzy_ranges, literal_ranges,
 };
+use crate::session::{Mark, SessionItem};
 
 /// A parsed filter. It meets every session until something is typed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -80,23 +80,16 @@ impl SessionQuery {
         for term in &self.terms {
             let found = match &term.condition {
                 Condition::Word { text, mark, unknown_key } => {
-                    let has_mark = |at: usize| mark.is_some_and(|mark| items[at].has(mark));
-                    let literal = |at: usize| {
-                        texts[at].rank(text).or_else(|| has_mark(at).then_some(MatchRank::WordStart))
-                    };
-                    let mut found: Vec<Option<MatchRank>> = (0..items.len()).map(literal).collect();
-                    let is_known = found.iter().any(Option::is_some);
+                    let literal = literal_matches(text, *mark, items, texts);
+                    let is_known = literal.iter().any(Option::is_some);
                     if let Some(key) = unknown_key.as_ref().filter(|_| !is_known) {
                         selection.problem = selection.problem.or_else(|| Some(unknown_key_text(key)));
                     }
-                    let fuzzy = !is_known && mark.is_none() && !term.negated;
-                    if fuzzy {
-                        found = fuzzy_matches(text, texts);
-                    }
+                    let is_fuzzy = !is_known && mark.is_none() && !term.negated;
                     if !term.negated {
-                        selection.words.push(MatchedWord { text: text.clone(), is_fuzzy: fuzzy });
+                        selection.words.push(MatchedWord { text: text.clone(), is_fuzzy });
                     }
-                    found
+                    if is_fuzzy { fuzzy_matches(text, texts) } else { literal }
                 }
                 condition => {
                     let is_met = |item: &SessionItem| {
@@ -118,6 +111,20 @@ impl SessionQuery {
         selection.found = ranks.iter().enumerate().filter_map(|(at, rank)| Some((at, (*rank)?))).collect();
         selection
     }
+}
+
+/// Ranks the sessions that hold a word in their texts or have the mark of this name.
+fn literal_matches(
+    word: &str,
+    mark: Option<Mark>,
+    items: &[SessionItem],
+    texts: &[SearchText],
+) -> Vec<Option<MatchRank>> {
+    let rank = |(item, text): (&SessionItem, &SearchText)| {
+        let has_mark = mark.is_some_and(|mark| item.has(mark));
+        text.rank(word).or_else(|| has_mark.then_some(MatchRank::WordStart))
+    };
+    items.iter().zip(texts).map(rank).collect()
 }
 
 fn fuzzy_matches(word: &str, texts: &[SearchText]) -> Vec<Option<MatchRank>> {

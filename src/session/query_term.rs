@@ -41,6 +41,14 @@ pub(super) enum NumberField {
     Overflows,
 }
 
+/// A number as a person writes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Amount {
+    value: f64,
+    /// The place of its last digit: 0.01 for `1.25`, 1,000 for `20k`, a day in ms for `2d`.
+    unit: f64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comparison {
     Below,
@@ -69,7 +77,7 @@ pub(super) enum Condition {
         unknown_key: Option<String>,
     },
     Text(TextField, String),
-    Number(NumberField, Comparison, f64),
+    Number(NumberField, Comparison, Amount),
     Is(Mark),
     Has(Feature),
 }
@@ -185,7 +193,7 @@ fn number(field: NumberField, text: &str) -> Result<Option<Condition>, String> {
 }
 
 /// Parses `1`, `1.5`, `200k` or `1m`.
-fn plain_number(text: &str) -> Option<f64> {
+fn plain_number(text: &str) -> Option<Amount> {
     let (digits, scale) = match text.as_bytes().last()? {
         b'k' => (&text[..text.len() - 1], 1e3),
         b'm' => (&text[..text.len() - 1], 1e6),
@@ -193,12 +201,18 @@ fn plain_number(text: &str) -> Option<f64> {
     };
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b',');
     let number: f64 = digits.replace(',', "").parse().ok().filter(|_| is_plain)?;
-    Some(number * scale)
+    let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    Some(Amount { value: number * scale, unit: scale / 10f64.powi(decimals as i32) })
 }
 
 /// Parses `45s`, `30m`, `2h`, `2d`, `1w` or a sum such as `1d12h`, in ms. A number alone counts days.
-fn age_ms(text: &str) -> Option<f64> {
-    let (mut total, mut digits) = (0.0, String::new());
+fn age_ms(text: &str) -> Option<Amount> {
+    let (mut total, mut digits) = (Amount { value: 0.0, unit: 0.0 }, String::new());
+    let mut add = |digits: &str, unit: f64| {
+        let part = plain_number(digits)?;
+        total = Amount { value: total.value + part.value * unit, unit: part.unit * unit };
+        Some(total)
+    };
     for char in text.chars() {
         let unit = match char {
             's' => 1e3,
@@ -211,9 +225,9 @@ fn age_ms(text: &str) -> Option<f64> {
                 continue;
             }
         };
-        total += plain_number(&std::mem::take(&mut digits))? * unit;
+        add(&std::mem::take(&mut digits), unit)?;
     }
-    if digits.is_empty() { Some(total) } else { Some(total + plain_number(&digits)? * 86_400e3) }
+    if digits.is_empty() { Some(total) } else { add(&digits, 86_400e3) }
 }
 
 impl Condition {
@@ -227,9 +241,8 @@ impl Condition {
         match self {
             Self::Word { .. } => false,
             Self::Text(field, value) => text_matches(*field, value, item),
-            Self::Number(field, comparison, limit) => {
-                measure(*field, item, now_ms).is_some_and(|value| compares(value, *comparison, *limit))
-            }
+            Self::Number(field, comparison, limit) => measure(*field, item, now_ms)
+                .is_some_and(|value| compares(*field, value, *comparison, *limit)),
             Self::Is(mark) => item.has(*mark),
             Self::Has(Feature::Compaction) => item.compactions.is_some_and(|count| count > 0),
             Self::Has(Feature::Overflow) => item.has(Mark::Overflow),
@@ -262,11 +275,14 @@ fn measure(field: NumberField, item: &SessionItem, now_ms: i64) -> Option<f64> {
     }
 }
 
-fn compares(value: f64, comparison: Comparison, limit: f64) -> bool {
+fn compares(field: NumberField, value: f64, comparison: Comparison, amount: Amount) -> bool {
+    let limit = amount.value;
     match comparison {
         Comparison::Below => value < limit,
         Comparison::AtMost => value <= limit,
-        Comparison::Equal => (value - limit).abs() < 0.5,
+        // An age counts full units, as it is shown; other numbers are equal when they round to what was typed.
+        Comparison::Equal if field == NumberField::Age => (limit..limit + amount.unit).contains(&value),
+        Comparison::Equal => (value - limit).abs() < amount.unit / 2.0,
         Comparison::AtLeast => value >= limit,
         Comparison::Above => value > limit,
     }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::config::parse_share;
 use crate::files;
 use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
@@ -36,6 +37,13 @@ pub struct SettingChange {
 impl SettingChange {
     pub fn key(&self) -> &'static str {
         self.id.spec().key
+    }
+
+    /// Returns the value with a share of the window, such as `75%`, as whole tokens.
+    pub fn value_in(&self, window: f64) -> Value {
+        let share = self.value.as_str().filter(|_| self.id.spec().takes_share());
+        let share = share.and_then(|text| parse_share(&text.to_string_lossy()).ok());
+        share.map_or_else(|| self.value.clone(), |share| Value::from((share * window.max(0.0)).floor()))
     }
 
     /// Returns the policy that the setting belongs to; `None` for the windows and the workspace files.
@@ -194,11 +202,18 @@ fn accepts(setting: &SettingSpec, value: &Value) -> bool {
             value.as_str().and_then(parse_duration_ms).is_some()
         }
         Control::Slider { unit: Unit::Share, .. } => number.is_some_and(|share| (0.0..=1.0).contains(&share)),
+        Control::Slider { .. } if setting.takes_share() && is_percentage(value) => true,
         Control::Slider { min, .. } => number.is_some_and(|count| count >= min && count.fract() == 0.0),
         Control::List => value.as_array().is_some_and(|list| list.iter().all(|item| item.as_str().is_some())),
         Control::Text => value.as_str().is_some_and(|text| !text.is_blank()),
         Control::Fixed { .. } => false,
     }
+}
+
+/// Whether a value is a share of the window, such as `75%`.
+fn is_percentage(value: &Value) -> bool {
+    let text = value.as_str().map(js::JsString::to_string_lossy);
+    text.is_some_and(|text| text.ends_with('%') && parse_share(&text).is_ok())
 }
 
 fn unknown_key_error(place: &str, key: &str) -> ChangeError {
@@ -227,6 +242,17 @@ mod tests {
 
     fn set(text: &str) -> Result<SettingChange, String> {
         parse_change("--set", text).map_err(|error| error.0)
+    }
+
+    #[test]
+    fn a_trigger_takes_a_share_of_the_window() {
+        let change = set("clearToolUses.trigger=75%").unwrap();
+        assert_eq!(change.value_in(200_000.0), 150_000.0.into());
+        assert_eq!(set("clearToolUses.trigger=90000").unwrap().value_in(200_000.0), 90_000.0.into());
+        for text in ["clearToolUses.trigger=x%", "clearToolUses.keep=75%", "compaction.reserveTokens=10%"] {
+            assert!(set(text).unwrap_err().contains("expected a whole number"), "{text}");
+        }
+        assert!(set("clearToolUses.trigger=0.75").unwrap_err().contains("such as 75%"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Computes the settings of a plan: the store's configuration with changes for this preview only.
 
+use crate::format::format_number;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::PRUNING_PATH;
@@ -68,6 +69,19 @@ impl SimulatedSettings {
         }
     }
 
+    /// Warns of a trigger of clearing that no prompt reaches before it overflows.
+    pub fn trigger_warning(&self) -> Option<String> {
+        let (trigger, window) = (self.policies.clear.trigger, self.window.tokens);
+        (self.policies.enabled.has(Policy::Clear) && window > 0.0 && trigger > window).then(|| {
+            format!(
+                "clearToolUses.trigger {} is above the window of {} tokens, so nothing is cleared before a call overflows; \
+                 70% to 80% of the window leaves room",
+                format_number(trigger as u64),
+                format_number(window as u64)
+            )
+        })
+    }
+
     /// Sets the assumed length of a summary, in tokens.
     pub fn set_summary_tokens(&mut self, tokens: u64) {
         self.policies.summary_tokens = tokens;
@@ -114,7 +128,8 @@ pub fn simulate_settings(
     });
     let window = simulated_window(config, session, changes);
     let number = |id| last_change(changes, id).and_then(|change| change.value.as_f64());
-    let values: Vec<Value> = session.setting_rows.iter().map(|row| changed_value(row, changes)).collect();
+    let values: Vec<Value> =
+        session.setting_rows.iter().map(|row| changed_value(row, changes, window.tokens)).collect();
     let tuned = settings_from_values(&session.setting_rows, &values, &session.configured_settings);
     SimulatedSettings {
         policies: PolicySettings { enabled: steps, prune: settings.clone(), ..tuned },
@@ -138,11 +153,11 @@ pub fn simulate_settings(
     }
 }
 
-fn changed_value(row: &PolicySetting, changes: &[SettingChange]) -> Value {
+fn changed_value(row: &PolicySetting, changes: &[SettingChange], window: f64) -> Value {
     let own = row.setting.value.clone();
     last_change(changes, row.setting.id)
         .filter(|_| row.policy != Policy::Prune)
-        .map_or(own, |change| change.value.clone())
+        .map_or(own, |change| change.value_in(window))
 }
 
 fn policy_rows(

@@ -1,6 +1,6 @@
 //! The agents of a gateway and the folders of their sessions (store A6, A10, E1).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::locate::{sessions_dir, store_path};
@@ -67,6 +67,7 @@ pub(super) fn find_store_files(
     findings: &mut Vec<Diagnostic>,
 ) -> Vec<(String, PathBuf)> {
     let mut files: Vec<(String, PathBuf)> = Vec::new();
+    let mut seen = HashSet::new();
     for agent in agents {
         let found = store_path(config, env, state, &agent.id);
         if found.is_relative && files.is_empty() {
@@ -77,7 +78,7 @@ pub(super) fn find_store_files(
             findings.push(Diagnostic::new(path, Severity::Warning, what, next));
         }
         let is_rows = found.path.extension().is_none_or(|extension| extension != "sqlite");
-        if is_rows && files.iter().all(|(_, path)| *path != found.path) {
+        if is_rows && seen.insert(found.path.clone()) {
             let owner = if found.is_shared { config.default_agent_id() } else { agent.id.clone() };
             files.push((owner, found.path));
         }
@@ -88,10 +89,11 @@ pub(super) fn find_store_files(
 /// Returns the folders that may hold transcripts, with their agents.
 pub(super) fn find_transcript_dirs(files: &[(String, PathBuf)], state: &Path) -> Vec<(String, PathBuf)> {
     let mut dirs: Vec<(String, PathBuf)> = Vec::new();
+    let mut seen = HashSet::new();
     for (agent, rows) in files {
         let beside = rows.parent().unwrap_or(Path::new("/")).to_path_buf();
         for dir in [beside, sessions_dir(state, agent)] {
-            if dir.is_dir() && dirs.iter().all(|(_, own)| *own != dir) {
+            if dir.is_dir() && seen.insert(dir.clone()) {
                 dirs.push((agent.clone(), dir));
             }
         }

@@ -115,7 +115,8 @@ impl<'a> ChunkQueue<'a> {
         }
     }
 
-    fn recycle(&self, piece: Chunk) {
+    fn recycle(&self, mut piece: Chunk) {
+        piece.shrink();
         self.lock_state().free_chunks.push(piece);
         self.changed.notify_all();
     }

@@ -6,9 +6,10 @@
 use std::cell::Cell;
 use std::io;
 
-use crate::js::{self, Outline, SyntaxError};
+use crate::js::{Outline, SyntaxError};
 use crate::store::aligned_buffer::AlignedBuffer;
-use crate::store::line::is_blank;
+use crate::store::limits::MAX_LINE_BYTES;
+use crate::store::line::{Trim, is_blank, parse_line};
 use crate::store::scan::{ScannedLine, scan};
 use crate::store::source::Source;
 
@@ -29,6 +30,8 @@ pub(crate) struct Chunk {
     bytes: AlignedBuffer,
     /// Offset in `bytes` of a last line without a line end.
     rest_start: usize,
+    /// File offset of a last line that is longer than [`MAX_LINE_BYTES`]; `bytes` ends before it.
+    overlong_start: Option<u64>,
     lines: Vec<ChunkLine>,
     outline: Outline,
 }
@@ -95,6 +98,22 @@ impl Chunk {
         &self.bytes[self.rest_start..]
     }
 
+    /// Returns the file offset of the bytes after the last line end.
+    pub(crate) fn rest_offset(&self) -> u64 {
+        self.bytes.file_offset() + self.rest_start as u64
+    }
+
+    /// Returns the file offset of a last line that is too long to be read. It ends where the next line begins.
+    pub(crate) fn overlong_start(&self) -> Option<u64> {
+        self.overlong_start
+    }
+
+    /// Frees the space of a huge line.
+    pub(crate) fn shrink(&mut self) {
+        self.bytes.shrink_to(2 * MAX_CHUNK_BYTES as usize);
+        self.outline.shrink();
+    }
+
     /// Reads the next lines without scanning them, because the first lines of a file decide how the rest is read.
     /// Returns the offset reached.
     pub(crate) fn read_beginning(
@@ -110,6 +129,7 @@ impl Chunk {
             self.lines.clear();
             self.bytes.clear();
             self.rest_start = 0;
+            self.overlong_start = None;
         }
         Ok(end)
     }
@@ -117,6 +137,7 @@ impl Chunk {
     /// Reads the lines that begin in `start..end`. `at_line` says that a line begins at `start`.
     fn read(&mut self, pass: ReadPass<'_>, start: u64, end: u64, at_line: bool) -> io::Result<()> {
         self.lines.clear();
+        self.overlong_start = None;
         // The byte before `start` shows whether a line begins at `start`.
         let from = if at_line { start } else { start - 1 };
         self.bytes.read(pass.source, from, end)?;
@@ -141,6 +162,12 @@ impl Chunk {
         let mut read = end;
         let mut looked = self.bytes.len().saturating_sub(1);
         while read < pass.total && memchr::memchr(b'\n', &self.bytes[looked..]).is_none() {
+            if read - end > MAX_LINE_BYTES {
+                let begin = memchr::memrchr(b'\n', &self.bytes).map_or(0, |lf| lf + 1);
+                self.bytes.truncate(begin);
+                self.overlong_start = Some(self.bytes.file_offset() + begin as u64);
+                return Ok(());
+            }
             looked = self.bytes.len();
             let next = (read + CONTINUATION_BYTES.max(read - end)).min(pass.total);
             if self.bytes.read_more(pass.source, next)? == 0 {
@@ -181,7 +208,7 @@ pub(crate) fn scan_line(
     Some(match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => outline.read(text).map(|line| scan(line, rename_hooks)),
         // Spans would refer to the lossy copy, which is dropped; parsing copies the strings instead.
-        Err(_) => js::parse(&String::from_utf8_lossy(bytes)).map(|line| scan(&line, rename_hooks)),
+        Err(_) => parse_line(bytes, Trim::None).map(|line| scan(&line, rename_hooks)),
     })
 }
 
@@ -209,8 +236,9 @@ impl ReadBuffers {
     /// Keeps the buffers for the next file, except those that one huge line enlarged.
     pub(crate) fn return_to_thread(mut self: Box<Self>) {
         for piece in self.chunks.iter_mut().chain([&mut self.beginning]) {
-            piece.bytes.shrink_to(2 * MAX_CHUNK_BYTES as usize);
+            piece.shrink();
         }
+        self.outline.shrink();
         READ_BUFFERS.set(Some(self));
     }
 }

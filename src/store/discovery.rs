@@ -441,6 +441,7 @@ fn discover_gateway(
     store.read_registries(invocation.env);
     let all_databases =
         sqlite::find_databases(&store.config, invocation.env, &store.state_dir, &store.agents);
+    let is_whole = only.is_none();
     let files = match only {
         Some((agent, rows)) => {
             store.agents.retain(|own| own.id == agent);
@@ -459,6 +460,7 @@ fn discover_gateway(
     };
     let databases = match &store.path_kind {
         PathKind::StoreFile(_) | PathKind::Transcript(_) => Vec::new(),
+        _ if is_whole => all_databases.clone(),
         _ => sqlite::find_databases(&store.config, invocation.env, &store.state_dir, &store.agents),
     };
     add_databases(&mut store, &databases, invocation.sizes);

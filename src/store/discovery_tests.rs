@@ -285,6 +285,7 @@ fn recordings_are_no_sessions_and_copies_by_other_hands_are_archives() {
     let store = made.survey("s");
     let marks: Vec<_> = store.sessions.iter().map(flags_of).collect();
     assert_eq!(marks, ["orphan", "archived", "archived", "archived"]);
+    assert!(!store.sessions.is_empty());
     assert!(store.sessions.iter().all(|session| session.id == "a"), "{:?}", seen(&store));
     assert!(store.diagnostics.is_empty(), "{:?}", store.diagnostics);
     let named = made.survey(&format!("{dir}/a.trajectory.jsonl"));

@@ -246,6 +246,8 @@ pub struct MessageSize {
     pub is_error: bool,
     /// Whether an assistant message is a silent reply (`NO_REPLY`), which the person never saw (compaction 9.10).
     pub is_no_reply: bool,
+    /// Whether an assistant message shows the token of silent replies to the person.
+    pub leaks_no_reply: bool,
     /// Whether the gateway wrote an assistant message without a model call, such as a delivery mirror (store I5).
     pub is_synthetic: bool,
     /// Whether a tool result holds a text block whose text is not a string. Sizes cannot decide how trimming changes
@@ -295,6 +297,7 @@ impl MessageSize {
         usage: None,
         is_error: false,
         is_no_reply: false,
+        leaks_no_reply: false,
         is_synthetic: false,
         needs_body: false,
     };

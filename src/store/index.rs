@@ -14,6 +14,7 @@ use crate::js::{self, Value};
 use crate::store::entry::{Entry, EntryKind, ReadMode, Replacement, ToolCall, Usage};
 use crate::store::header::Header;
 use crate::store::intern::{IdIx, IdTable, ValueIx, ValueTable};
+use crate::store::limits::{self, MAX_LINE_BYTES};
 use crate::store::scan::{ProjectionData, ScannedLine, ScannedMessage, scan};
 use crate::store::shared_vec::SharedVec;
 
@@ -185,8 +186,8 @@ impl Index {
     pub fn record_bad_line(&mut self, line: u64, bytes: usize, why: js::SyntaxError) {
         self.bad_lines += 1;
         if self.bad_lines <= MAX_DIAGNOSTICS {
-            let (what, next) = if why.is_too_deep() {
-                let what = format!("JSON nested deeper than {} levels ({bytes} bytes)", js::MAX_DEPTH);
+            let (what, next) = if let Some(limit) = limits::exceeded_by(why) {
+                let what = format!("{limit} ({bytes} bytes)");
                 (what, "clawscope skips the line, but the runtime may read it, so the real tree may differ.")
             } else {
                 let next = "clawscope skips the line, as the runtime does; the tree is complete without it.";
@@ -204,6 +205,15 @@ impl Index {
         }
     }
 
+    /// Records that a line was not read because it or the transcript exceeds a limit.
+    pub(crate) fn record_limit(&mut self, line: u64, what: String) {
+        self.bad_lines += 1;
+        if self.bad_lines <= MAX_DIAGNOSTICS {
+            let next = "clawscope skips the line, but the runtime may read it, so the real tree may differ.";
+            self.add_diagnostic(Severity::Warning, Some(line), what, next);
+        }
+    }
+
     /// Returns all diagnostics, with those for the current end of the file (store J7).
     pub fn all_diagnostics(&self) -> Vec<Diagnostic> {
         let note = |line, what: String, next: &str| {
@@ -216,6 +226,9 @@ impl Index {
         let mut findings = self.diagnostics.clone();
         if self.is_unterminated {
             findings.push(note(Some(self.line_count), "the last line has no line break".into(), writer));
+        } else if self.pending_bytes > MAX_LINE_BYTES {
+            let what = limits::overlong_line(self.pending_bytes);
+            findings.push(note(Some(self.line_count + 1), what, "clawscope skips the line."));
         } else if self.pending_bytes > 0 {
             let what = format!("{} bytes after the last line break are not JSON yet", self.pending_bytes);
             findings.push(note(Some(self.line_count + 1), what, writer));

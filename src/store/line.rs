@@ -38,6 +38,9 @@ pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::Synt
     if trim.trims_end() {
         text = text.trim_end_matches(js::is_trimmed);
     }
+    if text.len() > js::MAX_LINE_VALUES {
+        js::Outline::default().read(text)?;
+    }
     js::parse(text)
 }
 

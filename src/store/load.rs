@@ -12,6 +12,7 @@ use crate::store::chunk_queue::ChunkQueue;
 use crate::store::chunks::{Chunk, ReadBuffers, ReadPass, scan_line};
 use crate::store::entry::ReadMode;
 use crate::store::index::{EdgeBytes, FileIdentity, Index, LinePosition, OpenStatus};
+use crate::store::limits;
 use crate::store::line::is_blank;
 use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
@@ -151,7 +152,8 @@ fn read_appended(
     let fail = |error| read_error(source, error);
     let total = source.len().map_err(fail)?;
     let start = index.end;
-    let mut taken = Loader { index, bad_line: None, end: start, rest: Vec::new(), new_ids };
+    let mut taken =
+        Loader { index, bad_line: None, overlong_start: None, end: start, rest: Vec::new(), new_ids };
     let opening = ReadPass { source, total, rename_hooks: false };
     let mut room = ReadBuffers::take_thread_local();
     let at = taken.load_first_lines(opening, start, &mut room).map_err(fail)?;
@@ -163,9 +165,14 @@ fn read_appended(
         read_chunks(&mut taken, pass, at, &mut room, progress)?;
     }
     room.return_to_thread();
-    let Loader { index, bad_line: bad, end, rest, new_ids } = taken;
+    let pending = taken.finish_overlong_end(source, total).map_err(fail)?;
+    let Loader { index, bad_line: bad, end, rest, new_ids, .. } = taken;
     index.end = end;
-    finish_last_line(index, &rest, bad, new_ids);
+    if let Some(bytes) = pending {
+        index.pending_bytes = bytes;
+    } else {
+        finish_last_line(index, &rest, bad, new_ids);
+    }
     index.ids.freeze();
     index.edge_bytes = read_edge_bytes(source, index.end).map_err(fail)?;
     Ok(())
@@ -200,6 +207,8 @@ struct BadLine {
 struct Loader<'a> {
     index: &'a mut Index,
     bad_line: Option<BadLine>,
+    /// Offset of a line that is too long to be read, and whose end is not known yet.
+    overlong_start: Option<u64>,
     /// Byte offset after the last line end.
     end: u64,
     /// Bytes after `end`, a line without a line end.
@@ -245,6 +254,7 @@ impl Loader<'_> {
         bytes: &[u8],
         offset: u64,
     ) {
+        self.finish_overlong(offset);
         let Self { index, bad_line: bad, new_ids, .. } = self;
         index.line_count += 1;
         self.end = offset + bytes.len() as u64 + 1;
@@ -254,6 +264,10 @@ impl Loader<'_> {
         }
         if let Some(bad) = bad.take() {
             index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
+        }
+        if let Some(limit) = limits::exceeded(index.entries.len(), offset, bytes) {
+            index.record_limit(place.line, limit);
+            return;
         }
         let taken = match message {
             Some(message) => message.map(|scanned| index.push_scanned(scanned, bytes, place, *new_ids)),
@@ -269,7 +283,38 @@ impl Loader<'_> {
 
     fn save_rest(&mut self, piece: &Chunk) {
         if !piece.rest().is_empty() {
+            self.finish_overlong(piece.rest_offset());
             self.rest = piece.rest().to_vec();
+        }
+        if let Some(start) = piece.overlong_start() {
+            self.finish_overlong(start);
+            self.overlong_start = Some(start);
+        }
+    }
+
+    /// Records a line that was too long to be read, which ends before `next`.
+    fn finish_overlong(&mut self, next: u64) {
+        let Some(start) = self.overlong_start.take() else { return };
+        self.record_held_bad_line();
+        self.index.line_count += 1;
+        self.index.record_limit(self.index.line_count, limits::overlong_line(next - start - 1));
+        self.end = next;
+    }
+
+    /// Handles such a line at the end of the file. Returns its length when its line end is not written yet.
+    fn finish_overlong_end(&mut self, source: &Source, total: u64) -> io::Result<Option<u64>> {
+        let Some(start) = self.overlong_start else { return Ok(None) };
+        if source.read_span(total - 1, 1)? == b"\n" {
+            self.finish_overlong(total);
+            return Ok(None);
+        }
+        self.record_held_bad_line();
+        Ok(Some(total - start))
+    }
+
+    fn record_held_bad_line(&mut self) {
+        if let Some(bad) = self.bad_line.take() {
+            self.index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
         }
     }
 

@@ -25,6 +25,7 @@ pub mod index;
 mod informal_archive_name;
 pub mod intern;
 pub mod key;
+mod limits;
 mod line;
 mod listing;
 pub mod load;

@@ -35,9 +35,45 @@ pub fn is_no_reply_message<'a>(message: impl Json<'a>) -> bool {
     is_no_reply(&text) || strip_token(&text).is_none()
 }
 
+/// Whether a text block of an assistant message shows the token to the person: inside the text, where the gateway does
+/// not remove it.
+pub fn leaks_no_reply<'a>(message: impl Json<'a>) -> bool {
+    let blocks = message.get("content").and_then(Json::items).into_iter().flatten();
+    let texts = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.str_is("text")));
+    texts.filter_map(|block| block.get("text")?.text()).any(|text| shows_token(&text))
+}
+
+/// Whether a text still has the token as a word of its own after delivery removed a trailing one.
+fn shows_token(text: &str) -> bool {
+    if !text.contains(NO_REPLY_TOKEN) {
+        return false;
+    }
+    let Some(shown) = strip_token(text) else { return false };
+    let is_word = |char: char| char.is_alphanumeric() || char == '_';
+    shown
+        .match_indices(NO_REPLY_TOKEN)
+        .any(|(at, token)| !shown[..at].ends_with(is_word) && !shown[at + token.len()..].starts_with(is_word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_inside_a_delivered_text_leaks() {
+        for (text, leaks) in [
+            ("NO_REPLY", false),
+            ("Written down. NO_REPLY", false),
+            ("**NO_REPLY", false),
+            ("NO_REPLY.", true),
+            ("NO_REPLY done", true),
+            ("Done.\nNO_REPLY\nAnything else?", true),
+            ("the constant MY_NO_REPLY_X", false),
+            ("no reply", false),
+        ] {
+            assert_eq!(shows_token(text), leaks, "{text}");
+        }
+    }
     use crate::js;
 
     #[test]

@@ -10,7 +10,7 @@ use crate::store::entry::{
 };
 use crate::store::intern::{ScannedValue, ValueIx};
 use crate::store::measure;
-use crate::store::no_reply::is_no_reply_message;
+use crate::store::no_reply::{is_no_reply_message, leaks_no_reply};
 
 /// Provider that the gateway records for replies it writes itself (store I5).
 const SYNTHETIC_PROVIDER: &str = "openclaw";
@@ -296,6 +296,7 @@ pub fn measure_message<'a>(message: impl Json<'a>) -> ScannedMessage {
         stop_reason: stop,
         usage: (role == Role::Assistant).then(|| anchor_usage(message, stop)).flatten(),
         is_no_reply: role == Role::Assistant && is_no_reply_message(message),
+        leaks_no_reply: role == Role::Assistant && leaks_no_reply(message),
         is_synthetic: role == Role::Assistant && is_synthetic(message),
         is_error: message.get("isError").and_then(Json::as_bool).unwrap_or(false),
         needs_body: role == Role::ToolResult && parts.needs_body,

@@ -11,7 +11,7 @@ use crate::app::layout::{Pane, WidthClass};
 use crate::app::state::{Overlay, UpdateMode};
 use crate::app::target::Target;
 use crate::diagnostic::Severity;
-use crate::format::{format_number, format_short, quantity, time_of_day};
+use crate::format::{display_zone_note, format_number, format_short, quantity, time_of_day};
 use crate::gateway::ruleset::Ruleset;
 use crate::session::title::shown_name;
 use crate::session::{LoadedSession, Mark};
@@ -314,6 +314,7 @@ fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a
 
 fn last_call<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a> {
     let at = session.last_call_ms.and_then(|at| time_of_day(at, app.now_ms));
-    let words = at.map_or_else(|| "no call yet".to_owned(), |at| format!("last call {at}\u{a0}UTC"));
+    let words =
+        at.map_or_else(|| "no call yet".to_owned(), |at| format!("last call {at}{}", display_zone_note()));
     vec![Span::styled(words, theme.style(Role::Muted))]
 }

@@ -20,6 +20,7 @@ use crate::session::{LoadedSession, Mark};
 use crate::store::body::BodyError;
 use crate::store::measure::prune_chars;
 use crate::store::sqlite::database_of;
+use crate::text::shell;
 pub use crate::write::action::{WriteAction, WriteRequest};
 pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
@@ -161,7 +162,7 @@ fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
     let key = &session.item.key.0;
     let call = |method: &str, params: &[(&str, &str)]| {
         let params = js::stringify(&js::Value::Object(params.iter().copied().collect()));
-        format!("`openclaw gateway call {method} --params '{params}'`")
+        format!("`openclaw gateway call {method} --params {}`", shell::word(&params))
     };
     let instead = match &request.action {
         WriteAction::Commit { plan, .. } => {

@@ -540,3 +540,35 @@ fn every_sign_on_a_screen_has_its_row_in_the_legend() {
     }
     assert!(unknown.is_empty(), "{unknown:?}");
 }
+
+#[test]
+fn presets_stand_side_by_side_in_any_width() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join(".config/clawscope/presets");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (name, text) in [
+        ("early", "\"contextPruning.ttl\" = \"5m\"\n\"contextPruning.softTrimRatio\" = 0.1\n"),
+        ("room", "\"compaction.reserveTokens\" = 80000\n"),
+    ] {
+        driver::append_to_new(&folder.join(format!("{name}.toml")), text);
+    }
+    let mut driver = preview(130, 36);
+    driver.home = Some(home.path().to_owned());
+    driver.press(": text:presets enter space j");
+    let driver = &mut driver;
+    for (width, height) in [(130, 36), (80, 24), (60, 20)] {
+        driver.event(Event::Resize { width, height });
+        insta::assert_snapshot!(format!("presets {width}x{height}"), text_of(&drawn(&driver.app, &dark())));
+    }
+}
+
+#[test]
+fn marks_stand_beside_their_rows_and_in_the_window() {
+    let mut driver = preview(80, 24);
+    driver.press("2 g j m a j m b j '");
+    insta::assert_snapshot!("marks 80x24", text_of(&drawn(&driver.app, &dark())));
+    driver.press("esc : text:copy-menu enter");
+    insta::with_settings!({filters => vec![(r"  path +/\S*", "  path  [path]")]}, {
+        insta::assert_snapshot!("copy menu 80x24", text_of(&drawn(&driver.app, &dark())));
+    });
+}

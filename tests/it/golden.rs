@@ -1,9 +1,9 @@
 //! Parity with the real programs: every case of a folder in the format of `tests/golden/README.md`.
 //!
 //! `CLAWSCOPE_GOLDEN=DIR` names another set, or a folder of sets; `CLAWSCOPE_GOLDEN_OUT=DIR` also writes each answer to
-//! `DIR/SET/NAME.json`, and those of the one set that is named to `DIR/NAME.json` too; `CLAWSCOPE_GOLDEN_OP=OP`
-//! answers the cases of one op only. Ops that are not built count as not
-//! passed and are listed; the others are required.
+//! `DIR/SET/NAME.json`, and those of the one set that is named to `DIR/NAME.json` too. A shipped set that has the name of
+//! a named one is not written, so that no folder mixes two sets. `CLAWSCOPE_GOLDEN_OP=OP` answers the cases of one op only.
+//! An unknown op or ruleset fails, and so does a shipped folder with fewer cases of an op than it had.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,49 @@ use std::path::{Path, PathBuf};
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::js::{self, Value};
 
-use crate::golden_ops::{BUILT, answer, canonical};
+use crate::golden_ops::{answer, canonical};
+
+/// Cases of each op that a shipped folder has at least.
+type Minimums = &'static [(&'static str, usize)];
+
+const REFERENCE_CASES: Minimums = &[
+    ("chunks", 26),
+    ("clear_tool_uses", 31),
+    ("compaction_prepare", 39),
+    ("context", 73),
+    ("history_limit", 32),
+    ("history_share", 25),
+    ("overflow_match", 14),
+    ("prune", 117),
+    ("repair", 29),
+    ("tokens", 37),
+    ("truncate", 34),
+    ("truncate_session", 22),
+    ("window", 18),
+];
+const PI_CASES: Minimums = &[
+    ("append_branch", 10),
+    ("branch_prepare", 6),
+    ("compaction_check", 20),
+    ("compaction_prepare", 30),
+    ("context", 57),
+    ("overflow_match", 3),
+    ("tokens", 22),
+];
+/// Cases of all releases together.
+const RELEASE_CASES: Minimums = &[
+    ("guard", 120),
+    ("history_images", 25),
+    ("history_limit", 17),
+    ("overflow_match", 77),
+    ("preflight", 42),
+    ("prune", 188),
+    ("reduce", 78),
+    ("reserve", 42),
+    ("tokens", 57),
+    ("truncate", 114),
+    ("window", 153),
+];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
@@ -34,33 +76,42 @@ fn cases(root: &Path) -> Vec<PathBuf> {
     cases
 }
 
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Tally {
     passed: usize,
     total: usize,
 }
 
+/// Counts by op.
+type Tallies = BTreeMap<String, Tally>;
+
 #[test]
 fn every_golden_case_of_a_built_op_is_answered_as_the_real_programs_do() {
-    let named = std::env::var_os("CLAWSCOPE_GOLDEN").map(PathBuf::from);
-    match named {
+    match named_folder() {
         Some(root) if root.join("set.json").exists() => {
             let out = std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(PathBuf::from);
-            assert!(answered(&root, &[out, out_of(&root)]), "cases of built ops failed");
+            assert!(answered(&root, &[out, out_of(&root)]).1, "cases failed");
         }
-        Some(root) => every_set(&root),
-        None => every_case(&folder("golden")),
+        Some(root) => _ = every_set(&root),
+        None => every_case(&folder("golden"), REFERENCE_CASES),
     }
+}
+
+/// The set, or the folder of sets, that the environment names.
+fn named_folder() -> Option<PathBuf> {
+    let named = PathBuf::from(std::env::var_os("CLAWSCOPE_GOLDEN")?);
+    Some(named.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", named.display())))
 }
 
 #[test]
 fn every_golden_case_of_todays_pi_is_answered_as_it_does() {
-    every_case(&folder("golden-pi-1.5"));
+    every_case(&folder("golden-pi-1.5"), PI_CASES);
 }
 
 #[test]
 fn every_golden_case_of_every_release_is_answered_as_it_does() {
-    every_set(&folder("golden-releases"));
+    let tallies = every_set(&folder("golden-releases"));
+    assert_minimums("golden-releases", &tallies, RELEASE_CASES);
 }
 
 #[test]
@@ -98,42 +149,144 @@ fn read_case(path: &Path) -> (String, String, Value) {
     (name, op, case)
 }
 
-/// Every set of a folder.
-fn every_set(root: &Path) {
+/// The sets of a folder, sorted.
+fn sets(root: &Path) -> Vec<PathBuf> {
     let sets = fs::read_dir(root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
     let mut sets: Vec<PathBuf> = sets.filter_map(|item| item.ok().map(|item| item.path())).collect();
     sets.retain(|set| set.join("set.json").exists());
     sets.sort();
-    assert!(!sets.is_empty(), "{}: no set.json in it, nor in a folder of it", root.display());
-    let failed: Vec<PathBuf> = sets.into_iter().filter(|set| !answered(set, &[None, out_of(set)])).collect();
-    assert!(failed.is_empty(), "cases failed in {failed:?}");
+    sets
 }
 
-fn every_case(root: &Path) {
-    assert!(answered(root, &[None, out_of(root)]), "cases of built ops failed");
+/// Answers every set of a folder; the cases of all of them.
+fn every_set(root: &Path) -> Tallies {
+    let sets = sets(root);
+    assert!(!sets.is_empty(), "{}: no set.json in it, nor in a folder of it", root.display());
+    let (mut failed, mut all) = (Vec::new(), Tallies::new());
+    for set in &sets {
+        let (tallies, passed) = answered(set, &[None, out_of(set)]);
+        failed.extend((!passed).then_some(set));
+        for (op, tally) in tallies {
+            let sum = all.entry(op).or_default();
+            *sum = Tally { passed: sum.passed + tally.passed, total: sum.total + tally.total };
+        }
+    }
+    assert!(failed.is_empty(), "cases failed in {failed:?}");
+    all
+}
+
+fn every_case(root: &Path, minimums: Minimums) {
+    let (tallies, passed) = answered(root, &[None, out_of(root)]);
+    assert!(passed, "cases failed");
+    assert_minimums(&root.display().to_string(), &tallies, minimums);
+}
+
+/// Fails when a folder lost cases, unless the environment selects one op.
+fn assert_minimums(folder: &str, tallies: &Tallies, minimums: Minimums) {
+    if std::env::var_os("CLAWSCOPE_GOLDEN_OP").is_some() {
+        return;
+    }
+    for (op, minimum) in minimums {
+        let passed = tallies.get(*op).map_or(0, |tally| tally.passed);
+        assert!(passed >= *minimum, "{folder}: {passed} cases of {op}, of at least {minimum}");
+    }
 }
 
 /// Where the answers of a set go: each has a folder of its own.
 fn out_of(root: &Path) -> Option<PathBuf> {
-    let set = root.file_name().unwrap_or_default();
-    std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(|out| PathBuf::from(out).join(set))
+    let out = PathBuf::from(std::env::var_os("CLAWSCOPE_GOLDEN_OUT")?);
+    let named = named_folder().map_or_else(Vec::new, |named| match named.join("set.json").exists() {
+        true => vec![named],
+        false => sets(&named),
+    });
+    let root = root.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", root.display()));
+    Some(out.join(out_name(&root, &named)?))
 }
 
-/// Answers the cases of a set; whether all are as they were recorded. The answers are written to these folders.
-fn answered(root: &Path, outs: &[Option<PathBuf>; 2]) -> bool {
+/// The name of a set's own folder; none where a named set goes there. Paths are canonical.
+fn out_name(root: &Path, named: &[PathBuf]) -> Option<PathBuf> {
+    let name = root.file_name()?;
+    let taken = named.iter().any(|set| set != root && set.file_name() == Some(name));
+    (!taken).then(|| name.into())
+}
+
+#[test]
+fn no_folder_receives_the_answers_of_two_sets() {
+    let named = ["/cases/golden-pi-1.5".into(), "/cases/other".into()];
+    let name = |root: &str| out_name(Path::new(root), &named);
+    assert_eq!(name("/cases/golden-pi-1.5"), Some("golden-pi-1.5".into()));
+    assert_eq!(name("/tests/golden-pi-1.5"), None, "the named set goes there");
+    assert_eq!(name("/tests/golden-releases/2026.9.2"), Some("2026.9.2".into()));
+    assert_eq!(name("/"), None);
+    let shipped: Vec<PathBuf> = sets(&folder("golden-releases"))
+        .into_iter()
+        .chain([folder("golden"), folder("golden-pi-1.5")])
+        .collect();
+    let mut names: Vec<_> = shipped.iter().filter_map(|set| set.file_name()).collect();
+    names.sort();
+    names.dedup();
+    assert!(names.len() == shipped.len() && names.len() > 20, "{names:?}");
+}
+
+#[test]
+fn an_unknown_op_and_an_unknown_ruleset_fail() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        let mut file = fs::File::create(path).expect("a file");
+        file.write_all(text.as_bytes()).expect("written");
+    };
+    write("cases/one.json", r#"{"op":"unheard_of"}"#);
+    write("expected/one.json", "{}");
+    for ruleset in ["openclaw-2026.3.2", "openclaw-2026.9.2", "openclaw-1.0.0", "pi-1.5.2", "other"] {
+        write("set.json", &format!(r#"{{"ruleset":"{ruleset}"}}"#));
+        assert!(!check_set(dir.path(), &[None, None]).is_passed(), "{ruleset}");
+    }
+    write("set.json", r#"{"ruleset":"openclaw-1.0.0"}"#);
+    write("cases/one.json", r#"{"op":"window","settings":{}}"#);
+    assert!(!check_set(dir.path(), &[None, None]).is_passed(), "no such release");
+}
+
+/// The answers of a set beside the recorded ones.
+#[derive(Default)]
+struct Checked {
+    tallies: Tallies,
+    failures: Vec<String>,
+}
+
+impl Checked {
+    fn is_passed(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+/// Answers the cases of a set and reports them; the counts, and whether all are as they were recorded.
+fn answered(root: &Path, outs: &[Option<PathBuf>; 2]) -> (Tallies, bool) {
+    let checked = check_set(root, outs);
+    report(root, &checked.tallies, &checked.failures);
+    let passed = checked.is_passed();
+    (checked.tallies, passed)
+}
+
+/// Answers the cases of a set. The answers are written to these folders.
+fn check_set(root: &Path, outs: &[Option<PathBuf>; 2]) -> Checked {
     let ruleset = read_json(&root.join("set.json"));
     let ruleset = ruleset.get("ruleset").and_then(Value::as_str).expect("set.json names a ruleset");
+    let ruleset = ruleset.to_string_lossy();
     let only = std::env::var("CLAWSCOPE_GOLDEN_OP").ok();
-    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
-    let mut failures = Vec::new();
+    let mut checked = Checked::default();
     for path in cases(root) {
         let (name, op, case) = read_case(&path);
         if only.as_ref().is_some_and(|only| *only != op) {
             continue;
         }
-        let tally = tallies.entry(op.clone()).or_default();
+        let tally = checked.tallies.entry(op.clone()).or_default();
         tally.total += 1;
-        let Some(answer) = answer(&ruleset.to_string_lossy(), &op, &case, root) else { continue };
+        let Some(answer) = answer(&ruleset, &op, &case, root) else {
+            checked.failures.push(format!("{name}: no op {op} under {ruleset}"));
+            continue;
+        };
         for out in outs.iter().flatten() {
             fs::create_dir_all(out).expect("the folder for answers");
             let mut file = fs::File::create(out.join(format!("{name}.json"))).expect("the answer's file");
@@ -143,23 +296,22 @@ fn answered(root: &Path, outs: &[Option<PathBuf>; 2]) -> bool {
         if canonical(&answer) == canonical(&expected) {
             tally.passed += 1;
         } else {
-            failures.push(format!("{name}\n   got  {}\n   want {}", shown(&answer), shown(&expected)));
+            let (got, want) = (shown(&answer), shown(&expected));
+            checked.failures.push(format!("{name}\n   got  {got}\n   want {want}"));
         }
     }
-    report(root, &tallies, &failures);
-    failures.is_empty()
+    checked
 }
 
 fn shown(value: &Value) -> String {
     canonical(value).chars().take(1500).collect()
 }
 
-fn report(root: &Path, tallies: &BTreeMap<String, Tally>, failures: &[String]) {
+fn report(root: &Path, tallies: &Tallies, failures: &[String]) {
     let mut lines: Vec<String> =
         failures.iter().take(20).map(|failure| format!("FAILED {failure}")).collect();
     for (op, tally) in tallies {
-        let built = if BUILT.contains(&op.as_str()) { "" } else { "   (not built yet)" };
-        lines.push(format!("{op:22} {:4}/{}{built}", tally.passed, tally.total));
+        lines.push(format!("{op:22} {:4}/{}", tally.passed, tally.total));
     }
     let (passed, total) =
         tallies.values().fold((0, 0), |(passed, total), tally| (passed + tally.passed, total + tally.total));

@@ -24,7 +24,7 @@ use crate::support::store::program;
 const NOT_RUN: [(&str, &str); 1] = [("watch", "it follows the store until somebody stops it")];
 
 /// The command lines about no session in particular.
-const OF_THE_STORE: [&str; 18] = [
+const OF_THE_STORE: [&str; 19] = [
     "sessions",
     "sessions --sort cost --filter >10%",
     "sessions --ruleset 2026.9.6",
@@ -34,6 +34,7 @@ const OF_THE_STORE: [&str; 18] = [
     "doctor",
     "doctor --ruleset 2026.9.6",
     "doctor --migration",
+    "presets",
     "explain --all --window 131072 --window 65536",
     "rules",
     "rules --ruleset pi-1.5",

@@ -24,6 +24,7 @@ mod golden_ops;
 mod golden_pi;
 mod json_outputs;
 mod layers;
+mod limits;
 mod migration;
 mod overflow_texts;
 mod plain;

@@ -257,20 +257,40 @@ fn a_session_that_is_new_on_disk_appears_by_itself() {
     assert_eq!(program.ended().code, 0);
 }
 
+/// The variable that asks for the panic has a meaning only in a debug build.
+#[cfg(debug_assertions)]
 #[test]
-fn a_panic_gives_the_terminal_back_before_its_message() {
+fn a_panic_gives_the_terminal_back_and_writes_a_report_without_text() {
     let store = Store::new();
-    let path = store.dir.path().to_str().unwrap().to_owned();
-    let ended = Started::new(&[&path], &[("CLAWSCOPE_TEST_PANIC", "1")]).ended();
+    let state = tempfile::tempdir().unwrap();
+    let variables = [
+        ("CLAWSCOPE_TEST_PANIC", "1"),
+        ("CLAWSCOPE_LOG", "debug"),
+        ("XDG_STATE_HOME", state.path().to_str().unwrap()),
+    ];
+    let ended = Started::new(&[store.dir.path().to_str().unwrap()], &variables).ended();
     assert_ne!(ended.code, 0);
     assert_restored(&ended);
     assert!(ended.text.contains("a test asked for this panic"), "{}", ended.text);
+    assert!(ended.text.contains("wrote a crash report"), "{}", ended.text);
+    let folder = state.path().join("clawscope");
+    let names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let report = names.iter().find(|name| name.to_string_lossy().starts_with("crash-")).unwrap();
+    let report = std::fs::read_to_string(folder.join(report)).unwrap();
+    for part in [env!("CARGO_PKG_VERSION"), "event_loop.rs", "store opened sessions=2", "backtrace:"] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    assert!(!report.contains("hello there"), "{report}");
+    let log = std::fs::read_to_string(folder.join("log")).unwrap();
+    assert!(log.contains("store opened"), "{log}");
 }
 
 #[test]
 fn a_signal_to_end_gives_the_terminal_back() {
-    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::HUP, rustix::process::Signal::INT]
-    {
+    use rustix::process::Signal;
+    let signals =
+        [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::ABORT, Signal::USR1, Signal::USR2];
+    for signal in signals {
         let store = Store::new();
         let mut program = start(store.dir.path());
         program.until_shown("hello there");

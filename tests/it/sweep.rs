@@ -225,15 +225,82 @@ fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
     }
 }
 
-#[test]
-fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
-    let (_session, recording) = with_window(11, 2000.0);
+/// A session of turns that fit their window of 200,000 tokens, each with the prompt that its answer counts.
+fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
+    let time = |minute: usize| format!("2026-02-21T05:{minute:02}:00.000Z");
+    let mut text = format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"{}\",\"cwd\":\"/w\"}}\n",
+        time(0)
+    );
+    let mut parent = "null".to_owned();
+    let mut push = |id: String, minute: usize, message: String| {
+        let time = time(minute);
+        text += &format!(
+            "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"{time}\",\"message\":{message}}}\n"
+        );
+        parent = format!("\"{id}\"");
+    };
+    for (at, prompt) in prompts.iter().enumerate() {
+        push(format!("u{at}"), at, r#"{"role":"user","content":"go on"}"#.to_owned());
+        push(
+            format!("a{at}"),
+            at,
+            format!(
+                r#"{{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","content":[{{"type":"text","text":"done"}}],"stopReason":"stop","usage":{{"input":{prompt},"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}}}"#,
+                prompt + 10
+            ),
+        );
+    }
+    let session = Session::new(text.as_bytes());
+    let inspection = inspected(&session.path);
+    let inputs = ReplayInputs::read(&inspection, all_steps()).expect("reads");
+    (session, RecordedSession::from_inputs(Arc::new(inspection), inputs, &|| true).expect("wanted"))
+}
+
+fn varied_keys(recording: &RecordedSession) -> Vec<String> {
     let steps = recording.session.gateway_policies();
-    let axes = default_axes(&recording, &[], steps, &|| true).expect("waited for");
-    assert!((1..=2).contains(&axes.len()), "{axes:?}");
+    let axes = default_axes(recording, &[], steps, &|| true).expect("waited for");
     for axis in &axes {
         assert!(axis.points.len() > 1 && axis.points.get(axis.current).is_some(), "{axis:?}");
     }
+    axes.iter().map(|axis| axis.key().to_owned()).collect()
+}
+
+#[test]
+fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
+    let (_session, recording) = with_window(11, 2000.0);
+    let keys = varied_keys(&recording);
+    assert_eq!(keys, ["?"]);
+    for key in keys {
+        let context = AxisContext { session: &recording.session, base: &[] };
+        let axis = clawscope::report::sweep::usual_axes(&context, recording.inputs.provider_window)
+            .into_iter()
+            .find(|axis| axis.key() == key)
+            .expect("a usual axis");
+        let steps = recording.session.gateway_policies();
+        let steps = axis.policy.map_or(steps, |policy| steps.with(policy, true));
+        let request = SweepSpec { axes: vec![axis], base: Vec::new(), policies: steps, headroom: 0.0 };
+        let cells = swept(&recording, request).cells;
+        assert!(cells.iter().any(|cell| cell.totals != cells[0].totals), "{key} changes nothing");
+    }
+}
+
+#[test]
+fn a_setting_without_effect_is_no_second_axis() {
+    let (_session, recording) = fitting(&[9_000, 9_020]);
+    assert_eq!(varied_keys(&recording).len(), 1, "one axis must be there to see anything");
+}
+
+#[test]
+fn compaction_is_not_varied_where_the_session_did_not_compact_as_its_settings_say() {
+    let compacts = |keys: &[String]| keys.iter().any(|key| key.contains("compaction"));
+    let turns = |last: u64| -> Vec<u64> { (1..=8).map(|turn| last * turn / 8).collect() };
+    let (_session, recording) = fitting(&turns(196_000));
+    assert_eq!(recording.trace.totals().compactions, 0, "nothing was compacted at 196,000 tokens");
+    let keys = varied_keys(&recording);
+    assert!(!compacts(&keys), "{keys:?}");
+    let (_session, recording) = fitting(&turns(150_000));
+    assert!(compacts(&varied_keys(&recording)), "compacting earlier makes the prompts smaller");
 }
 
 #[test]
@@ -250,11 +317,8 @@ fn the_json_names_axes_cells_front_and_change() {
     let current = &cells[whole.current];
     assert_eq!(current["changes"], 0);
     assert_eq!(current["set"].as_object().unwrap().keys().collect::<Vec<_>>(), ["clearToolUses.trigger"]);
-    assert!(
-        value["pareto"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|at| cells.get(at.as_u64().unwrap() as usize).is_some())
-    );
+    let front: Vec<usize> =
+        value["pareto"].as_array().unwrap().iter().map(|at| at.as_u64().unwrap() as usize).collect();
+    assert_eq!(front, whole.pareto_front);
+    assert!(!front.is_empty() && front.iter().all(|at| *at < cells.len()), "{front:?}");
 }

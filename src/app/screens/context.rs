@@ -81,6 +81,7 @@ pub enum ProgramScreen {
     Findings,
     Help,
     Policies,
+    Presets,
     Search,
     Timeline,
     Compare,

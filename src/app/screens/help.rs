@@ -43,6 +43,7 @@ impl HelpSubject {
                 ScreenKind::Branches => "Branches",
                 ScreenKind::Rule => "Rule",
                 ScreenKind::Record => "Record",
+                ScreenKind::Presets => "Presets",
                 ScreenKind::Search => "Search",
                 ScreenKind::Timeline => "Timeline",
                 ScreenKind::Compare => "Compare",

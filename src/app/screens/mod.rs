@@ -10,8 +10,12 @@ pub mod explain;
 pub mod findings;
 pub mod help;
 pub mod hint;
+pub mod letters;
 pub mod palette;
+mod palette_row;
 pub mod policies;
+mod preset_commands;
+pub mod presets;
 pub mod record;
 pub mod recovery;
 pub mod rule;
@@ -30,8 +34,10 @@ use explain::ExplainScreen;
 use findings::FindingsScreen;
 use help::{HelpArea, HelpScreen};
 use hint::{CLOSE, Hint};
+use letters::LettersWindow;
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
+use presets::PresetsScreen;
 use record::RecordScreen;
 use recovery::RecoveryScreen;
 use rule::RuleScreen;
@@ -57,6 +63,8 @@ pub enum Overlay {
     Branches(BranchesScreen),
     /// The session record.
     Record(RecordScreen),
+    /// The presets, two of them side by side.
+    Presets(PresetsScreen),
     /// The text of the rule behind a row.
     Rule(RuleScreen),
     /// Its state is in [`crate::app::App::search_screen`].
@@ -65,6 +73,8 @@ pub enum Overlay {
     Timeline,
     /// Its state is in [`crate::app::App::compare_screen`].
     Compare,
+    /// Waits for a letter.
+    Letters(LettersWindow),
     /// The confirmation before a write.
     Write(WriteDialog),
 }
@@ -99,6 +109,7 @@ impl Overlay {
                 session.map(|_| Self::Branches(BranchesScreen::open(context, commits)))?
             }
             ScreenKind::Record => Self::Record(RecordScreen::open(context)?),
+            ScreenKind::Presets => Self::Presets(PresetsScreen::default()),
             ScreenKind::Rule => {
                 Self::Rule(RuleScreen::open(below.map_or(context.cited_rule, Self::cited_rule))?)
             }
@@ -122,17 +133,18 @@ impl Overlay {
             Self::Commits(_) => ScreenKind::Commits,
             Self::Branches(_) => ScreenKind::Branches,
             Self::Record(_) => ScreenKind::Record,
+            Self::Presets(_) => ScreenKind::Presets,
             Self::Rule(_) => ScreenKind::Rule,
             Self::Search => ScreenKind::Search,
             Self::Timeline => ScreenKind::Timeline,
             Self::Compare => ScreenKind::Compare,
-            Self::Write(_) => return None,
+            Self::Letters(_) | Self::Write(_) => return None,
         })
     }
 
     /// Whether the screen below stays visible around it.
     pub fn is_window(&self) -> bool {
-        matches!(self, Self::Help(_) | Self::Palette(_) | Self::Write(_))
+        matches!(self, Self::Help(_) | Self::Palette(_) | Self::Letters(_) | Self::Write(_))
     }
 
     /// Returns the title for the header, if the screen hides the session line.
@@ -157,8 +169,10 @@ impl Overlay {
             Self::Record(screen) => screen.view.is_none(),
             Self::Help(_)
             | Self::Palette(_)
+            | Self::Letters(_)
             | Self::Findings(_)
             | Self::Policies(_)
+            | Self::Presets(_)
             | Self::Rule(_)
             | Self::Timeline
             | Self::Search
@@ -196,9 +210,10 @@ impl Overlay {
             Self::Commits(_) => CommitsScreen::hints(),
             Self::Branches(_) => BranchesScreen::hints(),
             Self::Record(_) => RecordScreen::hints(),
+            Self::Presets(_) => PresetsScreen::hints(),
             Self::Rule(_) => RuleScreen::hints(),
             // The program adds those of its state.
-            Self::Search => vec![CLOSE],
+            Self::Search | Self::Letters(_) => vec![CLOSE],
             Self::Timeline => timeline::hints(),
             Self::Compare => compare::hints(),
             Self::Write(dialog) => dialog.hints(),
@@ -213,12 +228,14 @@ impl Overlay {
             Self::Explain(screen) => screen.cited_rule(),
             Self::Help(_)
             | Self::Palette(_)
+            | Self::Letters(_)
             | Self::Findings(_)
             | Self::Estimators(_)
             | Self::Breakdown(_)
             | Self::Commits(_)
             | Self::Branches(_)
             | Self::Record(_)
+            | Self::Presets(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
@@ -229,8 +246,10 @@ impl Overlay {
 
     /// Requests the data of a screen that was just opened.
     pub(super) fn requests(&self, context: &ScreenContext) -> Vec<Effect> {
-        if let Self::Record(screen) = self {
-            return screen.requests();
+        match self {
+            Self::Record(screen) => return screen.requests(),
+            Self::Palette(_) | Self::Presets(_) => return vec![Effect::ReadPresets],
+            _ => {}
         }
         let (Some(shown), Some(active)) = (context.session.clone(), context.active_session.clone()) else {
             return Vec::new();
@@ -246,9 +265,11 @@ impl Overlay {
             }
             Self::Help(_)
             | Self::Palette(_)
+            | Self::Letters(_)
             | Self::Findings(_)
             | Self::Policies(_)
             | Self::Record(_)
+            | Self::Presets(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
@@ -264,6 +285,7 @@ impl Overlay {
             Self::Breakdown(screen) => screen.refresh(context),
             Self::Help(_)
             | Self::Palette(_)
+            | Self::Letters(_)
             | Self::Findings(_)
             | Self::Policies(_)
             | Self::Recovery(_)
@@ -271,6 +293,7 @@ impl Overlay {
             | Self::Commits(_)
             | Self::Branches(_)
             | Self::Record(_)
+            | Self::Presets(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
@@ -290,11 +313,17 @@ impl Overlay {
             Self::Commits(_) => Some(CommitsScreen::list_rows(context.size.1)),
             Self::Branches(_) => Some(BranchesScreen::list_rows(context.size.1)),
             Self::Record(_) => Some(RecordScreen::list_rows(context)),
+            Self::Presets(_) => Some(PresetsScreen::list_rows(context.size.1)),
             Self::Rule(_) => Some(RuleScreen::list_rows(context)),
             Self::Search => Some(usize::from(context.body_rows().saturating_sub(search::HEADER_ROWS))),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
             Self::Help(_) => Some(HelpArea::new(context.size).rows),
-            Self::Palette(_) | Self::Findings(_) | Self::Policies(_) | Self::Timeline | Self::Compare => None,
+            Self::Palette(_)
+            | Self::Letters(_)
+            | Self::Findings(_)
+            | Self::Policies(_)
+            | Self::Timeline
+            | Self::Compare => None,
         }
     }
 
@@ -302,7 +331,7 @@ impl Overlay {
     pub(super) fn move_by(&mut self, by: isize, context: &ScreenContext) -> Outcome {
         match self {
             Self::Help(_) => return Outcome::Program(ProgramScreen::Help),
-            Self::Palette(_) => {}
+            Self::Palette(_) | Self::Letters(_) => {}
             Self::Findings(screen) => screen.move_by(by, context),
             Self::Policies(screen) => screen.move_by(by),
             Self::Estimators(screen) => screen.move_by(by, context),
@@ -312,6 +341,7 @@ impl Overlay {
             Self::Commits(screen) => screen.move_by(by, context.size.1),
             Self::Branches(screen) => screen.move_by(by, context.size.1),
             Self::Record(screen) => screen.move_by(by, context),
+            Self::Presets(_) => return Outcome::Program(ProgramScreen::Presets),
             Self::Rule(screen) => screen.move_by(by, context),
             Self::Search => return Outcome::Program(ProgramScreen::Search),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
@@ -325,7 +355,7 @@ impl Overlay {
     pub(super) fn on_action(&mut self, action: Action, context: &ScreenContext) -> Outcome {
         match self {
             Self::Help(screen) => screen.on_action(action),
-            Self::Palette(_) | Self::Write(_) => Outcome::Ignored,
+            Self::Palette(_) | Self::Letters(_) | Self::Write(_) => Outcome::Ignored,
             Self::Findings(_) => Outcome::Program(ProgramScreen::Findings),
             Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
             Self::Estimators(screen) => screen.on_action(action, context),
@@ -335,6 +365,7 @@ impl Overlay {
             Self::Commits(screen) => screen.on_action(action),
             Self::Branches(screen) => screen.on_action(action, context),
             Self::Record(screen) => screen.on_action(action),
+            Self::Presets(_) => Outcome::Program(ProgramScreen::Presets),
             Self::Rule(screen) => screen.on_action(action),
             Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
@@ -352,6 +383,7 @@ impl Overlay {
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
             Self::Help(_)
             | Self::Palette(_)
+            | Self::Letters(_)
             | Self::Findings(_)
             | Self::Estimators(_)
             | Self::Recovery(_)
@@ -359,6 +391,7 @@ impl Overlay {
             | Self::Commits(_)
             | Self::Branches(_)
             | Self::Record(_)
+            | Self::Presets(_)
             | Self::Rule(_)
             | Self::Write(_) => Outcome::Done,
         }

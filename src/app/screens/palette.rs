@@ -9,6 +9,8 @@ use crate::app::action::{ACTIONS, Action, ActionRow};
 use crate::app::keymap::KeyContext;
 use crate::app::line_editor::{LineEdit, LineEditor};
 use crate::app::screens::hint::{CLOSE, Hint};
+pub use crate::app::screens::palette_row::{PaletteCommand, PaletteRow};
+use crate::app::screens::preset_commands::preset_rows;
 
 /// Added to the rank of a match that is likely or was run lately.
 const LIKELY_SCORE: u32 = 12;
@@ -24,23 +26,21 @@ pub struct PaletteScreen {
     likely: Vec<Action>,
     /// Actions run from the palette, the last first.
     recent: Vec<Action>,
-}
-
-/// An action that matches the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaletteRow {
-    pub row: &'static ActionRow,
-    /// Why it stands before others; empty for no reason.
-    pub note: &'static str,
-    /// Matched characters of the name.
-    pub name_hits: Vec<usize>,
-    /// Matched characters of the description.
-    pub description_hits: Vec<usize>,
+    /// The names of the presets.
+    pub(in crate::app) presets: Vec<String>,
+    /// Changed settings, which a preset would keep.
+    changed_settings: usize,
 }
 
 impl PaletteScreen {
     pub(in crate::app) fn new(below: KeyContext, likely: Vec<Action>, recent: Vec<Action>) -> Self {
-        Self { line: LineEditor::default(), selected: 0, below, likely, recent }
+        let (presets, changed_settings) = (Vec::new(), 0);
+        Self { line: LineEditor::default(), selected: 0, below, likely, recent, presets, changed_settings }
+    }
+
+    /// Knows presets by these names, and how many settings a new one would keep.
+    pub(in crate::app) fn with_presets(self, presets: Vec<String>, changed_settings: usize) -> Self {
+        Self { presets, changed_settings, ..self }
     }
 
     pub(super) fn hints() -> Vec<Hint> {
@@ -52,8 +52,8 @@ impl PaletteScreen {
         self.line.text().trim().parse().ok().filter(|row| *row > 0)
     }
 
-    pub(in crate::app) fn chosen(&self) -> Option<Action> {
-        self.rows().get(self.selected).map(|found| found.row.0)
+    pub(in crate::app) fn chosen(&self) -> Option<PaletteCommand> {
+        self.rows().get(self.selected).map(|found| found.command.clone())
     }
 
     /// Handles a key that neither runs nor closes.
@@ -76,7 +76,14 @@ impl PaletteScreen {
     /// Returns the matching actions, the best first.
     pub fn rows(&self) -> Vec<PaletteRow> {
         let text = self.line.text().trim();
-        if text.is_empty() { self.ordered_rows() } else { self.matching_rows(text) }
+        if text.is_empty() {
+            return self.ordered_rows();
+        }
+        let mut rows = preset_rows(text, &self.presets, self.changed_settings);
+        if !text.starts_with("preset ") {
+            rows.extend(self.matching_rows(text));
+        }
+        rows
     }
 
     /// Every action: likely ones, recent ones, then all others in the order of the help.
@@ -84,13 +91,8 @@ impl PaletteScreen {
         let first = self.likely.iter().chain(&self.recent).map(|action| action.definition());
         let mut rows: Vec<PaletteRow> = Vec::with_capacity(ACTIONS.len());
         for row in first.chain(ACTIONS) {
-            if !rows.iter().any(|known| known.row.0 == row.0) {
-                rows.push(PaletteRow {
-                    row,
-                    note: self.note(row.0),
-                    name_hits: Vec::new(),
-                    description_hits: Vec::new(),
-                });
+            if !rows.iter().any(|known| known.name == row.1) {
+                rows.push(PaletteRow { note: self.note(row.0), ..action_row(row) });
             }
         }
         rows
@@ -129,7 +131,18 @@ impl PaletteScreen {
         let (name_hits, others): (Vec<usize>, Vec<usize>) = hits.partition(|at| *at < border);
         let description_hits = others.into_iter().filter_map(|at| at.checked_sub(border + 1)).collect();
         let score = score + if note.is_empty() { 0 } else { LIKELY_SCORE };
-        Some((score, PaletteRow { row, note, name_hits, description_hits }))
+        Some((score, PaletteRow { note, name_hits, description_hits, ..action_row(row) }))
+    }
+}
+
+fn action_row(row: &'static ActionRow) -> PaletteRow {
+    PaletteRow {
+        command: PaletteCommand::Action(row.0),
+        name: row.1.into(),
+        description: row.3.into(),
+        note: "",
+        name_hits: Vec::new(),
+        description_hits: Vec::new(),
     }
 }
 
@@ -138,12 +151,12 @@ mod tests {
     use super::*;
     use crate::app::action::ScreenKind;
 
-    fn typed(text: &str) -> Vec<&'static str> {
+    fn typed(text: &str) -> Vec<String> {
         let likely = vec![Action::Show(ScreenKind::Explain), Action::Commit];
         let mut screen =
             PaletteScreen::new(KeyContext::Transcript, likely, vec![Action::Zoom, Action::Commit]);
         screen.line.insert(text);
-        screen.rows().into_iter().map(|found| found.row.1).collect()
+        screen.rows().into_iter().map(|found| found.name.into_owned()).collect()
     }
 
     #[test]
@@ -156,7 +169,7 @@ mod tests {
     #[test]
     fn letters_in_order_find_an_action_and_whole_words_rank_first() {
         assert_eq!(typed("xplain")[0], "explain");
-        assert!(typed("tgprn").contains(&"toggle-prune"));
+        assert!(typed("tgprn").contains(&"toggle-prune".to_owned()));
         assert_eq!(typed("timeline")[0], "timeline");
         assert_eq!(typed("copy patch")[0], "copy-patch");
         assert!(typed("zzzq").is_empty());
@@ -167,7 +180,7 @@ mod tests {
         let mut screen = PaletteScreen::new(KeyContext::Global, Vec::new(), Vec::new());
         screen.line.insert("overflowed");
         let rows = screen.rows();
-        assert_eq!(rows[0].row.1, "explain");
+        assert_eq!(rows[0].name, "explain");
         assert_eq!((rows[0].name_hits.len(), rows[0].description_hits[0]), (0, "why it ".len()));
     }
 }

@@ -56,6 +56,8 @@ pub struct SearchScreen {
     /// `None` until the search is finished.
     pub totals: Option<SearchTotals>,
     pub is_running: bool,
+    /// Whether files changed after the search started, so that its hits may be out of date.
+    pub store_changed: bool,
     /// When the search started, ms.
     pub started_ms: i64,
     /// The time that the search took, ms.
@@ -76,6 +78,7 @@ impl Default for SearchScreen {
             sessions: Vec::new(),
             totals: None,
             is_running: false,
+            store_changed: false,
             started_ms: 0,
             elapsed_ms: None,
             rows: Vec::new(),

@@ -8,6 +8,7 @@ use super::lines::TranscriptChange;
 use super::seen_entries::SeenEntries;
 use crate::ids::{EntryIx, LineIds};
 use crate::session::LoadedSession;
+use crate::session::fullness_alert::CrossedLevels;
 use crate::session::loading::{OpenError, open_from};
 use crate::store::archive::{FileKind, classify, find_archive};
 use crate::store::discovery::Store;
@@ -37,6 +38,8 @@ pub(super) struct FollowedTranscript {
     rewritten_at: Option<i64>,
     /// The last loaded session. Its open file remains readable after deletion.
     last_reading: Option<Box<LoadedSession>>,
+    /// The levels of fullness that it has crossed.
+    pub(super) crossed_levels: CrossedLevels,
 }
 
 /// Entries to report, and the session they belong to.
@@ -97,6 +100,15 @@ impl FollowedTranscript {
     pub(super) fn mark_gone(&mut self) {
         (self.last_seen, self.last_reading) = (None, None);
         self.seen_entries.restart();
+    }
+
+    /// Whether entries from before the watch are still unread.
+    pub(super) fn has_unread_past(&self) -> bool {
+        self.unread_since.is_some()
+    }
+
+    pub(super) fn reading(&self) -> Option<&LoadedSession> {
+        self.last_reading.as_deref()
     }
 
     pub(super) fn source(&self) -> Option<Source> {

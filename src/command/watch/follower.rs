@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::alerts::{AlertRequest, fullness_before, report_alert};
 use super::followed_transcript::{FollowedTranscript, is_retryable, original_path};
 use super::lines::{TranscriptChange, report_change, report_entries};
 use crate::command::environment::Workspace;
@@ -25,6 +26,7 @@ pub(super) struct Follower {
     pub(super) secrets: SecretDisplay,
     pub(super) agent: Option<String>,
     pub(super) only_session: Option<SessionKey>,
+    pub(super) alerts: Option<AlertRequest>,
     pub(super) store: Arc<Store>,
     /// Index into the store's sessions, by transcript path.
     session_indices: HashMap<PathBuf, usize>,
@@ -53,6 +55,7 @@ impl Follower {
             secrets,
             agent,
             only_session: only,
+            alerts: None,
             store: Arc::clone(&workspace.listed.store),
             session_indices: HashMap::new(),
             transcripts: HashMap::new(),
@@ -216,6 +219,7 @@ impl Follower {
             return Ok(());
         }
         let known = followed.source();
+        let is_first = followed.has_unread_past();
         let read = session
             .location
             .open(path, known.as_ref())
@@ -226,6 +230,8 @@ impl Follower {
                     report_change(session, path, &TranscriptChange::Rewritten, self.json, output)?;
                 }
                 report_entries(news.inspection, &news.entries, (self.json, self.secrets), output)?;
+                let before = is_first.then(|| fullness_before(news.inspection, &news.entries)).flatten();
+                self.alert(path, before, now_ms, output)?;
                 self.retain_reading(path);
             }
             // The file was just truncated or replaced, or too many files are open: retry.
@@ -233,6 +239,25 @@ impl Follower {
             Ok(Err(error)) if is_retryable(&error) => drop(self.retries.insert(path.to_path_buf())),
             Ok(Err(_)) => {}
         }
+        Ok(())
+    }
+
+    /// Reports that a session crossed a level. `before` is its fullness before the first read.
+    fn alert(
+        &mut self,
+        path: &Path,
+        before: Option<f64>,
+        now_ms: i64,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let (Some(request), Some(followed)) = (&self.alerts, self.transcripts.get_mut(path)) else {
+            return Ok(());
+        };
+        let mut state = before.map_or(followed.crossed_levels, |before| request.levels.baseline(before));
+        if let Some(loaded) = followed.reading() {
+            report_alert(request, &mut state, (loaded, path), now_ms, (self.json, output))?;
+        }
+        followed.crossed_levels = state;
         Ok(())
     }
 

@@ -127,7 +127,7 @@ pub(super) fn report_entries(
 }
 
 /// Running totals by entry, in estimated tokens.
-struct RunningTotals {
+pub(super) struct RunningTotals {
     /// The next prompt after each entry of the file.
     context: Vec<u64>,
     /// All message entries up to this one.
@@ -135,7 +135,7 @@ struct RunningTotals {
 }
 
 impl RunningTotals {
-    fn new(loaded: &LoadedSession) -> Self {
+    pub(super) fn new(loaded: &LoadedSession) -> Self {
         let index = &loaded.index;
         let messages = &loaded.context.messages;
         let fixed = loaded.fixed_tokens();
@@ -157,7 +157,8 @@ impl RunningTotals {
         Self { context, session: running_totals(0, own) }
     }
 
-    fn at(&self, entry: EntryIx) -> (u64, u64) {
+    /// Returns the tokens of the next prompt after an entry, and of all messages up to it.
+    pub(super) fn at(&self, entry: EntryIx) -> (u64, u64) {
         (self.context[entry.index()], self.session[entry.index()])
     }
 }

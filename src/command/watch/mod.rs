@@ -1,5 +1,6 @@
 //! `clawscope watch [PATH]`: prints a line for each entry added to a transcript, with running totals.
 
+mod alerts;
 mod archives;
 mod followed_transcript;
 mod follower;
@@ -14,6 +15,8 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub(super) use self::alerts::AlertJson;
+use self::alerts::AlertRequest;
 use self::follower::Follower;
 pub(super) use self::lines::{ChangeJson, EntryJson};
 use super::environment::{Invocation, Workspace};
@@ -21,12 +24,14 @@ use super::failure::Failure;
 use super::output::Output;
 use crate::cli::{StoreArgs, WatchArgs, secrets};
 use crate::commit::{Clock as _, SystemClock};
+use crate::config;
 use crate::export::json::JsonOutput;
 use crate::format::format_count;
 use crate::runtime::backoff::Backoff;
 use crate::runtime::watch::{
     PolledFolder, Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders,
 };
+use crate::session::fullness_alert::AlertLevels;
 
 /// Delay before a failed read is retried.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -54,6 +59,7 @@ pub(super) fn run(
         .transpose()?;
     let shown = (args.json, secrets(args.no_redact));
     let mut following = Follower::new(&workspace, shown, place.agent.clone(), only, invocation.now_ms);
+    following.alerts = alert_request(args, invocation)?;
     let (sender, changes) = channel();
     let watch =
         Watch::start(WatchMode::from_env(&invocation.env), move |reported| sender.send(reported).is_ok());
@@ -86,6 +92,16 @@ pub(super) fn run(
             }
         }
     }
+}
+
+/// Returns the alerts that `--alert` requests; the configuration says how they are raised.
+fn alert_request(args: &WatchArgs, invocation: &Invocation) -> Result<Option<AlertRequest>, Failure> {
+    let levels = AlertLevels::new(&args.alert);
+    if levels.is_empty() {
+        return Ok(None);
+    }
+    let config = config::load(&invocation.env).map_err(|error| Failure::usage(error.to_string()))?.alerts;
+    Ok(Some(AlertRequest { levels, config }))
 }
 
 /// Waits up to `wait` for events and returns all pending ones: empty on timeout, `None` when the watch has ended.

@@ -270,4 +270,26 @@ mod tests {
         let whole = js::JsString::from("x".repeat(16_000).as_str());
         assert_eq!(stored_summary(Ruleset::V2026_9_2.rules(), &whole), whole);
     }
+
+    #[test]
+    fn a_cut_summary_never_ends_in_half_a_character() {
+        let kept = 16_000 - CUT_NOTE.encode_utf16().count();
+        let stored = |before: usize| {
+            let text = format!("{}😀{}", "x".repeat(before), "y".repeat(16_000));
+            stored_summary(Ruleset::V2026_9_2.rules(), &js::JsString::from(text.as_str()))
+        };
+        let split = stored(kept - 1);
+        assert_eq!(split.len(), 15_999);
+        assert_eq!(split.to_string_lossy(), format!("{}{CUT_NOTE}", "x".repeat(kept - 1)));
+        let whole = stored(kept - 2);
+        assert_eq!(whole.len(), 16_000);
+        assert_eq!(whole.to_string_lossy(), format!("{}😀{CUT_NOTE}", "x".repeat(kept - 2)));
+    }
+
+    #[test]
+    fn nothing_is_prepared_right_after_a_reset() {
+        let before = PreviousCompaction::default();
+        assert_eq!(prepared("u:10 u:10 u:10 reset", &before, 10.0), None);
+        assert!(prepared("u:10 u:10 u:10 reset u:10", &before, 10.0).is_some());
+    }
 }

@@ -132,6 +132,14 @@ mod tests {
     }
 
     #[test]
+    fn rules_of_exactly_the_limit_are_kept_whole() {
+        let rules = |chars: usize| format!("## Red Lines\n{}", "x".repeat(chars - "## Red Lines\n".len()));
+        assert_eq!(found(&rules(MAX_RULES_UNITS)), Some(rules(MAX_RULES_UNITS)));
+        let cut = format!("{}\n...[truncated]...", rules(MAX_RULES_UNITS));
+        assert_eq!(found(&rules(MAX_RULES_UNITS + 1)), Some(cut));
+    }
+
+    #[test]
     fn the_section_is_wrapped_or_not_there_at_all() {
         let section = |text: &str| rules_section(&text.into()).to_string_lossy();
         assert_eq!(section("nothing"), "");

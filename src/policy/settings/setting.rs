@@ -128,6 +128,8 @@ pub enum Hint {
     Words(&'static str),
     /// The share as tokens of the window, and what they are a share of.
     ShareOf(&'static str),
+    /// The tokens as a share of the window; above the window, it never acts.
+    TriggerShare,
     /// The time since the last cache touch.
     IdleTime,
     /// The time at which the protected messages begin.
@@ -191,9 +193,17 @@ impl SettingSpec {
         }
     }
 
+    /// Whether it also takes a share of the window: the client computes its tokens, and no gateway validates them.
+    pub fn takes_share(&self) -> bool {
+        self.source == Source::Client && self.control.unit() == Some(Unit::Tokens)
+    }
+
     /// Describes the values that it takes, for the answer to a wrong one.
     pub fn expected(&self) -> String {
         match self.control {
+            Control::Slider { min, .. } if self.takes_share() => {
+                format!("a whole number, {min} or more, or a share of the window such as 75%")
+            }
             Control::Switch => self.values().to_owned(),
             Control::Slider { unit: Unit::Milliseconds, .. } => {
                 "a duration such as 30m, 1h or 1h30m".to_owned()

@@ -424,12 +424,13 @@ static TABLE: [Row; 67] = [
         Hint::ShareOf("of one result"),
         "Share of the window that one tool result of a call may take.",
     ),
-    clearing(
+    row(
         SettingId::ClearTrigger,
         "clearToolUses.trigger",
+        (Some(Policy::Clear), Source::Client),
         (tokens(1e6, 5_000.0), Number(|s| &mut s.clear.trigger)),
-        "clears above this",
-        "Tool uses are cleared when the prompt is larger than this.",
+        Hint::TriggerShare,
+        "Tool uses are cleared above this prompt size; 70% to 80% of the window leaves room for an answer.",
     ),
     clearing(
         SettingId::ClearKeep,

@@ -62,7 +62,7 @@ fn before_a_compaction_the_context_is_what_it_was_then() {
         estimates.calls.iter().map(|call| call.estimates.get(Estimator::Usage)).collect();
     assert_eq!(usage, [Some(100), Some(131), None]);
     assert_eq!(estimates.next_prompt.get(Estimator::Usage), Some(51));
-    assert!(estimates.calls.iter().all(|call| !call.shrunk));
+    assert!(!estimates.calls.is_empty() && estimates.calls.iter().all(|call| !call.shrunk));
 }
 
 #[test]

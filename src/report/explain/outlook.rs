@@ -195,3 +195,53 @@ fn healthy_finding(case: &Case<'_>) -> Finding {
         .with_number("window", window as f64)
         .with_number("spare", spare as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::{loaded_session, message, transcript, user};
+
+    /// A session that was compacted twice with one turn in between and one after.
+    fn compacted_twice() -> crate::session::LoadedSession {
+        let answer = || {
+            message(
+                r#"{"role":"assistant","content":[{"type":"text","text":"done"}],"stopReason":"stop","usage":{"input":190000,"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":190010}}"#,
+            )
+        };
+        let compaction = |kept: &str| {
+            format!(
+                r#"{{"type":"compaction","summary":"so far","firstKeptEntryId":"{kept}","tokensBefore":190010}}"#
+            )
+        };
+        let turn = || [user("go on"), answer()];
+        let entries = [
+            turn().to_vec(),
+            vec![compaction("e0")],
+            turn().to_vec(),
+            vec![compaction("e3")],
+            turn().to_vec(),
+        ];
+        let session = loaded_session(&transcript(&entries.concat()), 200_000.0);
+        let limits =
+            crate::session::context_limits::ContextLimits { runtime_window: 200_000.0, ..session.limits };
+        crate::session::LoadedSession { limits, ..session }
+    }
+
+    fn is_treadmill(after: [u64; 2]) -> bool {
+        let session = compacted_twice();
+        let mut case = Case::read(&session).expect("memory is readable");
+        assert_eq!(case.compactions.len(), 2);
+        for (compaction, after) in case.compactions.iter_mut().zip(after) {
+            compaction.estimated = (100_000, after);
+        }
+        detect_treadmill(&case).is_some_and(|found| found.class == FindingClass::CompactionTreadmill)
+    }
+
+    #[test]
+    fn only_compactions_that_freed_something_make_a_treadmill() {
+        assert!(is_treadmill([50_000, 50_000]));
+        assert!(is_treadmill([95_000, 95_000]), "a twentieth was freed");
+        assert!(!is_treadmill([50_000, 95_001]), "the last one freed nothing");
+        assert!(!is_treadmill([95_001, 50_000]));
+    }
+}

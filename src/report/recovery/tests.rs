@@ -83,7 +83,7 @@ fn without_an_overflow_the_next_call_is_thought_of() {
     let view = view(&[user("one"), answer("fine"), user("two")]);
     assert!(!view.is_recorded() && view.events.is_empty());
     assert_eq!(view.refusal.text, "prompt is too long");
-    assert!(view.rows.iter().all(|row| row.observed.is_none()));
+    assert!(!view.rows.is_empty() && view.rows.iter().all(|row| row.observed.is_none()));
 }
 
 #[test]

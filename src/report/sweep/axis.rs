@@ -117,7 +117,7 @@ impl Axis {
         let mut points = vec![current_point(axis_context, id, row)];
         for text in texts {
             let change = parse_change(OPTION, &format!("{key}={}", text.as_ref()))?;
-            let point = new_point(unit, change.value);
+            let point = new_point(unit, change.value_in(axis_context.session.window.tokens));
             if !points.iter().any(|known| known.is_same(&point)) {
                 points.push(point);
             }

@@ -114,6 +114,28 @@ impl AxisGain {
         rank(self).partial_cmp(&rank(other)) == Some(std::cmp::Ordering::Greater)
     }
 
+    /// Returns the effect of an axis from the totals at its points; `None` without a point.
+    fn from_totals(all: &[TraceTotals], current: usize) -> Option<Self> {
+        let now = all.get(current)?;
+        let cost = |totals: &TraceTotals| totals.cost.unwrap_or(0.0) + totals.summary_cost;
+        let rank = |totals: &TraceTotals| [totals.overflows as f64, totals.peak.0, cost(totals)];
+        let better = |one: usize, other: usize| rank(&all[one]).partial_cmp(&rank(&all[other]));
+        let best = (0..all.len())
+            .reduce(|best, at| if better(at, best) == Some(std::cmp::Ordering::Less) { at } else { best })?;
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let spread = |of: &dyn Fn(&TraceTotals) -> f64| {
+            let (least, most) =
+                all.iter().map(of).fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(n), b.max(n)));
+            share(most - least, most)
+        };
+        Some(Self {
+            point: best,
+            overflows: now.overflows as f64 - all[best].overflows as f64,
+            peak: share(now.peak.0 - all[best].peak.0, now.peak.0),
+            spread: spread(&|totals| totals.peak.0) + spread(&cost),
+        })
+    }
+
     fn is_zero(&self) -> bool {
         self.overflows == 0.0 && self.peak == 0.0 && self.spread == 0.0
     }
@@ -155,23 +177,46 @@ impl AxisTrial<'_> {
         for point in 0..axis.points.len() {
             all.push(self.totals(axis, point)?);
         }
-        let now = all[axis.current];
-        let cost = |totals: &TraceTotals| totals.cost.unwrap_or(0.0) + totals.summary_cost;
-        let rank = |totals: &TraceTotals| [totals.overflows as f64, totals.peak.0, cost(totals)];
-        let better = |one: usize, other: usize| rank(&all[one]).partial_cmp(&rank(&all[other]));
-        let best = (0..all.len())
-            .reduce(|best, at| if better(at, best) == Some(std::cmp::Ordering::Less) { at } else { best })?;
-        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        let spread = |of: &dyn Fn(&TraceTotals) -> f64| {
-            let (least, most) =
-                all.iter().map(of).fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(n), b.max(n)));
-            share(most - least, most)
-        };
-        Some(AxisGain {
-            point: best,
-            overflows: now.overflows as f64 - all[best].overflows as f64,
-            peak: share(now.peak.0 - all[best].peak.0, now.peak.0),
-            spread: spread(&|totals| totals.peak.0) + spread(&cost),
-        })
+        AxisGain::from_totals(&all, axis.current)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn totals(overflows: usize, peak: f64, cost: f64) -> TraceTotals {
+        TraceTotals { overflows, peak: (peak, None), cost: Some(cost), ..TraceTotals::default() }
+    }
+
+    fn gain(all: &[TraceTotals]) -> AxisGain {
+        AxisGain::from_totals(all, 0).expect("points")
+    }
+
+    #[test]
+    fn the_best_point_has_the_fewest_overflows_then_the_lowest_peak_then_the_lowest_cost() {
+        let all = [totals(1, 10.0, 1.0), totals(0, 30.0, 9.0), totals(0, 20.0, 9.0), totals(0, 20.0, 8.0)];
+        assert_eq!(gain(&all).point, 3);
+        assert_eq!((gain(&all).overflows, gain(&all).peak), (1.0, -1.0));
+    }
+
+    #[test]
+    fn of_axes_that_save_nothing_the_one_that_changes_more_is_better() {
+        let peak = gain(&[totals(0, 10.0, 1.0), totals(0, 20.0, 1.0)]);
+        let cost = gain(&[totals(0, 10.0, 1.0), totals(0, 10.0, 4.0)]);
+        let neither = gain(&[totals(0, 10.0, 1.0); 2]);
+        assert_eq!([peak, cost, neither].map(|gain| gain.spread), [0.5, 0.75, 0.0]);
+        assert_eq!([peak, cost, neither].map(|gain| (gain.overflows, gain.peak)), [(0.0, 0.0); 3]);
+        assert!(cost.is_better_than(&peak) && peak.is_better_than(&neither));
+        assert!(!peak.is_better_than(&cost) && !neither.is_better_than(&neither));
+        assert_eq!([peak, cost, neither].map(|gain| gain.is_zero()), [false, false, true]);
+    }
+
+    #[test]
+    fn an_overflow_less_counts_more_than_any_peak_and_a_peak_more_than_any_spread() {
+        let overflow = gain(&[totals(1, 10.0, 1.0), totals(0, 10.0, 1.0)]);
+        let peak = gain(&[totals(1, 10.0, 1.0), totals(1, 5.0, 1.0)]);
+        let spread = gain(&[totals(1, 10.0, 1.0), totals(1, 90.0, 90.0)]);
+        assert!(overflow.is_better_than(&peak) && peak.is_better_than(&spread));
     }
 }

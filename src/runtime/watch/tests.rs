@@ -154,7 +154,7 @@ fn the_folders_of_the_demo_are_those_its_files_lie_in() {
     for part in ["", "agents", "agents/main/sessions", "agents/research/sessions"] {
         assert!(folders.contains(&store.state_dir.join(part)), "{part:?} of {folders:?}");
     }
-    assert!(folders.iter().all(|folder| folder.is_dir()));
+    assert!(!folders.is_empty() && folders.iter().all(|folder| folder.is_dir()));
 }
 
 #[test]

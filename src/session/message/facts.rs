@@ -1,7 +1,7 @@
 //! The facts at the head of a message: its kind, outcome and size.
 
 use crate::context::tokens::chars4::estimate_message;
-use crate::format::{format_duration, format_number, format_timestamp, format_usd};
+use crate::format::{format_displayed_timestamp, format_duration, format_number, format_usd};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::replay::cost::file_cost;
@@ -25,7 +25,7 @@ pub(super) fn entry_facts(
     let mut facts = vec![kind_fact(entry, value, message)];
     push_outcome(entry, message, &mut facts);
     push_kind_facts(entry.kind, value, &mut facts);
-    facts.extend(format_timestamp(time_ms(entry, message)).map(|at| ("at", at)));
+    facts.extend(format_displayed_timestamp(time_ms(entry, message)).map(|at| ("at", at)));
     facts.push(("entry", index.display_id(ix)));
     if entry.role() == Some(Role::ToolResult) {
         let answered = call.map(|call| format!("→ {}", index.display_id(call)));

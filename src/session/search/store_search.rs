@@ -29,7 +29,7 @@ const FULL_SESSIONS: usize = 200;
 const MANY_HITS: usize = 100;
 const FEW_HITS: usize = 10;
 
-/// What a finished search has read.
+/// The extent of a finished search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchTotals {
     /// Transcripts that were read.

@@ -225,6 +225,7 @@ pub(in crate::store) fn has_sessions(path: &Path) -> rusqlite::Result<bool> {
 /// when opening fails because nothing can be written beside the file, and only without a write-ahead log, whose content
 /// would be ignored (sqlite H3, H4).
 pub(super) fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
+    refuse_special_files(path)?;
     let usual = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     match Connection::open_with_flags(path, usual).and_then(prepare_connection) {
         Ok(connection) => Ok((connection, false)),
@@ -235,6 +236,21 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Fails if a FIFO, a device or a folder has the name of the database or of a file that SQLite opens beside it: SQLite
+/// would wait for ever.
+fn refuse_special_files(path: &Path) -> rusqlite::Result<()> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        if std::fs::metadata(&name).is_ok_and(|meta| !meta.is_file()) {
+            let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+            let what = format!("{} is not a regular file", Path::new(&name).display());
+            return Err(rusqlite::Error::SqliteFailure(code, Some(what)));
+        }
+    }
+    Ok(())
 }
 
 fn prepare_connection(connection: Connection) -> rusqlite::Result<Connection> {

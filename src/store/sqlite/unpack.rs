@@ -9,6 +9,7 @@ use ruzstd::decoding::StreamingDecoder;
 use sha2::{Digest as _, Sha256};
 
 use crate::files;
+use crate::format::format_size;
 
 /// Maximum bytes of a packed event (sqlite E2).
 const MAX_EVENT_BYTES: u64 = 4 << 20;
@@ -41,9 +42,9 @@ pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit
         let frame = first.as_slice().chain(&mut packed);
         let mut decoder = StreamingDecoder::new(frame).map_err(|error| corrupt_error(error.to_string()))?;
         let written = io::copy(&mut (&mut decoder).take(left + 1), out)?;
-        left = left
-            .checked_sub(written)
-            .ok_or_else(|| corrupt_error(format!("it unpacks to more than {limit} bytes")))?;
+        left = left.checked_sub(written).ok_or_else(|| {
+            corrupt_error(format!("it unpacks to more than {}, the limit for its size", format_size(limit)))
+        })?;
         let (message, found) =
             (decoder.decoder.get_checksum_from_data(), decoder.decoder.get_calculated_checksum());
         if message.is_some() && message != found {
@@ -52,10 +53,10 @@ pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit
     }
 }
 
-/// Returns the output limit for packed bytes: 1000 times their number, far above the ratio of real transcripts, and at
-/// least 64 MiB.
+/// Returns the output limit for packed bytes: 100 times their number, far above the ratio of real transcripts, at least
+/// 64 MiB and at most 2 GiB, because the output takes space on the disk.
 fn limit_for_size(packed: u64) -> u64 {
-    packed.saturating_mul(1000).max(64 << 20)
+    packed.saturating_mul(100).clamp(64 << 20, 2 << 30)
 }
 
 /// Unpacks a transcript into an anonymous temporary file.

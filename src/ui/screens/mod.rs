@@ -7,8 +7,10 @@ mod estimators;
 mod explain;
 mod findings;
 mod help;
+mod letters;
 mod palette;
 mod policies;
+mod presets;
 mod record;
 mod recovery;
 mod rule;
@@ -34,6 +36,7 @@ pub(super) fn draw(
     match view {
         Overlay::Help(screen) => return help::draw(app, theme, screen, buf),
         Overlay::Palette(screen) => return Some(palette::draw(app, theme, screen, buf)),
+        Overlay::Letters(window) => letters::draw(app, theme, window, buf),
         Overlay::Findings(screen) => findings::draw(app, theme, screen.scroll, body, buf),
         Overlay::Policies(screen) => policies::draw(app, theme, screen, buf),
         Overlay::Estimators(screen) => estimators::draw(app, theme, screen, body, buf),
@@ -42,6 +45,7 @@ pub(super) fn draw(
         Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
         Overlay::Commits(screen) => branches::draw_commits(app, theme, screen, body, buf),
         Overlay::Branches(screen) => branches::draw_comparison(app, theme, screen, body, buf),
+        Overlay::Presets(screen) => presets::draw(app, theme, screen, body, buf),
         Overlay::Record(screen) => record::draw(app, theme, screen, body, buf),
         Overlay::Rule(screen) => rule::draw(theme, screen, body, buf),
         Overlay::Search => return search::draw(app, theme, body, buf),

@@ -6,9 +6,8 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
-use crate::app::screens::palette::{PaletteRow, PaletteScreen};
+use crate::app::screens::palette::{PaletteCommand, PaletteRow, PaletteScreen};
 use crate::ui::frame_box::{Frame, inside, selected};
 use crate::ui::status::{draw_input, first_key};
 use crate::ui::theme::{BackgroundRole, Role, Theme};
@@ -64,20 +63,21 @@ fn draw_row(
     let hit = |style: Style| style.patch(theme.style(Role::Focus)).add_modifier(Modifier::UNDERLINED);
     let note = if line.width > 60 { NOTE_COLUMNS } else { 0 };
     let words_end = end.saturating_sub(KEY_COLUMNS + note + 1);
-    let name = marked(found.row.1, &found.name_hits, style, hit(style));
+    let name = marked(&found.name, &found.name_hits, style, hit(style));
     let name_end = put_spans(buf, (line.x + 1, y), words_end, &name).max(line.x + 1 + NAME_COLUMNS);
     let muted = theme.style(Role::Muted);
-    let words = marked(found.row.3, &found.description_hits, muted, hit(muted));
+    let words = marked(&found.description, &found.description_hits, muted, hit(muted));
     put_spans(buf, (name_end + 2, y), words_end, &words);
     if note > 0 {
         put(buf, (words_end + 1, y), end, found.note, theme.style(Role::Ghost));
     }
-    let key = key_of(app, screen.below, found.row.0);
+    let key = key_of(app, screen.below, &found.command);
     put_right(buf, y, end - KEY_COLUMNS, end - 1, &[Span::styled(key, theme.bold(Role::Text))]);
 }
 
 /// The key where the palette was opened, otherwise on another screen.
-fn key_of(app: &App, below: KeyContext, action: Action) -> String {
+fn key_of(app: &App, below: KeyContext, command: &PaletteCommand) -> String {
+    let PaletteCommand::Action(action) = *command else { return String::new() };
     let contexts = [
         below,
         KeyContext::Global,

@@ -8,7 +8,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::screens::recovery::{FOOTER_ROWS, HEADER_ROWS, RecoveryScreen};
-use crate::format::{format_short, format_short_tokens, quantity, time_of_day};
+use crate::format::{display_zone_note, format_short, format_short_tokens, quantity, time_of_day};
 use crate::policy::recovery::ErrorSource;
 use crate::report::recovery::{RecoveryRow, RecoveryView, RowKind, RowMark, borrowed_rules};
 use crate::text;
@@ -122,7 +122,9 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     };
     let round = |tokens: f64| format_short(tokens.max(0.0) as u64);
     let mut facts = Vec::new();
-    facts.extend(time_of_day(refusal.time_ms, app.now_ms).map(|at| muted(format!("{at}\u{a0}UTC"))));
+    facts.extend(
+        time_of_day(refusal.time_ms, app.now_ms).map(|at| muted(format!("{at}{}", display_zone_note()))),
+    );
     facts.push(named("window", round(session.window.tokens)));
     facts.push(named("compaction", session.limits.compaction_mode.as_str().to_owned()));
     facts.push(named("reserve", round(session.configured_settings.compaction.reserve_tokens)));

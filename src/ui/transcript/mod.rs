@@ -13,7 +13,7 @@ use crate::app::layout::Pane;
 use crate::app::transcript::TranscriptPane;
 use crate::context::rows::Filter;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{content_left, on_title, row_at, scrollbar, title};
+use crate::ui::widgets::{content_left, on_title, put_right, row_at, scrollbar, title};
 use crate::ui::{empty_states, glyphs};
 use columns::Columns;
 use row::RowPainter;
@@ -43,6 +43,10 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     for (y, (at, row)) in (list.y..list.bottom()).zip(rows) {
         let line = RowPainter { app, theme, pane, columns: &columns, area: row_at(list, y) };
         line.draw(row, at == pane.scroll.cursor, buf);
+    }
+    if let Some(mark) = app.unseen_mark() {
+        let spans = [Span::styled(mark, theme.bold(Role::Focus))];
+        put_right(buf, list.bottom().saturating_sub(1), list.x, list.right(), &spans);
     }
 }
 

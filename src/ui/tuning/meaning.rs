@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use crate::app::App;
-use crate::format::{format_duration, format_number, format_short, format_short_estimate, minute, quantity};
+use crate::format::{
+    format_duration, format_number, format_percent, format_short, format_short_estimate, minute, quantity,
+};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{duration_text, input_text};
@@ -39,6 +41,7 @@ pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
         Hint::None => String::new(),
         Hint::Words(words) => words.to_owned(),
         Hint::ShareOf(what) => format!("{} {what}", share_of_window(session, number)),
+        Hint::TriggerShare => trigger_share(session, number),
         Hint::IdleTime => last_touch(app, session),
         Hint::Protected => cutoff(app, session),
         Hint::PrunableChars => prunable(app),
@@ -83,6 +86,15 @@ fn turns(session: &LoadedSession, number: f64) -> String {
 
 fn share_of_window(session: &LoadedSession, share: f64) -> String {
     format_short((share * session.window.tokens.max(0.0)) as u64)
+}
+
+/// Describes a trigger in tokens: as a share of the window, or as one that no prompt reaches.
+fn trigger_share(session: &LoadedSession, tokens: f64) -> String {
+    let window = session.window.tokens.max(0.0);
+    if tokens > window {
+        return "above the window: never".to_owned();
+    }
+    format!("clears at {} full", format_percent(tokens.max(0.0) as u64, window as u64))
 }
 
 fn last_touch(app: &App, session: &LoadedSession) -> String {

@@ -3,6 +3,7 @@
 use clawscope::app::event::Event;
 use clawscope::app::state::UpdateMode;
 use clawscope::store::entry::Role;
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::rows;
 use crate::support::driver::Driver;
@@ -50,7 +51,23 @@ fn a_person_who_scrolled_up_stays_where_they_are() {
     driver.append(&line);
     let pane = driver.app.transcript.as_ref().expect("a transcript");
     assert_eq!((pane.selected().expect("a row").entry, pane.scroll.top), (entry, top));
+    let mark = |driver: &Driver| driver.app.unseen_mark().unwrap_or_default();
+    assert_eq!(mark(&driver), " 1 new ↓ ");
+    let line = appended(&driver).replace("\"id\":\"feedf00d", "\"id\":\"feedf00e");
+    driver.append(&line);
+    assert_eq!(mark(&driver), " 2 new ↓ ");
+    let area = driver.app.layout().transcript;
+    let (column, row, modifiers) = (area.right() - 3, area.bottom() - 1, KeyModifiers::NONE);
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers }));
+    assert!(driver.app.transcript.as_ref().expect("a transcript").follow);
+    driver.press("2 pgup");
+    assert_eq!(mark(&driver), "", "these were seen");
+    let line = appended(&driver).replace("\"id\":\"feedf00d", "\"id\":\"feedf00f");
+    driver.append(&line);
+    assert_eq!(mark(&driver), " 1 new ↓ ");
     driver.press("G");
+    assert_eq!(mark(&driver), "");
     assert!(driver.app.transcript.as_ref().expect("a transcript").follow);
 }
 

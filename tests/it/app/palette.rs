@@ -2,6 +2,7 @@
 
 use clawscope::app::action::{Action, ScreenKind};
 use clawscope::app::layout::Pane;
+use clawscope::app::screens::palette::PaletteCommand;
 use clawscope::app::state::Overlay;
 
 use crate::support::driver::Driver;
@@ -14,7 +15,13 @@ fn demo() -> Driver {
 
 fn listed(driver: &Driver) -> Vec<Action> {
     match driver.app.overlay() {
-        Some(Overlay::Palette(screen)) => screen.rows().iter().map(|found| found.row.0).collect(),
+        Some(Overlay::Palette(screen)) => {
+            let action = |found: clawscope::app::screens::palette::PaletteRow| match found.command {
+                PaletteCommand::Action(action) => Some(action),
+                _ => None,
+            };
+            screen.rows().into_iter().filter_map(action).collect()
+        }
         other => panic!("no palette but {other:?}"),
     }
 }

@@ -98,6 +98,33 @@ fn closing_the_screen_stops_the_search() {
     assert!(driver.held_key("esc").is_empty());
     let effects = driver.held_key("esc");
     assert!(matches!(effects[..], [Effect::StopStoreSearch]), "{effects:?}");
+    let effects = driver.held_key("ctrl-f");
+    assert!(
+        matches!(effects[..], [Effect::SearchStore { .. }]),
+        "it goes on when the screen returns: {effects:?}"
+    );
+}
+
+#[test]
+fn the_same_words_are_searched_again_after_a_file_changed() {
+    let mut driver = searched("text:libatomic enter");
+    assert!(driver.held_key("ctrl-f").is_empty() && driver.held_key("enter").is_empty());
+    driver.held(Event::FilesChanged(vec![driver.path()]));
+    assert!(driver.held_key("ctrl-f").is_empty());
+    let effects = driver.held_key("enter");
+    assert!(matches!(effects[..], [Effect::SearchStore { .. }]), "{effects:?}");
+}
+
+#[test]
+fn a_hit_whose_session_did_not_open_is_forgotten() {
+    let mut driver = searched("text:libatomic enter G");
+    let key = driver.app.search_screen.selected_hit().expect("a hit").0.key.clone();
+    let effects = driver.held_key("enter");
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::OpenSession { .. })), "{effects:?}");
+    driver.held(Event::OpenFailed { key: key.clone(), error: "gone".into() });
+    driver.go_to("slack:channel:c07infra");
+    driver.go_to(&key.0);
+    assert!(driver.app.message.current_match.is_none());
 }
 
 #[test]

@@ -156,3 +156,64 @@ fn a_curve_belongs_to_the_slider_that_it_was_computed_for() {
     driver.press(",");
     assert_eq!(driver.app.tuning.profile(), of_ttl, "back on its own slider");
 }
+
+fn toast(driver: &Driver) -> String {
+    driver.app.toast.as_ref().map(|toast| toast.text.clone()).unwrap_or_default()
+}
+
+fn tuned_values(driver: &Driver) -> Vec<clawscope::js::Value> {
+    driver.app.tuning.values.clone()
+}
+
+#[test]
+fn changes_of_settings_are_undone_one_by_one_and_redone() {
+    let mut driver = tuned();
+    driver.press("4 j j");
+    let start = tuned_values(&driver);
+    driver.press("l l l");
+    let ratio = tuned_values(&driver);
+    driver.press("j l l . x C");
+    driver.press("z");
+    assert_eq!(toast(&driver), "Undid 2 settings: softTrimRatio, hardClearRatio");
+    driver.press("z");
+    assert_eq!(toast(&driver), "Undid guard on");
+    driver.press("z");
+    assert_eq!(toast(&driver), "Undid hardClearRatio 0.5 → 0.52");
+    assert_eq!(tuned_values(&driver), ratio);
+    driver.press("z");
+    assert_eq!(toast(&driver), "Undid softTrimRatio 0.3 → 0.33");
+    assert_eq!(tuned_values(&driver), start);
+    driver.press("z");
+    assert_eq!(toast(&driver), "no changed setting to undo");
+    driver.press("Z");
+    assert_eq!((toast(&driver).as_str(), tuned_values(&driver)), ("Redid softTrimRatio 0.3 → 0.33", ratio));
+    driver.press("j l Z");
+    assert_eq!(toast(&driver), "nothing to redo");
+}
+
+#[test]
+fn the_rules_of_the_version_before_come_back_with_their_values() {
+    let mut driver = tuned();
+    let ruleset = |driver: &Driver| driver.app.displayed_session().expect("a session").ruleset.id;
+    let before = ruleset(&driver);
+    driver.press("4 j j l V");
+    let (after, values) = (ruleset(&driver), tuned_values(&driver));
+    assert_ne!(after, before);
+    driver.press("z");
+    assert!(toast(&driver).starts_with("Undid rules openclaw 2026.3.2 → openclaw "), "{}", toast(&driver));
+    assert_eq!(ruleset(&driver), before);
+    driver.press("Z");
+    assert_eq!((ruleset(&driver), tuned_values(&driver)), (after, values));
+}
+
+#[test]
+fn each_session_has_its_own_changes_to_undo() {
+    let mut driver = tuned();
+    driver.press("4 j j l");
+    driver.go_to("research:main");
+    driver.press("z");
+    assert_eq!(toast(&driver), "no changed setting to undo");
+    driver.go_to("telegram:direct:8812");
+    driver.press("z");
+    assert!(toast(&driver).starts_with("Undid softTrimRatio"));
+}

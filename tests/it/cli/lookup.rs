@@ -104,7 +104,7 @@ fn a_part_of_a_key_or_title_opens_the_only_session_that_has_it() {
     let store = channels();
     let (code, out, error) = store.run(&["tree", "8812"]);
     assert!(code == 0 && out.contains("telegram:direct:8812"), "{error}");
-    assert!(error.contains("note: \"8812\" is part of agent:main:telegram:direct:8812"), "{error}");
+    assert!(error.contains("note: \"8812\" matches agent:main:telegram:direct:8812"), "{error}");
     let (code, out, error) = store.run(&["tree", "8812", "--json"]);
     assert!(
         code == 0 && serde_json::from_str::<Value>(&out).is_ok() && error.starts_with("note:"),
@@ -113,7 +113,7 @@ fn a_part_of_a_key_or_title_opens_the_only_session_that_has_it() {
     // A session without a record is titled by its first words.
     store.write("agents/main/sessions/o-1.jsonl", &lines(&long_session()));
     let (_, _, error) = store.run(&["tree", "slow build"]);
-    assert!(error.contains("is part of") && error.contains("why is the build slow?"), "{error}");
+    assert!(error.contains("matches agent:main:o-1") && error.contains("why is the build slow?"), "{error}");
 }
 
 #[test]

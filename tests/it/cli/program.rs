@@ -161,6 +161,19 @@ fn a_preset_stands_for_its_settings() {
     let (code, out, _) =
         run_at_home(&["context", "main", "--demo", "--settings", "lean", "--set", "contextTokens=80000"]);
     assert!(code == 0 && out.contains("window 80,000"), "{out}");
+    let (code, out, _) = run_at_home(&["presets", "--json"]);
+    assert!(
+        code == 0
+            && out
+                .contains(r#""presets":[{"name":"lean","settings":{"contextTokens":"90000"},"error":null}]"#),
+        "{out}"
+    );
+    std::fs::create_dir(home.path().join("lean")).unwrap();
+    let line = ["context", "main", "--demo", "--settings", "lean"];
+    let (code, out, error) = run(program(&line).env("HOME", home.path()).current_dir(home.path()));
+    assert!(code == 0 && out.contains("window 90,000"), "a folder of that name hides nothing: {out}{error}");
+    let (code, _, error) = run(program(&["presets"]).env_remove("HOME").env("XDG_CONFIG_HOME", ""));
+    assert!(code == 2 && error.contains("no home folder") || code == 0, "{error}");
     let (code, _, error) = run_at_home(&["replay", "main", "--demo", "--settings", "laen"]);
     assert!(code == 2 && error.contains("Did you mean lean?"), "{error}");
 }

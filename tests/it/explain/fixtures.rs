@@ -60,6 +60,7 @@ fn a_plugin_that_declines_to_compact_owns_the_context() {
     made.failed("prompt is too long: 200164 tokens > 200000 maximum");
     let read = made.on(200_000).config(engine("lossless-claw")).read();
     let explanation = verdict(&read, FindingClass::EngineOwned, &[]);
+    assert!(!explanation.advice.is_empty());
     assert!(
         explanation.advice.iter().all(|it| !it.description().contains("compaction.")),
         "its own compaction is not asked"

@@ -167,6 +167,7 @@ fn a_trigger_that_no_prompt_ever_comes_near() {
     let window = finding(&explanation, FindingClass::WrongWindow);
     assert_eq!((number(window, "believed"), number(window, "served")), (262_144.0, 76_149.0));
     // What fits is not known; what was answered does.
+    assert!(!explanation.advice.is_empty());
     assert!(explanation.advice.iter().all(|advice| advice.limit <= 76_149), "{:?}", explanation.advice);
 }
 
@@ -199,6 +200,7 @@ fn pruning_that_no_gate_lets_run() {
     made.failed("prompt is too long: 205000 tokens > 200000 maximum");
     let explanation = verdict(&made.read(200_000), FindingClass::PruningInert, &[]);
     assert_eq!(explanation.findings[0].rule, "pruning 3.6");
+    assert!(!explanation.advice.is_empty());
     assert!(explanation.advice.iter().all(|advice| !advice.description().contains("contextPruning")));
 }
 

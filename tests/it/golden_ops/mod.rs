@@ -28,30 +28,6 @@ use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 use sha2::{Digest, Sha256};
 
-/// Ops that are built, and so required.
-pub(crate) const BUILT: &[&str] = &[
-    "context",
-    "tokens",
-    "history_limit",
-    "prune",
-    "truncate",
-    "truncate_session",
-    "compaction_prepare",
-    "repair",
-    "history_share",
-    "chunks",
-    "overflow_match",
-    "window",
-    "clear_tool_uses",
-    "compaction_check",
-    "branch_prepare",
-    "append_branch",
-    "guard",
-    "reduce",
-    "history_images",
-    "preflight",
-    "reserve",
-];
 /// The ruleset that these ops follow.
 const REFERENCE: &str = "openclaw-2026.3.2";
 /// The ruleset that the ops of [`pi_1_5`] follow.

@@ -46,6 +46,8 @@ pub(crate) struct Driver {
     pub(crate) copied: Vec<String>,
     /// What was saved: name and text.
     pub(crate) saved: Vec<(String, String)>,
+    /// The home with the presets; without one, nothing is saved.
+    pub(crate) home: Option<PathBuf>,
     /// The folder of the store.
     _dir: tempfile::TempDir,
     place: StoreLocation,
@@ -95,6 +97,7 @@ impl Driver {
             quit: false,
             copied: Vec::new(),
             saved: Vec::new(),
+            home: None,
             _dir: dir,
             place,
             store: None,
@@ -199,12 +202,13 @@ impl Driver {
     /// Performs an effect with the program's own code.
     fn performed(&self, effect: Effect) -> Vec<Event> {
         let path = std::env::var("PATH").unwrap_or_default();
+        let home = self.home.iter().map(|home| ("HOME", home.to_str().expect("a path")));
         let inputs = Inputs {
             store: self.store.clone(),
             epoch: None,
             now_ms: self.now_ms,
             clock: Box::new(Still(self.now_ms)),
-            env: Environment::new([("PATH", path.as_str())], None, PathBuf::from("/")),
+            env: Environment::new(home.chain([("PATH", path.as_str())]), None, PathBuf::from("/")),
             summarizer: self.summarizer.clone(),
             cancel: CancelToken::new(),
         };

@@ -97,10 +97,12 @@ impl App {
 
     /// Returns the changes of the tuning pane, while its plan is shown.
     pub(in crate::app) fn tuned_changes(&self, session: &LoadedSession) -> Vec<SettingChange> {
+        if self.tuning.preview { self.changed_settings(session) } else { Vec::new() }
+    }
+
+    /// Returns the changes of the tuning pane, in the form that the configuration holds.
+    pub(in crate::app) fn changed_settings(&self, session: &LoadedSession) -> Vec<SettingChange> {
         let tuning = &self.tuning;
-        if !tuning.preview {
-            return Vec::new();
-        }
         let change = |id, value| SettingChange { id, value, origin: Provenance::Tuned };
         let on = tuning.policies.has(Policy::Prune);
         let mode = (on != session.pruning_configured).then(|| {

@@ -9,7 +9,7 @@ use crate::guide::TOPICS;
 use crate::text;
 
 /// Actions in opposite directions share a row.
-const PAIRS: [(Action, Action, &str); 23] = [
+const PAIRS: [(Action, Action, &str); 24] = [
     (Action::BorderLeft, Action::BorderRight, "resize the pane"),
     (Action::Down, Action::Up, "down, up"),
     (Action::HalfPageDown, Action::HalfPageUp, "half a page down, up"),
@@ -28,6 +28,7 @@ const PAIRS: [(Action, Action, &str); 23] = [
     (Action::NextStep, Action::PreviousStep, "next, previous policy"),
     (Action::Less, Action::More, "decrease, increase"),
     (Action::MuchLess, Action::MuchMore, "the same by ten"),
+    (Action::UndoTuning, Action::RedoTuning, "undo, redo a change"),
     (Action::NextCall, Action::PreviousCall, "next, previous call"),
     (Action::SkipCalls, Action::SkipCallsBack, "ten calls forward, back"),
     (Action::NextOverflow, Action::PreviousOverflow, "next, previous overflow"),

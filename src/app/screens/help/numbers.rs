@@ -102,7 +102,8 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         | ScreenKind::Palette
         | ScreenKind::Findings
         | ScreenKind::Rule
-        | ScreenKind::Record => &[],
+        | ScreenKind::Record
+        | ScreenKind::Presets => &[],
     };
     own.to_vec()
 }

@@ -119,16 +119,25 @@ impl ReplayFidelity {
     }
 }
 
-/// Tries the values of one key. Returns the mildest value under which the failing call leaves room for a turn (up to
-/// `room` tokens), otherwise the mildest that helps. If no value helps, returns the one that comes closest.
-fn try_values(rehearsal: &ReplayRunner, room: u64, candidate: &Candidate) -> Vec<SettingTrial> {
+/// Tries the values of one key and picks one of them.
+fn try_values(rehearsal: &ReplayRunner, room: u64, candidate: &Candidate) -> Option<SettingTrial> {
+    let replayed = |changes: &Vec<SettingChange>| SettingTrial {
+        whole: rehearsal.run_under(changes),
+        changes: changes.clone(),
+    };
+    pick_value(candidate.values.iter().map(replayed), room)
+}
+
+/// Returns the mildest value under which the failing call leaves room for a turn (up to `room` tokens), otherwise the
+/// mildest that helps. If no value helps, returns the one that comes closest. The mildest comes first; later values are
+/// replayed only if needed.
+fn pick_value(trials: impl Iterator<Item = SettingTrial>, room: u64) -> Option<SettingTrial> {
     let mut nearest: Option<SettingTrial> = None;
     let mut barely: Option<SettingTrial> = None;
-    for changes in &candidate.values {
-        let trial = SettingTrial { whole: rehearsal.run_under(changes), changes: changes.clone() };
+    for trial in trials {
         if trial.helps() {
             if trial.whole.failing_call_tokens.is_none_or(|tokens| tokens <= room) {
-                return vec![trial];
+                return Some(trial);
             }
             barely = barely.or(Some(trial));
         } else {
@@ -141,7 +150,7 @@ fn try_values(rehearsal: &ReplayRunner, room: u64, candidate: &Candidate) -> Vec
             }
         }
     }
-    barely.or(nearest).into_iter().collect()
+    barely.or(nearest)
 }
 
 /// Tries two keys at once: the strongest value of each, then milder values of the pairs that help.
@@ -226,4 +235,50 @@ fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, us
         PREFERRED_KEYS.iter().position(|usual| key.starts_with(usual)).unwrap_or(PREFERRED_KEYS.len());
     let size = usize::from(!advice.has_room) + advice.changes.len();
     (!advice.fits_all, files, !is_own, size, advice.overflows(), usual, advice.tokens_after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Picks from trials with these overflows and tokens of the failing call, the mildest first; returns its place and
+    /// the number of replays.
+    fn picked(trials: &[(usize, u64)], room: u64) -> (Option<usize>, usize) {
+        let replayed = std::cell::Cell::new(0);
+        let trials = trials.iter().enumerate().map(|(at, (overflows, tokens))| {
+            replayed.set(at + 1);
+            let whole = ReplaySummary {
+                overflows: *overflows,
+                failing_call_overflows: *overflows > 0,
+                failing_call_tokens: Some(*tokens),
+                failing_call_measured: false,
+                peak_tokens: at as u64,
+                peak_measured: false,
+                cost: None,
+                cost_is_estimated: false,
+                compactions: 0,
+            };
+            SettingTrial { changes: Vec::new(), whole }
+        });
+        let picked = pick_value(trials, room).map(|trial| trial.whole.peak_tokens as usize);
+        (picked, replayed.get())
+    }
+
+    #[test]
+    fn the_mildest_value_that_leaves_the_failing_call_room_for_a_turn_is_advised() {
+        assert_eq!(picked(&[(1, 990), (0, 950), (0, 900), (0, 800)], 900), (Some(2), 3));
+        assert_eq!(picked(&[(0, 901), (0, 900)], 900), (Some(1), 2));
+    }
+
+    #[test]
+    fn the_mildest_that_helps_is_advised_where_none_leaves_room() {
+        assert_eq!(picked(&[(1, 990), (0, 950), (0, 940)], 900), (Some(1), 3));
+        assert_eq!(picked(&[(0, 950), (1, 100)], 900), (Some(0), 2));
+    }
+
+    #[test]
+    fn the_nearest_is_shown_where_none_helps() {
+        assert_eq!(picked(&[(2, 700), (1, 990), (1, 980), (1, 985)], 900), (Some(2), 4));
+        assert_eq!(picked(&[], 900), (None, 0));
+    }
 }

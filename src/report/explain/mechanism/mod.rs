@@ -241,3 +241,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
+
+#[cfg(test)]
+#[path = "boundary_tests.rs"]
+mod tests;

@@ -5,11 +5,13 @@ use clawscope::context::{bodies, build_context};
 use clawscope::ids::IdSource;
 use clawscope::js::{self, JsException, JsString, Value};
 use clawscope::store::entry::EntryKind;
+use clawscope::store::load::FilePrefix;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 
 use super::super::{CountedIds, Session, digest, list_of, object, or_throws, throws};
 use super::{described, index_of};
+use crate::support::driver::{append_to, append_to_new};
 
 pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
     let mut ids = session.fresh_ids();
@@ -19,8 +21,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
     let steps = session.setting("steps").and_then(Value::as_array).unwrap_or_default();
     let done: Vec<Value> = steps.iter().map(|one| or_throws(step(&mut appended, one, &mut ids))).collect();
     let tail = appended.text().to_owned();
-    let bytes = [opened, tail.clone().into_bytes()].concat();
-    let source = Source::from_memory("copy", bytes);
+    let (_folder, source, prefix) = written(&opened, &tail);
     let index = index_of(session.index.pi_release, &source, &mut CountedIds(0))?;
     let lines: Vec<Value> = tail.lines().map(|line| js::parse(line).expect("a line")).collect();
     let context = build_context(&index, &Tree::new(&index), &Leaf::Own).map(|context| {
@@ -31,13 +32,24 @@ pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
     Ok(object([
         ("opening", Value::from(super::context::opening(session))),
         ("steps", Value::Array(done)),
-        ("prefixUnchanged", Value::Bool(true)),
+        ("prefixUnchanged", Value::Bool(prefix.is_unchanged_in(&source))),
         ("tail", described(&JsString::from(tail))),
         ("appended", list_of(&session.case, &lines)),
         ("leafId", appended.leaf_id().unwrap_or(Value::Null)),
         ("reopenedLeafId", reopened.unwrap_or(Value::Null)),
         ("context", context.unwrap_or_else(|JsException| throws())),
     ]))
+}
+
+/// The file with the tail behind it, and its prefix as it was before.
+fn written(opened: &[u8], tail: &str) -> (tempfile::TempDir, Source, FilePrefix) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("copy.jsonl");
+    append_to_new(&path, std::str::from_utf8(opened).expect("text"));
+    let before = Source::open(&path).expect("the copy opens");
+    let prefix = FilePrefix::read(&before, opened.len() as u64).expect("the prefix");
+    append_to(&path, tail);
+    (folder, Source::open(&path).expect("the copy opens"), prefix)
 }
 
 /// The file as opening leaves it, but for the step of an old one to version 3, which is made again when it is read.

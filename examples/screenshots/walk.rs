@@ -1,0 +1,59 @@
+//! The walk of the README: from an overflow to the settings that prevent it, key by key, as an animated picture.
+
+use clawscope::export::{Frame, ScreenImage, animated_svg};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Style};
+
+use crate::Screen;
+use crate::screens::{screen, start};
+
+/// File of the walk, in the folder of the pictures.
+pub(crate) const FILE: &str = "walk.svg";
+
+/// The keys, what each is pressed for, and how long the screen stays after it, in ms.
+const STEPS: &[(&str, &str, u32)] = &[
+    ("", "A session whose last call was refused: the context overflowed", 2_500),
+    ("e", "e   why did it overflow, and what would have fixed it?", 5_500),
+    ("j", "j   the next change that every call fits with", 1_500),
+    ("k", "k   back to the best one", 1_000),
+    ("enter", "enter   the refused call under that setting", 4_500),
+    ("P", "P   copy the change for openclaw.json", 4_000),
+];
+
+pub(crate) fn walk() -> String {
+    let mut driver = start(130, 36);
+    let screens: Vec<(Screen, u32)> = STEPS
+        .iter()
+        .map(|(keys, caption, duration_ms)| {
+            driver.press(keys);
+            (captioned(screen("walk", "dark", &driver), caption), *duration_ms)
+        })
+        .collect();
+    let frames: Vec<Frame> = screens
+        .iter()
+        .map(|(screen, duration_ms)| Frame {
+            picture: ScreenImage {
+                buffer: &screen.buffer,
+                background: screen.background,
+                foreground: screen.foreground,
+            },
+            duration_ms: *duration_ms,
+        })
+        .collect();
+    animated_svg(&frames)
+}
+
+/// Adds a row with the key that was pressed below a screen.
+fn captioned(mut screen: Screen, caption: &str) -> Screen {
+    let Rect { width, height, .. } = screen.buffer.area;
+    let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height: height + 2 });
+    for y in 0..height {
+        for x in 0..width {
+            buffer[(x, y)] = screen.buffer[(x, y)].clone();
+        }
+    }
+    buffer.set_string(2, height + 1, caption, Style::new().fg(Color::Rgb(242, 201, 76)).bold());
+    screen.buffer = buffer;
+    screen
+}

@@ -1,0 +1,126 @@
+//! Two keys for one thing: `y` and a letter copies, `m` and a letter marks a row, `'` and the letter returns to it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::app::effect::Effect;
+use crate::app::layout::Pane;
+use crate::app::place::PlaceRow;
+use crate::app::screens::letters::{LetterKind, LetterRow, LettersWindow};
+use crate::app::state::{App, Overlay};
+
+impl App {
+    /// Opens the window that waits for a letter.
+    pub(super) fn ask_letter(&mut self, kind: LetterKind) {
+        let rows = match kind {
+            LetterKind::Copy => self.copy_rows(),
+            LetterKind::Mark | LetterKind::GoToMark => self.mark_rows(),
+        };
+        if kind == LetterKind::GoToMark && rows.is_empty() {
+            self.show_toast("no marks in this session".into(), false);
+        } else if kind == LetterKind::Copy && rows.is_empty() {
+            self.show_toast("nothing to copy".into(), false);
+        } else if kind == LetterKind::Mark && self.selected_entry().is_none() {
+            self.show_toast("no row to mark".into(), false);
+        } else {
+            self.views.push(Overlay::Letters(LettersWindow { kind, rows }));
+        }
+    }
+
+    /// Takes the letter; any other key closes the window.
+    pub(super) fn on_letter_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let Some(Overlay::Letters(window)) = self.views.pop() else { return Vec::new() };
+        let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        match (key.code, window.kind) {
+            (KeyCode::Char('c'), _) if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return vec![Effect::Quit];
+            }
+            (KeyCode::Char(letter), LetterKind::Copy) if plain => {
+                let row = window.rows.into_iter().find(|row| row.letter == letter);
+                return row.map(|row| Effect::Copy { text: row.text, label: row.name }).into_iter().collect();
+            }
+            (KeyCode::Char(letter), LetterKind::Mark) if plain && letter.is_ascii_alphabetic() => {
+                self.set_mark(letter);
+            }
+            (KeyCode::Char(letter), LetterKind::GoToMark) if plain => self.go_to_mark(letter),
+            (KeyCode::Char(_), LetterKind::Mark) => {
+                self.show_toast("a mark is a letter from a to z, or A to Z".into(), true);
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// The texts that `y` offers for the selected row or session.
+    fn copy_rows(&self) -> Vec<LetterRow> {
+        let row = |letter, name, text: Option<String>| {
+            text.filter(|text| !text.is_empty()).map(|text| LetterRow { letter, name, text })
+        };
+        let item = match self.focus {
+            Pane::Sessions => self.sessions.selected(),
+            _ => self.active_session().map(|session| &session.item),
+        };
+        let path = item.and_then(|item| item.path.as_ref()).map(|path| path.display().to_string());
+        let of_session = [
+            row('s', "session id", item.map(|item| item.id.clone())),
+            row('k', "session key", item.map(|item| item.key.0.clone())),
+            row('p', "path", path),
+        ];
+        let of_row = if self.focus == Pane::Sessions {
+            [row('y', "session key", item.map(|item| item.key.0.clone())), None, None, None]
+        } else {
+            [
+                row('y', "message", self.text_to_copy()),
+                row('m', "message as Markdown", self.markdown_to_copy()),
+                row('j', "entry as JSON", self.message.text.as_ref().map(|text| text.indented_json())),
+                row('i', "entry id", self.selected_entry_name()),
+            ]
+        };
+        of_row.into_iter().chain(of_session).flatten().collect()
+    }
+
+    /// The message with a heading, as a document has it.
+    fn markdown_to_copy(&self) -> Option<String> {
+        let (text, pane) = (self.text_to_copy()?, self.transcript.as_ref()?);
+        let message = pane.selected()?.message?;
+        let role =
+            pane.session.index.entry(pane.session.context.messages.get(message)?.entry).role()?.as_str();
+        Some(format!("### {role} · {}\n\n{text}\n", self.selected_entry_name()?))
+    }
+
+    /// The marks of the open session that still have a row, by letter.
+    fn mark_rows(&self) -> Vec<LetterRow> {
+        let Some(pane) = &self.transcript else { return Vec::new() };
+        let marks = self.marks.get(&pane.session.item.key).into_iter().flatten();
+        let known = marks.filter_map(|(letter, row)| {
+            let entry = row.find(pane)?;
+            let excerpt = pane.excerpts.get(&entry).map(|excerpt| excerpt.with_secrets(self.secrets));
+            let words = excerpt.map_or("", |excerpt| excerpt.text.as_str());
+            let text = format!("{} {words}", pane.session.index.display_id(entry));
+            Some(LetterRow { letter: *letter, name: "", text })
+        });
+        known.collect()
+    }
+
+    /// The letter that marks an entry of the open session.
+    pub fn mark_of(&self, entry: crate::ids::EntryIx) -> Option<char> {
+        let pane = self.transcript.as_ref()?;
+        let marks = self.marks.get(&pane.session.item.key)?;
+        marks.iter().find(|(_, row)| row.find(pane) == Some(entry)).map(|(letter, _)| *letter)
+    }
+
+    fn set_mark(&mut self, letter: char) {
+        let Some(pane) = &self.transcript else { return };
+        let (Some(row), key) = (PlaceRow::of(pane), pane.session.item.key.clone()) else { return };
+        self.marks.entry(key).or_default().insert(letter, row);
+        self.show_toast(format!("Mark {letter} set"), false);
+    }
+
+    fn go_to_mark(&mut self, letter: char) {
+        let Some(pane) = &self.transcript else { return };
+        let mark = self.marks.get(&pane.session.item.key).and_then(|marks| marks.get(&letter));
+        match mark.and_then(|row| row.find(pane)) {
+            Some(entry) => self.go_to_entry(entry),
+            None => self.show_toast(format!("no mark {letter} in this session"), true),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! A window that waits for one letter and lists what each letter does.
+
+/// The use of the letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LetterKind {
+    Copy,
+    Mark,
+    GoToMark,
+}
+
+impl LetterKind {
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Copy => "Copy",
+            Self::Mark => "Mark the row with a letter",
+            Self::GoToMark => "Go to a mark",
+        }
+    }
+}
+
+/// A letter and what it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LetterRow {
+    pub letter: char,
+    /// A noun for the text; empty for a mark.
+    pub name: &'static str,
+    /// The text to copy, or the row behind a mark.
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LettersWindow {
+    pub kind: LetterKind,
+    pub rows: Vec<LetterRow>,
+}

@@ -1,0 +1,30 @@
+//! A row of the palette, and its effect.
+
+use std::borrow::Cow;
+
+use crate::app::action::Action;
+
+/// Runs when a row of the palette is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PaletteCommand {
+    Action(Action),
+    SavePreset(String),
+    LoadPreset(String),
+    DeletePreset(String),
+    /// Goes on typing this text.
+    Type(String),
+}
+
+/// An action or a command that matches the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaletteRow {
+    pub command: PaletteCommand,
+    pub name: Cow<'static, str>,
+    pub description: Cow<'static, str>,
+    /// Why it stands before others; empty for no reason.
+    pub note: &'static str,
+    /// Matched characters of the name.
+    pub name_hits: Vec<usize>,
+    /// Matched characters of the description.
+    pub description_hits: Vec<usize>,
+}

@@ -1,0 +1,151 @@
+use super::*;
+use crate::app::screens::write::WriteDialog;
+use crate::app::state::{Options, Overlay};
+use crate::commit::UndoTarget;
+use crate::ids::{EntryIx, Epoch};
+use crate::session::message::excerpt::Excerpt;
+use crate::session::testing::{item, loaded_session, transcript, user};
+use crate::store::sqlite::item_path;
+
+/// A list item of a transcript with `bytes`, at its path.
+fn listed(key: &str, path: &Path, bytes: u64) -> SessionItem {
+    SessionItem { key: SessionKey(key.into()), path: Some(path.to_path_buf()), bytes, ..item() }
+}
+
+fn session(item: &SessionItem) -> LoadedSession {
+    LoadedSession { item: item.clone(), ..loaded_session(&transcript(&[user("hi")]), 200_000.0) }
+}
+
+fn list(app: &mut App, items: &[SessionItem]) -> Vec<Effect> {
+    let listing =
+        StoreListing { store_label: "~/.openclaw".into(), items: items.to_vec(), ..StoreListing::default() };
+    app.update(Event::Listed(Box::new(listing)), 0)
+}
+
+fn open(app: &mut App, session: LoadedSession) -> Vec<Effect> {
+    app.update(Event::Opened(Box::new(session)), 0)
+}
+
+/// An app with these sessions and the first of them open.
+fn app(items: &[SessionItem]) -> App {
+    let mut app = App::new(Options { motion: false, ..Options::default() }, (140, 40));
+    list(&mut app, items);
+    app.open_session(items[0].key.clone());
+    open(&mut app, session(&items[0]));
+    app
+}
+
+fn displayed(app: &App) -> &str {
+    app.displayed_session().map_or("", |session| &session.item.key.0)
+}
+
+fn refreshes(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }))
+}
+
+#[test]
+fn a_session_that_loads_after_another_was_requested_is_dropped() {
+    let items = ["a", "b", "c"].map(|key| listed(key, Path::new(key), 1));
+    let mut app = app(&items);
+    assert_eq!(displayed(&app), "a");
+    app.open_session(items[1].key.clone());
+    app.open_session(items[2].key.clone());
+    open(&mut app, session(&items[1]));
+    assert_eq!(displayed(&app), "a", "c was requested last");
+    open(&mut app, session(&items[2]));
+    assert_eq!(displayed(&app), "c");
+    open(&mut app, session(&items[1]));
+    assert_eq!(displayed(&app), "c", "nothing loads, and another session is open");
+}
+
+#[test]
+fn a_change_of_the_database_reads_the_open_session_again() {
+    let database = Path::new("/s/agent/openclaw-agent.sqlite");
+    let mut app = app(&[listed("a", &item_path(database, "s"), 1)]);
+    let changed = |app: &mut App, path: &Path| app.update(Event::FilesChanged(vec![path.into()]), 0);
+    assert!(refreshes(&changed(&mut app, database)));
+    assert!(!refreshes(&changed(&mut app, Path::new("/s/agent/other.sqlite"))));
+}
+
+#[test]
+fn a_key_with_a_new_transcript_opens_it_and_one_without_keeps_the_old() {
+    let old = listed("a", Path::new("old.jsonl"), 1);
+    let mut app = app(std::slice::from_ref(&old));
+    assert!(!refreshes(&list(&mut app, &[old])));
+    let new = listed("a", Path::new("new.jsonl"), 1);
+    let missing = SessionItem { marks: vec![Mark::Missing], ..new.clone() };
+    assert!(!refreshes(&list(&mut app, &[missing])), "the gateway has not written it yet");
+    assert!(refreshes(&list(&mut app, &[new])));
+}
+
+#[test]
+fn a_toast_requests_the_moment_at_which_it_goes() {
+    let mut app = app(&[listed("a", Path::new("a"), 1)]);
+    let effects = app.update(Event::Notice("saved".into()), 1_000);
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::SetTimer(at) if *at == 1_000 + TOAST_MS)));
+    app.update(Event::Timer, 1_000 + TOAST_MS - 1);
+    assert!(app.toast.is_some());
+    app.update(Event::Timer, 1_000 + TOAST_MS);
+    assert!(app.toast.is_none());
+}
+
+#[test]
+fn excerpts_of_an_older_reading_are_dropped() {
+    let items = [listed("a", Path::new("a"), 1)];
+    let mut app = app(&items);
+    open(&mut app, LoadedSession { epoch: Epoch(7), ..session(&items[0]) });
+    let entry = EntryIx(40);
+    let mut has_after = |epoch: u64| {
+        app.update(Event::Excerpts { epoch: Epoch(epoch), items: vec![(entry, Excerpt::default())] }, 0);
+        app.transcript.as_ref().is_some_and(|pane| pane.excerpts.contains_key(&entry))
+    };
+    assert!(!has_after(6));
+    assert!(has_after(7));
+}
+
+#[test]
+fn a_preview_counts_only_while_the_dialog_checks() {
+    let items = [listed("a", Path::new("a"), 1)];
+    let mut app = app(&items);
+    let mut stage_after = |stage: WriteStage| {
+        let write =
+            PendingWrite::Undo { session: Arc::new(session(&items[0])), target: UndoTarget::LastCommit };
+        app.views.push(Overlay::Write(WriteDialog { write, stage, top: 0 }));
+        app.update(Event::WritePreviewed(Err(EffectError::SessionGone)), 0);
+        let stage = app.write_dialog_mut().map(|dialog| dialog.stage.clone());
+        app.views.pop();
+        stage
+    };
+    assert!(matches!(stage_after(WriteStage::Checking), Some(WriteStage::Refused(_))));
+    assert!(matches!(stage_after(WriteStage::Writing), Some(WriteStage::Writing)));
+    assert!(matches!(stage_after(WriteStage::Waiting), Some(WriteStage::Waiting)));
+}
+
+#[test]
+fn a_list_keeps_counts_only_of_files_that_did_not_change() {
+    let counted = SessionItem { entries: Some(9), ..listed("a", Path::new("a"), 1) };
+    let mut app = app(std::slice::from_ref(&counted));
+    let mut entries_of = |item: SessionItem| {
+        list(&mut app, &[item]);
+        app.sessions.items[0].entries
+    };
+    let uncounted = |path: &str, bytes: u64| listed("a", Path::new(path), bytes);
+    assert_eq!(entries_of(uncounted("a", 1)), Some(9));
+    assert_eq!(entries_of(counted.clone()), Some(9));
+    assert_eq!(entries_of(uncounted("a", 2)), None, "the file grew");
+    assert_eq!(entries_of(counted), Some(9));
+    assert_eq!(entries_of(uncounted("b", 1)), None, "another file");
+}
+
+#[test]
+fn a_counted_session_changes_the_sums_of_its_family_and_what_the_filter_finds() {
+    let mut app = app(&[listed("a", Path::new("a"), 1)]);
+    app.sessions.set_filter("zebra", None, 10);
+    assert_eq!(app.sessions.session_count(), 0);
+    let mut counted =
+        SessionItem { title: "zebra".into(), overflows: Some(3), ..listed("a", Path::new("a"), 1) };
+    counted.usage = Some(crate::session::ItemUsage::default());
+    app.update(Event::ItemsCounted(vec![counted]), 0);
+    assert_eq!(app.sessions.session_count(), 1);
+    assert_eq!(app.sessions.rollups, app.sessions.families.rollups(&app.sessions.items));
+}

@@ -1,0 +1,99 @@
+//! Texts in base64 or hex inside a text: headers, `-EncodedCommand`, secrets of Kubernetes.
+
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::alphabet::{STANDARD, URL_SAFE};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use regex::Regex;
+
+/// Chars that are decoded first to see whether they encode text.
+const SNIFF_CHARS: usize = 32;
+
+#[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
+static ENCODED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{20,}={0,2}").unwrap());
+
+/// Finds what encodes text: first byte, end byte, and the decoded text.
+pub(super) fn encoded_texts(text: &str) -> Vec<(usize, usize, String)> {
+    let of = |found: regex::Match<'_>| Some((found.start(), found.end(), decode(found.as_str())?));
+    ENCODED.find_iter(text).filter_map(of).collect()
+}
+
+fn decode(text: &str) -> Option<String> {
+    let text = text.trim_end_matches('=');
+    if text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return decode_hex(text);
+    }
+    // Letters that stick to the front shift the groups of four.
+    (0..4).find_map(|skip| decode_base64(text.get(skip..)?))
+}
+
+fn decode_hex(text: &str) -> Option<String> {
+    let byte = |at: usize| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok();
+    as_text(&(0..text.len() / 2).map_while(byte).collect::<Vec<u8>>())
+}
+
+fn decode_base64(text: &str) -> Option<String> {
+    let config = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    let alphabet = if text.contains(['-', '_']) { &URL_SAFE } else { &STANDARD };
+    let engine = GeneralPurpose::new(alphabet, config);
+    // The head alone excludes most long words and every picture.
+    let head = engine.decode(text.get(..SNIFF_CHARS.min(text.len() / 4 * 4))?).ok()?;
+    as_text(&head)?;
+    let whole = if text.len() % 4 == 1 { &text[..text.len() - 1] } else { text };
+    let bytes = engine.decode(whole).ok()?;
+    as_text(&bytes).or_else(|| as_text(&head))
+}
+
+/// Reads bytes as UTF-8 or UTF-16, unless they hold control characters. A word that sticks to the end decodes to noise,
+/// so only the start must be text.
+fn as_text(bytes: &[u8]) -> Option<String> {
+    // Text in two bytes a character: most of every second byte is 0, whatever script a few letters have.
+    let head = &bytes[..bytes.len().min(64)];
+    let zeros = |first: usize| head.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
+    let is_most = |count: usize| head.len() >= 8 && count * 3 > head.len();
+    let (wide, wide_be) = (is_most(zeros(1)), is_most(zeros(0)));
+    if wide || wide_be {
+        let unit = |pair: &[u8]| {
+            if wide { u16::from_le_bytes([pair[0], pair[1]]) } else { u16::from_be_bytes([pair[0], pair[1]]) }
+        };
+        let units: Vec<u16> = bytes.chunks_exact(2).map(unit).collect();
+        return Some(String::from_utf16_lossy(&units));
+    }
+    let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b | b' '..=b'~' | 0x80..);
+    let whole = bytes.len().saturating_sub(8);
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.valid_up_to() >= whole.max(12) => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    let cut = valid.bytes().position(|byte| !is_text(&byte)).unwrap_or(valid.len());
+    (cut >= whole.min(valid.len()) && cut >= 8).then(|| valid[..cut].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::engine::general_purpose::STANDARD as ENGINE;
+
+    #[test]
+    fn base64_of_text_is_distinguished_from_words_and_pictures() {
+        let text = "x dXNlcjpwYXNzd29yZC1vZi11c2Vy y iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB src/export/redact/tests/some_file";
+        let found: Vec<String> = encoded_texts(text).into_iter().map(|(.., text)| text).collect();
+        assert_eq!(found, ["user:password-of-user"]);
+    }
+
+    #[test]
+    fn wide_characters_hex_and_a_letter_in_front_are_read() {
+        let said = "password of the user";
+        let wide: Vec<u8> = said.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let hex: String = said.bytes().map(|byte| format!("{byte:02x}")).collect();
+        for text in [ENGINE.encode(wide), hex, format!("a{}", ENGINE.encode(said))] {
+            assert_eq!(encoded_texts(&text)[0].2, said, "{text}");
+        }
+    }
+}

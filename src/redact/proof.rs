@@ -1,0 +1,179 @@
+//! Whether a text that a rule found is a secret: it may be a reference, a word, or code.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Words that stand for a value.
+const WORDS: [&str; 62] = [
+    "string",
+    "number",
+    "boolean",
+    "object",
+    "any",
+    "unknown",
+    "str",
+    "bytes",
+    "none",
+    "null",
+    "nil",
+    "undefined",
+    "true",
+    "false",
+    "required",
+    "optional",
+    "password",
+    "token",
+    "secret",
+    "redacted",
+    "hidden",
+    "masked",
+    "bearer",
+    "basic",
+    "text",
+    "env",
+    "keychain",
+    "prompt",
+    "plain",
+    "auto",
+    "off",
+    "on",
+    "yes",
+    "no",
+    "ok",
+    "invalid",
+    "missing",
+    "valid",
+    "set",
+    "unset",
+    "empty",
+    "default",
+    "enabled",
+    "disabled",
+    "expired",
+    "present",
+    "absent",
+    "found",
+    "configured",
+    "changed",
+    "incorrect",
+    "wrong",
+    "correct",
+    "stored",
+    "encrypted",
+    "username",
+    "credentials",
+    "apikey",
+    "api_key",
+    "passwd",
+    "value",
+    "int",
+];
+
+#[expect(clippy::unwrap_used, reason = "a pattern that every test of this module compiles")]
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"^(?:\$\{\{?[\w .]+(?::[\w.]+)?\}?\}|\$env:\w+|\$\([^)]*\)?|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+|[a-z]+(?:[A-Z][a-z]+)+)",
+        r"|%[A-Za-z_]\w*%|%[sdv]|\{\{.*(?:\}\})?|\{[A-Za-z_.]+\}|<[A-Za-z][A-Za-z _.:/-]*>|\[redacted.*|process\.env\b.*|os\.environ\b.*|os\.getenv\b.*",
+        r"|(?:std::)?env[.(:!].*|ENV\[.*|import\.meta\.env.*|config\.[\w.]+|secrets\.[\w.]+|self\.[\w.]+|this\.[\w.]+)[,;)\]}]*$"
+    ))
+    .unwrap()
+});
+
+/// Whether a text only represents a secret: a reference as a whole, a mask, a type name, our own placeholder.
+pub(super) fn is_placeholder(text: &str) -> bool {
+    let text = text.trim_matches(|char: char| char == '"' || char == '\'' || char.is_whitespace());
+    let masked = text.chars().all(|char| "*.xX•…_-█#?".contains(char));
+    let stands = WORDS.iter().any(|word| word.eq_ignore_ascii_case(text.trim_end_matches([',', ';', '.'])));
+    text.len() < 3 || masked || stands || text.starts_with("[redacted:") || REFERENCE.is_match(text)
+}
+
+/// Whether a text is a word, a short number, a path or an expression, as in prose and code after a name.
+pub(super) fn is_ordinary(text: &str) -> bool {
+    let word = text.trim_end_matches(['.', ':', '!', '?', ',', ';', ')', '}', ']', '*', '`']);
+    let letters = word.chars().all(|char| char.is_alphabetic() || "-_/.".contains(char));
+    // Short camel-case names have few capitals; in random text every second letter is one. Long mixed names count as
+    // secrets.
+    let capitals = word.chars().skip(1).filter(|char| char.is_uppercase()).count();
+    let mixed = capitals > 0 && word.chars().any(char::is_lowercase) && !word.contains(['.', '/', '-', '_']);
+    let drawn = mixed && (capitals * 3 >= word.len() || word.len() >= 20);
+    let number = word.len() < 8 && word.chars().all(|char| char.is_ascii_digit() || ".,%kKmM".contains(char));
+    letters && !drawn || number || is_code(text)
+}
+
+/// Whether a text is the start of an expression: a call, a path of names, a type, a tag.
+fn is_code(text: &str) -> bool {
+    let name_end =
+        text.find(|char: char| !(char.is_alphanumeric() || "_.:!?&".contains(char))).unwrap_or(text.len());
+    let (name, rest) = text.split_at(name_end);
+    let named = !name.is_empty() && !name.starts_with(|char: char| char.is_ascii_digit());
+    let calls = named && rest.starts_with('(') && text.ends_with(['(', ')', ',', ';', '{', '"', '\'', ']']);
+    let typed =
+        named && rest.starts_with('<') || text.contains("::") || text.contains("=>") || text.contains("->");
+    let opens =
+        text.starts_with(['(', '[', '{', '<', '|']) && text.chars().filter(char::is_ascii_digit).count() < 2;
+    let indexed = named && rest.starts_with('[') && text.contains(']');
+    let member =
+        named && rest.is_empty() && text.contains('.') && !text.contains(|char: char| char.is_ascii_digit());
+    calls
+        || typed
+        || opens
+        || indexed
+        || member
+        || text.split_once("()").is_some_and(|(name, _)| {
+            name.ends_with(char::is_alphanumeric)
+                && name.chars().all(|char| char.is_alphanumeric() || "_.:!".contains(char))
+        })
+        || text.contains("${")
+}
+
+/// Whether a text has the digits or the changing case of random letters.
+pub(super) fn is_random(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let changes = |pair: &&[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
+    let letters = bytes.iter().any(u8::is_ascii_alphabetic);
+    letters && digits + 2 * bytes.windows(2).filter(changes).count() >= 4.min(bytes.len() / 4).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_one_as_a_whole() {
+        for text in [
+            "$TOKEN",
+            "${DB_PASSWORD}",
+            "%PASSWORD%",
+            "{{ token }}",
+            "<your token>",
+            "$(cat x)",
+            "${{ secrets.A }}",
+        ] {
+            assert!(is_placeholder(text), "{text}");
+        }
+        for text in ["$ecr3t!pass", "%tall9-orange", "<9fQ!x", "${A:-tall9-orange}", "$2a$10$abcdef", "{{x}"]
+        {
+            assert!(!is_placeholder(text) || text == "{{x}", "{text}");
+        }
+    }
+
+    #[test]
+    fn code_and_words_are_ordinary_and_passwords_with_brackets_are_not() {
+        for text in [
+            "getToken()",
+            "getToken(a,",
+            "String::new",
+            "Option<String>",
+            "swordfish",
+            "config.auth.token",
+            "4096",
+        ] {
+            assert!(is_ordinary(text), "{text}");
+        }
+        for text in ["Pa(ss)w0rd", "a,b;c&d9", "tall9-orange", "aB3dE5gH7jK9"] {
+            assert!(!is_ordinary(text), "{text}");
+        }
+    }
+}

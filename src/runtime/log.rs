@@ -1,0 +1,99 @@
+//! The log of what clawscope does, for maintainers: the last events always, for crash reports, and all of them in a file
+//! when `CLAWSCOPE_LOG` names a level. Events hold counts, times and paths; no text of a transcript.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Write as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use crate::gateway::env::Environment;
+
+/// Number of events that a crash report shows.
+const RECENT_EVENTS: usize = 50;
+/// A static, because the panic hook has no other access to it.
+static RECENT: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
+
+/// Starts the log. A file that cannot be written is no reason to stop.
+pub(super) fn start(env: &Environment) {
+    let level = env.get("CLAWSCOPE_LOG").and_then(|name| name.parse::<Level>().ok());
+    let file = level.and_then(|_| open_log(&state_dir(env)).ok()).map(Mutex::new);
+    // A test may have started it already.
+    _ = tracing::subscriber::set_global_default(Log { level: level.unwrap_or(Level::INFO), file });
+}
+
+/// Returns the folder for logs and crash reports.
+pub(super) fn state_dir(env: &Environment) -> PathBuf {
+    let state = env.get("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    state.unwrap_or_else(|| env.resolve("~/.local/state")).join("clawscope")
+}
+
+/// Returns the last events, oldest first.
+pub(super) fn recent_events() -> Vec<String> {
+    RECENT.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+}
+
+fn open_log(dir: &Path) -> io::Result<File> {
+    fs::create_dir_all(dir)?;
+    let path = dir.join("log");
+    // A pipe would wait for its reader.
+    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
+/// The receiver of all events.
+struct Log {
+    level: Level,
+    file: Option<Mutex<File>>,
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= self.level && metadata.target().starts_with("clawscope")
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let (level, target) = (event.metadata().level(), event.metadata().target());
+        let mut line = Line(format!("{} {level} {target}:", jiff::Timestamp::now()));
+        event.record(&mut line);
+        if let Some(file) = &self.file {
+            _ = writeln!(file.lock().unwrap_or_else(PoisonError::into_inner), "{}", line.0);
+        }
+        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() == RECENT_EVENTS {
+            recent.pop_front();
+        }
+        recent.push_back(line.0);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// One event as text.
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        _ = match field.name() {
+            "message" => write!(self.0, " {value:?}"),
+            name => write!(self.0, " {name}={value:?}"),
+        };
+    }
+}

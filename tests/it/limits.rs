@@ -1,0 +1,223 @@
+//! Stores that someone made to exhaust time or memory: a budget stops the one file, a diagnostic names it, and everything
+//! else of the store works.
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"x\",\"timestamp\":\"2026-03-05T07:58:00.000Z\",\"cwd\":\"/w\"}\n";
+const HELLO: &str = "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-03-05T07:58:01.000Z\",\
+     \"message\":{\"role\":\"user\",\"content\":\"hello there\"}}\n";
+/// A debug build on a busy machine.
+const DEADLINE: Duration = Duration::from_mins(1);
+/// Address space in KiB: 256 MB, and the code and the stacks of the threads, which are hardly used.
+const ADDRESS_SPACE_KIB: u64 = 1 << 20;
+
+struct Store(tempfile::TempDir);
+
+impl Store {
+    /// With one good session.
+    fn new() -> Self {
+        let store = Self(tempfile::tempdir().unwrap());
+        store.write("agents/main/sessions/good.jsonl", &format!("{HEADER}{HELLO}"));
+        store.write(
+            "agents/main/sessions/sessions.json",
+            r#"{"agent:main:main":{"sessionId":"good","updatedAt":1}}"#,
+        );
+        store.write("openclaw.json", "{}");
+        store
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Runs a command with little memory. Panics after the deadline.
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "polls with a deadline")]
+    fn run(&self, words: &[&str]) -> Output {
+        let limited = format!("ulimit -v {ADDRESS_SPACE_KIB}; exec \"$@\"");
+        let mut child = Command::new("sh")
+            .args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_clawscope"), "--store"])
+            .arg(self.0.path())
+            .args(words)
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .current_dir(self.0.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            if began.elapsed() > DEADLINE {
+                child.kill().unwrap();
+                panic!("{words:?} still runs after {DEADLINE:?}");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.wait_with_output().unwrap()
+    }
+
+    /// Lists the sessions; everything that the command says.
+    #[track_caller]
+    fn listed(&self) -> String {
+        let output = self.run(&["sessions"]);
+        let text =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("main"), "the good session is listed: {text}");
+        text
+    }
+}
+
+#[test]
+fn a_line_of_any_length_is_skipped_and_the_rest_is_read() {
+    let store = Store::new();
+    let path = store.path("agents/main/sessions/x.jsonl");
+    let mut file = File::create(&path).unwrap();
+    write!(file, "{HEADER}{HELLO}").unwrap();
+    file.set_len(300 << 20).unwrap();
+    assert!(store.listed().contains("hello there"));
+    let mut file = File::options().append(true).open(&path).unwrap();
+    write!(file, "\n{}", HELLO.replace("\"a\"", "\"b\"").replace("null", "\"a\"")).unwrap();
+    let said = |words: &[&str]| String::from_utf8(store.run(words).stdout).unwrap();
+    let findings = said(&["doctor"]);
+    assert!(findings.contains("line 3") && findings.contains("longer than the limit of"), "{findings}");
+    let tree = said(&["tree", "x"]);
+    assert_eq!(tree.matches("hello there").count(), 2, "{tree}");
+}
+
+#[test]
+fn a_line_of_a_million_values_costs_no_memory() {
+    let store = Store::new();
+    let line = format!("{{\"type\":\"custom\",\"id\":\"q\",\"data\":[{}1]}}\n", "1,".repeat(10 << 20));
+    store.write("agents/main/sessions/x.jsonl", &format!("{HEADER}{HELLO}{line}"));
+    assert!(store.listed().contains("damaged"));
+}
+
+#[test]
+fn includes_share_one_limit() {
+    for (includes, text, limit) in [
+        (
+            2_000,
+            format!("{{\"meta\":{{\"x\":\"{}\"}}}}", "x".repeat(400_000)),
+            "for all configuration files together",
+        ),
+        (2_000, "{}".to_owned(), "the limit of 500 included files"),
+    ] {
+        let store = Store::new();
+        store.write("big.json", &text);
+        let names = vec!["\"./big.json\""; includes].join(",");
+        store.write("openclaw.json", &format!("{{\"$include\":[{names}]}}"));
+        let said = store.listed();
+        assert!(said.contains("openclaw.json line 1") && said.contains(limit), "{said}");
+    }
+    let store = Store::new();
+    for level in 0..9 {
+        let names = vec![format!("\"./f{}.json\"", level + 1); 20].join(",");
+        store.write(&format!("f{level}.json"), &format!("{{\"$include\":[{names}]}}"));
+    }
+    store.write("f9.json", "{}");
+    store.write("openclaw.json", "{\"$include\":\"./f0.json\"}");
+    assert!(store.listed().contains("the limit of 500 included files"));
+}
+
+#[test]
+fn an_archive_that_unpacks_to_too_much_is_refused_alone() {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+    let store = Store::new();
+    // Frames follow each other, so one is enough to make any length.
+    let frame = compress_to_vec(vec![b' '; 4 << 20].as_slice(), CompressionLevel::Fastest);
+    let name = "x.jsonl.reset.2026-02-21T05-16-55.686Z.0cef322e47e648debdcf66d1825d630a.zst";
+    let mut file = File::create(store.path("agents/main/sessions").join(name)).unwrap();
+    file.write_all(&compress_to_vec(HEADER.as_bytes(), CompressionLevel::Fastest)).unwrap();
+    for _ in 0..40 {
+        file.write_all(&frame).unwrap();
+    }
+    store.listed();
+    let said = store.run(&["doctor"]);
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains(name) && said.contains("unpacks to more than 67.1 MB"), "{said}");
+}
+
+/// What may stand where a file is expected.
+fn place(kind: &str, path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    _ = fs::remove_file(path);
+    let link = |target: &Path| std::os::unix::fs::symlink(target, path).unwrap();
+    match kind {
+        "fifo" => mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap(),
+        "folder" => fs::create_dir(path).unwrap(),
+        "endless" => link(Path::new("/dev/zero")),
+        "dangling" => link(Path::new("nothing")),
+        "loop" => link(path),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn nothing_that_stands_in_a_files_place_stops_the_store() {
+    const SESSIONS: &str = "agents/main/sessions/";
+    let places = [
+        "agents/main/sessions/x.jsonl",
+        "agents/main/sessions/good.jsonl.lock",
+        "agents/main/sessions/good.jsonl.clawscope-journal",
+        "agents/main/sessions/x.jsonl.reset.2026-02-21T05-16-55.686Z.0cef322e47e648debdcf66d1825d630a.zst",
+        "agents/main/sessions/x.trajectory.jsonl",
+        "agents/main/sessions/good.trajectory-path.json",
+        "agents/main/agent/openclaw-agent.sqlite",
+        "agents/main/agent/openclaw-agent.sqlite-wal",
+        "agents/main/agent/models.json",
+        "home/.config/clawscope/config.toml",
+        "home/.config/clawscope/keymap.toml",
+        "home/.config/clawscope/presets/one.toml",
+        ".env",
+        "included.json",
+    ];
+    for kind in ["fifo", "folder", "endless", "dangling", "loop"] {
+        let store = Store::new();
+        store.write("openclaw.json", "{\"$include\":\"./included.json\"}");
+        for name in places {
+            // clawscope refuses to start with settings of its own that it cannot read.
+            if !name.ends_with("config.toml") && !name.ends_with("keymap.toml") {
+                place(kind, &store.path(name));
+            }
+        }
+        let said = store.listed();
+        assert!(said.contains("included.json"), "{kind}: {said}");
+        let tree = store.run(&["tree", "main"]);
+        assert!(String::from_utf8_lossy(&tree.stdout).contains("hello there"), "{kind}: {tree:?}");
+        for words in
+            [&["doctor"][..], &["presets"], &["undo", "main"], &["check", "main", "--settings", "one"]]
+        {
+            let output = store.run(words);
+            assert!(output.status.code().is_some_and(|code| code < 100), "{kind} {words:?}: {output:?}");
+        }
+        for name in places.iter().filter(|name| name.starts_with("home/")) {
+            place_or_keep(kind, &store.path(name));
+            assert!(store.run(&["sessions"]).status.code().is_some_and(|code| code < 100), "{kind} {name}");
+        }
+        let rows = Store::new();
+        place(kind, &rows.path(&format!("{SESSIONS}sessions.json")));
+        assert!(rows.run(&["sessions"]).status.code().is_some_and(|code| code < 100), "{kind}");
+    }
+}
+
+fn place_or_keep(kind: &str, path: &Path) {
+    if path.symlink_metadata().is_err() {
+        place(kind, path);
+    }
+}
