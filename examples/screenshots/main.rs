@@ -61,7 +61,7 @@ const DIGESTS: &str = "screens.sha256";
 fn digests(screens: &[Screen]) -> String {
     let line = |screen: &Screen| {
         let digest = Sha256::digest(screen.svg());
-        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         format!("{digest}  {}\n", screen.name)
     };
     screens.iter().map(line).collect()

@@ -70,12 +70,14 @@ fn typed_values_are_checked_and_say_what_was_expected() {
 #[test]
 fn every_step_shows_its_own_rows_and_keeps_its_cursor() {
     let mut pane = pane();
+    let mut seen = 0;
     for step in Policy::ALL {
         pane.focus_policy(step);
-        assert!(pane.policy_rows().count() > 0, "{step:?}");
+        seen += pane.policy_rows().count();
         assert!(pane.policy_rows().all(|at| pane.rows[at].policy == step), "{step:?}");
         assert_eq!(pane.focused_row().is_none(), pane.policy_rows().is_empty(), "{step:?}");
     }
+    assert_eq!(seen, pane.rows.len());
     focus(&mut pane, "contextPruning.softTrimRatio");
     pane.focus_policy(Policy::Guard);
     pane.focus_policy(Policy::Prune);

@@ -91,7 +91,7 @@ mod tests {
     fn wide_characters_hex_and_a_letter_in_front_are_read() {
         let said = "password of the user";
         let wide: Vec<u8> = said.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let hex: String = said.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = said.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         for text in [ENGINE.encode(wide), hex, format!("a{}", ENGINE.encode(said))] {
             assert_eq!(encoded_texts(&text)[0].2, said, "{text}");
         }

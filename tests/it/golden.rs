@@ -195,9 +195,8 @@ fn assert_minimums(folder: &str, tallies: &Tallies, minimums: Minimums) {
 /// Where the answers of a set go: each has a folder of its own.
 fn out_of(root: &Path) -> Option<PathBuf> {
     let out = PathBuf::from(std::env::var_os("CLAWSCOPE_GOLDEN_OUT")?);
-    let named = named_folder().map_or_else(Vec::new, |named| match named.join("set.json").exists() {
-        true => vec![named],
-        false => sets(&named),
+    let named = named_folder().map_or_else(Vec::new, |named| {
+        if named.join("set.json").exists() { vec![named] } else { sets(&named) }
     });
     let root = root.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", root.display()));
     Some(out.join(out_name(&root, &named)?))

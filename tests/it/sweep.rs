@@ -1,5 +1,6 @@
 //! A sweep is what replaying every combination by itself gives, and its smallest change that of looking at all of them.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -235,9 +236,9 @@ fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
     let mut parent = "null".to_owned();
     let mut push = |id: String, minute: usize, message: String| {
         let time = time(minute);
-        text += &format!(
-            "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"{time}\",\"message\":{message}}}\n"
-        );
+        writeln!(text,
+            "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"{time}\",\"message\":{message}}}"
+        ).unwrap();
         parent = format!("\"{id}\"");
     };
     for (at, prompt) in prompts.iter().enumerate() {
