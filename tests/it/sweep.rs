@@ -258,9 +258,18 @@ fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
     (session, RecordedSession::from_inputs(Arc::new(inspection), inputs, &|| true).expect("wanted"))
 }
 
+/// The prompts of a session that grows to the last one.
+fn growing(last: u64) -> Vec<u64> {
+    (1..=8).map(|turn| last * turn / 8).collect()
+}
+
+/// The policies of the gateway and pruning, which the configuration of these sessions leaves off.
+fn pruning(recording: &RecordedSession) -> PolicySet {
+    recording.session.gateway_policies().with(Policy::Prune, true)
+}
+
 fn varied_keys(recording: &RecordedSession) -> Vec<String> {
-    let steps = recording.session.gateway_policies();
-    let axes = default_axes(recording, &[], steps, &|| true).expect("waited for");
+    let axes = default_axes(recording, &[], pruning(recording), &|| true).expect("waited for");
     for axis in &axes {
         assert!(axis.points.len() > 1 && axis.points.get(axis.current).is_some(), "{axis:?}");
     }
@@ -269,17 +278,16 @@ fn varied_keys(recording: &RecordedSession) -> Vec<String> {
 
 #[test]
 fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
-    let (_session, recording) = with_window(11, 2000.0);
+    let (_session, recording) = fitting(&growing(150_000));
     let keys = varied_keys(&recording);
-    assert_eq!(keys, ["?"]);
+    assert_eq!(keys, ["compaction.reserveTokens"]);
     for key in keys {
         let context = AxisContext { session: &recording.session, base: &[] };
         let axis = clawscope::report::sweep::usual_axes(&context, recording.inputs.provider_window)
             .into_iter()
             .find(|axis| axis.key() == key)
             .expect("a usual axis");
-        let steps = recording.session.gateway_policies();
-        let steps = axis.policy.map_or(steps, |policy| steps.with(policy, true));
+        let steps = axis.policy.map_or(pruning(&recording), |policy| pruning(&recording).with(policy, true));
         let request = SweepSpec { axes: vec![axis], base: Vec::new(), policies: steps, headroom: 0.0 };
         let cells = swept(&recording, request).cells;
         assert!(cells.iter().any(|cell| cell.totals != cells[0].totals), "{key} changes nothing");
@@ -295,12 +303,12 @@ fn a_setting_without_effect_is_no_second_axis() {
 #[test]
 fn compaction_is_not_varied_where_the_session_did_not_compact_as_its_settings_say() {
     let compacts = |keys: &[String]| keys.iter().any(|key| key.contains("compaction"));
-    let turns = |last: u64| -> Vec<u64> { (1..=8).map(|turn| last * turn / 8).collect() };
-    let (_session, recording) = fitting(&turns(196_000));
-    assert_eq!(recording.trace.totals().compactions, 0, "nothing was compacted at 196,000 tokens");
+    let full = [growing(190_000), vec![192_000, 194_000]].concat();
+    let (_session, recording) = fitting(&full);
+    assert_eq!(recording.trace.totals().compactions, 0, "nothing was compacted at 190,000 tokens");
     let keys = varied_keys(&recording);
     assert!(!compacts(&keys), "{keys:?}");
-    let (_session, recording) = fitting(&turns(150_000));
+    let (_session, recording) = fitting(&growing(150_000));
     assert!(compacts(&varied_keys(&recording)), "compacting earlier makes the prompts smaller");
 }
 
