@@ -423,7 +423,20 @@ const RULES: &[Rule] = &[
         "value",
         Proof::Named,
         &["htpasswd"],
-        r#"htpasswd\b[^\n|;]*?\s-\w*b\w*\s+(?:-\w+\s+)*\S+(?:\s+\S+)??\s+["']?([^\s"']+)["']?\s*(?:$|[\n|;&#])"#,
+        concat!(
+            r"\bhtpasswd(?:[ \t]+-[a-mo-zA-Z]+(?:[ \t]+\d+\b)?)*?[ \t]+-[a-mo-zA-Z]*b[a-mo-zA-Z]*(?:[ \t]+\d+\b)?",
+            r#"(?:[ \t]+-[a-mo-zA-Z]+(?:[ \t]+\d+\b)?)*[ \t]+[^\s-]\S*[ \t]+[^\s-]\S*[ \t]+["']?([^\s"'|;&#]+)"#
+        ),
+    ),
+    // `-n` prints the line instead of writing it to a file.
+    rule(
+        "value",
+        Proof::Named,
+        &["htpasswd"],
+        concat!(
+            r"\bhtpasswd(?:[ \t]+-\w+(?:[ \t]+\d+\b)?)*?[ \t]+(?:-\w*n\w*(?:[ \t]+-\w+)*?[ \t]+-\w*b\w*|-\w*b\w*(?:[ \t]+-\w+)*?[ \t]+-\w*n\w*|-\w*(?:b\w*n|n\w*b)\w*)",
+            r#"(?:[ \t]+\d+\b)?(?:[ \t]+-\w+(?:[ \t]+\d+\b)?)*[ \t]+[^\s-]\S*[ \t]+["']?([^\s"'|;&#]+)"#
+        ),
     ),
     rule(
         "value",

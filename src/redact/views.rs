@@ -291,12 +291,13 @@ fn join_lines(text: &str, parent: Option<usize>, strips_prefix: bool) -> Option<
     let mut view: Option<View> = None;
     let (mut done, mut from) = (0, 0);
     while let Some(end) = memchr::memchr(b'\n', &text.as_bytes()[from..]).map(|end| from + end) {
+        let this_line = &text[from..end];
         from = end + 1;
         let line = text[done..end].trim_end_matches([' ', '\t', '\r', '\\', '"', '\'', '`', '+', '|', ',']);
         let next = &text[from..];
         let next_line = &next[..memchr::memchr(b'\n', next.as_bytes()).unwrap_or(next.len())];
         let blank = next_line.len() - next_line.trim_start().len();
-        let skip = if strips_prefix { PREFIX.find(next_line).map_or(0, |found| found.end()) } else { blank };
+        let skip = if strips_prefix { prefix_len(this_line, next_line) } else { blank };
         if strips_prefix && skip == blank {
             continue;
         }
@@ -310,6 +311,32 @@ fn join_lines(text: &str, parent: Option<usize>, strips_prefix: bool) -> Option<
     let mut view = view?;
     view.copy(&text[done..], done);
     Some(view)
+}
+
+/// Bytes of the prefix of a line, which is that of the line above with other digits: digits and a `-` behind it may be the
+/// rest of a token.
+fn prefix_len(above: &str, line: &str) -> usize {
+    let find = |line: &str| PREFIX.find(line).map_or(0, |found| found.end());
+    let (above, whole) = (&above[..find(above)], find(line));
+    let mut rest = &line[..whole];
+    for (part, is_number) in parts(above) {
+        let next = if is_number { rest.trim_start_matches(|char: char| char.is_ascii_digit()) } else { rest };
+        match if is_number { Some(next) } else { rest.strip_prefix(part) } {
+            Some(next) if next.len() < rest.len() => rest = next,
+            _ => return whole,
+        }
+    }
+    if above.trim().is_empty() { whole } else { whole - rest.len() }
+}
+
+/// Splits a text into numbers and what is between them.
+fn parts(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let same = move |one: &u8, other: &u8| is_digit(one) == is_digit(other);
+    text.as_bytes().chunk_by(same).scan(0, move |at, part| {
+        let from = std::mem::replace(at, *at + part.len());
+        Some((&text[from..*at], is_digit(&part[0])))
+    })
 }
 
 /// Whether the last word of a line may continue with the first of the next.
@@ -399,6 +426,15 @@ mod tests {
     }
 
     #[test]
+    fn digits_behind_the_prefix_of_every_line_are_part_of_a_word() {
+        for prefix in ["a/b.rs:12:", "> ", "# ", "| ", "2026-01-01T10:00:00.123Z ", "12-"] {
+            let text = format!("{prefix}HRKU-1b0c7c78-4dfa-cd5b-\n{prefix}7099-2025cfe163c5\nend");
+            let joined = "HRKU-1b0c7c78-4dfa-cd5b-7099-2025cfe163c5";
+            assert!(views(&text).iter().any(|view| view.text.contains(joined)), "{text}: {:?}", views(&text));
+        }
+    }
+
+    #[test]
     fn broken_words_are_joined_without_the_prefix_of_their_lines() {
         for text in [
             "sk-ant-api03-a1b2C3d4\nE5f6G7h8i9",
@@ -409,6 +445,7 @@ mod tests {
             "x = \"sk-ant-api03-a1b2C3d4\" +\n  \"E5f6G7h8i9\"",
             "+sk-ant-api03-a1b2C3d4\n+E5f6G7h8i9",
             "sk-ant-api03-a1b2C3d4\\\nE5f6G7h8i9",
+            "a.rs:9:sk-ant-api03-a1b2C\na.rs:10:3d4E5f6G7h8i9",
         ] {
             assert!(
                 views(text).iter().any(|view| view.text.contains("sk-ant-api03-a1b2C3d4E5f6G7h8i9")),
