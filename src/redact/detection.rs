@@ -1,10 +1,10 @@
 //! Finds secrets in a text and in its other readings, and maps them to the text.
 
+use super::compiled::{COMPILED, Hit};
 use super::encoded::encoded_texts;
 use super::keys::find_keys;
 use super::known::{KnownSecrets, SecretSpan};
 use super::proof::is_random;
-use super::rules::{COMPILED, Hit};
 use super::views::{View, original_ranges, views};
 
 /// Levels of base64 in base64.

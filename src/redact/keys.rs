@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use memchr::memmem;
 use regex::Regex;
 
-use super::rules::Hit;
+use super::compiled::Hit;
 
 const KIND: &str = "private-key";
 /// Bytes of the longest key.

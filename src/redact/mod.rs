@@ -9,6 +9,8 @@
 //! mean nothing.
 
 mod clean_texts;
+mod commands;
+mod compiled;
 mod detection;
 mod encoded;
 mod keys;

@@ -85,20 +85,49 @@ pub(super) fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(|char: char| char == '"' || char == '\'' || char.is_whitespace());
     let masked = text.chars().all(|char| "*.xX•…_-█#?".contains(char));
     let stands = WORDS.iter().any(|word| word.eq_ignore_ascii_case(text.trim_end_matches([',', ';', '.'])));
-    text.len() < 3 || masked || stands || text.starts_with("[redacted:") || REFERENCE.is_match(text)
+    text.len() < 3
+        || masked
+        || stands
+        || is_secret_identifier(text)
+        || text.starts_with("[redacted:")
+        || REFERENCE.is_match(text)
+}
+
+/// Whether a text is itself the name of a secret in code, such as `next_token`.
+fn is_secret_identifier(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    is_identifier(text) && ["token", "secret", "passw", "key"].iter().any(|name| lower.contains(name))
+}
+
+/// Whether a text is an expression or a name of code, as behind `:` in a struct or a call.
+pub(super) fn is_expression(text: &str) -> bool {
+    is_code(text) || is_identifier(text) || text.starts_with(['&', ':', '*'])
 }
 
 /// Whether a text is a word, a short number, a path or an expression, as in prose and code after a name.
 pub(super) fn is_ordinary(text: &str) -> bool {
+    let text = text.trim_start_matches(['&', '*', ':', '!']);
     let word = text.trim_end_matches(['.', ':', '!', '?', ',', ';', ')', '}', ']', '*', '`']);
-    let letters = word.chars().all(|char| char.is_alphabetic() || "-_/.".contains(char));
+    let letters = word.chars().all(|char| char.is_alphabetic() || "-_/. ".contains(char));
     // Short camel-case names have few capitals; in random text every second letter is one. Long mixed names count as
     // secrets.
     let capitals = word.chars().skip(1).filter(|char| char.is_uppercase()).count();
     let mixed = capitals > 0 && word.chars().any(char::is_lowercase) && !word.contains(['.', '/', '-', '_']);
     let drawn = mixed && (capitals * 3 >= word.len() || word.len() >= 20);
-    let number = word.len() < 8 && word.chars().all(|char| char.is_ascii_digit() || ".,%kKmM".contains(char));
-    letters && !drawn || number || is_code(text)
+    let number =
+        word.len() < 8 && word.chars().all(|char| char.is_ascii_digit() || ".,%kKmM^".contains(char));
+    letters && !drawn || number || is_identifier(word) || is_code(text)
+}
+
+/// Whether a text is a name of code such as `_ty_2` or `__u32`: its parts are words, short numbers or short types.
+fn is_identifier(text: &str) -> bool {
+    let is_part = |part: &str| {
+        let digits = part.trim_start_matches(|char: char| char.is_ascii_alphabetic());
+        let letters = part.len() - digits.len();
+        digits.is_empty()
+            || digits.len() <= 2 && letters <= 1 && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    text.contains('_') && text.split('_').all(is_part)
 }
 
 /// Whether a text is the start of an expression: a call, a path of names, a type, a tag.
@@ -108,6 +137,7 @@ fn is_code(text: &str) -> bool {
     let (name, rest) = text.split_at(name_end);
     let named = !name.is_empty() && !name.starts_with(|char: char| char.is_ascii_digit());
     let calls = named && rest.starts_with('(') && text.ends_with(['(', ')', ',', ';', '{', '"', '\'', ']']);
+    let called = named && rest.starts_with(['(', '[']) && !text.contains(|char: char| char.is_ascii_digit());
     let typed =
         named && rest.starts_with('<') || text.contains("::") || text.contains("=>") || text.contains("->");
     let opens =
@@ -116,6 +146,7 @@ fn is_code(text: &str) -> bool {
     let member =
         named && rest.is_empty() && text.contains('.') && !text.contains(|char: char| char.is_ascii_digit());
     calls
+        || called
         || typed
         || opens
         || indexed
@@ -125,6 +156,16 @@ fn is_code(text: &str) -> bool {
                 && name.chars().all(|char| char.is_alphanumeric() || "_.:!".contains(char))
         })
         || text.contains("${")
+}
+
+/// Whether a text changes between capitals, small letters and digits as often as random letters do, or has as many digits:
+/// names of code such as `MissingContextParameter` change with each word only.
+pub(super) fn is_random_token(text: &str) -> bool {
+    let class = |byte: &u8| (byte.is_ascii_uppercase(), byte.is_ascii_digit());
+    let letters: Vec<u8> = text.bytes().filter(u8::is_ascii_alphanumeric).collect();
+    let changes = letters.windows(2).filter(|pair| class(&pair[0]) != class(&pair[1])).count();
+    let digits = letters.iter().filter(|byte| byte.is_ascii_digit()).count();
+    is_random(text) && 30 * changes + 40 * digits >= 14 * letters.len()
 }
 
 /// Whether a text has the digits or the changing case of random letters.
@@ -153,9 +194,30 @@ mod tests {
         ] {
             assert!(is_placeholder(text), "{text}");
         }
+        for text in ["next_token", "CLIENT_TRAFFIC_SECRET_0"] {
+            assert!(is_placeholder(text), "{text}");
+        }
         for text in ["$ecr3t!pass", "%tall9-orange", "<9fQ!x", "${A:-tall9-orange}", "$2a$10$abcdef", "{{x}"]
         {
             assert!(!is_placeholder(text) || text == "{{x}", "{text}");
+        }
+    }
+
+    #[test]
+    fn random_letters_are_distinguished_from_names_of_code() {
+        for name in [
+            "s.MissingContextParameter1",
+            "s.ReadTotalTimeoutConstant2",
+            "re_subst1_cachedLigatureSubstFormat1",
+        ] {
+            assert!(!is_random_token(name), "{name}");
+        }
+        for token in [
+            "s.8fNq2LmZ4kRwYtXc6VbHj3Pd",
+            "b_4k9x0aq7d2m5z8c1v6b3n0j7h4g1f8d5s2a9p6o3i0u7",
+            "re_AbCdEfGh_qWeRtYuIoPaSdFgHjKlZxCv",
+        ] {
+            assert!(is_random_token(token), "{token}");
         }
     }
 
@@ -169,6 +231,13 @@ mod tests {
             "swordfish",
             "config.auth.token",
             "4096",
+            ":Unknown",
+            "&str",
+            "_bindgen_ty_2",
+            "__u32",
+            "response[",
+            "config.get(server",
+            "tokens per minute",
         ] {
             assert!(is_ordinary(text), "{text}");
         }

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use super::compiled::COMPILED;
 use super::detection::{DetectedSecret, detect, find_known};
 use super::known::KnownSecrets;
-use super::rules::COMPILED;
 use super::views::views;
 
 /// Whether lists and rows show the secrets in their texts.

@@ -1,0 +1,289 @@
+//! Finds what the rules match: one search for the letters that rules need finds all that may match. A token is matched only
+//! where its letters are.
+
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex::Regex;
+
+use super::commands::COMMANDS;
+use super::proof::{is_expression, is_ordinary, is_placeholder, is_random_token};
+use super::rules::{Proof, RULES};
+use super::tokens::tokens;
+
+/// Every rule, each compiled for the first text that needs it.
+pub(super) struct CompiledRules {
+    rules: Vec<CompiledRule>,
+    /// The letters of all rules in any case; `None` if they cannot be searched for, and then every rule is tried.
+    anchors: Option<AhoCorasick>,
+    /// For each of the letters, the rules that need them and whether in this very case.
+    rules_by_anchor: Vec<Vec<(usize, Option<String>)>>,
+}
+
+struct CompiledRule {
+    kind: &'static str,
+    proof: Proof,
+    pattern: String,
+    /// Whether matches begin with the letters that the rule needs.
+    is_anchored: bool,
+    regex: OnceLock<Regex>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub from: usize,
+    pub to: usize,
+    pub kind: &'static str,
+}
+
+/// Every rule.
+///
+/// A pattern that does not compile would match nothing; a test checks that all compile.
+pub(super) static COMPILED: LazyLock<CompiledRules> = LazyLock::new(CompiledRules::new);
+
+impl CompiledRules {
+    fn new() -> Self {
+        let mut made = Self { rules: Vec::new(), anchors: None, rules_by_anchor: Vec::new() };
+        let mut anchors: Vec<String> = Vec::new();
+        for token in tokens() {
+            let proof = if token.needs_random { Proof::Random } else { Proof::Shape };
+            let letters = prefix_letters(token.pattern);
+            made.need(&mut anchors, &letters, Some(letters.clone()));
+            made.push(token.kind, proof, format!("^(?:{})", token.pattern), true);
+        }
+        for rule in RULES.iter().chain(COMMANDS) {
+            for letters in rule.letters {
+                made.need(&mut anchors, letters, None);
+            }
+            made.push(rule.kind, rule.proof, ascii_pattern(rule.pattern), false);
+        }
+        let mut builder = AhoCorasick::builder();
+        let builder = builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
+        made.anchors = builder.build(&anchors).ok();
+        made
+    }
+
+    fn push(&mut self, kind: &'static str, proof: Proof, pattern: String, is_anchored: bool) {
+        self.rules.push(CompiledRule { kind, proof, pattern, is_anchored, regex: OnceLock::new() });
+    }
+
+    /// Notes that the rule which is added next needs some letters.
+    fn need(&mut self, anchors: &mut Vec<String>, letters: &str, exact: Option<String>) {
+        let folded = letters.to_ascii_lowercase();
+        let at = anchors.iter().position(|other| *other == folded).unwrap_or_else(|| {
+            anchors.push(folded);
+            self.rules_by_anchor.push(Vec::new());
+            anchors.len() - 1
+        });
+        self.rules_by_anchor[at].push((self.rules.len(), exact));
+    }
+
+    /// Finds all matches in a text, in order and without overlap; the first rule of the table names a match.
+    pub(super) fn find_hits(&self, text: &str, shapes_only: bool) -> Vec<Hit> {
+        let mut found: Vec<(usize, Hit)> = Vec::new();
+        let mut scanned = vec![self.anchors.is_none(); self.rules.len()];
+        let mut ends = vec![0; self.rules.len()];
+        for at in self.anchors.iter().flat_map(|anchors| anchors.find_overlapping_iter(text)) {
+            for (rule, exact) in &self.rules_by_anchor[at.pattern().as_usize()] {
+                let tried = &self.rules[*rule];
+                if !tried.is_anchored {
+                    scanned[*rule] = true;
+                } else if at.start() >= ends[*rule]
+                    && exact.as_deref().is_none_or(|exact| text.as_bytes()[at.range()] == *exact.as_bytes())
+                    && let Some(hit) = tried.hit_at(text, at.start())
+                {
+                    ends[*rule] = hit.to;
+                    found.push((*rule, hit));
+                }
+            }
+        }
+        for (at, rule) in self.rules.iter().enumerate().filter(|(at, rule)| scanned[*at] && !rule.is_anchored)
+        {
+            if !shapes_only || matches!(rule.proof, Proof::Shape | Proof::Random) {
+                found.extend(rule.hits(text).map(|hit| (at, hit)));
+            }
+        }
+        merge(found)
+    }
+}
+
+/// Merges matches that overlap; the first rule names them.
+fn merge(mut found: Vec<(usize, Hit)>) -> Vec<Hit> {
+    found.sort_unstable_by_key(|(rule, hit)| (hit.from, *rule, std::cmp::Reverse(hit.to)));
+    let mut merged: Vec<(usize, Hit)> = Vec::with_capacity(found.len());
+    for (rule, hit) in found {
+        match merged.last_mut() {
+            Some((first, last)) if hit.from < last.to => {
+                if rule < *first {
+                    (*first, last.kind) = (rule, hit.kind);
+                }
+                last.to = last.to.max(hit.to);
+            }
+            _ => merged.push((rule, hit)),
+        }
+    }
+    merged.into_iter().map(|(_, hit)| hit).collect()
+}
+
+impl CompiledRule {
+    fn regex(&self) -> &Regex {
+        self.regex.get_or_init(|| compile(&self.pattern))
+    }
+
+    fn hit_at(&self, text: &str, at: usize) -> Option<Hit> {
+        let at = text.is_char_boundary(at).then_some(at)?;
+        self.hit(text, at, &self.regex().captures(&text[at..])?)
+    }
+
+    fn hits(&self, text: &str) -> impl Iterator<Item = Hit> {
+        self.regex().captures_iter(text).filter_map(move |found| self.hit(text, 0, &found))
+    }
+
+    fn hit(&self, text: &str, base: usize, found: &regex::Captures<'_>) -> Option<Hit> {
+        let secret = found.iter().skip(1).flatten().last().or_else(|| found.get(0))?;
+        let (from, to) = (base + secret.start(), base + secret.end());
+        let (from, to) = if matches!(self.proof, Proof::Named | Proof::Unquoted | Proof::Loose) {
+            trimmed(text, from, to)
+        } else {
+            (from, to)
+        };
+        let hit = Hit { from, to, kind: self.kind };
+        (from < to && is_proven(&text[from..to], self.proof, self.kind) && !is_in_placeholder(text, from))
+            .then_some(hit)
+    }
+}
+
+/// Leaves punctuation behind a value to the text, unless the value has its other half.
+fn trimmed(text: &str, from: usize, to: usize) -> (usize, usize) {
+    let mut end = to;
+    while let Some(last) = text[from..end].chars().next_back() {
+        let opener = match last {
+            ')' => '(',
+            '}' => '{',
+            ']' => '[',
+            ',' | ';' | '.' => '\0',
+            _ => break,
+        };
+        let count = |char: char| text[from..end].matches(char).count();
+        if opener != '\0' && count(opener) >= count(last) {
+            break;
+        }
+        end -= last.len_utf8();
+    }
+    (from, end)
+}
+
+/// The letters with which every match of a pattern begins.
+fn prefix_letters(pattern: &str) -> String {
+    let mut letters = String::new();
+    let mut chars = pattern.chars().peekable();
+    while let Some(char) = chars.next() {
+        let plain = match char {
+            '\\' => match chars.next() {
+                Some(escaped) if !escaped.is_ascii_alphanumeric() => escaped,
+                _ => break,
+            },
+            char if char.is_ascii_alphanumeric() || "-_/:=~!".contains(char) => char,
+            _ => break,
+        };
+        if chars.peek().is_some_and(|next| "?*{".contains(*next)) {
+            break;
+        }
+        letters.push(plain);
+    }
+    letters
+}
+
+/// Makes `\b` ASCII-only: a letter of another script before a secret does not extend its word.
+fn ascii_pattern(pattern: &str) -> String {
+    pattern.replace(r"\b", r"(?-u:\b)")
+}
+
+fn compile(pattern: &str) -> Regex {
+    let built = regex::RegexBuilder::new(pattern).size_limit(1 << 24).build();
+    built.unwrap_or_else(|_| LazyLock::force(&MATCH_NOTHING).clone())
+}
+
+#[expect(clippy::unwrap_used, reason = "a pattern of one class, which compiles")]
+static MATCH_NOTHING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^\s\S]").unwrap());
+
+/// Whether a position is inside a placeholder, whose kind may be a name that rules search for.
+fn is_in_placeholder(text: &str, at: usize) -> bool {
+    let before = &text[text.floor_char_boundary(at.saturating_sub(80))..at];
+    let closed = before.rfind(']').map_or(0, |end| end + 1);
+    before[closed..].contains("[redacted:")
+}
+
+fn is_proven(secret: &str, proof: Proof, kind: &str) -> bool {
+    match proof {
+        Proof::Shape => true,
+        Proof::Random => is_random_token(secret),
+        // A port and a path precede an `@` in addresses too.
+        Proof::Named if kind == "url-password" => {
+            let port = secret.split(['/', '?', '#']).next().unwrap_or_default();
+            let is_port = port.len() < secret.len()
+                && port.len() <= 5
+                && port.bytes().all(|byte| byte.is_ascii_digit());
+            !is_port && !is_placeholder(secret)
+        }
+        Proof::Named => !is_placeholder(secret),
+        Proof::Unquoted => !is_placeholder(secret) && !is_expression(secret),
+        Proof::Loose => !is_placeholder(secret) && !is_ordinary(secret),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles_and_needs_letters() {
+        assert!(COMPILED.anchors.is_some());
+        for (at, rule) in COMPILED.rules.iter().enumerate() {
+            let built = regex::RegexBuilder::new(&rule.pattern).size_limit(1 << 24).build();
+            assert!(built.is_ok(), "{}: {built:?}", rule.pattern);
+            assert!(
+                COMPILED.rules_by_anchor.iter().flatten().any(|(rule, _)| *rule == at),
+                "{}",
+                rule.pattern
+            );
+        }
+        for token in tokens() {
+            assert!(prefix_letters(token.pattern).len() >= 2, "{}", token.pattern);
+        }
+    }
+
+    #[test]
+    fn what_replaces_a_secret_is_none_whatever_follows_it() {
+        for text in ["[redacted:authorization:1]%27%20x", "[redacted:cookie:2]a=b; c=defghijkl"] {
+            assert_eq!(COMPILED.find_hits(text, false), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn prose_code_and_numbers_about_tokens_are_no_secrets() {
+        for text in [
+            "The token: see the documentation for what it means.",
+            "password: string;",
+            "const token = getToken();",
+            "max_tokens=4096 totalTokens: 200000",
+            "tokens: 128000",
+            "apiKey: process.env.OPENAI_API_KEY",
+            "api_key=${OPENAI_API_KEY}",
+            "export GITHUB_TOKEN=$TOKEN",
+            "\"password\": \"\"",
+            "secret: true",
+            "password is required",
+            "the secret is simplicity",
+            "https://user:${PASSWORD}@example.org/",
+            "https://example.org/a:b@c",
+            "Authorization: Bearer <token>",
+            "a commit 3f786850e387550fdab836ed7e6dc881de23001b",
+            "uuid 123e4567-e89b-12d3-a456-426614174000",
+            "sk-fading-circle is a class",
+            "12:30:45 and 1234567:8",
+        ] {
+            assert_eq!(COMPILED.find_hits(text, false), [], "{text}");
+        }
+    }
+}
