@@ -26,15 +26,18 @@ use crate::context::tokens::usage::sum_of_estimates;
 use crate::context::tokens::{ContextEstimate, estimate_for_runtime, estimate_message};
 use crate::context::{ContentSource, ContextMessage};
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_estimate, format_number, format_percent};
+use crate::format::{
+    format_count, format_estimate, format_number, format_percent, round_tokens, whole_percent,
+};
+use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
 use crate::plan::Plan;
 use crate::policy::memory_flush::{Flush, FlushState};
 use crate::redact::SecretDisplay;
-use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::usage_totals::session_usage;
+use crate::session::{CountSource, LoadedSession, TokenCount};
 use crate::store::entry::EntryKind;
 
 pub(super) fn run(
@@ -59,14 +62,7 @@ pub(super) fn run(
     let sent = session.stored_pruning_plan().map_err(|error| Failure::unreadable(error.to_string()))?;
     let estimate = estimate_for_runtime(&session.index, &session.context);
     if args.target.json {
-        let budget = session.budget();
-        return Ok(output.json(&report_json(
-            &session,
-            estimate,
-            bodies.as_deref(),
-            sent.as_ref(),
-            &budget,
-        ))?);
+        return Ok(output.json(&report_json(&session, estimate, bodies.as_deref(), sent.as_ref(), None))?);
     }
     print_session_header(output, &session, session.window)?;
     print_ruleset(&session.ruleset, output)?;
@@ -75,7 +71,7 @@ pub(super) fn run(
         Some(bodies) => print_messages(&session, &bodies, output)?,
         None => table(&session, secrets(args.no_redact)).print(output, "")?,
     }
-    print_totals(&session, estimate, &session.budget(), output)?;
+    print_totals(&session, estimate, None, output)?;
     sent.map_or(Ok(()), |sent| print_sent(&session, &sent, "earlier calls pruned these messages", output))
 }
 
@@ -100,17 +96,16 @@ fn show_under_settings(
         }
         return breakdown::show(session, args.target.json, output);
     }
-    let (estimate, budget) =
-        (estimate_for_runtime(&session.index, &session.context), session.budget_after(plan));
+    let estimate = estimate_for_runtime(&session.index, &session.context);
     if args.target.json {
-        return Ok(output.json(&report_json(session, estimate, None, Some(plan), &budget))?);
+        return Ok(output.json(&report_json(session, estimate, None, Some(plan), Some(plan)))?);
     }
     print_session_header(output, session, session.window)?;
     print_ruleset(&session.ruleset, output)?;
     preview.print_gate_state(output)?;
     writeln!(output)?;
     table(session, secrets(args.no_redact)).print(output, "")?;
-    print_totals(session, estimate, &budget, output)?;
+    print_totals(session, estimate, Some(plan), output)?;
     print_sent(session, plan, "under these settings the gateway changes the next call", output)
 }
 
@@ -146,6 +141,8 @@ pub(super) struct ContextJson {
     model: String,
     ruleset: RulesetJson,
     window: WindowJson,
+    /// The prompt of the next call, as the list of sessions shows it.
+    next_call: NextCallJson,
     /// The runtime's own estimate of the context; null where the runtime would fail.
     estimate: Option<EstimateJson>,
     /// Sum of the messages' estimates.
@@ -159,6 +156,13 @@ pub(super) struct ContextJson {
 }
 
 impl JsonOutput for ContextJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct NextCallJson {
+    tokens: TokenCount,
+    /// Its share of the window, in whole percent.
+    percent: Option<u64>,
+}
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -241,14 +245,16 @@ fn session_tokens(session: &LoadedSession) -> u64 {
     entries.filter_map(|entry| entry.message).map(|size| message_tokens(&size)).sum()
 }
 
+/// `sent` are the cuts of the messages; `settings` are those of a plan for the next call, if it is under other settings.
 fn report_json(
     session: &LoadedSession,
     estimate: Result<ContextEstimate, JsException>,
     bodies: Option<&[Value]>,
     sent: Option<&Plan>,
-    budget: &Budget,
+    settings: Option<&Plan>,
 ) -> ContextJson {
     let messages = &session.context.messages;
+    let (next, _) = next_call(session, settings);
     let message = |(at, message): (usize, &ContextMessage)| {
         let size = &message.size;
         MessageJson {
@@ -271,11 +277,15 @@ fn report_json(
         model: session.model.clone(),
         ruleset: ruleset_json(&session.ruleset),
         window: window_json(session.window),
+        next_call: NextCallJson {
+            tokens: next,
+            percent: whole_percent(next.tokens, round_tokens(session.window.tokens)),
+        },
         estimate: estimate.ok().map(|estimate| estimate_json(session, &estimate)),
         message_tokens: sum_of_estimates(messages).ok(),
         session_tokens: session_tokens(session),
         spent: usage_json(&session_usage(session)),
-        budget: budget_json(budget),
+        budget: budget_json(&settings.map_or_else(|| session.budget(), |plan| session.budget_after(plan))),
         memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
         messages: messages.iter().enumerate().map(message).collect(),
     }
@@ -358,7 +368,7 @@ fn print_messages(session: &LoadedSession, bodies: &[Value], output: &mut Output
 fn print_totals(
     session: &LoadedSession,
     estimate: Result<ContextEstimate, JsException>,
-    budget: &Budget,
+    plan: Option<&Plan>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let messages = &session.context.messages;
@@ -368,9 +378,11 @@ fn print_totals(
     let whole = format_estimate(session_tokens(session));
     let sums = format!("{count} · {} tokens by estimate · whole session {whole}", format_estimate(sum));
     output.line(Tone::Plain, &sums)?;
-    output.line(Tone::Strong, &describe_estimate(session, estimate))?;
+    let (next, budget) = next_call(session, plan);
+    output.line(Tone::Strong, &describe_next_call(next, session.window))?;
+    output.line(Tone::Plain, &describe_estimate(session, estimate))?;
     if budget.total() > 0 {
-        let words = format!("by part: {} = {}", format_estimate(budget.total()), describe_budget(budget));
+        let words = format!("by part: {}", describe_budget(&budget));
         output.line(Tone::Plain, &words)?;
     }
     if let Some(words) = describe_usage(&session_usage(session)) {
@@ -385,6 +397,33 @@ fn print_totals(
         output.line(if guard.should_block { Tone::Bad } else { Tone::Warning }, &line)?;
     }
     Ok(())
+}
+
+/// Returns the prompt of the next call and its parts, as the list and the screen show them.
+fn next_call(session: &LoadedSession, plan: Option<&Plan>) -> (TokenCount, Budget) {
+    let next = &session.next_prompt;
+    let budget = match plan {
+        Some(plan) => next.budget_after(&session.context, plan),
+        None => next.budget(&session.context),
+    };
+    let is_changed = budget.total() != next.total.tokens;
+    let source = match next.total.source {
+        CountSource::Measured if is_changed => CountSource::Calibrated,
+        source => source,
+    };
+    (TokenCount { tokens: budget.total(), source }, budget)
+}
+
+fn describe_next_call(next: TokenCount, window: WindowInfo) -> String {
+    let share = format_percent(next.tokens, round_tokens(window.tokens));
+    let tokens = match next.source {
+        CountSource::Measured => format!("{}, measured", format_number(next.tokens)),
+        CountSource::Calibrated => {
+            format!("{}, by the counts of this session", format_estimate(next.tokens))
+        }
+        CountSource::Estimated => format_estimate(next.tokens),
+    };
+    format!("next call: {tokens} · {share} of the window")
 }
 
 fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, JsException>) -> String {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::format::whole_percent;
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
 use crate::replay::Cost;
@@ -259,7 +260,7 @@ impl SessionItem {
     /// Returns the share of the window that the next prompt takes, in whole percent.
     pub fn window_percent(&self) -> Option<u64> {
         let tokens = self.tokens?.tokens;
-        (self.window > 0).then(|| (tokens * 100 + self.window / 2) / self.window)
+        whole_percent(tokens, self.window)
     }
 }
 

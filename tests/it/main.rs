@@ -38,6 +38,7 @@ mod real_pi_releases;
 mod real_safeguard;
 mod replay;
 mod replay_naive;
+mod same_numbers;
 mod screens;
 mod sqlite;
 mod steps;
