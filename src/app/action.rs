@@ -28,6 +28,8 @@ pub enum ScreenKind {
     Compare,
     /// Lists the presets and compares two of them.
     Presets,
+    /// Lists what was done, as command lines.
+    CommandLog,
 }
 
 /// A user action. [`ACTIONS`] has its keymap name.
@@ -317,6 +319,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::UndoTuning, "undo-tuning", ActionGroup::Tuning, "undo the last change"),
     (Action::RedoTuning, "redo-tuning", ActionGroup::Tuning, "redo the change"),
     (Action::CopyPatch, "copy-patch", ActionGroup::Tuning, "copy the config patch"),
+    (Action::Show(ScreenKind::CommandLog), "command-log", ActionGroup::Screen, "command log"),
     (Action::Show(ScreenKind::Presets), "presets", ActionGroup::Tuning, "presets, two compared"),
     (Action::NextRuleset, "next-ruleset", ActionGroup::Tuning, "use the next version"),
     (Action::NextCall, "next-call", ActionGroup::Timeline, "next call"),

@@ -36,6 +36,8 @@ use crate::write::summary::writer::SummaryEstimate;
 pub struct StoreListing {
     /// The store's path as a person would write it: `~/.openclaw`, or `demo store`.
     pub store_label: String,
+    /// The path that `--store` takes; `None` for the demo store in the program.
+    pub store_path: Option<PathBuf>,
     /// The active ruleset and the source that chose it.
     pub ruleset: RulesetChoice,
     pub agent_count: usize,

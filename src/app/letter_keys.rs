@@ -64,6 +64,7 @@ impl App {
             row('s', "session id", item.map(|item| item.id.clone())),
             row('k', "session key", item.map(|item| item.key.0.clone())),
             row('p', "path", path),
+            row('c', "command line", self.command_line()),
         ];
         let of_row = if self.focus == Pane::Sessions {
             [row('y', "session key", item.map(|item| item.key.0.clone())), None, None, None]

@@ -1,5 +1,7 @@
 //! Opens screens, gives them their actions, and does what they ask for.
 
+use std::sync::Arc;
+
 use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
@@ -26,6 +28,7 @@ impl App {
             focused_policy: self.tuning.policy,
             finding_count: self.findings().count(),
             cited_rule: self.cited_rule(),
+            commands: Arc::clone(&self.commands),
         }
     }
 

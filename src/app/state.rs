@@ -11,6 +11,7 @@ use crate::app::jump_list::JumpList;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Border, Layout, LayoutInput, Pane, PaneSizes, layout};
 use crate::app::line_editor::LineEditor;
+use crate::app::logged_command::LoggedCommand;
 use crate::app::message::MessagePane;
 pub(super) use crate::app::place::{PendingPlace, Place, PlaceRow};
 use crate::app::plan_totals::PlanTotals;
@@ -242,6 +243,8 @@ pub struct App {
     pub(super) recent_actions: Vec<Action>,
     /// Places to go back and forward to.
     pub(super) jumps: JumpList<Place>,
+    /// The command lines of what was done, oldest first.
+    pub(super) commands: Arc<Vec<LoggedCommand>>,
     /// The place to show once its session is open.
     pub(super) pending_place: Option<PendingPlace>,
     /// Whether the cursor of the sessions pane opens one session after the other.
@@ -320,6 +323,7 @@ impl App {
             presets: Vec::new(),
             recent_actions: Vec::new(),
             jumps: JumpList::default(),
+            commands: Arc::default(),
             pending_place: None,
             is_walking_sessions: false,
             input: None,

@@ -211,6 +211,7 @@ fn jump_hint(kind: ScreenKind) -> Hint {
         ScreenKind::Search => "back to the hits",
         ScreenKind::Record => "back to the record",
         ScreenKind::Presets => "back to the presets",
+        ScreenKind::CommandLog => "back to the commands",
         ScreenKind::Help | ScreenKind::Palette | ScreenKind::Rule => "back",
     };
     (&[Action::JumpBack], words)

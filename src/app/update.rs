@@ -36,6 +36,7 @@ impl App {
         let estimators = self.estimators().is_some();
         let summarising = self.is_summarising();
         let comparing = self.is_comparing();
+        let is_input = matches!(event, Event::Key(_) | Event::Mouse(_));
         let by_person = TuningEvent::of(&event).map(|event| (event, self.tuning_state()));
         let mut effects = if self.is_stale(&event) { Vec::new() } else { self.on_event(event) };
         if let Some((event, before)) = by_person {
@@ -61,6 +62,9 @@ impl App {
         effects.extend(self.stop_store_search());
         self.clear_expired();
         self.request_missing(&mut effects);
+        if is_input {
+            self.log_commands(&effects);
+        }
         effects
     }
 

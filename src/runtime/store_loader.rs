@@ -153,6 +153,7 @@ fn find_or_open(
 pub(super) fn to_listing(listed: &SessionListing) -> StoreListing {
     StoreListing {
         store_label: listed.name.clone(),
+        store_path: Some(listed.store.state_dir.clone()),
         ruleset: listed.store.ruleset.clone(),
         agent_count: listed.store.agents.len(),
         items: listed.items.clone(),

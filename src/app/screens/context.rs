@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::layout::Layout;
+use crate::app::logged_command::LoggedCommand;
 use crate::ids::{EntryIx, SessionKey};
 use crate::js::Value;
 use crate::plan::Plan;
@@ -32,6 +33,8 @@ pub struct ScreenContext {
     pub finding_count: usize,
     /// The rule behind the selected row of the main screen; empty if no rule decides it.
     pub cited_rule: &'static str,
+    /// What was done, oldest first.
+    pub commands: Arc<Vec<LoggedCommand>>,
 }
 
 impl ScreenContext {

@@ -44,6 +44,7 @@ impl HelpSubject {
                 ScreenKind::Rule => "Rule",
                 ScreenKind::Record => "Record",
                 ScreenKind::Presets => "Presets",
+                ScreenKind::CommandLog => "Commands",
                 ScreenKind::Search => "Search",
                 ScreenKind::Timeline => "Timeline",
                 ScreenKind::Compare => "Compare",

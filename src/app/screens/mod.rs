@@ -3,6 +3,7 @@
 
 pub mod branches;
 pub mod breakdown;
+pub mod command_log;
 pub mod compare;
 pub mod context;
 pub mod estimators;
@@ -28,6 +29,7 @@ use crate::app::effect::Effect;
 use crate::app::keymap::KeyContext;
 use branches::{BranchesScreen, CommitsScreen};
 use breakdown::BreakdownScreen;
+use command_log::CommandLogScreen;
 use context::{Outcome, ProgramScreen, ScreenContext};
 use estimators::{EstimatesState, EstimatorsScreen};
 use explain::ExplainScreen;
@@ -65,6 +67,8 @@ pub enum Overlay {
     Record(RecordScreen),
     /// The presets, two of them side by side.
     Presets(PresetsScreen),
+    /// What was done, as command lines.
+    CommandLog(CommandLogScreen),
     /// The text of the rule behind a row.
     Rule(RuleScreen),
     /// Its state is in [`crate::app::App::search_screen`].
@@ -110,6 +114,7 @@ impl Overlay {
             }
             ScreenKind::Record => Self::Record(RecordScreen::open(context)?),
             ScreenKind::Presets => Self::Presets(PresetsScreen::default()),
+            ScreenKind::CommandLog => Self::CommandLog(CommandLogScreen::open(context)),
             ScreenKind::Rule => {
                 Self::Rule(RuleScreen::open(below.map_or(context.cited_rule, Self::cited_rule))?)
             }
@@ -134,6 +139,7 @@ impl Overlay {
             Self::Branches(_) => ScreenKind::Branches,
             Self::Record(_) => ScreenKind::Record,
             Self::Presets(_) => ScreenKind::Presets,
+            Self::CommandLog(_) => ScreenKind::CommandLog,
             Self::Rule(_) => ScreenKind::Rule,
             Self::Search => ScreenKind::Search,
             Self::Timeline => ScreenKind::Timeline,
@@ -173,6 +179,7 @@ impl Overlay {
             | Self::Findings(_)
             | Self::Policies(_)
             | Self::Presets(_)
+            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Timeline
             | Self::Search
@@ -211,6 +218,7 @@ impl Overlay {
             Self::Branches(_) => BranchesScreen::hints(),
             Self::Record(_) => RecordScreen::hints(),
             Self::Presets(_) => PresetsScreen::hints(),
+            Self::CommandLog(_) => CommandLogScreen::hints(),
             Self::Rule(_) => RuleScreen::hints(),
             // The program adds those of its state.
             Self::Search | Self::Letters(_) => vec![CLOSE],
@@ -236,6 +244,7 @@ impl Overlay {
             | Self::Branches(_)
             | Self::Record(_)
             | Self::Presets(_)
+            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
@@ -270,6 +279,7 @@ impl Overlay {
             | Self::Policies(_)
             | Self::Record(_)
             | Self::Presets(_)
+            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
@@ -294,6 +304,7 @@ impl Overlay {
             | Self::Branches(_)
             | Self::Record(_)
             | Self::Presets(_)
+            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
@@ -314,6 +325,7 @@ impl Overlay {
             Self::Branches(_) => Some(BranchesScreen::list_rows(context.size.1)),
             Self::Record(_) => Some(RecordScreen::list_rows(context)),
             Self::Presets(_) => Some(PresetsScreen::list_rows(context.size.1)),
+            Self::CommandLog(_) => Some(CommandLogScreen::list_rows(context.size.1)),
             Self::Rule(_) => Some(RuleScreen::list_rows(context)),
             Self::Search => Some(usize::from(context.body_rows().saturating_sub(search::HEADER_ROWS))),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
@@ -342,6 +354,7 @@ impl Overlay {
             Self::Branches(screen) => screen.move_by(by, context.size.1),
             Self::Record(screen) => screen.move_by(by, context),
             Self::Presets(_) => return Outcome::Program(ProgramScreen::Presets),
+            Self::CommandLog(screen) => screen.move_by(by, context.size.1),
             Self::Rule(screen) => screen.move_by(by, context),
             Self::Search => return Outcome::Program(ProgramScreen::Search),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
@@ -366,6 +379,7 @@ impl Overlay {
             Self::Branches(screen) => screen.on_action(action, context),
             Self::Record(screen) => screen.on_action(action),
             Self::Presets(_) => Outcome::Program(ProgramScreen::Presets),
+            Self::CommandLog(screen) => screen.on_action(action),
             Self::Rule(screen) => screen.on_action(action),
             Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
@@ -392,6 +406,7 @@ impl Overlay {
             | Self::Branches(_)
             | Self::Record(_)
             | Self::Presets(_)
+            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Write(_) => Outcome::Done,
         }

@@ -2,6 +2,7 @@
 
 mod breakdown;
 mod changes;
+mod command_log;
 mod commits;
 mod compare;
 mod estimators;

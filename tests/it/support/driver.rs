@@ -264,6 +264,7 @@ impl Driver {
         self.store = Some(Arc::clone(&listed.store));
         Event::Listed(Box::new(StoreListing {
             store_label: listed.name.clone(),
+            store_path: Some(listed.store.state_dir.clone()),
             ruleset: listed.store.ruleset.clone(),
             agent_count: listed.store.agents.len(),
             items: listed.items,

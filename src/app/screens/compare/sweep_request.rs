@@ -95,6 +95,16 @@ impl App {
         SweepQuery { axes, base_changes: base, policies: steps, headroom }
     }
 
+    /// Returns the varied settings as options of `sweep`; none where the session chooses them.
+    pub(in crate::app) fn axis_words(&self) -> Vec<String> {
+        let axes = self.compare_screen.chosen_axes.iter().flatten();
+        let points = |axis: &Axis| {
+            let set = axis.points.iter().filter(|point| point.value.is_some());
+            set.map(|point| point.text.replace(' ', "")).collect::<Vec<_>>().join(",")
+        };
+        axes.flat_map(|axis| ["--vary".to_owned(), format!("{}={}", axis.key(), points(axis))]).collect()
+    }
+
     /// Returns the changes of the tuning pane, while its plan is shown.
     pub(in crate::app) fn tuned_changes(&self, session: &LoadedSession) -> Vec<SettingChange> {
         if self.tuning.preview { self.changed_settings(session) } else { Vec::new() }

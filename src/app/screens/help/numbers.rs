@@ -103,6 +103,7 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         | ScreenKind::Findings
         | ScreenKind::Rule
         | ScreenKind::Record
+        | ScreenKind::CommandLog
         | ScreenKind::Presets => &[],
     };
     own.to_vec()
