@@ -1,12 +1,13 @@
 //! Prepares and writes a plan or an undo: first a preview to confirm, then the write itself.
 //!
-//! Both use the same preparation, and the write prepares anew, so that a file which grew in between is refused.
+//! Both use the same preparation, and the write prepares anew: a file that changed in between is refused, and growth
+//! during the write is read ([`super::growth`]).
 
 use std::path::PathBuf;
 
 use crate::commit::{
-    Clock, CommitError, CommitMethod, CommitRequest, PlannedCompaction, PreparedCommit, RandomIds,
-    ReceiptKind, Refusal, TranscriptInput, TranscriptStatus, UndoRequest,
+    Clock, CommitError, CommitMethod, CommitRequest, FollowingEntries, PlannedCompaction, PreparedCommit,
+    RandomIds, ReadPrefix, ReceiptKind, Refusal, TranscriptInput, TranscriptStatus, UndoRequest,
 };
 use crate::format::{format_number, quantity};
 use crate::gateway::ruleset::{ReadMode, Ruleset};
@@ -25,6 +26,7 @@ pub use crate::write::action::{WriteAction, WriteRequest};
 pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
 use crate::write::commit_record::{TOOL_VERSION, provenance};
+use crate::write::growth::{GrowingWrite, GrownTranscript, Growth, RETRY_PAUSES_MS};
 
 /// The entries that a commit or an undo would write, and the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +58,18 @@ pub struct WriteOutcome {
     pub message: String,
     /// The key to undo it, or the next step.
     pub next_step: String,
+}
+
+impl WriteOutcome {
+    /// Adds a sentence to the message.
+    fn with_sentence(mut self, words: &str) -> Self {
+        let mut letters = words.chars();
+        self.message.push(' ');
+        self.message.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        self.message.push_str(letters.as_str());
+        self.message.push('.');
+        self
+    }
 }
 
 /// Why nothing is written, or not as planned.
@@ -104,6 +118,14 @@ impl WriteError {
 
 /// Prepares the entries to append. Writes nothing.
 pub fn prepare(request: &WriteRequest<'_>) -> Result<PreparedCommit, WriteError> {
+    prepare_on(request, None)
+}
+
+/// Prepares the plan for its session, or for the transcript that this has grown to.
+pub(super) fn prepare_on(
+    request: &WriteRequest<'_>,
+    grown: Option<&GrownTranscript>,
+) -> Result<PreparedCommit, WriteError> {
     let session = request.session;
     if let Some(refusal) = refuse_database(request) {
         return Err(refusal.into());
@@ -115,6 +137,8 @@ pub fn prepare(request: &WriteRequest<'_>) -> Result<PreparedCommit, WriteError>
         status: session_standing(session),
         allow_orphan: request.allow_orphan,
     };
+    let transcript =
+        grown.map_or(transcript, |grown| grown.input(transcript.status, transcript.allow_orphan));
     let new_ids = &mut RandomIds::default();
     match &request.action {
         WriteAction::Undo(target) => {
@@ -185,18 +209,27 @@ fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
 
 /// Builds the preview to confirm. `now_ms` decides whether the lock is stale.
 pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: i64) -> WritePreview {
-    let session = request.session;
+    preview_after(request, prepared, Growth::default(), now_ms)
+}
+
+/// Builds the preview of a write to a session that grew after the request was made.
+pub fn preview_after(
+    request: &WriteRequest<'_>,
+    prepared: &PreparedCommit,
+    growth: Growth,
+    now_ms: i64,
+) -> WritePreview {
     WritePreview {
         path: prepared.path.to_path_buf(),
-        bytes: session.index.end + session.index.pending_bytes,
+        bytes: prepared.file_bytes(),
         entries: prepared.lines.len(),
         is_branch: prepared.is_branch(),
         edits: prepared.edit_count(),
-        method: describe_method(session.ruleset.id, prepared),
+        method: describe_method(request.session.ruleset.id, prepared),
         parent: prepared.parent.clone(),
         old_leaf: prepared.from_leaf.clone(),
         appended_bytes: prepared.byte_len(),
-        checks: run_checks(request, prepared, now_ms),
+        checks: run_checks(request, prepared, growth, now_ms),
     }
 }
 
@@ -234,12 +267,16 @@ fn omitted_entries(session: &LoadedSession, plan: &Plan, way: CommitMethod) -> V
     if way == CommitMethod::Edits { left().into_iter().map(entry).collect() } else { Vec::new() }
 }
 
-/// Prepares anew and appends, so that a file that has changed since the preview is refused. Tries the lock once.
+/// Prepares anew and appends, so that a file that has changed since the preview is refused; only growth during the write
+/// itself is read. Tries the lock once.
 pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutcome, WriteError> {
-    let prepared = prepare(request)?;
-    let written = crate::commit::write(&prepared, 0, clock)?;
+    let LoadedSession { source, index, .. } = request.session;
+    let is_as_read = source.len().is_ok_and(|bytes| bytes == index.end + index.pending_bytes);
+    let read = is_as_read.then(|| ReadPrefix::of(source, index)).flatten();
+    let mut growing = GrowingWrite::new(request.clone(), read, &RETRY_PAUSES_MS);
+    let (prepared, written) = growing.write(None, clock)?;
     let entries = quantity(written.lines, "entry");
-    Ok(match written.receipt.kind {
+    let outcome = match written.receipt.kind {
         ReceiptKind::Commit => WriteOutcome {
             message: format!(
                 "{} written: {entries}, {} bytes.",
@@ -256,7 +293,23 @@ pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutco
             message: format!("Back on the previous branch ({entries} appended)."),
             next_step: "The old branch stays in the file.".to_owned(),
         },
-    })
+    };
+    Ok(growing
+        .growth()
+        .describe()
+        .into_iter()
+        .chain(written.following.map(describe_following))
+        .fold(outcome, |outcome, words| outcome.with_sentence(&words)))
+}
+
+/// Describes entries that another program appended right after ours.
+pub fn describe_following(following: FollowingEntries) -> String {
+    let entries = quantity(following.count, "entry");
+    if following.continue_ours {
+        format!("another program then appended {entries} to the new branch")
+    } else {
+        format!("another program then appended {entries} to another branch, which is active now")
+    }
 }
 
 /// Combines a plan's compaction with its summary.
