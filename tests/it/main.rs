@@ -19,6 +19,7 @@ mod export;
 mod export_eras;
 mod follow;
 mod frames;
+mod fuzz;
 mod golden;
 mod golden_ops;
 mod golden_pi;
