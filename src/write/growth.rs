@@ -19,6 +19,9 @@ use crate::write::request::{WriteError, prepare_on};
 /// Pauses before each new try, ms. They grow, so that a burst of entries can end; the sum is what a person waits at most.
 pub const RETRY_PAUSES_MS: [u64; 8] = [2, 5, 11, 23, 47, 95, 191, 383];
 
+/// A pause ends within this time after the session grew, ms.
+const LOOK_MS: u64 = 2;
+
 /// How a session grew while it was written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Growth {
@@ -114,9 +117,20 @@ impl<'a> GrowingWrite<'a> {
             };
             let Some(read) = &self.read else { return Err(error) };
             let Some(pause) = self.pauses_ms.get(self.retries) else { return Err(self.give_up(error)) };
-            clock.pause(*pause);
+            self.wait(*pause, clock);
             self.grown = Some(read_growth(&self.request, read)?);
             self.retries += 1;
+        }
+    }
+
+    /// Waits `pause_ms`, or until the session grows: a steady writer leaves its longest gap right after an entry.
+    fn wait(&self, pause_ms: u64, clock: &dyn Clock) {
+        let bytes = || self.request.session.source.len().ok();
+        let (before, mut left) = (bytes(), pause_ms);
+        while left > 0 && bytes() == before {
+            let step = left.min(LOOK_MS);
+            clock.pause(step);
+            left -= step;
         }
     }
 
