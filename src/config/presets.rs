@@ -142,6 +142,8 @@ fn value_text(value: &toml::Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn home() -> (tempfile::TempDir, Environment) {

@@ -2,9 +2,7 @@
 //! growth alone reads the new lines and tries again: at most as often as there are pauses, and only while the plan
 //! still holds. A file that was rewritten, truncated or replaced is refused.
 
-use crate::commit::{
-    Clock, CommitError, PreparedCommit, ReadPrefix, Refusal, TranscriptInput, TranscriptStatus, WriteResult,
-};
+use crate::commit::{Clock, CommitError, PreparedCommit, ReadPrefix, Refusal, WriteResult};
 use crate::context::{Context, ContextMessage, build_context};
 use crate::format::quantity;
 use crate::ids::LineIds;
@@ -14,7 +12,8 @@ use crate::store::load::{FileChange, refresh};
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 use crate::write::action::{WriteAction, WriteRequest};
-use crate::write::request::{WriteError, prepare_on};
+use crate::write::error::WriteError;
+use crate::write::prepare::prepare_on;
 
 /// Pauses before each new try, ms. They grow, so that a burst of entries can end; the sum is what a person waits at most.
 pub const RETRY_PAUSES_MS: [u64; 8] = [2, 5, 11, 23, 47, 95, 191, 383];
@@ -46,17 +45,14 @@ impl Growth {
 
 /// The transcript of a session that grew after its plan was made.
 #[derive(Debug)]
-pub(super) struct GrownTranscript {
+struct GrownTranscript {
     source: Source,
     index: Index,
     tree: Tree,
 }
 
-impl GrownTranscript {
-    pub(super) fn input(&self, status: TranscriptStatus, allow_orphan: bool) -> TranscriptInput<'_> {
-        TranscriptInput { index: &self.index, tree: &self.tree, source: &self.source, status, allow_orphan }
-    }
-}
+/// Index, tree and bytes of a transcript.
+type Grown<'a> = (&'a Index, &'a Tree, &'a Source);
 
 /// A write that is repeated when the session grows.
 #[derive(Debug)]
@@ -108,10 +104,11 @@ impl<'a> GrowingWrite<'a> {
     fn repeat<T>(
         &mut self,
         clock: &dyn Clock,
-        mut attempt: impl FnMut(&WriteRequest<'_>, Option<&GrownTranscript>) -> Result<T, WriteError>,
+        mut attempt: impl FnMut(&WriteRequest<'_>, Option<Grown<'_>>) -> Result<T, WriteError>,
     ) -> Result<T, WriteError> {
         loop {
-            let error = match attempt(&self.request, self.grown.as_ref()) {
+            let grown = self.grown.as_ref().map(|grown| (&grown.index, &grown.tree, &grown.source));
+            let error = match attempt(&self.request, grown) {
                 Err(error) if may_be_growth(&error) => error,
                 other => return other,
             };

@@ -4,10 +4,10 @@ use super::*;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::gateway::env::Environment;
 use crate::policy::prune::Gate;
-use crate::session::SessionItem;
 use crate::session::list::{SessionListing, list_sessions};
 use crate::session::loading::open;
 use crate::session::store_location::{StoreLocation, StoreRequest};
+use crate::session::{Mark, SessionItem};
 use crate::store::demo::NOW_MS;
 
 fn demo() -> (StoreLocation, SessionListing) {

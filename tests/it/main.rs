@@ -48,3 +48,4 @@ mod sweep;
 mod timeline;
 mod titles;
 mod watching;
+mod zz_skipped;

@@ -117,7 +117,7 @@ fn page(dice: &mut Dice) -> String {
         json!({"type": "label", "id": "l", "parentId": "x", "timestamp": time, "targetId": "u", "label": word()}),
         json!({"type": word(), "id": "z", "parentId": "l", "timestamp": time, word(): word()}),
     ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = lines.map(|line| line.to_string()).join("\n") + "\n";
     File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
     let session = inspected(&path);
     let request =
