@@ -14,6 +14,7 @@ use crate::session::loading::open;
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::store::demo::NOW_MS;
 use crate::store::load::load_bytes;
+use crate::write::request::write;
 
 /// A clock that appends a line to a file at each of its first pauses, as another program would.
 #[derive(Debug)]
@@ -208,4 +209,35 @@ fn a_rewritten_file_and_an_undo_that_would_leave_more_are_refused() {
     let last = *after.messages.last().unwrap();
     after.messages.push(last);
     assert_eq!(why_outdated(&request, &after), Some("the undo would leave new messages behind"));
+}
+
+/// A clock that appends a line when it is first read, which is when the lock is taken.
+#[derive(Debug)]
+struct WriterAtTheLock {
+    path: PathBuf,
+    line: RefCell<Option<String>>,
+}
+
+impl Clock for WriterAtTheLock {
+    fn now_ms(&self) -> i64 {
+        if let Some(line) = self.line.take() {
+            append(&self.path, &line);
+        }
+        NOW_MS
+    }
+
+    fn pause(&self, _: u64) {}
+}
+
+#[test]
+fn the_receipt_names_growth_during_the_write_itself() {
+    let (_place, session) = session();
+    let plan = plan(&session);
+    let action = WriteAction::Commit { plan: &plan, summary: None };
+    let request = WriteRequest { session: &session, action, allow_orphan: false, now_ms: NOW_MS };
+    let line = RefCell::new(Some(message("n1", &leaf_id(&session))));
+    let clock = WriterAtTheLock { path: session.source.path().to_path_buf(), line };
+    let outcome = write(&request, &clock).unwrap();
+    let words = " bytes. The session grew by 1 entry while committing; retried 1 time.";
+    assert!(outcome.message.ends_with(words), "{}", outcome.message);
 }
