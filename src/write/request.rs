@@ -37,6 +37,8 @@ pub struct WritePreview {
     pub appended_bytes: usize,
     /// Status and description of each check.
     pub checks: Vec<(CheckStatus, String)>,
+    /// The bytes of the file that it was made from, for the write that a person confirms later.
+    pub read: Option<ReadPrefix>,
 }
 
 /// The result of a write.
@@ -62,7 +64,9 @@ impl WriteOutcome {
 
 /// Builds the preview to confirm. `now_ms` decides whether the lock is stale.
 pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: i64) -> WritePreview {
-    preview_after(request, prepared, Growth::default(), now_ms)
+    let LoadedSession { source, index, .. } = request.session;
+    let read = ReadPrefix::of(source, index);
+    WritePreview { read, ..preview_after(request, prepared, Growth::default(), now_ms) }
 }
 
 /// Builds the preview of a write to a session that grew after the request was made.
@@ -83,6 +87,7 @@ pub fn preview_after(
         old_leaf: prepared.from_leaf.clone(),
         appended_bytes: prepared.byte_len(),
         checks: run_checks(request, prepared, growth, now_ms),
+        read: None,
     }
 }
 
@@ -105,12 +110,17 @@ fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
     }
 }
 
-/// Prepares anew and appends, so that a file that has changed since the preview is refused; only growth during the write
-/// itself is read. Tries the lock once.
-pub fn write(request: &WriteRequest<'_>, clock: &dyn Clock) -> Result<WriteOutcome, WriteError> {
+/// Prepares anew and appends, so that a file that has changed since the preview is refused; growth alone is read. `read`
+/// is that of the preview; without it only growth during the write itself is read. Tries the lock once.
+pub fn write(
+    request: &WriteRequest<'_>,
+    read: Option<&ReadPrefix>,
+    clock: &dyn Clock,
+) -> Result<WriteOutcome, WriteError> {
     let LoadedSession { source, index, .. } = request.session;
-    let is_as_read = source.len().is_ok_and(|bytes| bytes == index.end + index.pending_bytes);
-    let read = is_as_read.then(|| ReadPrefix::of(source, index)).flatten();
+    let is_as_read = || source.len().is_ok_and(|bytes| bytes == index.end + index.pending_bytes);
+    let read_now = || is_as_read().then(|| ReadPrefix::of(source, index)).flatten();
+    let read = read.cloned().or_else(read_now);
     let mut growing = GrowingWrite::new(request.clone(), read, &RETRY_PAUSES_MS);
     let (prepared, written) = growing.write(None, clock)?;
     let entries = quantity(written.lines, "entry");
