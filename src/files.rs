@@ -1,6 +1,8 @@
 //! Opens files for reading, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
 //! folder or a link to one may stand where a file is expected: opening such a thing could wait for ever or change it.
-//! Only regular files are opened, and whole files are read up to a limit.
+//! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file.
+
+pub mod replace;
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};

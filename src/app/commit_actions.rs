@@ -134,11 +134,10 @@ impl App {
 
     fn confirm_write(&mut self) -> Vec<Effect> {
         let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
-        if !matches!(dialog.stage, WriteStage::Confirming(_)) {
-            return Vec::new();
-        }
+        let WriteStage::Confirming(preview) = &dialog.stage else { return Vec::new() };
+        let effect = Effect::Write { pending: dialog.write.clone(), read: preview.read.clone() };
         dialog.stage = WriteStage::Writing;
-        vec![Effect::Write(dialog.write.clone())]
+        vec![effect]
     }
 
     /// Closes every screen and shows the diff of the first changed message.

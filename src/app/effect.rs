@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::app::screens::compare::SweepQuery;
 use crate::app::screens::presets::PresetPair;
-use crate::commit::UndoTarget;
+use crate::commit::{ReadPrefix, UndoTarget};
 use crate::config::presets::Preset;
 use crate::export::Format;
 use crate::gateway::ruleset::RulesetChoice;
@@ -173,7 +173,12 @@ pub enum Effect {
     StopSweep,
     /// Checks a write without writing.
     PreviewWrite(PendingWrite),
-    Write(PendingWrite),
+    /// Writes what was previewed.
+    Write {
+        pending: PendingWrite,
+        /// The bytes of the file when the preview was made.
+        read: Option<ReadPrefix>,
+    },
     /// Copies text to the clipboard.
     Copy {
         text: String,

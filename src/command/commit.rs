@@ -27,6 +27,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
     let session = workspace.open_exact(&args.target.session)?;
+    let read = writing::read_for_write(&session, args.write);
     let mut preview = preview_session(workspace, session, None, &args.plan)?;
     if args.with.is_some() {
         refuse_without_compaction(&preview, "--with")?;
@@ -43,12 +44,12 @@ pub(super) fn run(
         return Err(Failure::refused(describe_no_changes(&preview)));
     }
     let (made, other) = generate_for_plan(&mut preview, args, place, invocation, output)?;
-    let job = write_job(&preview, made.as_ref(), args, place, invocation);
+    let job = WriteJob { read, ..write_job(&preview, made.as_ref(), args, place, invocation) };
     let ready = writing::prepare(&job)?;
     if !args.target.json {
         print(&preview, made.as_ref(), other, output)?;
     }
-    writing::run(&job, &ready, args.target.json, Some(plan_json(&preview, made.as_ref())), output)
+    writing::run(&job, ready, args.target.json, Some(plan_json(&preview, made.as_ref())), output)
 }
 
 /// Chooses the summarizer, and names the configured one where `--apply` would use that instead. A dry run sends no
@@ -92,6 +93,7 @@ fn write_job<'a>(
         inspection: &preview.inspection,
         ask: WriteAction::Commit { plan: &preview.plan, summary: made.map(|made| &made.summary) },
         write: args.write,
+        read: None,
         is_demo: preview.workspace.listed.is_demo,
         session_arg: &args.target.session,
         store_args: place,

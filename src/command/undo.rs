@@ -27,6 +27,7 @@ pub(super) fn run(
         inspection: &session,
         ask: WriteAction::Undo(target),
         write: args.write,
+        read: writing::read_for_write(&session, args.write),
         is_demo: workspace.listed.is_demo,
         session_arg: &args.target.session,
         store_args: place,
@@ -36,7 +37,7 @@ pub(super) fn run(
     if !args.target.json {
         super::session_output::print_session_header(output, &session, session.window)?;
     }
-    writing::run(&job, &ready, args.target.json, None, output)
+    writing::run(&job, ready, args.target.json, None, output)
 }
 
 /// Finds a commit or undo by its id or a unique prefix of it.

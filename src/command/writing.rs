@@ -11,18 +11,23 @@ use super::session_output::{SessionJson, session_json};
 use super::summary::SummaryJson;
 use crate::cli::{StoreArgs, WriteArgs};
 use crate::commit::{
-    LockState, PreparedCommit, ReceiptKind, SystemClock, UndoTarget, WriteResult, lock_state,
+    LockState, PreparedCommit, ReadPrefix, ReceiptKind, SystemClock, UndoTarget, WriteResult, lock_state,
 };
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_size};
 use crate::session::LoadedSession;
 use crate::text::shell;
-use crate::write::request::{CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest};
+use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
+use crate::write::request::{
+    CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest, describe_following, preview_after,
+};
 
 pub(super) struct WriteJob<'a> {
     pub inspection: &'a LoadedSession,
     pub ask: WriteAction<'a>,
     pub write: WriteArgs,
+    /// The read part of the transcript, for a write; see [`read_for_write`].
+    pub read: Option<ReadPrefix>,
     pub is_demo: bool,
     /// The SESSION argument as typed.
     pub session_arg: &'a str,
@@ -34,9 +39,15 @@ pub(super) struct WriteJob<'a> {
 
 /// A prepared write and its preview for the user.
 #[derive(Debug)]
-pub(super) struct PreparedWrite {
+pub(super) struct PreparedWrite<'a> {
+    growing: GrowingWrite<'a>,
     prepared: PreparedCommit,
     preview: WritePreview,
+}
+
+/// Hashes what was read of a session before `--apply` writes to it, so that growth can be told from other changes.
+pub(super) fn read_for_write(session: &LoadedSession, write: WriteArgs) -> Option<ReadPrefix> {
+    write.apply.then(|| ReadPrefix::of(&session.source, &session.index)).flatten()
 }
 
 /// Refuses writes that no summary could make valid, before a summary is generated.
@@ -65,38 +76,52 @@ fn write_request<'a>(job: &WriteJob<'a>) -> WriteRequest<'a> {
 }
 
 /// Prepares a write without writing, or returns why it is refused.
-pub(super) fn prepare(job: &WriteJob) -> Result<PreparedWrite, Failure> {
+pub(super) fn prepare<'a>(job: &WriteJob<'a>) -> Result<PreparedWrite<'a>, Failure> {
     refuse_demo(job)?;
-    let request = write_request(job);
-    let prepared = crate::write::request::prepare(&request).map_err(|error| write_failure(&error))?;
-    let shown = crate::write::request::preview(&request, &prepared, job.now_ms);
-    Ok(PreparedWrite { prepared, preview: shown })
+    let mut growing = GrowingWrite::new(write_request(job), job.read.clone(), &RETRY_PAUSES_MS);
+    let prepared = growing.prepare(&SystemClock).map_err(|error| write_failure(&error))?;
+    let preview = preview_after(growing.request(), &prepared, growing.growth(), job.now_ms);
+    Ok(PreparedWrite { growing, prepared, preview })
 }
 
 /// Shows a prepared write, and with `--apply` writes it. `plan` is added to the JSON.
 pub(super) fn run(
     job: &WriteJob,
-    ready: &PreparedWrite,
+    ready: PreparedWrite<'_>,
     json: bool,
     plan: Option<CommittedPlanJson>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let PreparedWrite { prepared, preview: shown } = ready;
     if !json {
-        print_prepared(prepared, shown, job, output)?;
+        print_prepared(&ready.prepared, &ready.preview, job, output)?;
     }
-    let written = if job.write.apply { Some(append(prepared)?) } else { None };
+    if !job.write.apply {
+        return if json {
+            Ok(output.json(&report_json(job, plan, &ready, None))?)
+        } else {
+            Ok(output.line(Tone::Dim, "Nothing was written. --apply writes it.")?)
+        };
+    }
+    let (ready, written) = append(job, ready)?;
     if json {
-        return Ok(output.json(&report_json(job, plan, prepared, shown, written.as_ref()))?);
+        return Ok(output.json(&report_json(job, plan, &ready, Some(&written)))?);
     }
-    match written {
-        Some(written) => print_written(job, &written, output),
-        None => Ok(output.line(Tone::Dim, "Nothing was written. --apply writes it.")?),
-    }
+    print_written(job, ready.growing.growth(), &written, output)
 }
 
-fn append(prepared: &PreparedCommit) -> Result<WriteResult, Failure> {
-    crate::commit::write(prepared, 0, &SystemClock).map_err(|error| write_failure(&WriteError::from(error)))
+/// Appends, and updates the preview if the session has grown since.
+fn append<'a>(job: &WriteJob, ready: PreparedWrite<'a>) -> Result<(PreparedWrite<'a>, WriteResult), Failure> {
+    let PreparedWrite { mut growing, prepared, preview } = ready;
+    let before = growing.growth();
+    let written = growing.write(Some(prepared), &SystemClock);
+    let (prepared, written) = written.map_err(|error| write_failure(&error))?;
+    let growth = growing.growth();
+    let preview = if growth == before {
+        preview
+    } else {
+        preview_after(growing.request(), &prepared, growth, job.now_ms)
+    };
+    Ok((PreparedWrite { growing, prepared, preview }, written))
 }
 
 fn write_failure(error: &WriteError) -> Failure {
@@ -141,7 +166,12 @@ fn print_prepared(
     Ok(())
 }
 
-fn print_written(job: &WriteJob, written: &WriteResult, output: &mut Output) -> Result<(), Failure> {
+fn print_written(
+    job: &WriteJob,
+    growth: Growth,
+    written: &WriteResult,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let lines = format_count(written.lines as u64, "entry", "entries");
     let line = format!(
         "written: {lines}, {} at byte {}; the leaf is {}",
@@ -150,6 +180,12 @@ fn print_written(job: &WriteJob, written: &WriteResult, output: &mut Output) -> 
         written.leaf
     );
     output.line(Tone::Good, &line)?;
+    if let Some(words) = growth.describe() {
+        output.line(Tone::Plain, &words)?;
+    }
+    if let Some(following) = written.following {
+        output.line(Tone::Warning, &describe_following(following))?;
+    }
     Ok(output.line(Tone::Plain, &format!("to undo it: {}", undo_command(job)))?)
 }
 
@@ -202,6 +238,14 @@ pub(super) struct WriteJson {
     new_leaf: Option<String>,
     /// Where the new entries begin, in bytes.
     offset: Option<u64>,
+    /// Entries that were added to the session between reading and writing.
+    grown_entries: usize,
+    /// Tries after the first, each after reading the entries that were added.
+    retries: usize,
+    /// Entries that another program appended right after the new ones.
+    following: usize,
+    /// Whether the new branch is the active one; null before writing.
+    active: Option<bool>,
     /// The state of the transcript's lock.
     lock: &'static str,
     checks: Vec<CheckJson>,
@@ -250,10 +294,11 @@ pub(super) struct CommittedTokensJson {
 fn report_json(
     job: &WriteJob,
     plan: Option<CommittedPlanJson>,
-    prepared: &PreparedCommit,
-    shown: &WritePreview,
+    ready: &PreparedWrite,
     written: Option<&WriteResult>,
 ) -> WriteJson {
+    let PreparedWrite { growing, prepared, preview: shown } = ready;
+    let following = written.and_then(|written| written.following);
     let check = |(check, words): &(CheckStatus, String)| CheckJson {
         check: match check {
             CheckStatus::Passed => "passed",
@@ -275,6 +320,10 @@ fn report_json(
         old_leaf: shown.old_leaf.clone(),
         new_leaf: written.map(|written| written.leaf.clone()),
         offset: written.map(|written| written.offset),
+        grown_entries: growing.growth().entries,
+        retries: growing.growth().retries,
+        following: following.map_or(0, |following| following.count),
+        active: written.map(|_| following.is_none_or(|following| following.continue_ours)),
         lock: lock_state_name(job),
         checks: shown.checks.iter().map(check).collect(),
         changed: prepared.changed.iter().map(ReplacedEntryJson::from).collect(),

@@ -57,10 +57,17 @@ impl<'a> Appender<'a> {
         Ok(Self { path, file, start, end: start, modified, disk })
     }
 
-    /// Appends in one write and syncs. A partial write is rolled back.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), CommitError> {
+    /// Appends in one write and syncs; returns whether nothing follows our bytes. A partial write is rolled back, and
+    /// nothing is written behind lines that another program has added meanwhile.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<bool, CommitError> {
         let (from, count) = (self.end, bytes.len() as u64);
         self.disk.reserve(&self.file, from, count).map_err(|source| self.write_error(source))?;
+        // As late as possible: the journal's sync before took long enough for others to write.
+        if !self.is_at_end() {
+            return Err(
+                Refusal::FileChanged { path: self.path.into(), what: "the file grew or shrank" }.into()
+            );
+        }
         match write_once(self.disk, &mut self.file, bytes) {
             Ok(taken) if taken == bytes.len() => self.end += count,
             Ok(taken) => {
@@ -71,7 +78,7 @@ impl<'a> Appender<'a> {
             Err(source) => return Err(self.write_error(source)),
         }
         self.disk.sync(&self.file).map_err(|source| self.write_error(source))?;
-        if self.is_at_end() { Ok(()) } else { Err(CommitError::Interleaved { path: self.path.into() }) }
+        Ok(self.is_at_end())
     }
 
     fn write_error(&self, source: io::Error) -> CommitError {
@@ -132,7 +139,7 @@ mod tests {
         let (_folder, path) = file("one\n");
         let snapshot = FileSnapshot::take(&path).unwrap();
         let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
-        appender.append(b"two\n").unwrap();
+        assert!(appender.append(b"two\n").unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
         assert!(appender.roll_back());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
@@ -145,9 +152,19 @@ mod tests {
         let snapshot = FileSnapshot::take(&path).unwrap();
         let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"other\n").unwrap();
-        assert!(matches!(appender.append(b"two\n"), Err(CommitError::Interleaved { .. })));
+        let refused = appender.append(b"two\n");
+        assert!(matches!(refused, Err(CommitError::Refused(Refusal::FileChanged { .. }))), "{refused:?}");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "one\nother\n",
+            "a plan for other lines is not written"
+        );
+        let snapshot = FileSnapshot::take(&path).unwrap();
+        let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
+        assert!(appender.append(b"two\n").unwrap());
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"more\n").unwrap();
         assert!(!appender.roll_back());
-        assert_eq!(fs::read_to_string(&path).unwrap(), "one\nother\ntwo\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\nother\ntwo\nmore\n");
     }
 
     #[test]

@@ -141,13 +141,14 @@ pub(super) fn messages_from_lines(
     Some((context, messages))
 }
 
-/// Reads the context back from the written file.
+/// Reads the context of a leaf back from the written file.
 pub(super) fn messages_from_file(
     grown: &Index,
     source: &Source,
     old_entries: usize,
+    leaf: &Leaf,
 ) -> Result<Vec<ExpectedMessage>, Difference> {
-    let context = build_context(grown, &Tree::new(grown), &Leaf::Own).map_err(|_| Difference::NoContext)?;
+    let context = build_context(grown, &Tree::new(grown), leaf).map_err(|_| Difference::NoContext)?;
     let messages = context.messages.iter().map(|message| {
         if is_old(message, old_entries) {
             return Ok(ExpectedMessage::Shared(message.entry, message.content_source));

@@ -29,6 +29,7 @@ mod pairing;
 mod prepare;
 mod process;
 mod random;
+mod read_prefix;
 mod readback;
 mod receipt;
 mod recover;
@@ -52,6 +53,8 @@ pub use lock_state::{LockState, StaleReason, lock_path, lock_state};
 pub use new_line::NewLine;
 pub use prepare::{PreparedCommit, prepare};
 pub use random::RandomIds;
+pub use read_prefix::ReadPrefix;
+pub use readback::FollowingEntries;
 pub use receipt::{Receipt, ReceiptKind, active_record_ids, receipt_kind, receipts};
 pub use recover::{
     InterruptedCommit, RecoveredCommit, RecoveryOutcome, WrittenExtent, find_interrupted, recover_commit,

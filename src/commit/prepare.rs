@@ -67,6 +67,11 @@ impl PreparedCommit {
         bytes
     }
 
+    /// Returns the length of the file before the commit, in bytes.
+    pub fn file_bytes(&self) -> u64 {
+        self.index_before.end + self.index_before.pending_bytes
+    }
+
     pub fn byte_len(&self) -> usize {
         let lines: usize = self.lines.iter().map(|line| line.text.len() + 1).sum();
         usize::from(self.index_before.is_unterminated) + lines

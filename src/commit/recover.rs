@@ -237,13 +237,13 @@ fn finish(
 ) -> Result<RecoveryOutcome, CommitError> {
     let mut appender = Appender::resume(transcript, intent, written, disk)?;
     match appender.append(&payload[written as usize..]) {
-        Ok(()) if reads_back(transcript, intent) => Ok(RecoveryOutcome::Finished),
-        Ok(()) => {
+        Ok(false) | Err(CommitError::Refused(Refusal::FileChanged { .. })) => Ok(RecoveryOutcome::Unchanged),
+        Ok(true) if reads_back(transcript, intent) => Ok(RecoveryOutcome::Finished),
+        Ok(true) => {
             let (path, bytes) = (transcript.to_path_buf(), payload.len() as u64);
             let restored = appender.roll_back();
             Err(CommitError::NotFinished { path, written, bytes, restored })
         }
-        Err(CommitError::Interleaved { .. }) => Ok(RecoveryOutcome::Unchanged),
         Err(error) => Err(error),
     }
 }

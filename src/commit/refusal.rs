@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::commit::difference::Difference;
 use crate::commit::journal_trust::JournalFault;
+use crate::format::quantity;
 use crate::js;
 use crate::store::body::BodyError;
 
@@ -115,6 +116,23 @@ pub enum Refusal {
         path: PathBuf,
         /// The difference.
         what: &'static str,
+    },
+    /// The session grew, and the plan does not fit what it is now.
+    #[error("{}: the session grew by {} after clawscope read it, and {what}. Reload the session and make the plan again.", .path.display(), quantity(*.entries, "entry"))]
+    PlanOutdated {
+        path: PathBuf,
+        /// New entries.
+        entries: usize,
+        /// The part of the growth that the plan does not allow for.
+        what: &'static str,
+    },
+    /// The session grew between every reading and the write after it.
+    #[error("{}: the session grew by {} while clawscope tried {tries} times to write. Nothing was written. Wait until its run ends, then try again.", .path.display(), quantity(*.entries, "entry"))]
+    KeepsGrowing {
+        path: PathBuf,
+        /// New entries since the session was read for the plan.
+        entries: usize,
+        tries: usize,
     },
     /// Two lines have the id of an entry on the branch.
     #[error("{} lines {first} and {second}: both have the id {id}, so a parent would be ambiguous. Remove one in a copy first.", .path.display())]

@@ -11,7 +11,7 @@ use crate::commit::disk::{Disk, SystemDisk};
 use crate::commit::journal::{Intent, Journal};
 use crate::commit::lock::Lock;
 use crate::commit::prepare::PreparedCommit;
-use crate::commit::readback::read_back;
+use crate::commit::readback::{FollowingEntries, read_back};
 use crate::commit::receipt::Receipt;
 use crate::commit::recover;
 use crate::commit::refusal::{CommitError, Refusal};
@@ -29,6 +29,8 @@ pub struct WriteResult {
     pub bytes: u64,
     /// Lines appended.
     pub lines: usize,
+    /// Entries that another program appended right after ours.
+    pub following: Option<FollowingEntries>,
 }
 
 /// Appends a prepared commit. Waits at most `wait_ms` for the lock; 0 tries once. `sessions.json` is not touched (store
@@ -53,7 +55,7 @@ pub fn write_to_disk(
     let leaf = prepared.leaf.as_str();
     let intent = Intent::new(prepared.kind.as_str(), clock.now_ms(), snapshot, leaf, lock.payload());
     let addition = PendingAppend { path, snapshot, intent, bytes: &bytes };
-    let receipt = append(disk, &lock, addition, || read_back(prepared, &bytes))?;
+    let (receipt, following) = append(disk, &lock, addition, || read_back(prepared, &bytes))?;
     drop(lock);
     Ok(WriteResult {
         receipt,
@@ -61,6 +63,7 @@ pub fn write_to_disk(
         offset: snapshot.size,
         bytes: bytes.len() as u64,
         lines: prepared.lines.len(),
+        following,
     })
 }
 
@@ -101,7 +104,7 @@ fn append<T>(
     } else {
         Err(CommitError::LockLost { path: path.into() })
     };
-    let verified = appended.and_then(|()| {
+    let verified = appended.and_then(|_| {
         verify().map_err(|what| {
             if !appender.is_at_end() {
                 return CommitError::Interleaved { path: path.into() };

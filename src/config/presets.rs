@@ -2,7 +2,7 @@
 //! are those of `--set`, either quoted (`"contextPruning.ttl" = "30m"`) or as tables.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::config_dir;
@@ -109,10 +109,7 @@ pub fn write_preset(env: &Environment, preset: &Preset) -> Result<PathBuf, Prese
 fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    files::replace::replace(path, text.as_bytes())
 }
 
 fn preset_path(env: &Environment, name: &str) -> Result<PathBuf, PresetError> {
@@ -145,6 +142,8 @@ fn value_text(value: &toml::Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn home() -> (tempfile::TempDir, Environment) {

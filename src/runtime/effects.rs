@@ -97,7 +97,7 @@ impl EventLoop {
             Effect::PreviewWrite(_) => {
                 self.run_in_background(JobKind::PrepareWrite, JobOrder::Newest, effect);
             }
-            Effect::RepairCommit { .. } | Effect::Write(_) => {
+            Effect::RepairCommit { .. } | Effect::Write { .. } => {
                 self.run_in_background(JobKind::Write, JobOrder::Each, effect);
             }
             Effect::ComparePresets { .. } => {

@@ -147,8 +147,8 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
             let shown = prepare(&request).map(|prepared| preview(&request, &prepared, inputs.clock.now_ms()));
             Event::WritePreviewed(shown.map_err(EffectError::from))
         }
-        Effect::Write(pending) => {
-            let written = write(&write_request(&pending, inputs.now_ms), &*inputs.clock);
+        Effect::Write { pending, read } => {
+            let written = write(&write_request(&pending, inputs.now_ms), read.as_ref(), &*inputs.clock);
             Event::Written(written.map_err(EffectError::from))
         }
         Effect::ComparePresets { session, pair } => {

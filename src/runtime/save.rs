@@ -1,8 +1,10 @@
 //! Saves a text to a new file: in the working directory under a free name, or at a given path.
 
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+use crate::files;
 
 /// Names to try before failing.
 const MAX_TRIES: u32 = 1000;
@@ -34,11 +36,7 @@ pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> 
             other => other.map_err(failed),
         };
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    files::replace::replace(path, text.as_bytes()).map_err(failed)
 }
 
 /// The reason why a file was not written.

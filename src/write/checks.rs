@@ -10,6 +10,7 @@ use crate::policy::{Policy, Reason};
 use crate::session::LoadedSession;
 use crate::store::key::SessionKind;
 use crate::write::action::{WriteAction, WriteRequest};
+use crate::write::growth::Growth;
 use crate::write::rewrite_loss::find_rewrite_loss;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,10 +25,12 @@ pub enum CheckStatus {
 pub(super) fn run_checks(
     request: &WriteRequest<'_>,
     prepared: &PreparedCommit,
+    growth: Growth,
     now_ms: i64,
 ) -> Vec<(CheckStatus, String)> {
     let session = request.session;
-    let mut checks = vec![(CheckStatus::Passed, describe_unchanged(session))];
+    let unchanged = growth.describe().unwrap_or_else(|| describe_unchanged(session));
+    let mut checks = vec![(CheckStatus::Passed, unchanged)];
     if prepared.kind == ReceiptKind::Commit {
         checks.push((CheckStatus::Passed, "tool calls paired".to_owned()));
     }

@@ -4,10 +4,10 @@ use super::*;
 use crate::commit::{SystemClock, UndoTarget};
 use crate::gateway::env::Environment;
 use crate::policy::prune::Gate;
-use crate::session::SessionItem;
 use crate::session::list::{SessionListing, list_sessions};
 use crate::session::loading::open;
 use crate::session::store_location::{StoreLocation, StoreRequest};
+use crate::session::{Mark, SessionItem};
 use crate::store::demo::NOW_MS;
 
 fn demo() -> (StoreLocation, SessionListing) {
@@ -46,12 +46,12 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
     assert!(words[0].starts_with("unchanged since 1") && words[0].ends_with(" UTC"), "{words:?}");
     assert!(words.contains(&"lock available") && words.contains(&"sizes match the plan"));
     assert_eq!(before.source.len().unwrap(), shown.bytes, "a preview writes nothing");
-    let written = write(&request, &SystemClock).unwrap();
+    let written = write(&request, None, &SystemClock).unwrap();
     assert!(written.message.contains(&format!("{} entries", shown.entries)), "{}", written.message);
     let after = opened(&listed, "telegram:direct:8812", Some(&before));
     assert_eq!(after.budget().message_tokens(), before.budget_after(&plan).message_tokens());
 
-    let stale = write(&request, &SystemClock).unwrap_err();
+    let stale = write(&request, None, &SystemClock).unwrap_err();
     assert!(stale.is_refusal() && stale.to_string().contains("Reload the session"), "{stale}");
 
     let undo = WriteRequest {
@@ -60,7 +60,7 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
         allow_orphan: false,
         now_ms: NOW_MS,
     };
-    write(&undo, &SystemClock).unwrap();
+    write(&undo, None, &SystemClock).unwrap();
     let back = opened(&listed, "telegram:direct:8812", Some(&after));
     assert_eq!(back.budget(), before.budget());
 }

@@ -12,7 +12,7 @@ use clawscope::app::transcript::TranscriptPane;
 use clawscope::session::{CountSource, LoadedSession, Mark, Unmeasured};
 use clawscope::transcript::Leaf;
 
-use crate::support::driver::Driver;
+use crate::support::driver::{Driver, append_to};
 
 fn inspection(driver: &Driver) -> &LoadedSession {
     driver.app.displayed_session().expect("a session")
@@ -65,7 +65,7 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
     let mut driver = tuned();
     driver.press("c");
     let write = driver.held_key("y");
-    let [Effect::Write(_)] = write.as_slice() else { panic!("{write:?}") };
+    let [Effect::Write { .. }] = write.as_slice() else { panic!("{write:?}") };
     let plan = driver.app.plan.clone().expect("a plan");
     let request = clawscope::write::request::WriteRequest {
         session: inspection(&driver),
@@ -73,7 +73,7 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
         allow_orphan: false,
         now_ms: driver.now_ms,
     };
-    let written = clawscope::write::request::write(&request, &clawscope::commit::SystemClock);
+    let written = clawscope::write::request::write(&request, None, &clawscope::commit::SystemClock);
     let reread = driver.held(Event::Written(written.map_err(Into::into)));
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     let requested = driver.held_key("u");
@@ -86,6 +86,24 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
     driver.perform(reread);
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     assert!(matches!(dialog.stage, WriteStage::Confirming(_)), "{:?}", dialog.stage);
+}
+
+#[test]
+fn an_entry_that_comes_while_a_person_confirms_is_committed_too() {
+    let mut driver = tuned();
+    driver.press("c");
+    let text = line(&driver, "feedf00d", "one more thing");
+    append_to(&driver.path(), &text);
+    driver.press("y");
+    assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
+    let toast = driver.app.toast.as_ref().expect("a receipt");
+    assert!(
+        !toast.is_error && toast.text.contains("The session grew by 1 entry while committing"),
+        "{toast:?}"
+    );
+    let index = &inspection(&driver).index;
+    let copies = index.iter().filter(|(ix, _)| index.entry(*ix).time_ms == 1_772_719_601_000.0);
+    assert!(copies.count() >= 2, "the entry and its copy");
 }
 
 #[test]

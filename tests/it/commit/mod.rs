@@ -3,6 +3,7 @@
 
 mod branch;
 mod compaction;
+mod growth;
 mod lock;
 mod planned;
 mod properties;

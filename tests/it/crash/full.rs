@@ -9,6 +9,7 @@ use super::cases::Case;
 use super::child::{Deed, command, reported};
 use super::disk::{Fault, Faulty};
 use super::kills::{Left, Story, settled};
+use crate::support::skipped;
 
 #[test]
 fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() {
@@ -118,7 +119,7 @@ fn a_small_disk_that_fills_up_holds_the_old_file_or_the_new_one() {
     for kib in (least..least + 4 * (story.new.len() - story.old.len()) / 1024 + 24).step_by(8) {
         let folder = tempfile::tempdir().unwrap();
         let Some((done, after, names)) = on_small_disk(&story, kib, folder.path()) else {
-            println!("skipped: this system gives no file system of its own (unshare, tmpfs)");
+            skipped::note("a small disk", "this system gives no file system of its own (unshare, tmpfs)");
             return;
         };
         assert_eq!(after, if done { &story.new[..] } else { &story.old[..] }, "{kib} KiB");

@@ -9,5 +9,6 @@ mod disk;
 mod forged;
 mod full;
 mod kills;
+mod order;
 mod others;
 mod repairs;

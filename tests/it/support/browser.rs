@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::skipped;
+
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// An installed browser.
@@ -11,7 +13,6 @@ pub(crate) struct Browser(PathBuf);
 
 impl Browser {
     /// Finds one. None, with a line that says why, when there is none.
-    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     pub(crate) fn find() -> Option<Self> {
         let named = std::env::var_os("CLAWSCOPE_BROWSER").map(PathBuf::from);
         let mut candidates = named.into_iter().chain(NAMES.map(PathBuf::from));
@@ -22,7 +23,7 @@ impl Browser {
         if found.is_none() {
             let required = std::env::var_os("CLAWSCOPE_REQUIRE_BROWSER").is_some_and(|value| value == "1");
             assert!(!required, "a browser is required and not here: none of {}", NAMES.join(", "));
-            println!("skipped: no browser is here: none of {}", NAMES.join(", "));
+            skipped::note("a browser", &format!("none of {}", NAMES.join(", ")));
         }
         found
     }

@@ -92,7 +92,7 @@ pub(crate) fn checks(
 /// Takes the last commit back.
 pub(crate) fn undone(session: &LoadedSession) -> WriteOutcome {
     let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastCommit);
-    write(&request(session, ask), &SystemClock).expect("it is taken back")
+    write(&request(session, ask), None, &SystemClock).expect("it is taken back")
 }
 
 /// What the preview shows: every message under the plan, in plain terms.
@@ -128,5 +128,5 @@ pub(crate) fn plain(json: &str) -> String {
 /// Takes the last undo back.
 pub(crate) fn redone(session: &LoadedSession) -> WriteOutcome {
     let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastUndo);
-    write(&request(session, ask), &SystemClock).expect("it is taken back")
+    write(&request(session, ask), None, &SystemClock).expect("it is taken back")
 }

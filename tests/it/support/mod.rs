@@ -16,6 +16,7 @@ pub(crate) mod real_import;
 pub(crate) mod screens;
 pub(crate) mod secrets;
 pub(crate) mod session;
+pub(crate) mod skipped;
 pub(crate) mod sorted;
 pub(crate) mod store;
 pub(crate) mod terminal;

@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 
 use clawscope::js::{self, Value};
 
+use crate::support::skipped;
+
 const VERSION: &str = "2026.3.2";
 const DIST: &str = "package/dist";
 
@@ -105,7 +107,6 @@ pub(crate) struct Openclaw {
 
 impl Openclaw {
     /// Finds or unpacks the package. None, with a line that says why, when that cannot be done.
-    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     pub(crate) fn find() -> Option<Self> {
         static UNPACKED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
         match UNPACKED.get_or_init(unpack) {
@@ -113,7 +114,7 @@ impl Openclaw {
             Err(why) => {
                 let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1");
                 assert!(!required, "the real gateway is required and not here: {why}");
-                println!("skipped: the real gateway {VERSION} is not here: {why}");
+                skipped::note(&format!("the real gateway {VERSION}"), why);
                 None
             }
         }
@@ -155,9 +156,7 @@ fn unpack() -> Result<PathBuf, String> {
     fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
     let fresh = tempfile::tempdir_in(parent).map_err(|error| error.to_string())?;
     let package = format!("openclaw@{VERSION}");
-    run(Command::new("npm")
-        .args(["pack", "--ignore-scripts", "--silent", &package])
-        .current_dir(fresh.path()))?;
+    run(skipped::npm().args(["pack", "--ignore-scripts", "--silent", &package]).current_dir(fresh.path()))?;
     let archive = format!("openclaw-{VERSION}.tgz");
     run(Command::new("tar").args(["xzf", &archive, DIST]).current_dir(fresh.path()))?;
     match fs::rename(fresh.path(), &folder) {

@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 
 use clawscope::js::{self, JsString, Value};
 
+use crate::support::skipped;
+
 const VERSION: &str = "0.55.3";
 const PACKAGE: &str = "node_modules/@mariozechner/pi-coding-agent";
 
@@ -77,7 +79,6 @@ pub(crate) struct Opened {
 
 impl Pi {
     /// Finds or installs the package. None, with a line that says why, when that cannot be done.
-    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     pub(crate) fn find() -> Option<Self> {
         // Tests run side by side: the first one installs, the others wait for it.
         static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -86,7 +87,7 @@ impl Pi {
             Err(why) => {
                 let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1");
                 assert!(!required, "the real pi is required and not here: {why}");
-                println!("skipped: the real pi {VERSION} is not here: {why}");
+                skipped::note(&format!("the real pi {VERSION}"), why);
                 None
             }
         }
@@ -169,7 +170,7 @@ fn install_into(folder: &Path) -> Result<(), String> {
     manifest.and_then(|mut file| file.write_all(b"{\"private\":true}")).map_err(|error| error.to_string())?;
     let options = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     let package = format!("@mariozechner/pi-coding-agent@{VERSION}");
-    run(Command::new("npm").args(options).arg(package).current_dir(fresh.path()))?;
+    run(skipped::npm().args(options).arg(package).current_dir(fresh.path()))?;
     if is_installed(folder) {
         return Ok(());
     }

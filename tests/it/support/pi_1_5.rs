@@ -12,6 +12,8 @@ use std::sync::OnceLock;
 
 use clawscope::js::{self, JsString, Value};
 
+use crate::support::skipped;
+
 const VERSION: &str = "1.5.2";
 const PACKAGE: &str = "node_modules/@earendil-works/pi-coding-agent";
 const OLDEST_NODE: (u32, u32) = (22, 19);
@@ -60,7 +62,6 @@ pub(crate) struct Opened {
 
 impl Pi {
     /// Finds or unpacks the package. None, with a line that says why, when that cannot be done.
-    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     pub(crate) fn find() -> Option<Self> {
         static INSTALLED: OnceLock<Result<Pi, String>> = OnceLock::new();
         match INSTALLED.get_or_init(install) {
@@ -68,7 +69,7 @@ impl Pi {
             Err(why) => {
                 let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1");
                 assert!(!required, "the real pi {VERSION} is required and not here: {why}");
-                println!("skipped: the real pi {VERSION} is not here: {why}");
+                skipped::note(&format!("the real pi {VERSION}"), why);
                 None
             }
         }
@@ -147,7 +148,7 @@ fn install_into(folder: &Path, is_new: bool) -> Result<(), String> {
     manifest.and_then(|mut file| file.write_all(b"{\"private\":true}")).map_err(text)?;
     let npm = |words: &[&str]| {
         let quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
-        run(Command::new("npm").args(words).args(quiet).current_dir(fresh.path()))
+        run(skipped::npm().args(words).args(quiet).current_dir(fresh.path()))
     };
     npm(&["install", "--ignore-scripts", "cross-spawn@7.0.6"])?;
     if !is_new {

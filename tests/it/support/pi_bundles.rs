@@ -8,6 +8,7 @@ use std::process::Command;
 use clawscope::js::{self, JsString, Value};
 
 use super::pi_1_5::{Pi, run};
+use crate::support::skipped;
 
 /// What the bundles up to 0.99 leave out. It takes part in nothing that is asked here; not each version of it is published.
 const LIBRARY: &str = "@earendil-works/chord";
@@ -50,7 +51,6 @@ pub(crate) struct Read {
 
 impl Bundle {
     /// Finds or unpacks a release. None, with a line that says why, when that cannot be done.
-    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     pub(crate) fn find(version: &str) -> Option<Self> {
         let today = Pi::find()?;
         match unpacked(today.folder(), version) {
@@ -58,7 +58,7 @@ impl Bundle {
             Err(why) => {
                 let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1");
                 assert!(!required, "the real pi {version} is required and not here: {why}");
-                println!("skipped: the real pi {version} is not here: {why}");
+                skipped::note(&format!("the real pi {version}"), &why);
                 None
             }
         }
@@ -105,7 +105,7 @@ fn unpacked(folder: &Path, version: &str) -> Result<PathBuf, String> {
     let fresh = tempfile::tempdir_in(&parent).map_err(text)?;
     let package = format!("@earendil-works/pi-coding-agent@{version}");
     let quiet = ["--ignore-scripts", "--loglevel=error"];
-    run(Command::new("npm").args(["pack", &package]).args(quiet).current_dir(fresh.path()))?;
+    run(skipped::npm().args(["pack", &package]).args(quiet).current_dir(fresh.path()))?;
     let archive = fresh.path().join(format!("earendil-works-pi-coding-agent-{version}.tgz"));
     run(Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(fresh.path()))?;
     fs::remove_file(archive).map_err(text)?;
@@ -116,7 +116,7 @@ fn unpacked(folder: &Path, version: &str) -> Result<PathBuf, String> {
             .map_err(text)?;
         let library = format!("{LIBRARY}@<={version}");
         let quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-        run(Command::new("npm").args(["install", &library]).args(quiet).current_dir(fresh.path()))?;
+        run(skipped::npm().args(["install", &library]).args(quiet).current_dir(fresh.path()))?;
     }
     match fs::rename(fresh.path(), &target) {
         Err(error) if !target.join("package").is_dir() => Err(format!("{}: {error}", target.display())),

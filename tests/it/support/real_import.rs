@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::skipped;
+
 /// The release whose importer is required where the real programs are.
 const REQUIRED: &str = "2026.8.1";
 
@@ -20,7 +22,6 @@ pub(crate) struct RealImport {
 
 impl RealImport {
     /// Finds or installs a release. None, with a line that says why, when that cannot be done.
-    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     pub(crate) fn find(version: &str) -> Option<Self> {
         match installed(version) {
             Ok(found) => Some(found),
@@ -29,7 +30,7 @@ impl RealImport {
                 let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1")
                     && version == REQUIRED;
                 assert!(!required, "the real importer {version} is required and not here: {why}");
-                println!("skipped: the real importer of openclaw {version} is not here: {why}");
+                skipped::note(&format!("the real importer of openclaw {version}"), &why);
                 None
             }
         }
@@ -68,7 +69,7 @@ fn installed(version: &str) -> Result<RealImport, String> {
         let fresh = tempfile::tempdir_in(parent).map_err(|error| error.to_string())?;
         let package = format!("openclaw@{version}");
         let words = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--silent", "--prefix", "."];
-        run(Command::new("npm").args(words).arg(package).current_dir(fresh.path()))?;
+        run(skipped::npm().args(words).arg(package).current_dir(fresh.path()))?;
         match fs::rename(fresh.path(), &folder) {
             // Another test may have been faster.
             Err(error) if !program(&folder).is_file() => {
