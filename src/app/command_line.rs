@@ -127,7 +127,7 @@ impl App {
     }
 
     fn write_command(&self, effect: &Effect) -> Option<String> {
-        let Effect::Write(write) = effect else { return None };
+        let Effect::Write { write, .. } = effect else { return None };
         let words = match write {
             PendingWrite::Commit { session, .. } => {
                 let start = vec!["commit".to_owned(), session.item.key.0.clone()];
