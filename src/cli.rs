@@ -101,6 +101,9 @@ pub enum Command {
     /// Explain why a session overflowed and which settings would have helped
     #[command(after_long_help = help::EXPLAIN)]
     Explain(ExplainArgs),
+    /// Show what the prompt cache read and missed, why, and what it cost
+    #[command(after_long_help = help::CACHE)]
+    Cache(CacheArgs),
     /// Preview pruning, compaction and other policies under other settings
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
@@ -303,6 +306,19 @@ pub struct ExplainArgs {
     /// With --all: check each session against a window of N tokens, such as a fallback model's; repeatable
     #[arg(long, value_name = "N", requires = "all", value_parser = clap::value_parser!(u64).range(1..))]
     pub window: Vec<u64>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The calls to look up in the cache ledger.
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    /// The session: its key, its id or the unique start of one, or a transcript's path [default: the whole store]
+    pub session: Option<String>,
+    /// List every call, not only the newest 40
+    #[arg(long, requires = "session")]
+    pub all: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -666,6 +682,7 @@ impl Cli {
             Some(Command::Record(args) | Command::Recovery(args) | Command::Commits(args)) => args.json,
             Some(Command::Compare(args)) => args.json,
             Some(Command::Explain(args)) => args.json,
+            Some(Command::Cache(args)) => args.json,
             Some(Command::Context(args)) => args.context.target.json,
             Some(Command::Simulate(args)) => args.context.target.json,
             Some(Command::Replay(args)) => args.target.json,

@@ -202,6 +202,16 @@ the size of the refused call.
 
 Signs: \u{26a0} refused   \u{2713} done   \u{2717} failed   \u{2192} retried";
 
+pub(super) const CACHE: &str = "\
+Examples:
+  clawscope cache                                 sums of the store, by session and day
+  clawscope cache KEY                             every call of a session
+  clawscope cache KEY --json | jq '.calls[] | select(.miss.isMiss)'
+
+A call misses the cache if it reads at least 1,025 tokens less than the previous prompt held. That is pi's own rule, so the \
+sums equal those of pi 1.5. A first call, and a call after a compaction or a reset, has a new prompt and misses nothing. \
+`clawscope guide cache` describes the causes.";
+
 pub(super) const REPLAY: &str = "\
 Examples:
   clawscope replay KEY                            with the settings in force

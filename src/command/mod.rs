@@ -7,6 +7,9 @@
 mod amount;
 mod breakdown;
 mod breakdown_json;
+mod cache;
+mod cache_json;
+mod cache_store;
 mod check;
 mod commit;
 mod commits;
@@ -169,6 +172,7 @@ fn run_command(
         Command::Recovery(args) => recovery::run(args, place, invocation, output),
         Command::Explain(args) if args.all => explain_all::run(args, place, invocation, output),
         Command::Explain(args) => explain::run(args, place, invocation, output),
+        Command::Cache(args) => cache::run(args, place, invocation, output),
         Command::Simulate(args) => simulate::run(args, place, invocation, output),
         Command::Replay(args) => replay::run(args, place, invocation, output),
         Command::Sweep(args) => sweep::run(args, place, invocation, output),

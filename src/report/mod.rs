@@ -4,6 +4,7 @@
 //! numbers.
 
 pub mod breakdown;
+pub mod cache_ledger;
 pub mod compaction;
 pub mod compare;
 pub mod cost;
