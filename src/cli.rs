@@ -110,6 +110,9 @@ pub enum Command {
     /// Replay every call of a session under other settings
     #[command(after_long_help = help::REPLAY)]
     Replay(ReplayArgs),
+    /// Show what was cleared or summarised and then needed again
+    #[command(after_long_help = help::REGRET)]
+    Regret(RegretArgs),
     /// Try a grid of settings and find the smallest change that fits every call
     #[command(after_long_help = help::SWEEP)]
     Sweep(SweepArgs),
@@ -442,6 +445,18 @@ pub struct ReplayArgs {
     pub timeline: bool,
 }
 
+/// The session and the settings whose losses to follow.
+#[derive(Debug, Args)]
+pub struct RegretArgs {
+    #[command(flatten)]
+    pub target: SessionArgs,
+    #[command(flatten)]
+    pub overrides: ReplaySettingsArgs,
+    /// List every need, not only the first 40
+    #[arg(long)]
+    pub all: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct SweepArgs {
     #[command(flatten)]
@@ -686,6 +701,7 @@ impl Cli {
             Some(Command::Context(args)) => args.context.target.json,
             Some(Command::Simulate(args)) => args.context.target.json,
             Some(Command::Replay(args)) => args.target.json,
+            Some(Command::Regret(args)) => args.target.json,
             Some(Command::Sweep(args)) => args.target.json,
             Some(Command::Check(args)) => args.target.json,
             Some(Command::Summarize(args)) => args.target.json,
@@ -715,6 +731,7 @@ impl Cli {
             Command::Export(args) => return Some((&mut args.plan.settings, &mut args.plan.set)),
             Command::Context(args) => &mut args.settings,
             Command::Replay(args) => &mut args.overrides,
+            Command::Regret(args) => &mut args.overrides,
             Command::Sweep(args) => &mut args.overrides,
             Command::Check(args) => &mut args.overrides,
             _ => return None,

@@ -23,7 +23,7 @@ macro_rules! topic {
 }
 
 /// The topics, in reading order.
-pub const TOPICS: [Topic; 22] = [
+pub const TOPICS: [Topic; 23] = [
     topic!("start"),
     topic!("screens"),
     topic!("keys"),
@@ -34,6 +34,7 @@ pub const TOPICS: [Topic; 22] = [
     topic!("settings"),
     topic!("replay"),
     topic!("cache"),
+    topic!("regret"),
     topic!("compaction"),
     topic!("commit"),
     topic!("export"),

@@ -212,6 +212,17 @@ A call misses the cache if it reads at least 1,025 tokens less than the previous
 sums equal those of pi 1.5. A first call, and a call after a compaction or a reset, has a new prompt and misses nothing. \
 `clawscope guide cache` describes the causes.";
 
+pub(super) const REGRET: &str = "\
+Examples:
+  clawscope regret KEY
+  clawscope regret KEY --set contextPruning.ttl=5m
+  clawscope regret KEY --json | jq '.recorded.lost[] | select(.needs != [])'
+
+Follows every message that a prompt lacked: was it fetched again with the same call, did the model use an id, path, number \
+or error of it that nothing else in the prompt had, or did the person? With other settings, it does the same for the \
+prompts that those would have sent. Tokens and costs of repetitions are estimates at list prices. `clawscope guide regret` \
+describes the rules.";
+
 pub(super) const REPLAY: &str = "\
 Examples:
   clawscope replay KEY                            with the settings in force

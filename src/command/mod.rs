@@ -49,6 +49,8 @@ mod recorded;
 mod recorded_json;
 mod recorded_verdict;
 mod recovery;
+mod regret;
+mod regret_json;
 mod repair;
 mod replay;
 mod replay_json;
@@ -175,6 +177,7 @@ fn run_command(
         Command::Cache(args) => cache::run(args, place, invocation, output),
         Command::Simulate(args) => simulate::run(args, place, invocation, output),
         Command::Replay(args) => replay::run(args, place, invocation, output),
+        Command::Regret(args) => regret::run(args, place, invocation, output),
         Command::Sweep(args) => sweep::run(args, place, invocation, output),
         Command::Check(args) => check::run(args, place, invocation, output),
         Command::Summarize(args) => summarize::run(args, place, invocation, output),

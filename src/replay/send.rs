@@ -214,6 +214,7 @@ impl Trace<'_> {
         let paid = self.bill(call, &sent, expected, (free, measured));
         let summary = self.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
         self.total_cost += paid.cost.unwrap_or(0.0) + summary;
+        self.log_losses(&sent);
         let prefix_changed = record.is_none().then(|| self.first_prefix_change(&sent)).flatten();
         if !free {
             self.cache.record_prompt(call.started, call.cache_key, sent.prompt.len, sent.edits);

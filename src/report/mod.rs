@@ -14,5 +14,6 @@ pub mod preset_outcome;
 pub mod record;
 pub mod recorded_context;
 pub mod recovery;
+pub mod regret;
 pub mod sweep;
 pub mod timeline;

@@ -48,7 +48,8 @@ const OF_THE_STORE: [&str; 20] = [
 ];
 
 /// The command lines about each session, whose key follows the name of the command.
-const OF_A_SESSION: [&str; 19] = [
+const OF_A_SESSION: [&str; 20] = [
+    "regret --set contextPruning.ttl=5m",
     "cache",
     "tree",
     "context",
