@@ -10,7 +10,7 @@ use crate::replay::base::ReplayBase;
 use crate::replay::cache::PrefixCache;
 use crate::replay::calls::{CacheKey, ModelCall};
 use crate::replay::entry_reading::is_context_edit;
-use crate::replay::loss_log::LossLog;
+use crate::replay::losses::LossLog;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::outcome::{CallReplay, CompactionEvent, TrimStats};
 use crate::replay::prefix_sums::{MessageMeasure, PrefixSums};

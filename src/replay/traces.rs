@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::replay::base::ReplayBase;
 use crate::replay::calls::{ModelCall, model_calls};
-use crate::replay::loss_log::ContextLoss;
+use crate::replay::losses::ContextLoss;
 use crate::replay::outcome::CallReplay;
 use crate::replay::totals::TraceTotals;
 use crate::replay::trace::Trace;

@@ -6,10 +6,13 @@
 //! prompt would have lacked.
 
 mod identifiers;
+mod need;
 mod needs;
 mod path_texts;
 #[cfg(test)]
 mod tests;
+
+pub use need::{Need, NeedKind};
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,55 +25,6 @@ use crate::store::body::BodyError;
 
 use needs::{CallLookup, find_needs};
 use path_texts::{PathMessage, read_path};
-
-/// How a lost message was needed again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NeedKind {
-    /// The same call, with nothing written to its path since.
-    FetchedAgain,
-    /// The model used an identifier of it.
-    Quoted,
-    /// The person used an identifier of it.
-    AskedAgain,
-}
-
-impl NeedKind {
-    /// The name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::FetchedAgain => "fetched-again",
-            Self::Quoted => "quoted",
-            Self::AskedAgain => "asked-again",
-        }
-    }
-
-    /// The words for people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::FetchedAgain => "fetched again",
-            Self::Quoted => "quoted",
-            Self::AskedAgain => "asked for again",
-        }
-    }
-}
-
-/// One later need of a lost message.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Need {
-    pub kind: NeedKind,
-    /// The answer or question that needed it.
-    pub entry: EntryIx,
-    /// Index of the call.
-    pub call: usize,
-    /// Calls since the message was lost; 0 at the first call without it.
-    pub distance: usize,
-    /// Tokens of the repeated call and its result; 0 unless fetched again.
-    pub tokens: f64,
-    /// List price of these tokens in USD; `None` without a price.
-    pub cost: Option<f64>,
-    /// The identifier, or the arguments of the repeated call. May hold secrets.
-    pub evidence: String,
-}
 
 /// A lost message and what came of it.
 #[derive(Debug, Clone, PartialEq)]

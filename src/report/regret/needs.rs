@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::need::{Need, NeedKind};
 use super::path_texts::{PathMessage, ToolUse};
-use super::{Need, NeedKind};
 use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
 use crate::replay::ContextLoss;
