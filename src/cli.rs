@@ -101,12 +101,18 @@ pub enum Command {
     /// Explain why a session overflowed and which settings would have helped
     #[command(after_long_help = help::EXPLAIN)]
     Explain(ExplainArgs),
+    /// Show what the prompt cache read and missed, why, and what it cost
+    #[command(after_long_help = help::CACHE)]
+    Cache(CacheArgs),
     /// Preview pruning, compaction and other policies under other settings
     #[command(after_long_help = help::SIMULATE)]
     Simulate(SimulateArgs),
     /// Replay every call of a session under other settings
     #[command(after_long_help = help::REPLAY)]
     Replay(ReplayArgs),
+    /// Show what was cleared or summarised and then needed again
+    #[command(after_long_help = help::REGRET)]
+    Regret(RegretArgs),
     /// Try a grid of settings and find the smallest change that fits every call
     #[command(after_long_help = help::SWEEP)]
     Sweep(SweepArgs),
@@ -308,6 +314,19 @@ pub struct ExplainArgs {
     pub json: bool,
 }
 
+/// The calls to look up in the cache ledger.
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    /// The session: its key, its id or the unique start of one, or a transcript's path [default: the whole store]
+    pub session: Option<String>,
+    /// List every call, not only the newest 40
+    #[arg(long, requires = "session")]
+    pub all: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// A session and a leaf.
 #[derive(Debug, Args)]
 pub struct ContextArgs {
@@ -424,6 +443,18 @@ pub struct ReplayArgs {
     /// Describe the calls in sentences instead of tables, for a screen reader
     #[arg(long, conflicts_with = "all")]
     pub timeline: bool,
+}
+
+/// The session and the settings whose losses to follow.
+#[derive(Debug, Args)]
+pub struct RegretArgs {
+    #[command(flatten)]
+    pub target: SessionArgs,
+    #[command(flatten)]
+    pub overrides: ReplaySettingsArgs,
+    /// List every need, not only the first 40
+    #[arg(long)]
+    pub all: bool,
 }
 
 #[derive(Debug, Args)]
@@ -666,9 +697,11 @@ impl Cli {
             Some(Command::Record(args) | Command::Recovery(args) | Command::Commits(args)) => args.json,
             Some(Command::Compare(args)) => args.json,
             Some(Command::Explain(args)) => args.json,
+            Some(Command::Cache(args)) => args.json,
             Some(Command::Context(args)) => args.context.target.json,
             Some(Command::Simulate(args)) => args.context.target.json,
             Some(Command::Replay(args)) => args.target.json,
+            Some(Command::Regret(args)) => args.target.json,
             Some(Command::Sweep(args)) => args.target.json,
             Some(Command::Check(args)) => args.target.json,
             Some(Command::Summarize(args)) => args.target.json,
@@ -698,6 +731,7 @@ impl Cli {
             Command::Export(args) => return Some((&mut args.plan.settings, &mut args.plan.set)),
             Command::Context(args) => &mut args.settings,
             Command::Replay(args) => &mut args.overrides,
+            Command::Regret(args) => &mut args.overrides,
             Command::Sweep(args) => &mut args.overrides,
             Command::Check(args) => &mut args.overrides,
             _ => return None,

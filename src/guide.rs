@@ -23,7 +23,7 @@ macro_rules! topic {
 }
 
 /// The topics, in reading order.
-pub const TOPICS: [Topic; 21] = [
+pub const TOPICS: [Topic; 23] = [
     topic!("start"),
     topic!("screens"),
     topic!("keys"),
@@ -33,6 +33,8 @@ pub const TOPICS: [Topic; 21] = [
     topic!("preview"),
     topic!("settings"),
     topic!("replay"),
+    topic!("cache"),
+    topic!("regret"),
     topic!("compaction"),
     topic!("commit"),
     topic!("export"),

@@ -26,7 +26,7 @@
 //!   [`replay`], every model call of a session under other settings.
 //! * **Writing**: [`commit`], the only writer of session files; [`summarize`], who writes a compaction summary.
 //! * **Answers**: [`session`], one opened session and the list it is in; [`mod@write`], a commit as a person requests it;
-//!   [`report`], questions about a session answered as values, among them [`report::explain`] and [`report::sweep`];
+//!   [`report`], questions about a session answered as values, among them [`report::explain`], [`report::sweep`], [`report::cache_ledger`] and [`report::regret`];
 //!   [`export`], sessions and screens as documents without secrets.
 //! * **Program**: [`app`], events in and effects out, without IO; [`ui`], state to cells; [`runtime`], the only terminal
 //!   and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
@@ -61,6 +61,8 @@
 //! | replay, model call, trace | a session under other settings; one request to the model; one pass over all calls |
 //! | replay base, range totals | what both traces share; sums over a range of messages |
 //! | cache key | what two prompts must share for the second to be read from the provider's cache |
+//! | cache ledger, miss | what the provider's cache served of each call; tokens of the previous prompt that it did not |
+//! | loss, need, regret | a message that a prompt lacks; its later use; all losses of a trace with their needs |
 //! | sweep | many replays over a grid of settings |
 //! | commit | writing a plan as a new branch, or as pi's own context edits |
 //! | diagnostic, finding | a fault in a store; one part of an explanation |

@@ -202,6 +202,29 @@ the size of the refused call.
 
 Signs: \u{26a0} refused   \u{2713} done   \u{2717} failed   \u{2192} retried";
 
+pub(super) const CACHE: &str = "\
+Examples:
+  clawscope cache                       sums of the store, by session and day
+  clawscope cache KEY                   every call of a session
+  clawscope cache KEY --json \\
+      | jq '.calls[] | select(.miss.isMiss)'
+
+A call misses the cache if it reads at least 1,025 tokens less than the previous prompt held. That is pi's own rule, so the \
+sums equal those of pi 1.5. A first call, and a call after a compaction or a reset, has a new prompt and misses nothing. \
+`clawscope guide cache` describes the causes.";
+
+pub(super) const REGRET: &str = "\
+Examples:
+  clawscope regret KEY
+  clawscope regret KEY --set contextPruning.ttl=5m
+  clawscope regret KEY --json \\
+      | jq '.recorded.lost[] | select(.needs != [])'
+
+Follows every message that a prompt lacked: was it fetched again with the same call, did the model use an id, path, number \
+or error of it that nothing else in the prompt had, or did the person? With other settings, it does the same for the \
+prompts that those would have sent. Tokens and costs of repetitions are estimates at list prices. `clawscope guide regret` \
+describes the rules.";
+
 pub(super) const REPLAY: &str = "\
 Examples:
   clawscope replay KEY                            with the settings in force

@@ -7,6 +7,9 @@
 mod amount;
 mod breakdown;
 mod breakdown_json;
+mod cache;
+mod cache_json;
+mod cache_store;
 mod check;
 mod commit;
 mod commits;
@@ -46,6 +49,8 @@ mod recorded;
 mod recorded_json;
 mod recorded_verdict;
 mod recovery;
+mod regret;
+mod regret_json;
 mod repair;
 mod replay;
 mod replay_json;
@@ -169,8 +174,10 @@ fn run_command(
         Command::Recovery(args) => recovery::run(args, place, invocation, output),
         Command::Explain(args) if args.all => explain_all::run(args, place, invocation, output),
         Command::Explain(args) => explain::run(args, place, invocation, output),
+        Command::Cache(args) => cache::run(args, place, invocation, output),
         Command::Simulate(args) => simulate::run(args, place, invocation, output),
         Command::Replay(args) => replay::run(args, place, invocation, output),
+        Command::Regret(args) => regret::run(args, place, invocation, output),
         Command::Sweep(args) => sweep::run(args, place, invocation, output),
         Command::Check(args) => check::run(args, place, invocation, output),
         Command::Summarize(args) => summarize::run(args, place, invocation, output),

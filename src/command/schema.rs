@@ -10,9 +10,9 @@ use super::failure::Failure;
 use super::output::{FailureJson, Output, Tone};
 use super::suggest::did_you_mean;
 use super::{
-    breakdown_json, check, commits, compare, context, doctor, estimators, explain_all, explain_json,
-    migration_json, presets, record, recorded_json, recovery, replay_json, rule, rules, search, sessions,
-    settings, simulate, summarize, tree, watch, writing,
+    breakdown_json, cache_json, check, commits, compare, context, doctor, estimators, explain_all,
+    explain_json, migration_json, presets, record, recorded_json, recovery, regret_json, replay_json, rule,
+    rules, search, sessions, settings, simulate, summarize, tree, watch, writing,
 };
 use crate::export::json::{DocumentJson, JsonOutput, Versioned};
 use crate::report::sweep::json::SweepJson;
@@ -21,7 +21,7 @@ use crate::report::sweep::json::SweepJson;
 type Forms = fn(&mut SchemaGenerator) -> Vec<Schema>;
 
 /// The forms of each command's answer; `error` is a failed command's answer on the error stream.
-const SCHEMAS: [(&str, Forms); 24] = [
+const SCHEMAS: [(&str, Forms); 26] = [
     ("sessions", |all| vec![form::<sessions::SessionsJson>(all)]),
     ("search", |all| vec![form::<search::SearchJson>(all)]),
     ("tree", |all| vec![form::<tree::TreeJson>(all)]),
@@ -38,8 +38,10 @@ const SCHEMAS: [(&str, Forms); 24] = [
     ("explain", |all| {
         vec![form::<explain_json::ExplanationJson>(all), form::<explain_all::ExplainedStoreJson>(all)]
     }),
+    ("cache", |all| vec![form::<cache_json::CacheJson>(all), form::<cache_json::StoreCacheJson>(all)]),
     ("simulate", |all| vec![form::<simulate::SimulationJson>(all)]),
     ("replay", |all| vec![form::<replay_json::ReplayJson>(all)]),
+    ("regret", |all| vec![form::<regret_json::RegretJson>(all)]),
     ("sweep", |all| vec![form::<SweepJson>(all)]),
     ("check", |all| vec![form::<check::CheckJson>(all)]),
     ("summarize", |all| vec![form::<summarize::SummarizeJson>(all)]),

@@ -73,6 +73,11 @@ pub fn format_timestamp(ms: f64) -> Option<String> {
     Some(format!("{day} {}Z", time.get(..8)?))
 }
 
+/// Returns the UTC day of a timestamp, as `2026-11-19`; `None` outside JavaScript's range of dates.
+pub fn utc_day(ms: f64) -> Option<String> {
+    format_timestamp(ms).and_then(|text| Some(text.split_once(' ')?.0.to_owned()))
+}
+
 /// Formats a timestamp in the displayed zone with its offset: `2026-11-19 14:31:07+01:00`, or `Z` for UTC.
 pub fn format_displayed_timestamp(ms: f64) -> Option<String> {
     let zone = display_zone();

@@ -73,6 +73,8 @@ struct CachedPrompt<M, E> {
     /// When it was sent, ms.
     sent_at: f64,
     key: M,
+    /// Number of its messages.
+    len: usize,
     /// Number of its first messages that have not changed since.
     valid_len: usize,
     edits: E,
@@ -124,11 +126,19 @@ impl<M: PartialEq, E> PrefixCache<M, E> {
         self.prompts.iter().filter(alive).map(common).max()
     }
 
+    /// Returns the first message at which a prompt of `len` messages differs from the last one sent; `None` if it only
+    /// adds messages, or is the first.
+    pub fn first_change(&self, len: usize, differs: impl Fn(&E) -> usize) -> Option<usize> {
+        let last = self.prompts.last()?;
+        let same = last.valid_len.min(len).min(differs(&last.edits));
+        (same < last.len).then_some(same)
+    }
+
     pub fn record_prompt(&mut self, at: f64, model: M, len: usize, edits: E) {
         if self.prompts.len() == MAX_PROMPTS {
             self.prompts.remove(0);
         }
-        self.prompts.push(CachedPrompt { sent_at: at, key: model, valid_len: len, edits });
+        self.prompts.push(CachedPrompt { sent_at: at, key: model, len, valid_len: len, edits });
     }
 
     pub fn edits_mut(&mut self) -> impl Iterator<Item = &mut E> {
@@ -210,5 +220,18 @@ mod tests {
         cache.record_prompt(0.0, 1, 10, Vec::new());
         cache.invalidate_from(0);
         assert_eq!(cache.reusable_len(1.0, &1, 3, differs(&[])), Some(0));
+    }
+
+    #[test]
+    fn a_change_counts_against_the_last_prompt_and_added_messages_are_none() {
+        let mut cache = PrefixCache::new(Retention::Short);
+        assert_eq!(cache.first_change(5, differs(&[])), None);
+        cache.record_prompt(0.0, 1, 5, Vec::new());
+        assert_eq!(cache.first_change(7, differs(&[])), None);
+        assert_eq!(cache.first_change(7, differs(&[(6, 9)])), None);
+        assert_eq!(cache.first_change(7, differs(&[(2, 9)])), Some(2));
+        assert_eq!(cache.first_change(4, differs(&[])), Some(4));
+        cache.invalidate_from(3);
+        assert_eq!(cache.first_change(7, differs(&[])), Some(3));
     }
 }

@@ -59,7 +59,7 @@ impl Trace<'_> {
     }
 
     /// Returns the edits of a prompt from a message on.
-    fn edits_from<'a>(
+    pub(super) fn edits_from<'a>(
         &'a self,
         edits: &'a PromptEdits,
         from: usize,

@@ -126,6 +126,9 @@ pub struct CallReplay {
     pub truncated: Option<CompactionEvent>,
     /// The first message that differs from the transcript for this call.
     pub first_changed: Option<EntryIx>,
+    /// The first message that differs from the prompt before it, in the recorded trace; `None` if this prompt only adds
+    /// messages.
+    pub prefix_changed: Option<EntryIx>,
     /// Its tokens by price class.
     pub split: TokenSplit,
     /// Cost of the tokens in USD: the recorded amount if above 0, otherwise the list price; `None` if neither is known.

@@ -214,6 +214,8 @@ impl Trace<'_> {
         let paid = self.bill(call, &sent, expected, (free, measured));
         let summary = self.compacted.and_then(|compacted| compacted.summary_cost).unwrap_or(0.0);
         self.total_cost += paid.cost.unwrap_or(0.0) + summary;
+        self.log_losses(&sent);
+        let prefix_changed = record.is_none().then(|| self.first_prefix_change(&sent)).flatten();
         if !free {
             self.cache.record_prompt(call.started, call.cache_key, sent.prompt.len, sent.edits);
         }
@@ -235,6 +237,7 @@ impl Trace<'_> {
             compacted_after: None,
             truncated: self.truncated.take(),
             first_changed: sent.first_changed,
+            prefix_changed,
             split: paid.split,
             cost: paid.cost,
             recorded_cost: paid.recorded_cost,
@@ -244,5 +247,13 @@ impl Trace<'_> {
             total_cost: self.total_cost,
             prompt: sent.prompt,
         }
+    }
+
+    /// Returns the first message of a prompt that differs from the prompt before it.
+    fn first_prefix_change(&self, sent: &SentPrompt) -> Option<EntryIx> {
+        let differs = |other: &PromptEdits| self.first_difference(&sent.edits, other);
+        let at = self.cache.first_change(sent.prompt.len, differs)?;
+        let message = (at < self.list_len()).then(|| self.message_at(at))?;
+        self.arena.entry(message.position()?)
     }
 }

@@ -10,6 +10,7 @@ use crate::replay::base::ReplayBase;
 use crate::replay::cache::PrefixCache;
 use crate::replay::calls::{CacheKey, ModelCall};
 use crate::replay::entry_reading::is_context_edit;
+use crate::replay::losses::LossLog;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::outcome::{CallReplay, CompactionEvent, TrimStats};
 use crate::replay::prefix_sums::{MessageMeasure, PrefixSums};
@@ -90,6 +91,8 @@ pub(super) struct Trace<'a> {
     /// The previous prompt was the recorded one.
     pub(super) matched_record: bool,
     pub(super) total_cost: f64,
+    /// The messages that prompts lack, if they are asked for.
+    pub(super) loss_log: Option<Box<LossLog>>,
     /// Tokens of the counted answers so far, and their number.
     pub(super) counted_answers: (f64, f64),
 }
@@ -144,6 +147,7 @@ impl<'a> Trace<'a> {
             cache: PrefixCache::new(session.retention),
             matched_record: true,
             total_cost: 0.0,
+            loss_log: None,
             counted_answers: (0.0, 0.0),
         }
     }

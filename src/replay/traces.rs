@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::replay::base::ReplayBase;
 use crate::replay::calls::{ModelCall, model_calls};
+use crate::replay::losses::ContextLoss;
 use crate::replay::outcome::CallReplay;
 use crate::replay::totals::TraceTotals;
 use crate::replay::trace::Trace;
@@ -49,9 +50,19 @@ impl RecordedTrace {
         settings: &Settings,
         simulated: bool,
         wanted: &dyn Fn() -> bool,
-        mut tell: impl FnMut(&CallReplay),
+        tell: impl FnMut(&CallReplay),
     ) -> bool {
         let mut trace = Trace::new(session, &self.base, settings, simulated);
+        self.run_trace(&mut trace, simulated, wanted, tell)
+    }
+
+    fn run_trace(
+        &self,
+        trace: &mut Trace<'_>,
+        simulated: bool,
+        wanted: &dyn Fn() -> bool,
+        mut tell: impl FnMut(&CallReplay),
+    ) -> bool {
         let (mut place, mut last) = (0, None::<CallReplay>);
         for (at, call) in self.calls.iter().enumerate() {
             if !wanted() {
@@ -65,7 +76,7 @@ impl RecordedTrace {
             }
         }
         // A compaction behind the last call counts too.
-        (place..session.path.len()).for_each(|place| trace.push_entry(place));
+        (place..trace.session.path.len()).for_each(|place| trace.push_entry(place));
         if let Some(last) = last {
             let after = trace.compacted.filter(|done| done.is_recorded);
             tell(&CallReplay { compacted_after: after, ..last });
@@ -81,6 +92,19 @@ impl RecordedTrace {
         let touches_recorded = !session.cache_touches.is_empty();
         Replay { calls: self.calls, recorded: self.trace, simulated, touches_recorded }
     }
+}
+
+/// Returns the messages that prompts lack in the recorded trace, or in a simulated one, in the order of the calls.
+pub fn context_losses(
+    session: &ReplaySession<'_>,
+    settings: &Settings,
+    record: &RecordedTrace,
+    simulated: bool,
+) -> Vec<ContextLoss> {
+    let mut trace = Trace::new(session, &record.base, settings, simulated);
+    trace.loss_log = Some(Box::default());
+    record.run_trace(&mut trace, simulated, &|| true, |_| {});
+    trace.loss_log.map(|log| log.losses).unwrap_or_default()
 }
 
 /// Replays a session under the settings in force and under others.

@@ -4,6 +4,7 @@
 //! numbers.
 
 pub mod breakdown;
+pub mod cache_ledger;
 pub mod compaction;
 pub mod compare;
 pub mod cost;
@@ -13,5 +14,6 @@ pub mod preset_outcome;
 pub mod record;
 pub mod recorded_context;
 pub mod recovery;
+pub mod regret;
 pub mod sweep;
 pub mod timeline;

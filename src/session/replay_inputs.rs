@@ -132,7 +132,6 @@ impl ReplayInputs {
         calibrated: Option<(f64, Vec<f64>)>,
     ) -> Result<Self, BodyError> {
         let LoadedSession { index, context, source, .. } = session;
-        let config = &session.config.js_root;
         let in_force = simulate_settings(session, &[], in_force);
         let read = |ix: EntryIx| body::read_entry(source, index, ix);
         let rules = session.ruleset.id.rules();
@@ -157,13 +156,7 @@ impl ReplayInputs {
             touches: touches_under(rules, index, model, read),
             prune_eligible: is_eligible_under(rules, model.0, model.1, &session.route),
             prices: list_prices(&PriceSource::from(session), context.path.iter().copied()),
-            retention: Retention::for_model(
-                config,
-                &session.item.agent,
-                model.0,
-                model.1,
-                &ModelRoute::from_config(config, model.0, model.1),
-            ),
+            retention: session.cache_retention(),
             fit_error: None,
             calibration: calibrated,
             path,
@@ -359,6 +352,13 @@ impl ReplayInputs {
 }
 
 impl LoadedSession {
+    /// Returns how long the provider keeps the prompts of the session's model, by the configuration.
+    pub fn cache_retention(&self) -> Retention {
+        let (config, provider, model) = (&self.config.js_root, &self.provider, &self.model);
+        let route = ModelRoute::from_config(config, provider, model);
+        Retention::for_model(config, &self.item.agent, provider, model, &route)
+    }
+
     /// Returns the settings of a trace under this session's windows.
     pub fn replay_settings(&self, steps: PolicySettings, prune_on: bool) -> Settings {
         let (window, guard_window) = (self.window.tokens, self.window.model_tokens);

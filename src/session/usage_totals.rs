@@ -77,8 +77,29 @@ pub fn session_usage(session: &LoadedSession) -> SessionUsage {
 pub(crate) fn transcript_usage(source: PriceSource<'_>) -> SessionUsage {
     let index = source.index;
     let prices = PriceCache::from_source(source);
+    let BilledCalls { answers, failed, side_calls } = billed_calls(index);
+    let sum = |calls: Vec<(EntryIx, Usage)>| {
+        calls.iter().fold(UsageTotals::default(), |spent, (ix, usage)| {
+            spent.add(usage, prices.price_of(*ix).as_ref())
+        })
+    };
+    SessionUsage { answers: sum(answers), failed: sum(failed), side_calls: sum(side_calls) }
+}
+
+/// The calls of a transcript that were billed, each once and in file order.
+pub(crate) struct BilledCalls {
+    /// Answers of the model on every branch.
+    pub(crate) answers: Vec<(EntryIx, Usage)>,
+    /// Answers that failed or were aborted.
+    pub(crate) failed: Vec<(EntryIx, Usage)>,
+    /// Calls outside the conversation.
+    pub(crate) side_calls: Vec<(EntryIx, Usage)>,
+}
+
+/// Lists the billed calls of a transcript, without copies on rewritten branches.
+pub(crate) fn billed_calls(index: &Index) -> BilledCalls {
     let copies = copied_in_file(index);
-    let answers: Vec<(EntryIx, Usage)> = index
+    let answers = index
         .iter()
         .filter(|(ix, _)| !copies.contains(ix))
         .filter_map(|(ix, entry)| Some((ix, entry.message?.usage.filter(Usage::has_prompt_tokens)?)))
@@ -87,18 +108,9 @@ pub(crate) fn transcript_usage(source: PriceSource<'_>) -> SessionUsage {
         index.unanchored_usage.iter().map(|(ix, usage)| (*ix, *usage)).collect();
     // Sums of doubles depend on their order, and a hash map has none.
     beside.sort_by_key(|(ix, _)| *ix);
-    let (failed, beside): (Vec<_>, Vec<_>) =
+    let (failed, side_calls): (Vec<_>, Vec<_>) =
         beside.into_iter().partition(|(ix, _)| index.entry(*ix).is_model_call());
-    let sum = |calls: Vec<(EntryIx, Usage)>| {
-        calls.iter().fold(UsageTotals::default(), |spent, (ix, usage)| {
-            spent.add(usage, prices.price_of(*ix).as_ref())
-        })
-    };
-    SessionUsage {
-        answers: sum(answers),
-        failed: sum(without_copies(index, failed)),
-        side_calls: sum(beside),
-    }
+    BilledCalls { answers, failed: without_copies(index, failed), side_calls }
 }
 
 /// The list prices of a transcript's models.

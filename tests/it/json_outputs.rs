@@ -24,7 +24,8 @@ use crate::support::store::program;
 const NOT_RUN: [(&str, &str); 1] = [("watch", "it follows the store until somebody stops it")];
 
 /// The command lines about no session in particular.
-const OF_THE_STORE: [&str; 19] = [
+const OF_THE_STORE: [&str; 20] = [
+    "cache",
     "sessions",
     "sessions --sort cost --filter >10%",
     "sessions --ruleset 2026.9.6",
@@ -47,7 +48,9 @@ const OF_THE_STORE: [&str; 19] = [
 ];
 
 /// The command lines about each session, whose key follows the name of the command.
-const OF_A_SESSION: [&str; 18] = [
+const OF_A_SESSION: [&str; 20] = [
+    "regret --set contextPruning.ttl=5m",
+    "cache",
     "tree",
     "context",
     "context --messages",

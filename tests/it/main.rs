@@ -7,6 +7,7 @@
 
 mod app;
 mod branches;
+mod cache_ledger;
 mod circles;
 mod citations;
 mod cli;

@@ -42,6 +42,35 @@ for (const name of files) {
 }
 "#;
 
+/// Prints one JSON line about each file: the misses that pi counts, their tokens and their cost. The first argument after the
+/// package is a JSON object of the prices of cached reads, USD per million tokens, by `provider/model`.
+const CACHE_SCRIPT: &str = r#"
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+const [dir, reads, ...files] = process.argv.slice(2);
+const { SessionManager } = await import(pathToFileURL(join(dir, "dist/bundle/index.js")));
+const { computeCacheWaste } = await import(pathToFileURL(join(dir, "dist/core/cache-stats.js")));
+const prices = JSON.parse(reads);
+const getModel = (provider, id) => {
+  const cacheRead = prices[`${provider}/${id}`];
+  return cacheRead === undefined ? undefined : { cost: { cacheRead } };
+};
+for (const file of files) {
+  try {
+    console.log(JSON.stringify(computeCacheWaste(SessionManager.open(file).getEntries(), { getModel })));
+  } catch { console.log("null"); }
+}
+"#;
+
+/// What pi's own statistics say of a transcript.
+#[derive(Debug, PartialEq)]
+pub(crate) struct CacheWaste {
+    pub(crate) misses: f64,
+    pub(crate) tokens: f64,
+    /// USD.
+    pub(crate) cost: f64,
+}
+
 /// An unpacked copy, and the node that runs it.
 #[derive(Debug, Clone)]
 pub(crate) struct Pi {
@@ -88,19 +117,40 @@ impl Pi {
     /// Opens copies of files with the real session manager, in one process: opening may write. A file that it refuses is
     /// none. With `go_on` a turn is appended to each copy.
     pub(crate) fn open(&self, files: &[PathBuf], go_on: bool) -> Vec<Option<Opened>> {
+        let lines = self.run_script(SCRIPT, None, files, if go_on { "+" } else { "" });
+        lines.iter().map(|line| opened(line)).collect()
+    }
+
+    /// Asks pi's cache statistics about copies of files. `read_prices` is a JSON object: USD per million tokens by
+    /// `provider/model`. None for a file that pi refuses, or whose statistics are not numbers.
+    pub(crate) fn cache_waste(&self, files: &[PathBuf], read_prices: &str) -> Vec<Option<CacheWaste>> {
+        let waste = |line: &String| {
+            let value = js::parse(line).expect("a JSON line");
+            let number = |key| value.get(key).and_then(Value::as_f64);
+            Some(CacheWaste {
+                misses: number("missCount")?,
+                tokens: number("missedTokens")?,
+                cost: number("missedCost")?,
+            })
+        };
+        self.run_script(CACHE_SCRIPT, Some(read_prices), files, "").iter().map(waste).collect()
+    }
+
+    /// Runs a script on copies of files and returns its lines.
+    fn run_script(&self, text: &str, argument: Option<&str>, files: &[PathBuf], mark: &str) -> Vec<String> {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("open.mjs");
-        fs::File::create(&script).and_then(|mut file| file.write_all(SCRIPT.as_bytes())).expect("the script");
+        fs::File::create(&script).and_then(|mut file| file.write_all(text.as_bytes())).expect("the script");
         let mut command = Command::new(&self.node);
-        command.arg(&script).arg(self.folder.join(PACKAGE));
+        command.arg(&script).arg(self.folder.join(PACKAGE)).args(argument);
         for (at, file) in files.iter().enumerate() {
             let copy = folder.path().join(format!("{at}.jsonl"));
             fs::copy(file, &copy).expect("a copy");
-            command.arg(format!("{}{}", if go_on { "+" } else { "" }, copy.display()));
+            command.arg(format!("{mark}{}", copy.display()));
         }
         let output = command.output().expect("node runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("UTF-8").lines().map(opened).collect()
+        String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
     }
 }
 

@@ -1,0 +1,255 @@
+//! `clawscope cache [SESSION]`: shows the prompt cache's ledger of a session, or its sums over a store.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use super::cache_json::{CacheJson, store_json};
+use super::cache_store::{StoreLedger, read_store};
+use super::environment::{Invocation, Workspace};
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use super::session_output::print_session_header;
+use super::table::{Align, Cell, Table};
+use crate::cli::{CacheArgs, StoreArgs};
+use crate::format::{
+    format_count, format_duration, format_number, format_percent, format_ratio, format_time, quantity,
+    round_tokens,
+};
+use crate::report::cache_ledger::{
+    CacheLedger, CacheMiss, CacheTotals, CachedCall, CallCount, cache_ledger, totals_by_day,
+};
+use crate::report::cost::format_cost;
+use crate::session::LoadedSession;
+
+/// Newest calls printed without `--all`.
+const MAX_CALLS: usize = 40;
+
+pub(super) fn run(
+    args: &CacheArgs,
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Some(name) = &args.session else { return run_store(args, place, invocation, output) };
+    let session = Workspace::for_session(name, place, invocation)?.open_session(name, output)?;
+    let ledger = cache_ledger(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
+    if args.json {
+        return Ok(output.json(&CacheJson::new(&session, &ledger))?);
+    }
+    print_session_header(output, &session, session.window)?;
+    writeln!(output)?;
+    let totals = CacheTotals::of(&ledger.calls);
+    print_headline(&totals, output)?;
+    if ledger.calls.is_empty() {
+        return Ok(());
+    }
+    print_causes(&totals, output)?;
+    print_days(&ledger, output)?;
+    print_calls(&session, &ledger, args.all, output)
+}
+
+fn run_store(
+    args: &CacheArgs,
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let workspace = Workspace::from_path(None::<&Path>, place, invocation)?;
+    let store = read_store(&workspace);
+    if args.json {
+        return Ok(output.json(&store_json(&store))?);
+    }
+    print_headline(&store.totals, output)?;
+    print_causes(&store.totals, output)?;
+    print_sessions(&store, output)?;
+    let days = store.days.iter().map(|(day, totals)| (day.as_str(), totals));
+    print_totals("day (UTC)", days, output)?;
+    for (item, error) in &store.unread {
+        output.line(Tone::Warning, &format!("{}: {error}", item.key))?;
+    }
+    Ok(())
+}
+
+/// Prints the answer: how many calls missed, how many tokens that were, and what it cost.
+fn print_headline(totals: &CacheTotals, output: &mut Output) -> Result<(), Failure> {
+    if totals.calls == 0 {
+        return Ok(output.line(Tone::Plain, "no call has token counts")?);
+    }
+    let missed = totals.misses.calls as u64;
+    let calls = totals.calls as u64;
+    let (tone, head) = match missed {
+        0 if totals.uncached_calls == totals.calls => {
+            (Tone::Plain, format!("no cache: the provider reported none for {}", quantity(calls, "call")))
+        }
+        0 => (Tone::Good, format!("no call of {} missed the cache", format_number(calls))),
+        _ => (
+            Tone::Strong,
+            format!(
+                "{} of {} missed the cache: {} tokens{}",
+                format_number(missed),
+                format_count(calls, "call", "calls"),
+                format_number(round_tokens(totals.misses.tokens)),
+                describe_extra_cost(totals)
+            ),
+        ),
+    };
+    output.line(tone, &head)?;
+    let whole = round_tokens(totals.prompt_tokens());
+    let part = |tokens: f64, verb: &str| {
+        let tokens = round_tokens(tokens);
+        format!("{} {verb} ({})", format_number(tokens), format_percent(tokens, whole))
+    };
+    let parts = [part(totals.read, "read"), part(totals.written, "written"), part(totals.input, "uncached")];
+    Ok(output.line(Tone::Plain, &format!("prompt tokens: {}", parts.join(" · ")))?)
+}
+
+/// Formats the extra cost of the misses with its share: `, $1.20 extra (34% of $3.50)`.
+fn describe_extra_cost(totals: &CacheTotals) -> String {
+    let (Some(extra), Some(whole)) = (format_cost(&totals.misses.cost), format_cost(&totals.cost)) else {
+        return String::new();
+    };
+    let share = totals.miss_share().map(|share| format!(" ({} of {whole})", format_ratio(share)));
+    format!(", {extra} extra{}", share.unwrap_or_default())
+}
+
+fn print_causes(totals: &CacheTotals, output: &mut Output) -> Result<(), Failure> {
+    if totals.by_cause.is_empty() {
+        return Ok(());
+    }
+    writeln!(output)?;
+    let columns = [
+        ("cause", Align::Left),
+        ("calls", Align::Right),
+        ("not read", Align::Right),
+        ("extra cost", Align::Right),
+        ("", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    let new_last =
+        |new: bool| totals.by_cause.iter().filter(move |(cause, _)| cause.makes_new_prompt() == new);
+    for (cause, count) in new_last(false).chain(new_last(true)) {
+        let is_new = cause.makes_new_prompt();
+        let tone = if is_new { Tone::Dim } else { Tone::Plain };
+        let note = if is_new { "a new prompt: no miss" } else { "" };
+        let mut row = vec![Cell::new(cause.label(), tone)];
+        row.extend(count_cells(count, tone));
+        row.push(Cell::new(note, Tone::Dim));
+        table.push(row);
+    }
+    Ok(table.print(output, "  ")?)
+}
+
+fn count_cells(count: &CallCount, tone: Tone) -> [Cell; 3] {
+    let cost = format_cost(&count.cost).unwrap_or_else(|| "-".to_owned());
+    [
+        Cell::new(&format_number(count.calls as u64), tone),
+        Cell::new(&format_number(round_tokens(count.tokens)), tone),
+        Cell::new(&cost, tone),
+    ]
+}
+
+/// Prints the sums of each day, if there are several.
+fn print_days(ledger: &CacheLedger, output: &mut Output) -> Result<(), Failure> {
+    let days = totals_by_day(&ledger.calls);
+    if days.len() < 2 {
+        return Ok(());
+    }
+    print_totals("day (UTC)", days.iter().map(|(day, totals)| (day.as_str(), totals)), output)
+}
+
+fn print_sessions(store: &StoreLedger, output: &mut Output) -> Result<(), Failure> {
+    let sessions = store.sessions.iter().map(|(item, totals)| (item.key.0.as_str(), totals));
+    print_totals("session", sessions, output)
+}
+
+/// Prints a table with one row of sums for each name.
+fn print_totals<'a>(
+    head: &str,
+    rows: impl Iterator<Item = (&'a str, &'a CacheTotals)>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let columns = [
+        (head, Align::Flexible),
+        ("calls", Align::Right),
+        ("read", Align::Right),
+        ("written", Align::Right),
+        ("uncached", Align::Right),
+        ("misses", Align::Right),
+        ("missed", Align::Right),
+        ("extra cost", Align::Right),
+        ("worst cause", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    table.drop_first(&["uncached", "written", "read"]);
+    for (name, totals) in rows {
+        let tokens = |tokens: f64| Cell::from(format_number(round_tokens(tokens)));
+        let mut row: Vec<Cell> = vec![name.into(), format_number(totals.calls as u64).into()];
+        row.extend([tokens(totals.read), tokens(totals.written), tokens(totals.input)]);
+        row.extend(count_cells(&totals.misses, Tone::Plain));
+        row.push(totals.worst_cause().map_or("", |(cause, _)| cause.label()).into());
+        table.push(row);
+    }
+    writeln!(output)?;
+    Ok(table.print(output, "  ")?)
+}
+
+fn print_calls(
+    session: &LoadedSession,
+    ledger: &CacheLedger,
+    all: bool,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let columns = [
+        ("time", Align::Left),
+        ("answer", Align::Left),
+        ("read", Align::Right),
+        ("written", Align::Right),
+        ("uncached", Align::Right),
+        ("not read", Align::Right),
+        ("extra cost", Align::Right),
+        ("cause", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    table.drop_first(&["answer"]);
+    let hidden = if all { 0 } else { ledger.calls.len().saturating_sub(MAX_CALLS) };
+    for call in &ledger.calls[hidden..] {
+        table.push(call_cells(session, call));
+    }
+    writeln!(output)?;
+    if hidden > 0 {
+        let line = format!(
+            "{} not shown; --all shows them",
+            format_count(hidden as u64, "older call", "older calls")
+        );
+        output.line(Tone::Dim, &line)?;
+    }
+    Ok(table.print(output, "  ")?)
+}
+
+fn call_cells(session: &LoadedSession, call: &CachedCall) -> Vec<Cell> {
+    let tokens = |tokens: f64| Cell::from(format_number(round_tokens(tokens)));
+    let mut row: Vec<Cell> =
+        vec![format_time(call.ended).into(), session.index.display_id(call.entry).into()];
+    row.extend([tokens(call.split.read), tokens(call.split.write), tokens(call.split.input)]);
+    let Some(miss) = &call.miss else {
+        let word = if call.is_uncached { "no cache" } else { "" };
+        row.extend([Cell::from(""), Cell::from(""), Cell::new(word, Tone::Dim)]);
+        return row;
+    };
+    let tone = if miss.is_counted() { Tone::Warning } else { Tone::Dim };
+    let cost = format_cost(&miss.cost).unwrap_or_else(|| "-".to_owned());
+    row.push(Cell::new(&format_number(round_tokens(miss.tokens)), tone));
+    row.push(Cell::new(&cost, tone));
+    row.push(Cell::new(&describe_cause(session, miss), tone));
+    row
+}
+
+/// Describes the cause of a miss with its place: `context edit at 3fa1`, `pause of 12m`.
+fn describe_cause(session: &LoadedSession, miss: &CacheMiss) -> String {
+    use crate::report::cache_ledger::MissCause;
+    match (miss.cause, miss.at) {
+        (MissCause::Pause, _) => format!("pause of {}", format_duration(miss.age_ms)),
+        (cause, Some(entry)) => format!("{} at {}", cause.label(), session.index.display_id(entry)),
+        (cause, None) => cause.label().to_owned(),
+    }
+}

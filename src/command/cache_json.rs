@@ -1,0 +1,225 @@
+//! The JSON of `clawscope cache`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::cache_store::StoreLedger;
+use super::session_output::{SessionJson, finite, rounded, session_json};
+use super::usage_totals::CostOriginJson;
+use crate::export::json::JsonOutput;
+use crate::replay::Cost;
+use crate::report::cache_ledger::{
+    CacheLedger, CacheTotals, CachedCall, CallCount, MissCause, totals_by_day,
+};
+use crate::session::LoadedSession;
+
+/// The cache ledger of a session, all branches included.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CacheJson {
+    session: SessionJson,
+    /// The configured time for which the provider keeps a prompt: none, 5m, 1h or 24h.
+    retention: &'static str,
+    totals: CacheTotalsJson,
+    days: Vec<DayJson>,
+    /// The billed calls in file order.
+    calls: Vec<CachedCallJson>,
+}
+
+impl JsonOutput for CacheJson {}
+
+/// The cache ledgers of a store, summed.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StoreCacheJson {
+    totals: CacheTotalsJson,
+    /// Sessions with counted calls, those with the most expensive misses first.
+    sessions: Vec<SessionCacheJson>,
+    days: Vec<DayJson>,
+    /// Sessions that cannot be read.
+    unread: Vec<UnreadSessionJson>,
+}
+
+impl JsonOutput for StoreCacheJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct SessionCacheJson {
+    session: SessionJson,
+    totals: CacheTotalsJson,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct UnreadSessionJson {
+    session: SessionJson,
+    error: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DayJson {
+    /// UTC, as 2026-11-19; unknown for calls without a time.
+    day: String,
+    totals: CacheTotalsJson,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CacheTotalsJson {
+    calls: usize,
+    /// Calls of providers that had reported no cache activity.
+    uncached_calls: usize,
+    /// Prompt tokens read from the cache.
+    read: Option<f64>,
+    /// Prompt tokens written to the cache.
+    written: Option<f64>,
+    /// Prompt tokens neither read nor written.
+    input: Option<f64>,
+    /// Cost of the calls, USD.
+    cost: Option<f64>,
+    misses: CallCountJson,
+    /// The share of the cost that the misses added, 0 to 1.
+    miss_share: Option<f64>,
+    /// Tokens that were not read, by cause.
+    causes: Vec<CauseJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CallCountJson {
+    calls: usize,
+    /// Tokens that were not read.
+    tokens: Option<f64>,
+    /// Extra cost of these tokens, USD.
+    cost: Option<f64>,
+    #[serde(flatten)]
+    origin: CostOriginJson,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CauseJson {
+    cause: &'static str,
+    /// False for a new prompt, which is no miss.
+    is_miss: bool,
+    #[serde(flatten)]
+    count: CallCountJson,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CachedCallJson {
+    /// The answer.
+    entry: String,
+    /// ms since 1970.
+    time: Option<f64>,
+    read: Option<f64>,
+    written: Option<f64>,
+    input: Option<f64>,
+    /// Cost of the call, USD.
+    cost: Option<f64>,
+    /// Whether no cache activity was ever reported up to this call.
+    uncached: bool,
+    miss: Option<MissJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MissJson {
+    cause: &'static str,
+    /// False for a new prompt, which is no miss.
+    is_miss: bool,
+    /// The entry at which the prompt changed.
+    at: Option<String>,
+    /// Tokens that were not read.
+    tokens: Option<f64>,
+    /// Extra cost, USD.
+    cost: Option<f64>,
+    #[serde(flatten)]
+    origin: CostOriginJson,
+    /// ms since the previous prompt was sent.
+    age: Option<f64>,
+}
+
+impl CacheJson {
+    pub(super) fn new(session: &LoadedSession, ledger: &CacheLedger) -> Self {
+        Self {
+            session: session_json(&session.item),
+            retention: ledger.retention.as_str(),
+            totals: totals_json(&CacheTotals::of(&ledger.calls)),
+            days: days_json(&totals_by_day(&ledger.calls)),
+            calls: ledger.calls.iter().map(|call| call_json(session, call)).collect(),
+        }
+    }
+}
+
+pub(super) fn store_json(store: &StoreLedger) -> StoreCacheJson {
+    let sessions = store.sessions.iter();
+    let unread = store.unread.iter();
+    StoreCacheJson {
+        totals: totals_json(&store.totals),
+        sessions: sessions
+            .map(|(item, totals)| SessionCacheJson {
+                session: session_json(item),
+                totals: totals_json(totals),
+            })
+            .collect(),
+        days: days_json(&store.days),
+        unread: unread
+            .map(|(item, error)| UnreadSessionJson { session: session_json(item), error: error.clone() })
+            .collect(),
+    }
+}
+
+fn days_json(days: &std::collections::BTreeMap<String, CacheTotals>) -> Vec<DayJson> {
+    days.iter().map(|(day, totals)| DayJson { day: day.clone(), totals: totals_json(totals) }).collect()
+}
+
+fn totals_json(totals: &CacheTotals) -> CacheTotalsJson {
+    let cause = |(cause, count): (&MissCause, &CallCount)| CauseJson {
+        cause: cause.as_str(),
+        is_miss: !cause.makes_new_prompt(),
+        count: count_json(count),
+    };
+    CacheTotalsJson {
+        calls: totals.calls,
+        uncached_calls: totals.uncached_calls,
+        read: finite(totals.read),
+        written: finite(totals.written),
+        input: finite(totals.input),
+        cost: totals.cost.total(),
+        misses: count_json(&totals.misses),
+        miss_share: totals.miss_share(),
+        causes: totals.by_cause.iter().map(cause).collect(),
+    }
+}
+
+fn count_json(count: &CallCount) -> CallCountJson {
+    CallCountJson {
+        calls: count.calls,
+        tokens: rounded(count.tokens),
+        cost: count.cost.total(),
+        origin: origin(&count.cost),
+    }
+}
+
+fn origin(cost: &Cost) -> CostOriginJson {
+    CostOriginJson::from(cost)
+}
+
+fn call_json(session: &LoadedSession, call: &CachedCall) -> CachedCallJson {
+    let index = &session.index;
+    CachedCallJson {
+        entry: index.display_id(call.entry),
+        time: finite(call.ended),
+        read: finite(call.split.read),
+        written: finite(call.split.write),
+        input: finite(call.split.input),
+        cost: call.cost.total(),
+        uncached: call.is_uncached,
+        miss: call.miss.map(|miss| MissJson {
+            cause: miss.cause.as_str(),
+            is_miss: miss.is_counted(),
+            at: miss.at.map(|entry| index.display_id(entry)),
+            tokens: rounded(miss.tokens),
+            cost: miss.cost.total(),
+            origin: origin(&miss.cost),
+            age: finite(miss.age_ms),
+        }),
+    }
+}

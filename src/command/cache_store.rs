@@ -1,0 +1,74 @@
+//! The cache ledgers of a store, summed by session and by day.
+
+use std::collections::BTreeMap;
+
+use super::environment::Workspace;
+use super::failure::Failure;
+use super::parallel::map_by_size;
+use crate::report::cache_ledger::{CacheTotals, cache_ledger, totals_by_day};
+use crate::session::{Mark, SessionItem};
+
+/// The sums of a store.
+#[derive(Debug)]
+pub(super) struct StoreLedger {
+    /// Sessions with counted calls, those with the most expensive misses first.
+    pub(super) sessions: Vec<(SessionItem, CacheTotals)>,
+    /// By UTC day.
+    pub(super) days: BTreeMap<String, CacheTotals>,
+    pub(super) totals: CacheTotals,
+    /// Sessions that cannot be read, and why.
+    pub(super) unread: Vec<(SessionItem, String)>,
+}
+
+type Sums = (CacheTotals, BTreeMap<String, CacheTotals>);
+
+/// Reads every session once. Backups and imported files repeat the calls of other sessions and are left out.
+pub(super) fn read_store(workspace: &Workspace) -> StoreLedger {
+    let repeats = [Mark::Missing, Mark::Backup, Mark::Imported];
+    let items: Vec<&SessionItem> = workspace
+        .listed
+        .items
+        .iter()
+        .filter(|item| item.path.is_some() && !repeats.iter().any(|mark| item.has(*mark)))
+        .collect();
+    let sizes: Vec<u64> = items.iter().map(|item| item.bytes).collect();
+    let sums = map_by_size(&sizes, |at| sum_session(workspace, items[at]));
+    let mut store = StoreLedger {
+        sessions: Vec::new(),
+        days: BTreeMap::new(),
+        totals: CacheTotals::default(),
+        unread: Vec::new(),
+    };
+    for (item, sum) in items.into_iter().zip(sums) {
+        match sum {
+            Ok((totals, days)) => store.add(item, totals, &days),
+            Err(error) => store.unread.push((item.clone(), error)),
+        }
+    }
+    store.sessions.sort_by(|(_, one), (_, other)| {
+        let cost = |totals: &CacheTotals| totals.misses.cost.total().unwrap_or(0.0);
+        cost(other).total_cmp(&cost(one)).then(other.misses.tokens.total_cmp(&one.misses.tokens))
+    });
+    store
+}
+
+impl StoreLedger {
+    fn add(&mut self, item: &SessionItem, totals: CacheTotals, days: &BTreeMap<String, CacheTotals>) {
+        self.totals.merge(&totals);
+        for (day, own) in days {
+            self.days.entry(day.clone()).or_default().merge(own);
+        }
+        if totals.calls > 0 {
+            self.sessions.push((item.clone(), totals));
+        }
+    }
+}
+
+fn sum_session(workspace: &Workspace, item: &SessionItem) -> Result<Sums, String> {
+    let session = workspace.open_item(item).map_err(|failure| match failure {
+        Failure::Reported { message, .. } => message,
+        Failure::OutputClosed | Failure::CheckFailed => "it cannot be opened".to_owned(),
+    })?;
+    let ledger = cache_ledger(&session).map_err(|error| error.to_string())?;
+    Ok((CacheTotals::of(&ledger.calls), totals_by_day(&ledger.calls)))
+}

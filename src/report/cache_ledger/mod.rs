@@ -1,0 +1,129 @@
+//! The cache ledger: for every model call of a transcript, the prompt tokens that the provider read from its cache, those
+//! that it wrote, and those that it should have read and did not, with the cause and the extra cost.
+//!
+//! The rule of a miss is pi's own (`core/cache-stats` of pi 1.5), so that count, tokens and cost are the same there and
+//! here. Causes come from what the files record; only what they leave open is taken from the replay's recorded trace.
+
+mod cause;
+mod cost;
+mod evidence;
+mod requests;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+pub use cause::MissCause;
+pub use totals::{CacheTotals, CallCount, totals_by_day};
+
+use crate::gateway::retention::Retention;
+use crate::ids::EntryIx;
+use crate::replay::Cost;
+use crate::replay::cache::TokenSplit;
+use crate::session::LoadedSession;
+use crate::session::usage_totals::PriceCache;
+use crate::store::body::BodyError;
+
+use evidence::Evidence;
+use requests::{LedgerStep, ledger_steps};
+use scan::{PromptScan, Reading};
+
+/// The billed calls of a transcript, on every branch and in file order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheLedger {
+    pub calls: Vec<CachedCall>,
+    /// The configured time for which the provider keeps the prompts of the session's model.
+    pub retention: Retention,
+}
+
+/// One call and what the cache did for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CachedCall {
+    /// The answer.
+    pub entry: EntryIx,
+    /// Time of the answer, ms since 1970; NaN if unknown.
+    pub ended: f64,
+    /// Its tokens by price class, as the provider counted them.
+    pub split: TokenSplit,
+    /// Cost of the whole call.
+    pub cost: Cost,
+    /// The provider reported no cache activity up to this call, so that nothing is known about hits and misses.
+    pub is_uncached: bool,
+    /// Prompt tokens that were sent before and not read; `None` if all of them were read.
+    pub miss: Option<CacheMiss>,
+}
+
+impl CachedCall {
+    /// Tokens of the prompt.
+    pub fn prompt_tokens(&self) -> f64 {
+        self.split.read + self.split.write + self.split.input
+    }
+}
+
+/// Prompt tokens that the cache did not serve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CacheMiss {
+    /// Tokens of the previous prompt that this prompt should have read; for a first call, all that was not read.
+    pub tokens: f64,
+    /// Extra cost compared with reading them from the cache.
+    pub cost: Cost,
+    /// Time since the previous prompt was sent, ms; NaN at the first call.
+    pub age_ms: f64,
+    pub cause: MissCause,
+    /// The entry at which the prompt changed.
+    pub at: Option<EntryIx>,
+}
+
+impl CacheMiss {
+    /// Whether it is a miss by pi's rule. A first call, and one after a compaction, sends a new prompt that nobody could
+    /// have cached.
+    pub fn is_counted(&self) -> bool {
+        !self.cause.makes_new_prompt()
+    }
+}
+
+/// Builds the ledger of a transcript. Reads the bodies of the answers that missed, and texts of the path and the gateway's
+/// recording only if the entries do not explain a miss.
+///
+/// # Errors
+/// When an entry cannot be read again.
+pub fn cache_ledger(session: &LoadedSession) -> Result<CacheLedger, BodyError> {
+    let prices = PriceCache::new(session);
+    let retention = session.cache_retention();
+    let mut evidence = Evidence::new(session, retention);
+    let (mut scan, mut calls) = (PromptScan::default(), Vec::new());
+    for step in ledger_steps(&session.index) {
+        let request = match step {
+            LedgerStep::Call(request) => request,
+            LedgerStep::Warmed(usage, at) => {
+                scan.warm(&usage, at);
+                continue;
+            }
+            LedgerStep::NewContext(cause, entry) => {
+                scan.replace(cause, entry);
+                continue;
+            }
+        };
+        let price = prices.price_of(request.entry);
+        let reading = scan.read(&request);
+        let miss = match &reading {
+            Reading::Uncached | Reading::Hit => None,
+            Reading::Unread(unread) => {
+                let (cause, at) = evidence.cause_of(&request, unread)?;
+                let cost = cost::miss_cost(session, &request, unread.tokens, price.as_ref())?;
+                Some(CacheMiss { tokens: unread.tokens, cost, age_ms: unread.age_ms(&request), cause, at })
+            }
+        };
+        let mut cost = Cost::default();
+        cost.add_usage(&request.usage, price.as_ref());
+        calls.push(CachedCall {
+            entry: request.entry,
+            ended: request.ended,
+            split: TokenSplit::from_usage(&request.usage),
+            cost,
+            is_uncached: reading == Reading::Uncached,
+            miss,
+        });
+    }
+    Ok(CacheLedger { calls, retention })
+}

@@ -1,0 +1,74 @@
+//! The steps of a transcript that matter to the provider's cache, in file order: calls on every branch, warmed caches, and
+//! entries that begin a new context.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ids::EntryIx;
+use crate::replay::{CacheKey, model_calls};
+use crate::report::cache_ledger::cause::MissCause;
+use crate::session::usage_totals::{BilledCalls, billed_calls};
+use crate::store::entry::{EntryKind, Usage};
+use crate::store::index::Index;
+
+/// `kind` of the `usage` entries that keep a cache warm (store-pi-1.5 B3).
+const WARMING: &str = "cache_warm";
+
+/// One step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum LedgerStep {
+    Call(Request),
+    /// pi sent the prompt again to keep it cached: its usage, and when, ms since 1970.
+    Warmed(Usage, f64),
+    /// A summary or a reset: the next prompt has other messages.
+    NewContext(MissCause, EntryIx),
+}
+
+/// A billed call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Request {
+    /// The answer.
+    pub(super) entry: EntryIx,
+    /// Time of the message before the answer, ms since 1970.
+    pub(super) started: f64,
+    /// Time of the answer, ms since 1970.
+    pub(super) ended: f64,
+    pub(super) cache_key: CacheKey,
+    pub(super) usage: Usage,
+}
+
+/// Lists the steps of a whole transcript.
+pub(super) fn ledger_steps(index: &Index) -> Vec<LedgerStep> {
+    let BilledCalls { answers, failed, .. } = billed_calls(index);
+    let billed: HashMap<EntryIx, Usage> = answers.into_iter().chain(failed).collect();
+    let entries: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
+    let calls = model_calls(index, &entries, &[], &HashSet::new());
+    let mut requests = calls
+        .into_iter()
+        .filter_map(|call| {
+            Some(Request {
+                entry: call.entry,
+                started: call.started,
+                ended: call.ended,
+                cache_key: call.cache_key,
+                usage: *billed.get(&call.entry)?,
+            })
+        })
+        .peekable();
+    let mut steps = Vec::new();
+    for (ix, entry) in index.iter() {
+        let new_context = |cause| Some(LedgerStep::NewContext(cause, ix));
+        steps.extend(match entry.kind {
+            EntryKind::Compaction => new_context(MissCause::Compaction),
+            EntryKind::BranchSummary => new_context(MissCause::BranchSummary),
+            EntryKind::Reset => new_context(MissCause::Reset),
+            EntryKind::Usage => warming(index, ix).map(|usage| LedgerStep::Warmed(usage, entry.time_ms)),
+            _ => requests.next_if(|request| request.entry == ix).map(LedgerStep::Call),
+        });
+    }
+    steps
+}
+
+fn warming(index: &Index, ix: EntryIx) -> Option<Usage> {
+    let kind = index.value_text(index.entry(ix).payload)?;
+    index.unanchored_usage.get(&ix).copied().filter(|_| kind == WARMING)
+}

@@ -1,0 +1,121 @@
+//! pi's rule of a cache miss, as its own `core/cache-stats` applies it: a prompt should read what the previous prompt
+//! held, up to its own size.
+
+use crate::ids::EntryIx;
+use crate::replay::CacheKey;
+use crate::replay::cache::TokenSplit;
+use crate::report::cache_ledger::cause::MissCause;
+use crate::report::cache_ledger::requests::Request;
+use crate::store::entry::Usage;
+
+/// Up to this many tokens go unread because breakpoints are coarse; that is no miss.
+const NOISE_FLOOR_TOKENS: f64 = 1024.0;
+
+/// A prompt that was sent, as the next one finds it in the cache.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct SentBefore {
+    /// The answer to it, or the last answer before the cache was warmed; `None` if there was none.
+    pub(super) entry: Option<EntryIx>,
+    /// Tokens of the prompt.
+    pub(super) prompt: f64,
+    /// When it was sent, ms since 1970.
+    pub(super) sent_at: f64,
+    pub(super) cache_key: CacheKey,
+    /// The provider has reported cache activity.
+    is_reported: bool,
+}
+
+/// What a call read of the previous prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Reading {
+    /// No cache activity was ever reported.
+    Uncached,
+    /// Everything, apart from noise.
+    Hit,
+    Unread(Unread),
+}
+
+/// Tokens that a call did not read.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Unread {
+    pub(super) tokens: f64,
+    /// The prompt that should have been in the cache; `None` at the first call.
+    pub(super) previous: Option<SentBefore>,
+    /// What began a new context since.
+    pub(super) replaced: Option<(MissCause, EntryIx)>,
+}
+
+impl Unread {
+    /// Returns the time since the previous prompt was sent, ms; NaN without one.
+    pub(super) fn age_ms(&self, request: &Request) -> f64 {
+        self.previous.map_or(f64::NAN, |previous| request.started - previous.sent_at)
+    }
+}
+
+/// The state between two calls.
+#[derive(Debug, Default)]
+pub(super) struct PromptScan {
+    previous: Option<SentBefore>,
+    replaced: Option<(MissCause, EntryIx)>,
+}
+
+impl PromptScan {
+    /// Reads a call, whose prompt becomes the previous one. A call without a counted prompt changes nothing.
+    pub(super) fn read(&mut self, request: &Request) -> Reading {
+        let split = TokenSplit::from_usage(&request.usage);
+        let prompt = prompt_tokens(&split);
+        let has_activity = split.read + split.write > 0.0;
+        // pi forgets the reports of a context that a summary replaced.
+        let is_reported = has_activity || self.replaced.is_none() && self.reported();
+        if prompt <= 0.0 {
+            return Reading::Uncached;
+        }
+        let reading = self.compare(&split, has_activity);
+        self.replaced = None;
+        self.previous = Some(SentBefore {
+            entry: Some(request.entry),
+            prompt,
+            sent_at: request.started,
+            cache_key: request.cache_key,
+            is_reported,
+        });
+        reading
+    }
+
+    fn compare(&self, split: &TokenSplit, has_activity: bool) -> Reading {
+        let prompt = prompt_tokens(split);
+        if !has_activity && !self.reported() {
+            return Reading::Uncached;
+        }
+        let cached = self.previous.map_or(prompt, |previous| previous.prompt.min(prompt));
+        let tokens = cached - split.read;
+        if tokens <= NOISE_FLOOR_TOKENS {
+            return Reading::Hit;
+        }
+        Reading::Unread(Unread { tokens, previous: self.previous, replaced: self.replaced })
+    }
+
+    fn reported(&self) -> bool {
+        self.previous.is_some_and(|previous| previous.is_reported)
+    }
+
+    /// The cache was warmed with the whole prompt, at `at` ms since 1970. pi warms the model of the previous call.
+    pub(super) fn warm(&mut self, usage: &Usage, at: f64) {
+        let prompt = prompt_tokens(&TokenSplit::from_usage(usage));
+        if prompt > 0.0 {
+            let (entry, cache_key) = self
+                .previous
+                .map_or((None, CacheKey::default()), |previous| (previous.entry, previous.cache_key));
+            self.previous = Some(SentBefore { entry, prompt, sent_at: at, cache_key, is_reported: true });
+            self.replaced = None;
+        }
+    }
+
+    pub(super) fn replace(&mut self, cause: MissCause, entry: EntryIx) {
+        self.replaced = Some((cause, entry));
+    }
+}
+
+fn prompt_tokens(split: &TokenSplit) -> f64 {
+    split.input + split.read + split.write
+}

@@ -1,0 +1,120 @@
+//! Sums of a ledger: by outcome, by cause and by day.
+
+use std::collections::BTreeMap;
+
+use crate::format::utc_day;
+use crate::replay::Cost;
+use crate::report::cache_ledger::{CacheMiss, CachedCall, MissCause};
+
+/// Calls and their unread tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CallCount {
+    pub calls: usize,
+    /// Unread tokens.
+    pub tokens: f64,
+    /// Extra cost of these tokens.
+    pub cost: Cost,
+}
+
+impl CallCount {
+    fn add(&mut self, miss: &CacheMiss) {
+        self.merge(&Self { calls: 1, tokens: miss.tokens, cost: miss.cost });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.tokens += other.tokens;
+        self.cost = self.cost.combined_with(other.cost);
+    }
+}
+
+/// Sums over calls.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CacheTotals {
+    pub calls: usize,
+    /// Calls of providers that had reported no cache activity.
+    pub uncached_calls: usize,
+    /// Prompt tokens read from the cache.
+    pub read: f64,
+    /// Prompt tokens written to it.
+    pub written: f64,
+    /// Prompt tokens neither read nor written.
+    pub input: f64,
+    /// Cost of the calls.
+    pub cost: Cost,
+    /// The misses, by pi's rule.
+    pub misses: CallCount,
+    /// Unread tokens by cause, those of new prompts included.
+    pub by_cause: BTreeMap<MissCause, CallCount>,
+}
+
+impl CacheTotals {
+    /// Sums up some calls.
+    pub fn of<'a>(calls: impl IntoIterator<Item = &'a CachedCall>) -> Self {
+        calls.into_iter().fold(Self::default(), |mut totals, call| {
+            totals.add(call);
+            totals
+        })
+    }
+
+    fn add(&mut self, call: &CachedCall) {
+        self.calls += 1;
+        self.uncached_calls += usize::from(call.is_uncached);
+        self.read += call.split.read;
+        self.written += call.split.write;
+        self.input += call.split.input;
+        self.cost = self.cost.combined_with(call.cost);
+        if let Some(miss) = &call.miss {
+            self.by_cause.entry(miss.cause).or_default().add(miss);
+            if miss.is_counted() {
+                self.misses.add(miss);
+            }
+        }
+    }
+
+    /// Adds the sums of other calls.
+    pub fn merge(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.uncached_calls += other.uncached_calls;
+        self.read += other.read;
+        self.written += other.written;
+        self.input += other.input;
+        self.cost = self.cost.combined_with(other.cost);
+        self.misses.merge(&other.misses);
+        for (cause, count) in &other.by_cause {
+            self.by_cause.entry(*cause).or_default().merge(count);
+        }
+    }
+
+    /// Tokens of all prompts.
+    pub fn prompt_tokens(&self) -> f64 {
+        self.read + self.written + self.input
+    }
+
+    /// Returns the share of the cost that is the extra cost of misses; `None` if the cost is unknown or 0.
+    pub fn miss_share(&self) -> Option<f64> {
+        let whole = self.cost.total().filter(|usd| *usd > 0.0)?;
+        Some(self.misses.cost.total()? / whole)
+    }
+
+    /// Returns the cause of misses that cost most, by tokens where no price is known.
+    pub fn worst_cause(&self) -> Option<(MissCause, &CallCount)> {
+        let misses = self.by_cause.iter().filter(|(cause, _)| !cause.makes_new_prompt());
+        let weight = |count: &CallCount| (count.cost.total().unwrap_or(0.0), count.tokens);
+        let worst = misses.max_by(|(_, one), (_, other)| {
+            let (one, other) = (weight(one), weight(other));
+            one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
+        })?;
+        Some((*worst.0, worst.1))
+    }
+}
+
+/// Sums up calls by the UTC day of their answers, in order. Calls without a time have the key `unknown`.
+pub fn totals_by_day<'a>(calls: impl IntoIterator<Item = &'a CachedCall>) -> BTreeMap<String, CacheTotals> {
+    let mut days: BTreeMap<String, CacheTotals> = BTreeMap::new();
+    for call in calls {
+        let day = utc_day(call.ended).unwrap_or_else(|| "unknown".to_owned());
+        days.entry(day).or_default().add(call);
+    }
+    days
+}
