@@ -127,8 +127,8 @@ impl App {
     }
 
     fn write_command(&self, effect: &Effect) -> Option<String> {
-        let Effect::Write { write, .. } = effect else { return None };
-        let words = match write {
+        let Effect::Write { pending, .. } = effect else { return None };
+        let words = match pending {
             PendingWrite::Commit { session, .. } => {
                 let start = vec!["commit".to_owned(), session.item.key.0.clone()];
                 [start, self.plan_words(session), vec!["--apply".to_owned()]].concat()
