@@ -101,7 +101,7 @@ impl<'a> Output<'a> {
 
     /// Writes a JSON object as one line, `schemaVersion` first.
     pub fn json(&mut self, answer: &impl JsonOutput) -> io::Result<()> {
-        writeln!(self.out, "{}", json::to_line(answer)?)
+        json::write_line(self.out, answer)
     }
 
     /// Writes a note to the error stream.

@@ -41,7 +41,8 @@ pub(super) fn run(
     let rollups = Families::build(&items).rollups(&items);
     let chosen = choose(&items, args, workspace.now_ms)?;
     let rollups: Vec<Rollup> = chosen.iter().map(|at| rollups[*at]).collect();
-    let mut items: Vec<SessionItem> = chosen.iter().map(|at| items[*at].clone()).collect();
+    let mut items: Vec<Option<SessionItem>> = items.into_iter().map(Some).collect();
+    let mut items: Vec<SessionItem> = chosen.iter().filter_map(|at| items[*at].take()).collect();
     // Redact titles last: from here on they are only displayed.
     for item in &mut items {
         item.title = shown_title(item, secrets(args.no_redact)).into_owned();
@@ -55,8 +56,9 @@ pub(super) fn run(
 
 /// Returns the indices of the sessions that the filter selects, in the requested order.
 fn choose(items: &[SessionItem], args: &SessionsArgs, now_ms: f64) -> Result<Vec<usize>, Failure> {
-    let texts: Vec<SearchText> = items.iter().map(SearchText::new).collect();
     let query = SessionQuery::parse(args.filter.as_deref().unwrap_or_default());
+    let searched = if query.is_empty() { &[] } else { items };
+    let texts: Vec<SearchText> = searched.iter().map(SearchText::new).collect();
     let selection = query.select(items, &texts, now_ms as i64);
     if let Some(problem) = selection.problem {
         return Err(Failure::usage(format!("--filter: {problem}.")));

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::export::document::{Document, DocumentEntry, ExportedFate, ExportedPlan};
-use crate::js::{Members, Value, iso_text, json_text};
+use crate::js::{Members, Value, iso_text, json_text, write_json};
 use crate::plan::PolicyEffect;
 use crate::policy::Fate;
 use crate::session::json::finite;
@@ -261,6 +261,32 @@ pub struct Versioned<T> {
 /// Encodes a command's answer, or the same from a screen: JSON in one line, `schemaVersion` first.
 pub fn to_line<T: JsonOutput>(output: &T) -> io::Result<String> {
     Ok(escaped(&json_text(&Versioned { schema_version: T::VERSION, output })?))
+}
+
+/// Writes what [`to_line`] returns and a line end, without a copy of it in memory.
+pub fn write_line<T: JsonOutput>(writer: &mut dyn io::Write, output: &T) -> io::Result<()> {
+    let mut writer = EscapingWriter(writer);
+    write_json(&mut writer, &Versioned { schema_version: T::VERSION, output })?;
+    writer.0.write_all(b"\n")
+}
+
+/// Escapes a JSON text that is written in whole characters.
+struct EscapingWriter<'a>(&'a mut dyn io::Write);
+
+impl io::Write for EscapingWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
+        if text.contains(needs_escape) {
+            self.0.write_all(escaped(text).as_bytes())?;
+        } else {
+            self.0.write_all(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Escapes all characters of a JSON text that can act on a terminal, without a change of its meaning.

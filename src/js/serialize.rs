@@ -18,8 +18,13 @@ use super::{JsString, Object, Value, number_text};
 /// Returns the compact JSON text of a value, as `JSON.stringify` writes it.
 pub fn json_text(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     let mut text = Vec::new();
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, JavaScriptNumbers))?;
+    write_json(&mut text, value)?;
     String::from_utf8(text).map_err(serde_json::Error::custom)
+}
+
+/// Writes the text that [`json_text`] returns. Each write holds whole characters.
+pub fn write_json(writer: impl Write, value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(writer, JavaScriptNumbers))
 }
 
 /// Writes every number as the double that JavaScript reads from it. NaN and infinities are `null` before they get here.

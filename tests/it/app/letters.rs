@@ -19,16 +19,17 @@ fn the_copy_menu_offers_what_the_row_has() {
     driver.press("2 : text:copy-menu enter");
     let Some(Overlay::Letters(window)) = driver.app.overlay() else { panic!("no menu") };
     let letters: String = window.rows.iter().map(|row| row.letter).collect();
-    assert_eq!(letters, "ymjiskp");
+    assert_eq!(letters, "ymjiskpc");
     driver.press("esc");
     for letter in letters.chars() {
         driver.press(&format!(": text:copy-menu enter {letter}"));
         assert!(driver.app.overlay().is_none());
     }
-    let copied = &driver.copied[driver.copied.len() - 7..];
+    let copied = &driver.copied[driver.copied.len() - 8..];
     assert!(copied[1].starts_with("### ") && copied[1].contains(&copied[0]), "{}", copied[1]);
     assert!(copied[2].trim_start().starts_with('{') && copied[2].contains(&copied[3]));
     assert_eq!(copied[5], "agent:main:telegram:direct:8812");
+    assert!(copied[7].starts_with("clawscope simulate agent:main:telegram:direct:8812 "), "{}", copied[7]);
     driver.press(": text:copy-menu enter esc");
     assert!(driver.app.overlay().is_none());
 }
