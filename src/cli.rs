@@ -606,6 +606,9 @@ pub struct ExportArgs {
     /// Keep secrets and images
     #[arg(long)]
     pub no_redact: bool,
+    /// Mask e-mail addresses, phone numbers, card numbers and IBANs too
+    #[arg(long, conflicts_with = "no_redact")]
+    pub mask_personal: bool,
     /// Replace every letter and digit and keep sizes and structure, for bug reports
     #[arg(long, conflicts_with = "no_redact")]
     pub shape_only: bool,

@@ -142,6 +142,7 @@ fn export_request<'a>(
         plan,
         now_ms: now_ms as i64,
         redact: !args.no_redact,
+        personal: args.mask_personal,
         shape_only: args.shape_only,
     }
 }

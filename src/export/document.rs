@@ -33,6 +33,8 @@ pub struct ExportRequest<'a> {
     pub now_ms: i64,
     /// Replaces secrets and omits images.
     pub redact: bool,
+    /// Replaces personal data too.
+    pub personal: bool,
     /// Replaces every word by another of the same shape.
     pub shape_only: bool,
 }
@@ -45,7 +47,7 @@ impl ExportRequest<'_> {
             return Ok(Redactor::disabled());
         }
         let LoadedSession { source, index, item: session, .. } = self.session;
-        let mut redactor = Redactor::default();
+        let mut redactor = Redactor::default().with_personal(self.personal);
         redactor.learn(&session.title);
         for (ix, _) in index.iter() {
             redactor.learn_value(&body::read_entry(source, index, ix)?);

@@ -16,6 +16,7 @@ mod encoded;
 mod keys;
 mod known;
 mod names;
+mod personal;
 mod proof;
 mod rules;
 mod screen;
@@ -33,8 +34,9 @@ use crate::js::{JsString, Object, Value};
 use clean_texts::CleanTexts;
 use detection::{DetectedSecret, detect, detect_across, find_known};
 use known::KnownSecrets;
+use personal::detect_personal;
 use proof::is_placeholder;
-use views::views;
+use views::{View, views};
 
 /// A transparent image of one pixel, which replaces every image: no rule can examine a picture.
 const BLANK_IMAGE: &str =
@@ -44,6 +46,8 @@ const BLANK_IMAGE: &str =
 #[derive(Debug, Default)]
 pub struct Redactor {
     is_off: bool,
+    /// Whether personal data is masked too.
+    masks_personal: bool,
     /// Kind and number of each secret, by its text.
     secrets: BTreeMap<String, (&'static str, usize)>,
     /// The encoded forms of secrets in the texts: escaped, or in base64.
@@ -59,6 +63,27 @@ pub struct Redactor {
 impl Redactor {
     pub fn disabled() -> Self {
         Self { is_off: true, ..Self::default() }
+    }
+
+    /// Masks personal data too: e-mail addresses, phone numbers, and the numbers of cards and bank accounts.
+    #[must_use]
+    pub fn with_personal(self, masks_personal: bool) -> Self {
+        Self { masks_personal, ..self }
+    }
+
+    /// Detects what is masked in a text.
+    fn detect(&self, text: &str, views: &[View]) -> Vec<DetectedSecret> {
+        let mut found = detect(text, views);
+        if self.masks_personal {
+            let secrets = found.len();
+            for one in detect_personal(text, views) {
+                if found[..secrets].iter().all(|secret| secret.to <= one.from || one.to <= secret.from) {
+                    found.push(one);
+                }
+            }
+            found.sort_unstable_by_key(|one| one.from);
+        }
+        found
     }
 
     pub fn is_enabled(&self) -> bool {
@@ -81,7 +106,7 @@ impl Redactor {
         if self.clean_texts.contains(text) {
             return;
         }
-        let reported = detect(text, &views(text));
+        let reported = self.detect(text, &views(text));
         if reported.is_empty() {
             self.clean_texts.add(text);
         }
@@ -187,7 +212,7 @@ impl Redactor {
             return Vec::new();
         }
         let views = views(text);
-        let reported = if self.clean_texts.contains(text) { Vec::new() } else { detect(text, &views) };
+        let reported = if self.clean_texts.contains(text) { Vec::new() } else { self.detect(text, &views) };
         let mut places: Vec<(usize, usize, String)> = Vec::with_capacity(reported.len());
         for DetectedSecret { from, to, kind, secret } in reported {
             // A rule may replace more text than the known secret there, never less.

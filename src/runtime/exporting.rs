@@ -27,7 +27,14 @@ impl EventLoop {
         self.jobs.enqueue(JobKind::External, move |ticket| {
             let made = made.as_ref().map(|made| &made.summary);
             let plan = plan.as_deref().map(|plan| (plan, made));
-            let wanted = ExportRequest { session: &loaded, plan, now_ms, redact: true, shape_only: false };
+            let wanted = ExportRequest {
+                session: &loaded,
+                plan,
+                now_ms,
+                redact: true,
+                personal: false,
+                shape_only: false,
+            };
             let name = file_name(&loaded.item, format.extension());
             let saved = export(&wanted, format).map_err(|error| error.to_string()).and_then(|exported| {
                 let path = save_unique(&folder, &name, &exported.text).map_err(|error| error.to_string())?;
@@ -49,8 +56,15 @@ impl EventLoop {
             let redactor = loaded.as_ref().map_or_else(
                 || Ok(Redactor::default()),
                 |inspection| {
-                    ExportRequest { session: inspection, plan: None, now_ms, redact: true, shape_only: false }
-                        .redactor()
+                    ExportRequest {
+                        session: inspection,
+                        plan: None,
+                        now_ms,
+                        redact: true,
+                        personal: false,
+                        shape_only: false,
+                    }
+                    .redactor()
                 },
             );
             let saved = redactor.map_err(|error| error.to_string()).and_then(|redactor| {

@@ -120,8 +120,14 @@ fn page(dice: &mut Dice) -> String {
     let text = lines.map(|line| line.to_string()).join("\n") + "\n";
     File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
     let session = inspected(&path);
-    let request =
-        ExportRequest { session: &session, plan: None, now_ms: NOW, redact: true, shape_only: false };
+    let request = ExportRequest {
+        session: &session,
+        plan: None,
+        now_ms: NOW,
+        redact: true,
+        personal: false,
+        shape_only: false,
+    };
     export(&request, Format::Html).unwrap().text
 }
 

@@ -242,8 +242,14 @@ impl Driver {
         made: Option<&SummaryResult>,
     ) -> Vec<Event> {
         let plan = plan.map(|plan| (plan, made.map(|made| &made.summary)));
-        let wanted =
-            ExportRequest { session: inspection, plan, now_ms: self.now_ms, redact: true, shape_only: false };
+        let wanted = ExportRequest {
+            session: inspection,
+            plan,
+            now_ms: self.now_ms,
+            redact: true,
+            personal: false,
+            shape_only: false,
+        };
         match export(&wanted, format) {
             Ok(exported) => {
                 self.saved.push((file_name(&inspection.item, format.extension()), exported.text));
