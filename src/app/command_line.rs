@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use crate::app::action::ScreenKind;
+use crate::app::command_words::CommandWords;
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::layout::Pane;
 use crate::app::logged_command::LoggedCommand;
 use crate::app::screens::Overlay;
 use crate::app::state::App;
 use crate::commit::UndoTarget;
+use crate::export::{Format, file_name};
 use crate::gateway::provenance::Provenance;
 use crate::policy::PolicySet;
 use crate::session::LoadedSession;
 use crate::session::preset_values::set_text;
-use crate::text::shell;
 
 /// The most commands that are remembered.
 const MAX_COMMANDS: usize = 500;
@@ -21,149 +22,172 @@ const MAX_COMMANDS: usize = 500;
 impl App {
     /// Returns the command line for the screen; `None` before a store is listed.
     pub fn command_line(&self) -> Option<String> {
-        let words = match self.page() {
-            Some(Overlay::Search) => {
-                vec!["search".to_owned(), "--".to_owned(), self.search_screen.query.text().to_owned()]
-            }
-            Some(Overlay::Findings(_)) => vec!["doctor".to_owned()],
-            Some(Overlay::Presets(_)) => vec!["presets".to_owned()],
-            Some(Overlay::Rule(screen)) => {
-                vec!["rule".to_owned(), format!("{}-{}", screen.rule.document.name, screen.rule.id)]
-            }
-            Some(Overlay::Record(screen)) => vec!["record".to_owned(), screen.key.0.clone()],
-            Some(screen) => self.session_words(screen.kind()?)?,
-            None if self.focus == Pane::Sessions || self.active_session().is_none() => {
-                vec!["sessions".to_owned()]
-            }
-            None => self.context_words()?,
-        };
-        self.command(&words)
+        Some(self.shown_command()?.line())
     }
 
-    /// Returns the words for a screen about the open session.
-    fn session_words(&self, kind: ScreenKind) -> Option<Vec<String>> {
-        let session = self.active_session()?;
-        let plain = |command: &str, options: &[&str]| {
-            let options = options.iter().map(|option| (*option).to_owned());
-            [command.to_owned(), session.item.key.0.clone()].into_iter().chain(options).collect()
+    fn shown_command(&self) -> Option<CommandWords> {
+        let words = match self.page() {
+            Some(Overlay::Search) => {
+                let text = self.search_screen.query.text();
+                // Without words, the screen has not searched.
+                CommandWords::new("search").value(Some(text).filter(|text| !text.trim().is_empty())?)
+            }
+            Some(Overlay::Findings(_)) => CommandWords::new("doctor"),
+            Some(Overlay::Presets(_)) => CommandWords::new("presets"),
+            Some(Overlay::Rule(screen)) => {
+                CommandWords::new("rule").value(format!("{}-{}", screen.rule.document.name, screen.rule.id))
+            }
+            Some(Overlay::Record(screen)) => CommandWords::new("record").value(&screen.key.0),
+            Some(screen) => self.session_command(screen.kind()?)?,
+            None if self.focus == Pane::Sessions || self.active_session().is_none() => {
+                let words = CommandWords::new("sessions");
+                let (filter, is_valid) = (&self.sessions.filter, self.sessions.problem.is_none());
+                if filter.trim().is_empty() || !is_valid { words } else { words.option("--filter", filter) }
+            }
+            None => self.pane_command()?,
         };
+        self.in_store(words)
+    }
+
+    /// Returns the command for a screen about the open session.
+    fn session_command(&self, kind: ScreenKind) -> Option<CommandWords> {
+        let session = self.active_session()?;
+        let of_session = |name| CommandWords::new(name).value(&session.item.key.0);
         Some(match kind {
-            ScreenKind::Explain => plain("explain", &[]),
-            ScreenKind::Recovery => plain("recovery", &[]),
-            ScreenKind::Estimators => plain("context", &["--estimators"]),
-            ScreenKind::Breakdown => plain("context", &["--breakdown"]),
-            ScreenKind::Commits => plain("commits", &[]),
-            ScreenKind::Branches => plain("compare", &[]),
-            ScreenKind::Timeline => [plain("replay", &["--timeline"]), self.plan_words(session)].concat(),
-            ScreenKind::Compare => [plain("sweep", &[]), self.axis_words(), self.set_words(session)].concat(),
-            ScreenKind::Steps => [plain("simulate", &[]), self.plan_words(session)].concat(),
+            ScreenKind::Explain => of_session("explain"),
+            ScreenKind::Recovery => of_session("recovery"),
+            ScreenKind::Estimators => of_session("context").flag("--estimators"),
+            ScreenKind::Breakdown => of_session("context").flag("--breakdown"),
+            ScreenKind::Commits => of_session("commits"),
+            ScreenKind::Branches => of_session("compare"),
+            ScreenKind::Timeline => self.with_plan(of_session("replay").flag("--timeline"), session),
+            ScreenKind::Compare => {
+                let axes = self.axis_texts().into_iter();
+                let words = axes.fold(of_session("sweep"), |words, axis| words.option("--vary", axis));
+                self.with_settings(words, session)
+            }
+            ScreenKind::Steps => self.with_gates(self.with_plan(of_session("simulate"), session)),
             _ => return None,
         })
     }
 
-    /// Returns the words for the panes: the context as it is, or the preview of it.
-    fn context_words(&self) -> Option<Vec<String>> {
+    /// Returns the command for the panes: the whole file as a tree, the context, or the preview of it.
+    fn pane_command(&self) -> Option<CommandWords> {
         let session = self.active_session()?;
-        let command = if !self.tuning.preview || self.tuning.policies == PolicySet::NONE {
-            "context"
-        } else {
-            "simulate"
-        };
-        let mut words = vec![command.to_owned(), session.item.key.0.clone()];
-        let shown = self.displayed_session().unwrap_or(session);
-        if let Some(leaf) = shown.context.leaf.filter(|leaf| Some(*leaf) != session.context.leaf) {
-            words.extend(["--leaf".to_owned(), shown.index.display_id(leaf)]);
+        if self.has_preview() {
+            let words = CommandWords::new("simulate").value(&session.item.key.0);
+            return Some(self.with_gates(self.with_plan(self.with_leaf(words, session), session)));
         }
-        words.extend(self.plan_words(session));
-        if command == "simulate" && self.tuning.respect_gates {
-            words.extend(["--gates".to_owned(), "--now".to_owned(), self.now_ms.to_string()]);
-        }
-        Some(words)
+        let shows_file = self.transcript.as_ref().is_some_and(|pane| pane.folds.history);
+        let words = CommandWords::new(if shows_file { "tree" } else { "context" }).value(&session.item.key.0);
+        Some(if shows_file { words } else { self.with_leaf(words, session) })
     }
 
-    /// Returns the policies and the changed settings as options.
-    fn plan_words(&self, session: &LoadedSession) -> Vec<String> {
-        let names: Vec<&str> = self.tuning.policies.iter().map(crate::policy::Policy::word).collect();
-        let mut words = Vec::new();
-        if self.tuning.preview && !names.is_empty() {
-            words.extend(["--policy".to_owned(), names.join(",")]);
-            words.extend(self.set_words(session));
+    fn has_preview(&self) -> bool {
+        self.tuning.preview && self.tuning.policies != PolicySet::NONE
+    }
+
+    /// Adds the leaf of an earlier prompt, while that is shown.
+    fn with_leaf(&self, words: CommandWords, session: &LoadedSession) -> CommandWords {
+        let shown = self.displayed_session().map_or(session, |shown| &**shown);
+        match shown.context.leaf.filter(|leaf| Some(*leaf) != session.context.leaf) {
+            Some(leaf) => words.option("--leaf", shown.index.display_id(leaf)),
+            None => words,
         }
-        words
+    }
+
+    /// Adds the policies and the changed settings of the preview.
+    fn with_plan(&self, words: CommandWords, session: &LoadedSession) -> CommandWords {
+        if !self.has_preview() {
+            return words;
+        }
+        let names: Vec<&str> = self.tuning.policies.iter().map(crate::policy::Policy::word).collect();
+        self.with_settings(words.option("--policy", names.join(",")), session)
     }
 
     /// A setting of a policy that is off has no effect, and the command would refuse it.
-    fn set_words(&self, session: &LoadedSession) -> Vec<String> {
-        let changes = self.tuned_changes(session);
+    fn with_settings(&self, words: CommandWords, session: &LoadedSession) -> CommandWords {
         let is_on = |policy: Option<_>| policy.is_none_or(|policy| self.tuning.policies.has(policy));
+        let changes = self.tuned_changes(session);
         let texts = changes.iter().filter(|change| is_on(change.policy())).map(set_text);
-        texts.flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")]).collect()
+        texts.fold(words, |words, (key, value)| words.option("--set", format!("{key}={value}")))
     }
 
-    fn command(&self, words: &[String]) -> Option<String> {
+    fn with_gates(&self, words: CommandWords) -> CommandWords {
+        if !self.has_preview() || !self.tuning.respect_gates {
+            return words;
+        }
+        words.flag("--gates").option("--now", self.now_ms.to_string())
+    }
+
+    /// Adds the store and the rules on the screen.
+    fn in_store(&self, words: CommandWords) -> Option<CommandWords> {
         let listing = self.listing.as_ref()?;
-        let mut line = vec!["clawscope".to_owned()];
-        line.extend(words.iter().map(|word| shell::word(word)));
-        if listing.demo {
-            line.push("--demo".to_owned());
-        } else if let Some(path) = &listing.store_path {
-            line.extend(["--store".to_owned(), shell::word(&path.to_string_lossy())]);
-        }
-        if matches!(listing.ruleset.provenance, Provenance::Flag | Provenance::Tuned) {
-            line.extend(["--ruleset".to_owned(), shell::word(listing.ruleset.id.id())]);
-        }
-        Some(line.join(" "))
-    }
-
-    /// Logs what the screen shows now, unless it is what was logged last, and every write.
-    pub(super) fn log_commands(&mut self, effects: &[Effect]) {
-        if let Some(line) = self.command_line() {
-            self.log_command(line);
-        }
-        let writes: Vec<String> = effects.iter().filter_map(|effect| self.write_command(effect)).collect();
-        for line in writes {
-            self.log_command(line);
-        }
-    }
-
-    fn write_command(&self, effect: &Effect) -> Option<String> {
-        let Effect::Write { pending, .. } = effect else { return None };
-        let words = match pending {
-            PendingWrite::Commit { session, .. } => {
-                let start = vec!["commit".to_owned(), session.item.key.0.clone()];
-                [start, self.plan_words(session), vec!["--apply".to_owned()]].concat()
-            }
-            PendingWrite::Undo { session, target } => {
-                let mut words = vec!["undo".to_owned(), session.item.key.0.clone()];
-                match target {
-                    UndoTarget::LastCommit => {}
-                    UndoTarget::LastUndo => words.push("--redo".to_owned()),
-                    UndoTarget::Entry(id) => words.extend(["--commit".to_owned(), id.clone()]),
-                }
-                words.push("--apply".to_owned());
-                words
-            }
+        let words = match &listing.store_path {
+            _ if listing.demo => words.flag("--demo"),
+            Some(path) => words.option("--store", path.to_string_lossy()),
+            None => words,
         };
-        self.command(&words)
+        Some(match listing.ruleset.provenance {
+            Provenance::Flag | Provenance::Tuned => words.option("--ruleset", listing.ruleset.id.id()),
+            _ => words,
+        })
+    }
+
+    /// Logs what the screen shows now, unless it is what was logged last, and every file that is written.
+    pub(super) fn log_commands(&mut self, effects: &[Effect]) {
+        let written = effects.iter().filter_map(|effect| self.in_store(self.written_command(effect)?));
+        // A text is searched for once it is typed in full.
+        let shown = self.shown_command().filter(|_| self.input.is_none());
+        let commands: Vec<CommandWords> = shown.into_iter().chain(written).collect();
+        for words in commands {
+            self.log_command(&words);
+        }
+    }
+
+    /// Returns the command that writes what an effect writes.
+    fn written_command(&self, effect: &Effect) -> Option<CommandWords> {
+        let of = |name, session: &LoadedSession| CommandWords::new(name).value(&session.item.key.0);
+        Some(match effect {
+            Effect::Export { format, session, plan, .. } => {
+                self.export_command(*format, session, plan.is_some())?
+            }
+            Effect::Write { pending: PendingWrite::Commit { session, .. }, .. } => {
+                self.with_plan(of("commit", session), session).flag("--apply")
+            }
+            Effect::Write { pending: PendingWrite::Undo { session, target }, .. } => {
+                let words = of("undo", session);
+                let words = match target {
+                    UndoTarget::LastCommit => words,
+                    UndoTarget::LastUndo => words.flag("--redo"),
+                    UndoTarget::Entry(id) => words.option("--commit", id),
+                };
+                words.flag("--apply")
+            }
+            _ => return None,
+        })
+    }
+
+    fn export_command(&self, format: Format, shown: &LoadedSession, has_plan: bool) -> Option<CommandWords> {
+        let session = self.active_session()?;
+        let words =
+            CommandWords::new("export").value(&session.item.key.0).option("--format", format.as_str());
+        let words = self.with_leaf(words, session);
+        let words = if has_plan { self.with_gates(self.with_plan(words, session)) } else { words };
+        Some(words.option("--out", file_name(&shown.item, format.extension())))
     }
 
     /// While settings are moved, one line keeps up with them.
-    fn log_command(&mut self, line: String) {
-        let at_ms = self.now_ms;
+    fn log_command(&mut self, words: &CommandWords) {
+        let command = LoggedCommand { at_ms: self.now_ms, line: words.line(), subject: words.subject() };
         let commands = Arc::make_mut(&mut self.commands);
-        if let Some(last) = commands.last_mut() {
-            if last.line == line {
-                return;
-            }
-            let start = |line: &str| line.split(" --set ").next().map(str::to_owned);
-            if line.contains(" --set ") && start(&last.line) == start(&line) {
-                *last = LoggedCommand { at_ms, line };
-                return;
-            }
+        match commands.last_mut() {
+            Some(last) if last.line == command.line => return,
+            Some(last) if last.subject == command.subject => *last = command,
+            _ => commands.push(command),
         }
-        if commands.len() == MAX_COMMANDS {
+        if commands.len() > MAX_COMMANDS {
             commands.remove(0);
         }
-        commands.push(LoggedCommand { at_ms, line });
     }
 }

@@ -7,6 +7,9 @@ use crate::app::layout::Pane;
 use crate::app::place::PlaceRow;
 use crate::app::screens::letters::{LetterKind, LetterRow, LettersWindow};
 use crate::app::state::{App, Overlay};
+use crate::js;
+use crate::store::sqlite::database_of;
+use crate::text::shell;
 
 impl App {
     /// Opens the window that waits for a letter.
@@ -67,12 +70,15 @@ impl App {
             row('c', "command line", self.command_line()),
         ];
         let of_row = if self.focus == Pane::Sessions {
-            [row('y', "session key", item.map(|item| item.key.0.clone())), None, None, None]
+            vec![row('y', "session key", item.map(|item| item.key.0.clone()))]
         } else {
-            [
+            let entry = self.message.text.as_ref();
+            vec![
                 row('y', "message", self.text_to_copy()),
                 row('m', "message as Markdown", self.markdown_to_copy()),
-                row('j', "entry as JSON", self.message.text.as_ref().map(|text| text.indented_json())),
+                row('j', "entry as JSON", entry.map(|text| text.indented_json())),
+                row('r', "line of the file", entry.map(|text| text.raw_line.clone())),
+                row('q', "jq command", self.jq_to_copy()),
                 row('i', "entry id", self.selected_entry_name()),
             ]
         };
@@ -86,6 +92,19 @@ impl App {
         let role =
             pane.session.index.entry(pane.session.context.messages.get(message)?.entry).role()?.as_str();
         Some(format!("### {role} · {}\n\n{text}\n", self.selected_entry_name()?))
+    }
+
+    /// The command that prints the entry from its file; `None` for an entry of a database.
+    fn jq_to_copy(&self) -> Option<String> {
+        let session = self.displayed_session()?;
+        let path = session.item.path.as_ref().filter(|path| database_of(path).is_none())?;
+        let file = path.to_string_lossy();
+        let file = shell::word(&shell::file_argument(&file));
+        let entry = session.index.entry(self.selected_entry()?);
+        Some(match entry.id.map(|id| js::stringify(&js::Value::from(session.index.ids.text(id)))) {
+            Some(id) => format!("jq {} {file}", shell::word(&format!("select(.id == {id})"))),
+            None => format!("sed -n {}p {file} | jq .", entry.line),
+        })
     }
 
     /// The marks of the open session that still have a row, by letter.

@@ -6,4 +6,6 @@ pub struct LoggedCommand {
     /// ms since 1970.
     pub at_ms: i64,
     pub line: String,
+    /// The line without the values that follow a slider or the clock.
+    pub(super) subject: String,
 }

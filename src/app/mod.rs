@@ -6,6 +6,7 @@ mod alert_actions;
 mod alerts;
 mod apply_settings;
 mod command_line;
+mod command_words;
 mod commit_actions;
 pub mod compaction_marker;
 mod context_details;

@@ -9,6 +9,11 @@ pub fn word(text: &str) -> String {
     if cfg!(windows) { powershell_word(text) } else { posix_word(text) }
 }
 
+/// Returns the path as an argument that no program takes for an option.
+pub fn file_argument(path: &str) -> Cow<'_, str> {
+    if path.starts_with('-') { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
+}
+
 /// Replaces the characters that a terminal executes, so that a pasted text only types. Line ends and tabs stay.
 pub fn pasteable(text: &str) -> Cow<'_, str> {
     let executes = |char: char| char.is_control() && !matches!(char, '\n' | '\t');

@@ -95,14 +95,14 @@ impl App {
         SweepQuery { axes, base_changes: base, policies: steps, headroom }
     }
 
-    /// Returns the varied settings as options of `sweep`; none where the session chooses them.
-    pub(in crate::app) fn axis_words(&self) -> Vec<String> {
+    /// Returns the varied settings as `sweep --vary` takes them; none where the session chooses them.
+    pub(in crate::app) fn axis_texts(&self) -> Vec<String> {
         let axes = self.compare_screen.chosen_axes.iter().flatten();
         let points = |axis: &Axis| {
             let set = axis.points.iter().filter(|point| point.value.is_some());
             set.map(|point| point.text.replace(' ', "")).collect::<Vec<_>>().join(",")
         };
-        axes.flat_map(|axis| ["--vary".to_owned(), format!("{}={}", axis.key(), points(axis))]).collect()
+        axes.map(|axis| format!("{}={}", axis.key(), points(axis))).collect()
     }
 
     /// Returns the changes of the tuning pane, while its plan is shown.
