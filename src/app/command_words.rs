@@ -72,9 +72,8 @@ fn option_words(name: &str, value: Option<&str>) -> Vec<String> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
-    #![cfg(unix)]
-
     use super::*;
 
     fn split(words: &CommandWords) -> Vec<String> {
