@@ -190,6 +190,8 @@ pub enum Action {
     /// Exports the branch, or the branch after the plan, as a transcript in a new file.
     ExportPi,
     SaveScreen,
+    /// Runs a command of the person, by its place in the settings; it is not in [`ACTIONS`].
+    Custom(u16),
 }
 
 /// The section of help and palette that lists an action.

@@ -15,6 +15,7 @@ use crate::gateway::provenance::Provenance;
 use crate::policy::PolicySet;
 use crate::session::LoadedSession;
 use crate::session::preset_values::set_text;
+use crate::text::shell;
 
 /// The most commands that are remembered.
 const MAX_COMMANDS: usize = 500;
@@ -141,7 +142,15 @@ impl App {
         let shown = self.shown_command().filter(|_| self.input.is_none());
         let commands: Vec<CommandWords> = shown.into_iter().chain(written).collect();
         for words in commands {
-            self.log_command(&words);
+            self.log_line(words.line(), words.subject());
+        }
+        let own = effects.iter().filter_map(|effect| match effect {
+            Effect::RunCommand { words, .. } => Some(words),
+            _ => None,
+        });
+        for words in own {
+            let line = words.iter().map(|word| shell::word(word)).collect::<Vec<_>>().join(" ");
+            self.log_line(line.clone(), line);
         }
     }
 
@@ -178,8 +187,8 @@ impl App {
     }
 
     /// While settings are moved, one line keeps up with them.
-    fn log_command(&mut self, words: &CommandWords) {
-        let command = LoggedCommand { at_ms: self.now_ms, line: words.line(), subject: words.subject() };
+    fn log_line(&mut self, line: String, subject: String) {
+        let command = LoggedCommand { at_ms: self.now_ms, line, subject };
         let commands = Arc::make_mut(&mut self.commands);
         match commands.last_mut() {
             Some(last) if last.line == command.line => return,

@@ -124,6 +124,7 @@ impl App {
                 self.show_toast(format!("Theme {name}"), false);
             }
             Action::ShowSecrets => self.toggle_secrets(),
+            Action::Custom(at) => return self.run_custom(at),
             // Only the timeline and the comparison have calls and cells.
             Action::NextCall
             | Action::PreviousCall

@@ -186,6 +186,14 @@ pub enum Effect {
         label: &'static str,
     },
     ShowInPager(String),
+    /// Runs a command of the person without a shell.
+    RunCommand {
+        name: String,
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// Whether the program takes the terminal; otherwise a toast shows how it ended.
+        takes_terminal: bool,
+    },
     /// Reads the presets; [`super::event::Event::Presets`] answers.
     ReadPresets,
     /// Writes a preset and replaces one of the same name.

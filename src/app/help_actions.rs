@@ -25,7 +25,8 @@ impl App {
     /// The rows of the help at the current size.
     pub fn help_layout(&self, screen: &HelpScreen) -> HelpLayout {
         let blocked = |action| self.blocked_reason(action);
-        let source = HelpSource { keymap: &self.options.keymap, blocked: &blocked };
+        let source =
+            HelpSource { keymap: &self.options.keymap, commands: &self.options.commands, blocked: &blocked };
         source.layout(screen, HelpArea::new(self.size))
     }
 

@@ -215,6 +215,9 @@ impl App {
     /// Runs a command; an action is remembered for the next palette.
     fn run_from_palette(&mut self, command: PaletteCommand) -> Vec<Effect> {
         let PaletteCommand::Action(action) = command else { return self.run_preset_command(command) };
+        if matches!(action, Action::Custom(_)) {
+            return self.dispatch(action);
+        }
         self.recent_actions.retain(|known| *known != action);
         self.recent_actions.insert(0, action);
         self.recent_actions.truncate(MAX_RECENT_ACTIONS);

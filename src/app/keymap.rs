@@ -51,7 +51,7 @@ pub enum KeymapError {
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
     /// An unknown key.
-    #[error("[{context}] {key:?}: unknown key; use a character, or a name such as enter, esc or ctrl-d")]
+    #[error("[{context}] {}", key_slip(key))]
     Key {
         /// The TOML table.
         context: String,
@@ -115,10 +115,22 @@ impl Keymap {
         Some(())
     }
 
+    /// Gives a key of a context another action. Returns the action that the key had there.
+    pub(super) fn replace(&mut self, context: KeyContext, key: KeyChord, action: Action) -> Option<Action> {
+        let replaced = self.action_of(context, key);
+        let keys = self.bindings.entry(context).or_default();
+        keys.retain(|(bound, _)| *bound != key);
+        keys.push((key, action));
+        replaced
+    }
+
     /// Returns the action of a key: the context's own, otherwise the global one. Dialogs, lists, the timeline and the
     /// comparison have no global keys.
     pub fn action_for(&self, context: KeyContext, event: KeyEvent) -> Option<Action> {
-        let key = normalize(event.code, event.modifiers);
+        self.action_of(context, normalize(event.code, event.modifiers))
+    }
+
+    fn action_of(&self, context: KeyContext, key: KeyChord) -> Option<Action> {
         let find = |context| {
             let keys = self.bindings.get(&context)?;
             keys.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
@@ -199,7 +211,15 @@ const NAMED_KEYS: [(&str, KeyCode); 15] = [
 const MODIFIERS: [(&str, KeyModifiers); 3] =
     [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)];
 
-fn parse_key(text: &str) -> Option<KeyChord> {
+/// Describes a key that no terminal has, with the name that is nearest.
+pub(super) fn key_slip(key: &str) -> String {
+    let names: Vec<&str> = NAMED_KEYS.iter().map(|(name, _)| *name).collect();
+    let near = similar::get_close_matches(key, &names, 1, 0.6);
+    let near = near.first().map(|near| format!(", did you mean {near}?")).unwrap_or_default();
+    format!("{key:?}: unknown key{near}; use a character, or a name such as enter, esc or ctrl-d")
+}
+
+pub(super) fn parse_key(text: &str) -> Option<KeyChord> {
     let (mut modifiers, mut rest) = (KeyModifiers::NONE, text);
     while let Some((name, modifier)) =
         MODIFIERS.iter().find(|(name, _)| rest.starts_with(name) && rest.len() > name.len())

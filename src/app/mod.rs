@@ -11,6 +11,7 @@ mod commit_actions;
 pub mod compaction_marker;
 mod context_details;
 mod counts;
+pub mod custom_commands;
 pub mod diff;
 mod dispatch;
 pub mod effect;

@@ -77,6 +77,7 @@ impl App {
         let likely = self.likely_actions().into_iter().flat_map(|(actions, _)| actions.to_vec()).collect();
         let presets = self.presets.iter().map(|preset| preset.name.clone()).collect();
         PaletteScreen::new(self.key_context(), likely, self.recent_actions.clone())
+            .with_commands(&self.options.commands)
             .with_presets(presets, self.active_session().map_or(0, |own| self.changed_settings(own).len()))
     }
 

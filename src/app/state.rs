@@ -27,6 +27,7 @@ use crate::app::transcript::TranscriptPane;
 use crate::app::tuning::TuningPane;
 use crate::app::tuning_history::{History, TuningState};
 use crate::app::view_stack::ViewStack;
+use crate::config::CustomCommand;
 use crate::config::presets::PresetFile;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::ruleset::RulesetChoice;
@@ -55,6 +56,10 @@ pub struct Options {
     /// The active theme, as an index into `themes`.
     pub theme: usize,
     pub summarizer: SummaryWriter,
+    /// The person's own commands; [`Action::Custom`] counts in this order.
+    pub commands: Vec<CustomCommand>,
+    /// Problems of the settings that do not keep the program from running.
+    pub warnings: Vec<String>,
     /// Shares of the window at which a session alerts.
     pub alerts: AlertLevels,
     /// Whether times are in UTC instead of the local zone.
@@ -72,6 +77,8 @@ impl Default for Options {
             themes: vec!["dark".into(), "light".into(), "mono".into()],
             theme: 0,
             summarizer: SummaryWriter::default(),
+            commands: Vec::new(),
+            warnings: Vec::new(),
             alerts: AlertLevels::default(),
             utc: true,
             zone_name: "UTC".to_owned(),

@@ -156,6 +156,9 @@ impl App {
         {
             self.show_toast(format!("using defaults: {error}"), true);
         }
+        if self.listing.is_none() && !self.options.warnings.is_empty() {
+            self.show_toast(self.options.warnings.join(" · "), true);
+        }
         self.listing = Some(listing);
         self.store_error = None;
         self.expect_new_sessions(&items, another);

@@ -8,6 +8,7 @@ use super::environment::{Invocation, profile_environment, resolve_place};
 use super::failure::Failure;
 use super::ruleset::requested_ruleset_from;
 use super::suggest::did_you_mean;
+use crate::app::custom_commands::bind_commands;
 use crate::app::keymap::Keymap;
 use crate::app::state::Options;
 use crate::cli::{Cli, StoreArgs};
@@ -114,6 +115,8 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
         options.keymap = Keymap::with_overrides(&file.text)
             .map_err(|error| Failure::usage(format!("{}: {error}", file.path.display())))?;
     }
+    options.warnings = bind_commands(&mut options.keymap, &config.commands).map_err(Failure::usage)?;
+    options.commands.clone_from(&config.commands);
     Ok(options)
 }
 

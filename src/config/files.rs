@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{AlertsConfig, Config, ConfigError, KeymapFile, NamedChoice, SummarizerConfig, variables};
+use super::{
+    AlertsConfig, Config, ConfigError, CustomCommand, KeymapFile, NamedChoice, SummarizerConfig, variables,
+};
 use crate::gateway::env::Environment;
 
 /// Maximum bytes of a settings file: a device or a log under its name must not fill the memory.
@@ -30,6 +32,8 @@ struct ConfigFile {
     time: Option<TimeDisplay>,
     #[serde(default)]
     alerts: AlertsConfig,
+    #[serde(default)]
+    command: Vec<CustomCommand>,
     #[serde(default)]
     summarizer: SummarizerConfig,
 }
@@ -83,6 +87,11 @@ fn merge_file(config: &mut Config, path: &Path, text: &str) -> Result<(), Config
     config.ascii = file.ascii;
     config.utc = file.time == Some(TimeDisplay::Utc);
     config.alerts = file.alerts;
+    config.commands = file.command;
+    for command in &mut config.commands {
+        let line = text[..command.key_at].matches('\n').count() + 1;
+        command.origin = format!("{}, line {line}", path.display());
+    }
     config.summarizer = file.summarizer;
     Ok(())
 }
@@ -173,6 +182,14 @@ mod tests {
         let home = home(&[]);
         let error = load(&env(&home, &[("CLAWSCOPE_MOUSE", "maybe")])).unwrap_err().to_string();
         assert!(error.contains("CLAWSCOPE_MOUSE=\"maybe\"") && error.contains("off"), "{error}");
+    }
+
+    #[test]
+    fn a_command_comes_with_the_line_of_its_key() {
+        let text = "theme = \"dark\"\n\n[[command]]\nname = \"é\"\nkey = \"f5\"\ncommand = \"ls\"\n";
+        let home = home(&[("config.toml", text)]);
+        let commands = load(&env(&home, &[])).unwrap().commands;
+        assert!(commands[0].origin.ends_with("config.toml, line 5"), "{}", commands[0].origin);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! clawscope's own settings: defaults < files < environment < flags.
 //!
-//! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs, alerts, summarizer) and `keymap.toml`
+//! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs, alerts, own
+//! commands, summarizer) and `keymap.toml`
 //! (single keys). Both are optional, and clawscope never writes them. [`presets`] holds a person's named settings beside them. They are checked before the screen starts, so a
 //! mistake is reported with file, line and key. Only later modules know the themes and actions, so this module passes
 //! names on with their origin.
 
 mod alerts;
+mod commands;
 mod files;
 pub mod presets;
 mod summarizer;
@@ -14,6 +16,7 @@ mod variables;
 use std::path::PathBuf;
 
 pub use alerts::{AlertsConfig, parse_share};
+pub use commands::{CommandRow, CustomCommand, Placeholder, Template};
 pub use files::{config_dir, load};
 pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
 
@@ -33,6 +36,8 @@ pub struct Config {
     pub utc: bool,
     pub keymap: Option<KeymapFile>,
     pub alerts: AlertsConfig,
+    /// The person's own commands, in the order of the file.
+    pub commands: Vec<CustomCommand>,
     pub summarizer: SummarizerConfig,
 }
 
@@ -47,6 +52,7 @@ impl Default for Config {
             utc: false,
             keymap: None,
             alerts: AlertsConfig::default(),
+            commands: Vec::new(),
             summarizer: SummarizerConfig::default(),
         }
     }

@@ -9,10 +9,12 @@ use crate::format::set_display_zone;
 use crate::gateway::config::local_time_zone;
 use crate::runtime::alert::{start_program, terminal_codes};
 use crate::runtime::clipboard::{self, MAX_TERMINAL_BYTES};
+use crate::runtime::custom_command;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::{JobHandle, JobKind, JobMessage};
 use crate::runtime::perform::{Inputs, Listener, perform};
 use crate::runtime::save::save_unique;
+use crate::runtime::suspend::TerminalLoan;
 use crate::session::fullness_alert::FullnessAlert;
 use crate::text::shell::pasteable;
 use crate::ui::highlight;
@@ -107,7 +109,11 @@ impl EventLoop {
                 self.run_in_background(JobKind::External, JobOrder::Each, effect);
             }
             Effect::Copy { text, label } => self.copy(&text, label),
-            Effect::ShowInPager(text) => self.pending_page = Some(text),
+            Effect::ShowInPager(text) => self.loan = Some(TerminalLoan::Page(text)),
+            Effect::RunCommand { name, words, takes_terminal: true } => {
+                self.loan = Some(TerminalLoan::Program { name, words });
+            }
+            Effect::RunCommand { name, words, .. } => self.run_command(name, words),
             Effect::SaveFile { name, text } => self.save(name, text),
             Effect::Export { format, session, plan, summary } => self.export(format, session, plan, summary),
             Effect::SaveScreen { session } => self.save_screen(session),
@@ -169,6 +175,17 @@ impl EventLoop {
             ticket.send_event(match clipboard::copy(&text, what, &env, &folder) {
                 Ok(message) => Event::Notice(message),
                 Err(error) => Event::Failure(error.to_string()),
+            });
+        });
+    }
+
+    /// Runs a program beside the screen; several may run at once, and they outlive clawscope.
+    fn run_command(&mut self, name: String, words: Vec<String>) {
+        let folder = self.env.cwd.clone();
+        self.jobs.enqueue(JobKind::External, move |ticket| {
+            let ticket = ticket.clone();
+            std::thread::spawn(move || {
+                ticket.send_event(custom_command::outcome_event(&name, custom_command::run(&words, &folder)));
             });
         });
     }

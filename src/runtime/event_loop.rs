@@ -21,6 +21,7 @@ use crate::runtime::relist_queue::RelistQueue;
 use crate::runtime::session_counts::SessionCounts;
 use crate::runtime::signals::{SignalAction, Signals};
 use crate::runtime::store_loader::{StoreLoader, to_listing};
+use crate::runtime::suspend::TerminalLoan;
 use crate::runtime::terminal::TerminalScreen;
 use crate::runtime::themes::Themes;
 use crate::runtime::watch::{Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders};
@@ -56,8 +57,8 @@ pub(super) struct EventLoop {
     pub(super) timers: BTreeSet<i64>,
     /// Copied texts that are too long for a clipboard.
     pub(super) copy_folder: CopyFolder,
-    /// A text to show in the pager.
-    pub(super) pending_page: Option<String>,
+    /// The program that gets the terminal next.
+    pub(super) loan: Option<TerminalLoan>,
     pub(super) should_quit: bool,
     /// Whether ctrl-z was pressed.
     should_suspend: bool,
@@ -110,7 +111,7 @@ impl EventLoop {
             clock: Clock::default(),
             timers: BTreeSet::new(),
             copy_folder: CopyFolder::default(),
-            pending_page: None,
+            loan: None,
             should_quit: false,
             should_suspend: false,
             active_place: None,
@@ -137,9 +138,9 @@ impl EventLoop {
             if self.drain_events(&mut input)? {
                 input = self.suspend(input).await?;
             }
-            if let Some(text) = self.pending_page.take() {
-                input = self.show_in_pager(&text, input).await?;
-                // A ctrl-c meant for the pager was delivered to clawscope too; new receivers drop it.
+            if let Some(loan) = self.loan.take() {
+                input = self.lend_terminal(loan, input).await?;
+                // A ctrl-c meant for the program was delivered to clawscope too; new receivers drop it.
                 signals = Signals::new().context("cannot receive signals")?;
             }
         }
@@ -213,7 +214,7 @@ impl EventLoop {
     /// Handles all events that are ready. Returns whether ctrl-z was among them.
     fn drain_events(&mut self, input: &mut Input) -> anyhow::Result<bool> {
         for _ in 0..MAX_EVENTS_PER_FRAME {
-            if self.should_quit || self.pending_page.is_some() || self.should_suspend {
+            if self.should_quit || self.loan.is_some() || self.should_suspend {
                 break;
             }
             if let Some(event) = input.try_next() {

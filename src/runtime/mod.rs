@@ -8,6 +8,7 @@ mod change_probes;
 mod clipboard;
 mod clock;
 mod crash;
+mod custom_command;
 mod effects;
 mod event_loop;
 mod excerpt_queue;

@@ -178,6 +178,7 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         | Effect::StopSweep
         | Effect::Copy { .. }
         | Effect::ShowInPager(_)
+        | Effect::RunCommand { .. }
         | Effect::SaveFile { .. }
         | Effect::Export { .. }
         | Effect::SaveScreen { .. }

@@ -1,13 +1,27 @@
-//! Lends the terminal to another program: the shell after ctrl-z, or the person's pager.
+//! Lends the terminal to another program: the shell after ctrl-z, the person's pager, or a command of the person.
 
 use anyhow::Context;
 
 use crate::app::event::Event;
+use crate::runtime::custom_command;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::input::Input;
 use crate::runtime::pager;
 use crate::runtime::signals::{SignalAction, stop};
 use crate::runtime::terminal::restore;
+
+/// What gets the terminal.
+#[derive(Debug)]
+pub(super) enum TerminalLoan {
+    /// A text in the person's pager.
+    Page(String),
+    /// A command of the person.
+    Program {
+        name: String,
+        /// The program and its arguments.
+        words: Vec<String>,
+    },
+}
 
 impl EventLoop {
     pub(super) async fn handle_signal(
@@ -34,17 +48,26 @@ impl EventLoop {
         self.resume_terminal()
     }
 
-    /// Shows a text in the pager and waits until it ends.
-    pub(super) async fn show_in_pager(&mut self, text: &str, input: Input) -> anyhow::Result<Input> {
+    /// Gives the terminal to a program and waits until it ends.
+    pub(super) async fn lend_terminal(&mut self, loan: TerminalLoan, input: Input) -> anyhow::Result<Input> {
         input.stop().await;
         restore();
-        let shown = pager::show(text, &self.env);
+        let failure = match loan {
+            TerminalLoan::Page(text) => pager::show(&text, &self.env).err().map(|error| {
+                let pager = self.env.get("PAGER").unwrap_or("less");
+                Event::Failure(format!(
+                    "Cannot run the pager {pager}: {error}. Set PAGER to another program."
+                ))
+            }),
+            TerminalLoan::Program { name, words } => {
+                let outcome = custom_command::run_in_terminal(&words, &self.env.cwd);
+                let is_silent = outcome.as_ref().is_ok_and(|outcome| outcome.status.success());
+                (!is_silent).then(|| custom_command::outcome_event(&name, outcome))
+            }
+        };
         let input = self.resume_terminal()?;
-        if let Err(error) = shown {
-            let pager = self.env.get("PAGER").unwrap_or("less").to_owned();
-            self.dispatch(Event::Failure(format!(
-                "Cannot run the pager {pager}: {error}. Set PAGER to another program."
-            )));
+        if let Some(failure) = failure {
+            self.dispatch(failure);
         }
         Ok(input)
     }

@@ -9,9 +9,10 @@ pub fn word(text: &str) -> String {
     if cfg!(windows) { powershell_word(text) } else { posix_word(text) }
 }
 
-/// Returns the path as an argument that no program takes for an option.
+/// Returns the path as an argument that no program takes for an option or a command (`-x`, `+cmd`, `@list`).
 pub fn file_argument(path: &str) -> Cow<'_, str> {
-    if path.starts_with('-') { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
+    let is_plain = |char: char| char.is_alphanumeric() || "/\\._~".contains(char);
+    if path.starts_with(is_plain) { Cow::Borrowed(path) } else { Cow::Owned(format!("./{path}")) }
 }
 
 /// Replaces the characters that a terminal executes, so that a pasted text only types. Line ends and tabs stay.

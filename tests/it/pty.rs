@@ -321,6 +321,47 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
 }
 
 #[test]
+fn a_persons_commands_run_beside_the_screen_or_in_the_terminal() {
+    let store = Store::new();
+    let folder = store.dir.path().join("config/clawscope");
+    std::fs::create_dir_all(&folder).unwrap();
+    let done = store.dir.path().join("done");
+    let config = format!(
+        r#"
+[[command]]
+key = "F"
+name = "Count"
+command = ["sh", "-c", "echo counted $(wc -l < \"$1\") lines", "sh", "{{file}}"]
+
+[[command]]
+key = "T"
+name = "Take"
+command = ["sh", "-c", "echo line $1 in the terminal; until [ -e \"$2\" ]; do sleep 0.02; done; exit 4", "sh", "{{line}}", "{done}"]
+on = "entry"
+terminal = true
+"#,
+        done = done.display()
+    );
+    std::fs::File::create(folder.join("config.toml")).unwrap().write_all(config.as_bytes()).unwrap();
+    let config = store.dir.path().join("config");
+    let variables = [("XDG_CONFIG_HOME", config.to_str().unwrap())];
+    let mut program = Started::new(&[store.dir.path().to_str().unwrap()], &variables);
+    program.until_shown("hello there");
+    program.keys("1F");
+    program.until_shown("Count: counted 2 lines");
+    program.keys("2T");
+    program.until("the command has the terminal", |screen| {
+        !screen.alternate_screen() && screen.contents().contains("line 2 in the terminal")
+    });
+    std::fs::File::create(&done).unwrap();
+    program.until_shown("Take ended with exit code 4");
+    program.keys("q");
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert_restored(&ended);
+}
+
+#[test]
 fn the_pager_gets_the_terminal_and_gives_it_back() {
     let store = Store::new();
     let seen = store.dir.path().join("seen");

@@ -1,5 +1,5 @@
-//! The palette: a line to type in, and the actions that match it. Without a text, it lists what the session suggests
-//! and what was run last before the others.
+//! The palette: a line to type in, and the actions and commands that match it. Without a text, it lists what the session
+//! suggests, the person's commands and what was run last before the others.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
@@ -11,6 +11,7 @@ use crate::app::line_editor::{LineEdit, LineEditor};
 use crate::app::screens::hint::{CLOSE, Hint};
 pub use crate::app::screens::palette_row::{PaletteCommand, PaletteRow};
 use crate::app::screens::preset_commands::preset_rows;
+use crate::config::{CommandRow, CustomCommand};
 
 /// Added to the rank of a match that is likely or was run lately.
 const LIKELY_SCORE: u32 = 12;
@@ -26,6 +27,8 @@ pub struct PaletteScreen {
     likely: Vec<Action>,
     /// Actions run from the palette, the last first.
     recent: Vec<Action>,
+    /// The names of the person's commands, each with its row; [`Action::Custom`] counts in this order.
+    commands: Vec<(String, CommandRow)>,
     /// The names of the presets.
     pub(in crate::app) presets: Vec<String>,
     /// Changed settings, which a preset would keep.
@@ -35,7 +38,25 @@ pub struct PaletteScreen {
 impl PaletteScreen {
     pub(in crate::app) fn new(below: KeyContext, likely: Vec<Action>, recent: Vec<Action>) -> Self {
         let (presets, changed_settings) = (Vec::new(), 0);
-        Self { line: LineEditor::default(), selected: 0, below, likely, recent, presets, changed_settings }
+        let commands = Vec::new();
+        Self {
+            line: LineEditor::default(),
+            selected: 0,
+            below,
+            likely,
+            recent,
+            commands,
+            presets,
+            changed_settings,
+        }
+    }
+
+    /// Offers the person's commands.
+    pub(in crate::app) fn with_commands(self, commands: &[CustomCommand]) -> Self {
+        Self {
+            commands: commands.iter().map(|command| (command.name.clone(), command.row)).collect(),
+            ..self
+        }
     }
 
     /// Knows presets by these names, and how many settings a new one would keep.
@@ -86,15 +107,29 @@ impl PaletteScreen {
         rows
     }
 
-    /// Every action: likely ones, recent ones, then all others in the order of the help.
+    fn command_rows(&self) -> impl Iterator<Item = PaletteRow> {
+        (0..=u16::MAX).zip(&self.commands).map(|(at, (name, row))| PaletteRow {
+            command: PaletteCommand::Action(Action::Custom(at)),
+            name: name.clone().into(),
+            description: format!("your command on the {}", row.as_str()).into(),
+            note: "",
+            name_hits: Vec::new(),
+            description_hits: Vec::new(),
+        })
+    }
+
+    /// Every action: likely ones, the person's commands, recent ones, then all others in the order of the help.
     fn ordered_rows(&self) -> Vec<PaletteRow> {
-        let first = self.likely.iter().chain(&self.recent).map(|action| action.definition());
-        let mut rows: Vec<PaletteRow> = Vec::with_capacity(ACTIONS.len());
-        for row in first.chain(ACTIONS) {
-            if !rows.iter().any(|known| known.name == row.1) {
+        let recent = self.recent.iter().map(|action| action.definition());
+        let mut rows: Vec<PaletteRow> = Vec::with_capacity(ACTIONS.len() + self.commands.len());
+        let add = |rows: &mut Vec<PaletteRow>, row: &'static ActionRow| {
+            if !rows.iter().any(|known| known.command == PaletteCommand::Action(row.0)) {
                 rows.push(PaletteRow { note: self.note(row.0), ..action_row(row) });
             }
-        }
+        };
+        self.likely.iter().for_each(|action| add(&mut rows, action.definition()));
+        rows.extend(self.command_rows());
+        recent.chain(ACTIONS).for_each(|row| add(&mut rows, row));
         rows
     }
 
@@ -110,29 +145,29 @@ impl PaletteScreen {
         let pattern = Pattern::parse(text, CaseMatching::Smart, Normalization::Smart);
         let mut matcher = Matcher::new(Config::DEFAULT);
         let mut found: Vec<(u32, PaletteRow)> =
-            ACTIONS.iter().filter_map(|row| self.matched(row, &pattern, &mut matcher)).collect();
+            self.all_rows().filter_map(|row| matched(row, &pattern, &mut matcher)).collect();
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         found.into_iter().map(|(_, row)| row).collect()
     }
 
-    fn matched(
-        &self,
-        row: &'static ActionRow,
-        pattern: &Pattern,
-        matcher: &mut Matcher,
-    ) -> Option<(u32, PaletteRow)> {
-        let (name, description) = (row.1, row.3);
-        let line = format!("{name} {description}");
-        let (mut characters, mut hits) = (Vec::new(), Vec::new());
-        let score = pattern.indices(Utf32Str::new(&line, &mut characters), matcher, &mut hits)?;
-        let note = self.note(row.0);
-        let border = name.chars().count();
-        let hits = hits.into_iter().map(|at| at as usize);
-        let (name_hits, others): (Vec<usize>, Vec<usize>) = hits.partition(|at| *at < border);
-        let description_hits = others.into_iter().filter_map(|at| at.checked_sub(border + 1)).collect();
-        let score = score + if note.is_empty() { 0 } else { LIKELY_SCORE };
-        Some((score, PaletteRow { note, name_hits, description_hits, ..action_row(row) }))
+    /// Every action and command, unordered.
+    fn all_rows(&self) -> impl Iterator<Item = PaletteRow> {
+        let actions = ACTIONS.iter().map(|row| PaletteRow { note: self.note(row.0), ..action_row(row) });
+        self.command_rows().chain(actions)
     }
+}
+
+/// Returns the rank of a row and the row with its matched characters; `None` when it does not match.
+fn matched(row: PaletteRow, pattern: &Pattern, matcher: &mut Matcher) -> Option<(u32, PaletteRow)> {
+    let line = format!("{} {}", row.name, row.description);
+    let (mut characters, mut hits) = (Vec::new(), Vec::new());
+    let score = pattern.indices(Utf32Str::new(&line, &mut characters), matcher, &mut hits)?;
+    let border = row.name.chars().count();
+    let hits = hits.into_iter().map(|at| at as usize);
+    let (name_hits, others): (Vec<usize>, Vec<usize>) = hits.partition(|at| *at < border);
+    let description_hits = others.into_iter().filter_map(|at| at.checked_sub(border + 1)).collect();
+    let score = score + if row.note.is_empty() { 0 } else { LIKELY_SCORE };
+    Some((score, PaletteRow { name_hits, description_hits, ..row }))
 }
 
 fn action_row(row: &'static ActionRow) -> PaletteRow {

@@ -19,7 +19,7 @@ fn help(driver: &Driver) -> &HelpScreen {
 }
 
 /// Every row of the help as text, column after column.
-fn rows(driver: &Driver) -> Vec<String> {
+pub(super) fn rows(driver: &Driver) -> Vec<String> {
     let layout = driver.app.help_layout(help(driver));
     let text = |line: &HelpLine| match line {
         HelpLine::Heading(words) | HelpLine::Subheading(words) | HelpLine::Text(words) => words.clone(),

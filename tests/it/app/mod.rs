@@ -5,6 +5,7 @@ mod changes;
 mod command_log;
 mod commits;
 mod compare;
+mod custom_commands;
 mod estimators;
 mod explain;
 mod help;

@@ -5,6 +5,7 @@ use crate::app::keymap::{KeyContext, Keymap};
 use crate::app::legend::{LegendRow, Tone, legend};
 use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
 use crate::app::screens::help::{HelpPage, HelpScreen, HelpSubject, numbers};
+use crate::config::CustomCommand;
 use crate::guide::TOPICS;
 use crate::text;
 
@@ -47,6 +48,8 @@ type KeyEntry = (HelpEntry, &'static str);
 #[derive(Clone, Copy)]
 pub struct HelpSource<'a> {
     pub keymap: &'a Keymap,
+    /// The person's commands; [`Action::Custom`] counts in this order.
+    pub commands: &'a [CustomCommand],
     /// Why an action does nothing now; empty when it does something.
     pub blocked: &'a dyn Fn(Action) -> &'static str,
 }
@@ -126,7 +129,17 @@ impl HelpSource<'_> {
             );
             (bound.contains(&row.0) && !elsewhere) || (is_pane && (shared || row.2 == ActionGroup::Move))
         };
-        (self.entries(context, is_here), self.entries(context, |row| !is_here(row)))
+        let mut own = self.command_entries(context);
+        own.extend(self.entries(context, is_here));
+        (own, self.entries(context, |row| !is_here(row)))
+    }
+
+    /// Returns rows for the person's commands with a key in a context.
+    fn command_entries(&self, context: KeyContext) -> Vec<KeyEntry> {
+        let rows = (0..=u16::MAX).zip(self.commands);
+        let keys = rows.map(|(at, command)| (self.keymap.keys_for(context, Action::Custom(at)), command));
+        let bound = keys.filter(|(keys, _)| !keys.is_empty());
+        bound.map(|(keys, command)| (key_entry(&keys, &command.name), "")).collect()
     }
 
     /// Returns rows for the selected actions with a key in a context; opposite actions share one.
@@ -177,7 +190,12 @@ impl HelpSource<'_> {
             });
             std::iter::once(HelpLine::Heading(group.name().into())).chain(entries).collect()
         };
-        ActionGroup::ALL.into_iter().map(group).filter(|lines: &Vec<HelpLine>| lines.len() > 1).collect()
+        let heading = HelpLine::Heading("Your commands".into());
+        let own = [KeyContext::Sessions, KeyContext::Transcript].map(|context| self.command_entries(context));
+        let own = own.into_iter().flatten().map(|(entry, _)| HelpLine::Entry(entry));
+        let own: Vec<HelpLine> = std::iter::once(heading).chain(own).collect();
+        let groups = std::iter::once(own).chain(ActionGroup::ALL.into_iter().map(group));
+        groups.filter(|lines| lines.len() > 1).collect()
     }
 
     /// Returns everything that contains the searched words.

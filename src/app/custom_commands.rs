@@ -1,0 +1,220 @@
+//! The person's own commands: binds their keys, and makes the arguments for the selected row. Values come from a
+//! store, which may be hostile: each is one argument, none looks like an option, and none chooses a program.
+
+use std::path::Path;
+
+use crate::app::action::Action;
+use crate::app::effect::Effect;
+use crate::app::keymap::{KeyContext, Keymap, key_slip, parse_key};
+use crate::app::layout::Pane;
+use crate::app::state::App;
+use crate::config::{CommandRow, CustomCommand, Placeholder};
+use crate::ids::EntryIx;
+use crate::session::{LoadedSession, SessionItem};
+use crate::store::sqlite::database_of;
+use crate::text;
+use crate::text::shell::file_argument;
+
+/// Signs that ids may contain besides letters and digits. No shell and no program gives them a meaning inside a word.
+const ID_SIGNS: &str = "-_.:@+/=,%";
+
+/// Binds the keys of the commands. Returns a warning for every key that had another use.
+///
+/// # Errors
+/// The first key that no terminal has.
+pub fn bind_commands(keymap: &mut Keymap, commands: &[CustomCommand]) -> Result<Vec<String>, String> {
+    let mut warnings = Vec::new();
+    for (at, command) in (0..=u16::MAX).zip(commands) {
+        let key = parse_key(&command.key)
+            .ok_or_else(|| format!("{}: key = {}", command.origin, key_slip(&command.key)))?;
+        let mut replaced: Vec<String> = contexts(command.row)
+            .iter()
+            .filter_map(|context| keymap.replace(*context, key, Action::Custom(at)))
+            .filter(|action| *action != Action::Custom(at))
+            .map(|action| name_of(action, commands))
+            .collect();
+        replaced.dedup();
+        if !replaced.is_empty() {
+            let (name, row, lost) = (&command.name, row_words(command.row), replaced.join(" and "));
+            let origin = &command.origin;
+            warnings.push(format!("{origin}: {:?} on {row} runs {name:?}, no longer {lost}", command.key));
+        }
+    }
+    Ok(warnings)
+}
+
+/// The parts of the screen where a command works.
+pub fn contexts(row: CommandRow) -> &'static [KeyContext] {
+    match row {
+        CommandRow::Session => &[KeyContext::Sessions],
+        CommandRow::Entry => &[KeyContext::Transcript, KeyContext::Message],
+    }
+}
+
+const fn row_words(row: CommandRow) -> &'static str {
+    match row {
+        CommandRow::Session => "a session",
+        CommandRow::Entry => "an entry",
+    }
+}
+
+fn name_of(action: Action, commands: &[CustomCommand]) -> String {
+    match action {
+        Action::Custom(at) => {
+            commands.get(usize::from(at)).map_or_else(String::new, |one| format!("{:?}", one.name))
+        }
+        action => format!("{} ({})", action.name(), action.description()),
+    }
+}
+
+/// The row that a command runs on.
+struct Row<'a> {
+    item: &'a SessionItem,
+    entry: Option<(&'a LoadedSession, EntryIx)>,
+    store: Option<&'a Path>,
+}
+
+impl App {
+    /// Runs a command on the selected row, or shows why it cannot.
+    pub(super) fn run_custom(&mut self, at: u16) -> Vec<Effect> {
+        let Some(command) = self.options.commands.get(usize::from(at)) else { return Vec::new() };
+        let row = self.row_for(command.row);
+        let words = row.and_then(|row| {
+            command.words.iter().map(|word| word.expand(|placeholder| row.value(placeholder))).collect()
+        });
+        let (name, takes_terminal) = (command.name.clone(), command.takes_terminal);
+        match words {
+            Ok(words) => vec![Effect::RunCommand { name, words, takes_terminal }],
+            Err(problem) => {
+                self.show_toast(format!("{name} did not run: {problem}"), true);
+                Vec::new()
+            }
+        }
+    }
+
+    fn row_for(&self, kind: CommandRow) -> Result<Row<'_>, String> {
+        let store = self.listing.as_ref().and_then(|listing| listing.store_path.as_deref());
+        let is_here = self.overlay().is_none();
+        match kind {
+            CommandRow::Session => {
+                let item = self.sessions.selected().filter(|_| is_here && self.focus == Pane::Sessions);
+                let item = item.ok_or("it works on a row of the sessions. Press 1 first.")?;
+                Ok(Row { item, entry: None, store })
+            }
+            CommandRow::Entry => {
+                let is_here = is_here && matches!(self.focus, Pane::Transcript | Pane::Message);
+                let shown = self.displayed_session().zip(self.selected_entry()).filter(|_| is_here);
+                let (session, entry) =
+                    shown.ok_or("it works on an entry of the transcript. Press 2 first.")?;
+                Ok(Row { item: &session.item, entry: Some((session, entry)), store })
+            }
+        }
+    }
+}
+
+impl Row<'_> {
+    fn value(&self, placeholder: Placeholder) -> Result<String, String> {
+        match placeholder {
+            Placeholder::Session => checked_id("session id", &self.item.id),
+            Placeholder::Key => checked_id("session key", &self.item.key.0),
+            Placeholder::File => {
+                let path = self.item.path.as_deref().ok_or("the session has no transcript file")?;
+                match database_of(path) {
+                    Some(_) => Err("the session is in a database, so it has no {file}".to_owned()),
+                    None => Ok(file_argument(&path.to_string_lossy()).into_owned()),
+                }
+            }
+            Placeholder::Entry => {
+                let (session, entry) = self.entry()?;
+                let id = session.index.entry(entry).id.ok_or("the entry has no id. Use {line}.")?;
+                checked_id("entry id", session.index.ids.text(id))
+            }
+            Placeholder::Line => {
+                let (session, entry) = self.entry()?;
+                Ok(session.index.entry(entry).line.to_string())
+            }
+            Placeholder::Store => {
+                let path = self.store.ok_or("no store is open")?;
+                Ok(file_argument(&path.to_string_lossy()).into_owned())
+            }
+        }
+    }
+
+    fn entry(&self) -> Result<(&LoadedSession, EntryIx), String> {
+        self.entry.ok_or_else(|| "no entry is selected".to_owned())
+    }
+}
+
+/// Refuses an id that a program could take for an option or a shell for code.
+fn checked_id(kind: &str, id: &str) -> Result<String, String> {
+    let is_plain = |char: char| char.is_alphanumeric() || ID_SIGNS.contains(char);
+    if id.is_empty() || id.starts_with(['-', '+', '=', '@', '%']) || !id.chars().all(is_plain) {
+        let shown = text::visible(id);
+        return Err(format!("the {kind} {shown:?} could be taken for an option or for code. Use {{file}}."));
+    }
+    Ok(id.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(tables: &str) -> Vec<CustomCommand> {
+        #[derive(serde::Deserialize)]
+        struct File {
+            command: Vec<CustomCommand>,
+        }
+        toml::from_str::<File>(tables).expect("valid").command
+    }
+
+    #[test]
+    fn a_key_with_another_use_is_a_warning_that_names_both() {
+        let mut keymap = Keymap::standard();
+        let tables = "[[command]]\nkey = \"o\"\nname = \"Edit\"\ncommand = \"vi {file}\"\non = \"entry\"\n\
+                      [[command]]\nkey = \"f5\"\nname = \"List\"\ncommand = \"ls\"\n\
+                      [[command]]\nkey = \"f5\"\nname = \"Other\"\ncommand = \"ls\"\n";
+        let warnings = bind_commands(&mut keymap, &commands(tables)).expect("keys");
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(
+            warnings[0].contains("\"o\" on an entry runs \"Edit\", no longer pager (open in pager)"),
+            "{warnings:?}"
+        );
+        assert!(warnings[1].contains("runs \"Other\", no longer \"List\""), "{warnings:?}");
+        assert_eq!(keymap.keys_for(KeyContext::Transcript, Action::Custom(0)), ["o"]);
+        assert!(keymap.keys_for(KeyContext::Transcript, Action::Pager).is_empty());
+        assert_eq!(keymap.keys_for(KeyContext::Sessions, Action::Custom(2)), ["f5"]);
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_with_a_name_that_is_near() {
+        let tables = "[[command]]\nkey = \"entr\"\nname = \"x\"\ncommand = \"ls\"\n";
+        let error = bind_commands(&mut Keymap::standard(), &commands(tables)).expect_err("a slip");
+        assert!(error.contains("\"entr\"") && error.contains("enter"), "{error}");
+    }
+
+    #[test]
+    fn an_id_that_could_be_an_option_or_code_is_refused() {
+        for id in ["agent:main:telegram:group:-100", "a1b2c3", "whatsapp:+49@s.net", "日本"] {
+            assert_eq!(checked_id("session key", id).as_deref(), Ok(id));
+        }
+        for id in [
+            "",
+            "-x",
+            "--help",
+            "+cmd",
+            "@file",
+            "=ls",
+            "a b",
+            "$(id)",
+            "a;b",
+            "a\nb",
+            "a\u{1b}[0m",
+            "`id`",
+            "a'b",
+            "*",
+            "~",
+        ] {
+            assert!(checked_id("session key", id).is_err(), "{id:?}");
+        }
+    }
+}

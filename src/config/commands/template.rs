@@ -1,0 +1,193 @@
+//! A word of a person's command, with placeholders for the selected row.
+
+use super::CommandRow;
+
+/// Similarity (Jaro-Winkler) from which a mistyped name is taken for another.
+const MIN_SIMILARITY: f64 = 0.7;
+
+/// A value of the selected row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placeholder {
+    /// The session's id.
+    Session,
+    /// The session's key.
+    Key,
+    /// The transcript's file.
+    File,
+    /// The entry's id.
+    Entry,
+    /// The entry's line in the file, from 1.
+    Line,
+    /// The store's folder.
+    Store,
+}
+
+impl Placeholder {
+    pub const ALL: [Self; 6] = [Self::Session, Self::Key, Self::File, Self::Entry, Self::Line, Self::Store];
+
+    /// The name in braces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Key => "key",
+            Self::File => "file",
+            Self::Entry => "entry",
+            Self::Line => "line",
+            Self::Store => "store",
+        }
+    }
+
+    /// Whether only an entry has it.
+    const fn needs_entry(self) -> bool {
+        matches!(self, Self::Entry | Self::Line)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Value(Placeholder),
+}
+
+/// A word with placeholders. It becomes one argument, whatever the values are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Template {
+    parts: Vec<Part>,
+}
+
+impl Template {
+    /// Parses `{file}` and the like; `{{` and `}}` are braces, and braces around anything but letters stay.
+    pub fn parse(word: &str) -> Result<Self, String> {
+        let mut template = Self::default();
+        let mut rest = word;
+        while let Some(first) = rest.chars().next() {
+            if let Some(after) = rest.strip_prefix("{{") {
+                template.push_text("{");
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix("}}") {
+                template.push_text("}");
+                rest = after;
+            } else if let Some((name, after)) = braced_name(rest) {
+                let found = Placeholder::ALL.into_iter().find(|known| known.name() == name);
+                template.parts.push(Part::Value(found.ok_or_else(|| unknown(name))?));
+                rest = after;
+            } else {
+                let (text, after) = rest.split_at(first.len_utf8());
+                template.push_text(text);
+                rest = after;
+            }
+        }
+        Ok(template)
+    }
+
+    fn push_text(&mut self, text: &str) {
+        match self.parts.last_mut() {
+            Some(Part::Text(known)) => known.push_str(text),
+            _ => self.parts.push(Part::Text(text.to_owned())),
+        }
+    }
+
+    pub fn placeholders(&self) -> impl Iterator<Item = Placeholder> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Value(placeholder) => Some(*placeholder),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// The placeholder that the word begins with: its value could look like an option.
+    pub fn leading_placeholder(&self) -> Option<Placeholder> {
+        match self.parts.first()? {
+            Part::Value(placeholder) => Some(*placeholder),
+            Part::Text(_) => None,
+        }
+    }
+
+    /// Returns the argument with the values in place.
+    ///
+    /// # Errors
+    /// The error of the first value that is missing.
+    pub fn expand<E>(&self, value: impl Fn(Placeholder) -> Result<String, E>) -> Result<String, E> {
+        self.parts
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => Ok(text.clone()),
+                Part::Value(placeholder) => value(*placeholder),
+            })
+            .collect()
+    }
+
+    /// The text of a word without placeholders.
+    pub(super) fn literal(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text before the first placeholder.
+    pub(super) fn leading_text(&self) -> &str {
+        match self.parts.first() {
+            Some(Part::Text(text)) => text,
+            _ => "",
+        }
+    }
+}
+
+/// Splits `{name}…` after the brace.
+fn braced_name(text: &str) -> Option<(&str, &str)> {
+    let (name, after) = text.strip_prefix('{')?.split_once('}')?;
+    let is_name = !name.is_empty() && name.chars().all(|char| char.is_ascii_lowercase());
+    is_name.then_some((name, after))
+}
+
+fn unknown(name: &str) -> String {
+    let similarity = |known: &str| strsim::jaro_winkler(name, known);
+    let names = Placeholder::ALL.map(Placeholder::name);
+    let near = names.into_iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
+    let near = near.filter(|near| similarity(near) >= MIN_SIMILARITY);
+    let near = near.map(|near| format!(", did you mean {{{near}}}?")).unwrap_or_default();
+    let all = names.map(|name| format!("{{{name}}}")).join(", ");
+    format!(
+        "{{{name}}}: unknown placeholder{near} Known are {all}; write {{{{{name}}}}} for the text itself."
+    )
+}
+
+/// Checks that no value can choose the program, be read as code, or be missing on the row.
+pub(super) fn check(words: &[Template], row: CommandRow) -> Result<(), String> {
+    let Some(program) = words.first() else {
+        return Err(
+            "command: expected a program and its arguments, such as [\"less\", \"{file}\"]".to_owned()
+        );
+    };
+    if let Some(found) = program.placeholders().next() {
+        let found = found.name();
+        return Err(format!(
+            "{{{found}}}: the program comes first and has no placeholders; {{{found}}} is an argument"
+        ));
+    }
+    if program.literal().is_none_or(str::is_empty) {
+        return Err("command: the program has no name".to_owned());
+    }
+    let missing = words.iter().flat_map(Template::placeholders).find(|found| found.needs_entry());
+    if let Some(missing) = missing.filter(|_| row == CommandRow::Session) {
+        let name = missing.name();
+        return Err(format!("{{{name}}}: only an entry has one. Add on = \"entry\"."));
+    }
+    super::code::check_code(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_with_values_is_one_argument() {
+        let value = |placeholder: Placeholder| Ok::<_, ()>(format!("<{} x;y>", placeholder.name()));
+        let expand = |word: &str| Template::parse(word).unwrap().expand(value).unwrap();
+        assert_eq!(expand("{file}:{line}"), "<file x;y>:<line x;y>");
+        assert_eq!(expand("--key={key}"), "--key=<key x;y>");
+        assert_eq!(expand("{{key}} {a: 1} {} é{ $1"), "{key} {a: 1} {} é{ $1");
+        assert_eq!(expand(""), "");
+    }
+}
