@@ -137,6 +137,9 @@ pub enum Command {
     /// Export a session without its secrets as HTML, Markdown, JSON, SVG or JSONL
     #[command(after_long_help = help::EXPORT)]
     Export(ExportArgs),
+    /// Write the sessions of stores as Parquet files, for DuckDB and Spark
+    #[command(after_long_help = help::DATASET)]
+    Dataset(DatasetArgs),
     /// Follow a store and print one line for each new entry
     #[command(after_long_help = help::WATCH)]
     Watch(WatchArgs),
@@ -623,6 +626,33 @@ pub struct ExportArgs {
     pub plan: PlanArgs,
 }
 
+/// A dataset to write or to query.
+#[derive(Debug, Args)]
+pub struct DatasetArgs {
+    /// Read these stores [default: the gateway's state dir]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Write to this folder: new, empty, or an earlier dataset, of which only changed sessions are read again
+    #[arg(short, long, value_name = "DIR", required_unless_present = "recipes")]
+    pub out: Option<PathBuf>,
+    /// Replay every session under these settings too: KEY=VALUE[,KEY=VALUE], a JSON5 file or a preset; repeatable
+    #[arg(long, value_name = "NAME=SETTINGS")]
+    pub replay: Vec<String>,
+    /// Add titles, labels and the first words of every entry, with secrets masked
+    #[arg(long)]
+    pub text: bool,
+    /// Name this machine in the folders [default: its host name]
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Run this SQL on the dataset with your duckdb program: a file, or the name of a recipe; without a store, the dataset
+    /// stays unchanged
+    #[arg(long, value_name = "FILE|RECIPE")]
+    pub query: Option<PathBuf>,
+    /// List the recipes for --query
+    #[arg(long, exclusive = true)]
+    pub recipes: bool,
+}
+
 /// A store to follow.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
@@ -713,7 +743,8 @@ impl Cli {
             Some(Command::Watch(args)) => args.json,
             Some(Command::Export(args)) => args.format == "json",
             Some(
-                Command::Guide { .. }
+                Command::Dataset(_)
+                | Command::Guide { .. }
                 | Command::Presets { .. }
                 | Command::Demo { .. }
                 | Command::Schema { .. }

@@ -23,7 +23,7 @@ macro_rules! topic {
 }
 
 /// The topics, in reading order.
-pub const TOPICS: [Topic; 23] = [
+pub const TOPICS: [Topic; 24] = [
     topic!("start"),
     topic!("screens"),
     topic!("keys"),
@@ -38,6 +38,7 @@ pub const TOPICS: [Topic; 23] = [
     topic!("compaction"),
     topic!("commit"),
     topic!("export"),
+    topic!("dataset"),
     topic!("watch"),
     topic!("releases"),
     topic!("databases"),

@@ -27,7 +27,7 @@
 //! * **Writing**: [`commit`], the only writer of session files; [`summarize`], who writes a compaction summary.
 //! * **Answers**: [`session`], one opened session and the list it is in; [`mod@write`], a commit as a person requests it;
 //!   [`report`], questions about a session answered as values, among them [`report::explain`], [`report::sweep`], [`report::cache_ledger`] and [`report::regret`];
-//!   [`export`], sessions and screens as documents without secrets.
+//!   [`export`], sessions and screens as documents without secrets; [`dataset`], sessions as tables for other engines.
 //! * **Program**: [`app`], events in and effects out, without IO; [`ui`], state to cells; [`runtime`], the only terminal
 //!   and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
 //!
@@ -73,6 +73,7 @@ pub mod command;
 pub mod commit;
 pub mod config;
 pub mod context;
+pub mod dataset;
 pub mod diagnostic;
 pub mod export;
 pub mod files;

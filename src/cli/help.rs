@@ -399,6 +399,21 @@ and the folder opens as a store.
 Without a plan, format pi contains the branch with its compactions; with a plan, the messages as they would be sent. \
 clawscope does not overwrite a file without --force and does not write into a folder of sessions.";
 
+pub(super) const DATASET: &str = "\
+Examples:
+  clawscope dataset --out fleet
+  clawscope dataset /srv/a/.openclaw /srv/b/.openclaw --out fleet
+  clawscope dataset --out fleet --replay short=contextPruning.ttl=5m
+  clawscope dataset --out fleet --query overflows-per-week
+  clawscope dataset --out fleet --query mine.sql
+
+Writes one folder for each table, with one Parquet file for each session, below host=NAME/day=DATE: the UTC day on which the \
+session began. A later run reads only sessions that changed, and removes those that their store no longer lists. A run that \
+is killed leaves the old files.
+
+No words of a conversation are written without --text. `clawscope guide dataset` describes every column and recipe, and \
+`clawscope schema dataset` prints them as JSON.";
+
 pub(super) const WATCH: &str = "\
 Examples:
   clawscope watch

@@ -22,7 +22,7 @@ pub(super) struct CacheJson {
     totals: CacheTotalsJson,
     days: Vec<DayJson>,
     /// The billed calls in file order.
-    calls: Vec<CachedCallJson>,
+    pub(super) calls: Vec<CachedCallJson>,
 }
 
 impl JsonOutput for CacheJson {}
@@ -103,7 +103,7 @@ struct CauseJson {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct CachedCallJson {
+pub(super) struct CachedCallJson {
     /// The answer.
     entry: String,
     /// ms since 1970.

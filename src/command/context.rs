@@ -59,7 +59,7 @@ pub(super) fn run(
         return breakdown::show(&session, args.target.json, output);
     }
     let bodies = if args.messages { Some(messages::read(&session)?) } else { None };
-    let sent = session.stored_pruning_plan().map_err(|error| Failure::unreadable(error.to_string()))?;
+    let sent = stored_plan(&session)?;
     let estimate = estimate_for_runtime(&session.index, &session.context);
     if args.target.json {
         return Ok(output.json(&report_json(&session, estimate, bodies.as_deref(), sent.as_ref(), None))?);
@@ -73,6 +73,17 @@ pub(super) fn run(
     }
     print_totals(&session, estimate, None, output)?;
     sent.map_or(Ok(()), |sent| print_sent(&session, &sent, "earlier calls pruned these messages", output))
+}
+
+/// Returns the changes that earlier calls made to the messages, if any.
+fn stored_plan(session: &LoadedSession) -> Result<Option<Plan>, Failure> {
+    session.stored_pruning_plan().map_err(|error| Failure::unreadable(error.to_string()))
+}
+
+/// Returns the messages of the next call under the settings in force, without their bodies.
+pub(super) fn sent_messages(session: &LoadedSession) -> Result<Vec<MessageJson>, Failure> {
+    let sent = stored_plan(session)?;
+    Ok(messages_json(session, None, sent.as_ref()))
 }
 
 /// Shows the next call under settings that the command line changes.
@@ -199,9 +210,9 @@ struct FlushTotalJson {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct MessageJson {
+pub(super) struct MessageJson {
     index: usize,
-    entry: String,
+    pub(super) entry: String,
     /// The entry that edited its content.
     edit: Option<String>,
     role: &'static str,
@@ -245,16 +256,8 @@ fn session_tokens(session: &LoadedSession) -> u64 {
     entries.filter_map(|entry| entry.message).map(|size| message_tokens(&size)).sum()
 }
 
-/// `sent` are the cuts of the messages; `settings` are those of a plan for the next call, if it is under other settings.
-fn report_json(
-    session: &LoadedSession,
-    estimate: Result<ContextEstimate, JsException>,
-    bodies: Option<&[Value]>,
-    sent: Option<&Plan>,
-    settings: Option<&Plan>,
-) -> ContextJson {
-    let messages = &session.context.messages;
-    let (next, _) = next_call(session, settings);
+/// `sent` are the cuts of the messages.
+fn messages_json(session: &LoadedSession, bodies: Option<&[Value]>, sent: Option<&Plan>) -> Vec<MessageJson> {
     let message = |(at, message): (usize, &ContextMessage)| {
         let size = &message.size;
         MessageJson {
@@ -270,6 +273,19 @@ fn report_json(
             message: bodies.and_then(|bodies| bodies.get(at)).cloned(),
         }
     };
+    session.context.messages.iter().enumerate().map(message).collect()
+}
+
+/// `sent` are the cuts of the messages; `settings` are those of a plan for the next call, if it is under other settings.
+fn report_json(
+    session: &LoadedSession,
+    estimate: Result<ContextEstimate, JsException>,
+    bodies: Option<&[Value]>,
+    sent: Option<&Plan>,
+    settings: Option<&Plan>,
+) -> ContextJson {
+    let messages = &session.context.messages;
+    let (next, _) = next_call(session, settings);
     ContextJson {
         session: session_json(&session.item),
         leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
@@ -287,7 +303,7 @@ fn report_json(
         spent: usage_json(&session_usage(session)),
         budget: budget_json(&settings.map_or_else(|| session.budget(), |plan| session.budget_after(plan))),
         memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
-        messages: messages.iter().enumerate().map(message).collect(),
+        messages: messages_json(session, bodies, sent),
     }
 }
 

@@ -214,7 +214,7 @@ fn refuse_store_target(
 }
 
 /// Whether a gateway or pi keeps sessions in this folder.
-fn holds_sessions(folder: &Path) -> bool {
+pub(super) fn holds_sessions(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     name == "sessions" || is_pi_cwd_dir(&name) || folder.join("sessions.json").is_file()
 }

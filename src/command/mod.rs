@@ -18,6 +18,7 @@ mod completions;
 mod context;
 mod context_settings;
 mod database;
+mod dataset;
 mod demo;
 mod diagnostics;
 mod doctor;
@@ -186,6 +187,7 @@ fn run_command(
         Command::Commits(args) => commits::run(args, place, invocation, output),
         Command::Compare(args) => compare::run(args, place, invocation, output),
         Command::Export(args) => export::run(args, place, invocation, output),
+        Command::Dataset(args) => dataset::run(args, place, invocation, output),
         Command::Watch(args) => watch::run(args, place, invocation, output),
         Command::Rules(args) => rules::run(args, place, invocation, output),
         Command::Settings(args) => settings::run(args, place, invocation, output),

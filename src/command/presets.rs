@@ -20,27 +20,37 @@ use crate::js::Members;
 /// first.
 pub(super) fn resolve(cli: &mut Cli, env: &Environment) -> Result<(), Failure> {
     let Some((settings, sets)) = cli.settings_mut() else { return Ok(()) };
-    let is_file = |path: &Path| {
-        let path = absolute(&env.cwd, path);
-        path.exists() && !path.is_dir()
-    };
-    let Some(name) = settings.as_deref().filter(|path| !is_file(path)) else { return Ok(()) };
+    let Some(name) = settings.as_deref() else { return Ok(()) };
+    if let Some(own) = preset_settings("--settings", name, env)? {
+        sets.splice(..0, own);
+        *settings = None;
+    }
+    Ok(())
+}
+
+/// Returns the `KEY=VALUE` texts of a preset; `None` for a file. `option` names the option in errors.
+pub(super) fn preset_settings(
+    option: &str,
+    name: &Path,
+    env: &Environment,
+) -> Result<Option<Vec<String>>, Failure> {
+    let path = absolute(&env.cwd, name);
+    if path.exists() && !path.is_dir() {
+        return Ok(None);
+    }
     let name = name.to_string_lossy().into_owned();
     let known = preset_names(env);
     if !known.contains(&name) {
         if name.contains(['/', '.']) {
-            return Ok(());
+            return Ok(None);
         }
         let near = did_you_mean(&name, known.iter().map(String::as_str));
         return Err(Failure::usage(format!(
-            "--settings {name}: neither a file nor a preset. `clawscope presets` lists the presets.{near}"
+            "{option} {name}: neither a file nor a preset. `clawscope presets` lists the presets.{near}"
         )));
     }
-    let preset = read_preset(env, &name).map_err(|error| Failure::usage(format!("--settings {error}")))?;
-    let own = preset.values.iter().map(|(key, value)| format!("{key}={value}"));
-    sets.splice(..0, own);
-    *settings = None;
-    Ok(())
+    let preset = read_preset(env, &name).map_err(|error| Failure::usage(format!("{option} {error}")))?;
+    Ok(Some(preset.values.iter().map(|(key, value)| format!("{key}={value}")).collect()))
 }
 
 /// The presets of a person.

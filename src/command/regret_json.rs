@@ -48,7 +48,7 @@ struct RegretTotalsJson {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct LostMessageJson {
+pub(super) struct LostMessageJson {
     entry: String,
     /// The tool of a result.
     tool: Option<String>,
@@ -109,7 +109,7 @@ fn trace_json(session: &LoadedSession, regret: &Regret) -> TraceRegretJson {
     }
 }
 
-fn lost_json(session: &LoadedSession, lost: &LostMessage) -> LostMessageJson {
+pub(super) fn lost_json(session: &LoadedSession, lost: &LostMessage) -> LostMessageJson {
     let need = |need: &Need| NeedJson {
         kind: need.kind.as_str(),
         entry: session.index.display_id(need.entry),

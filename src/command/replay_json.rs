@@ -47,7 +47,7 @@ impl JsonOutput for ReplayJson {}
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct CallJson {
+pub(super) struct CallJson {
     /// From 0.
     index: usize,
     entry: String,
@@ -57,22 +57,22 @@ struct CallJson {
     idle_ms: Option<f64>,
     /// Provider and model.
     model: Option<String>,
-    recorded: RecordedTraceJson,
-    simulated: TraceJson,
+    pub(super) recorded: RecordedTraceJson,
+    pub(super) simulated: TraceJson,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct RecordedTraceJson {
+pub(super) struct RecordedTraceJson {
     #[serde(flatten)]
     trace: TraceJson,
     /// Tokens that the provider counted.
-    measured: Option<f64>,
+    pub(super) measured: Option<f64>,
 }
 
 /// One call in one of the two traces.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct TraceJson {
+pub(super) struct TraceJson {
     /// Tokens of the prompt.
     tokens: Option<f64>,
     /// Tokens that the provider would count.
@@ -169,7 +169,7 @@ struct TotalsJson {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct PolicyEventJson {
+pub(super) struct PolicyEventJson {
     kind: &'static str,
     /// Index of the first call.
     call: usize,
@@ -180,7 +180,7 @@ struct PolicyEventJson {
     /// Messages changed.
     messages: u32,
     /// The first changed entry.
-    first: Option<String>,
+    pub(super) first: Option<String>,
     /// Tokens freed at the first call.
     tokens: Option<f64>,
     /// Cost that the event added.
@@ -232,7 +232,7 @@ pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
     }
 }
 
-fn call_json(replayed: &ReplayReport, at: usize, call: &ModelCall) -> CallJson {
+pub(super) fn call_json(replayed: &ReplayReport, at: usize, call: &ModelCall) -> CallJson {
     let index = &replayed.inspection.index;
     let model = call.cache_key.model.and_then(|(provider, model)| {
         Some(format!("{}/{}", index.values.text(provider)?, index.values.text(model)?))
@@ -330,7 +330,7 @@ fn totals_json(total: &TraceTotals) -> TotalsJson {
     }
 }
 
-fn policy_event_json(replayed: &ReplayReport, fired: &PolicyEvent) -> PolicyEventJson {
+pub(super) fn policy_event_json(replayed: &ReplayReport, fired: &PolicyEvent) -> PolicyEventJson {
     PolicyEventJson {
         kind: fired.kind.word(),
         call: fired.call,

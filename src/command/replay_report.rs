@@ -69,37 +69,66 @@ pub(super) fn replay_session(
         // The other version would have compacted elsewhere, so its compaction is simulated too.
         steps = steps.with(Policy::Compact, steps.has(Policy::Compact) || own.is_some());
     }
-    let mut simulated = simulate_settings(&inspection, &changes, steps);
+    let simulated = simulate_settings(&inspection, &changes, steps);
     if let Some(warning) = simulated.trigger_warning() {
         output.note(&warning)?;
     }
-    let mut material = read_inputs(&inspection, steps)?;
-    if args.policy.is_empty() {
-        let set = changes.iter().filter_map(SettingChange::policy).collect::<Vec<_>>();
-        let doubted = own.as_ref().map_or(material.contradicted_policies, |own| own.1.contradicted_policies);
-        let left_out = doubted.without(PolicySet::of(&set));
-        simulated.policies.enabled = simulated.policies.enabled.without(left_out);
-    }
-    let inspection = LoadedSession { window: simulated.window, ..inspection };
-    let other = simulated.replay_settings();
-    let replay = match &own {
-        Some(own) => material.replay_beside(own, &inspection, &other),
-        None => material.replay(&inspection, &other),
+    let inputs = read_inputs(&inspection, steps)?;
+    let left_out = if args.policy.is_empty() {
+        let doubted = own.as_ref().map_or(inputs.contradicted_policies, |own| own.1.contradicted_policies);
+        untouched_policies(doubted, &changes)
+    } else {
+        PolicySet::NONE
     };
-    let record = firing_log(&replay, material.provider_window);
-    let written_by = own.map(|own| own.0.ruleset);
-    Ok(ReplayReport {
-        inspection,
-        simulated,
-        inputs: material,
-        replay,
-        policy_log: record,
-        writer_ruleset: written_by,
-        shared_rules,
-    })
+    let report = replay_inputs(inspection, inputs, simulated, left_out, own);
+    Ok(ReplayReport { shared_rules, ..report })
 }
 
-fn read_inputs(inspection: &LoadedSession, steps: PolicySet) -> Result<ReplayInputs, Failure> {
+/// Returns the policies without those whose settings are changed.
+fn untouched_policies(policies: PolicySet, changes: &[SettingChange]) -> PolicySet {
+    let changed: Vec<Policy> = changes.iter().filter_map(SettingChange::policy).collect();
+    policies.without(PolicySet::of(&changed))
+}
+
+/// Replays a session as `clawscope replay --set …` does without `--policy` and `--ruleset`. `inputs` are read for the
+/// policies of `steps` and perhaps more.
+pub(super) fn replay_changes(
+    session: &LoadedSession,
+    inputs: &ReplayInputs,
+    changes: &[SettingChange],
+    steps: PolicySet,
+) -> ReplayReport {
+    let left_out = untouched_policies(inputs.contradicted_policies, changes);
+    let simulated = simulate_settings(session, changes, steps);
+    replay_inputs(session.clone(), inputs.clone(), simulated, left_out, None)
+}
+
+fn replay_inputs(
+    session: LoadedSession,
+    mut inputs: ReplayInputs,
+    mut simulated: SimulatedSettings,
+    left_out: PolicySet,
+    own: Option<Box<(LoadedSession, ReplayInputs)>>,
+) -> ReplayReport {
+    simulated.policies.enabled = simulated.policies.enabled.without(left_out);
+    let inspection = LoadedSession { window: simulated.window, ..session };
+    let other = simulated.replay_settings();
+    let replay = match &own {
+        Some(own) => inputs.replay_beside(own, &inspection, &other),
+        None => inputs.replay(&inspection, &other),
+    };
+    ReplayReport {
+        policy_log: firing_log(&replay, inputs.provider_window),
+        writer_ruleset: own.map(|own| own.0.ruleset),
+        shared_rules: None,
+        inspection,
+        simulated,
+        inputs,
+        replay,
+    }
+}
+
+pub(super) fn read_inputs(inspection: &LoadedSession, steps: PolicySet) -> Result<ReplayInputs, Failure> {
     ReplayInputs::read(inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))
 }
 

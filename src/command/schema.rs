@@ -14,8 +14,12 @@ use super::{
     explain_json, migration_json, presets, record, recorded_json, recovery, regret_json, replay_json, rule,
     rules, search, sessions, settings, simulate, summarize, tree, watch, writing,
 };
+use crate::dataset::documentation::json_schema;
 use crate::export::json::{DocumentJson, JsonOutput, Versioned};
 use crate::report::sweep::json::SweepJson;
+
+/// The name of the dataset's schema, which describes tables and no answer.
+const DATASET: &str = "dataset";
 
 /// Adds every form of an answer to a generator.
 type Forms = fn(&mut SchemaGenerator) -> Vec<Schema>;
@@ -78,12 +82,16 @@ fn form<T: JsonOutput + JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn run(name: Option<&str>, output: &mut Output) -> Result<(), Failure> {
+    let names = || SCHEMAS.iter().map(|(name, _)| *name).chain([DATASET]);
     let Some(name) = name else {
-        return Ok(SCHEMAS.iter().try_for_each(|(name, _)| output.line(Tone::Plain, name))?);
+        return Ok(names().try_for_each(|name| output.line(Tone::Plain, name))?);
     };
+    if name == DATASET {
+        return Ok(writeln!(output, "{:#}", json_schema())?);
+    }
     let schema = find(name).ok_or_else(|| {
-        let known = SCHEMAS.map(|(name, _)| name).join(", ");
-        let near = did_you_mean(name, SCHEMAS.map(|(name, _)| name));
+        let known = names().collect::<Vec<_>>().join(", ");
+        let near = did_you_mean(name, names());
         Failure::usage(format!("schema {name:?}: no such answer. Expected one of {known}.{near}"))
     })?;
     Ok(writeln!(output, "{schema:#}")?)

@@ -110,7 +110,7 @@ impl JsonOutput for SessionsJson {}
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ListedSessionJson {
+pub(super) struct ListedSessionJson {
     /// The routing key.
     key: String,
     agent: String,
@@ -210,7 +210,8 @@ fn report_json(
     }
 }
 
-fn item_json(
+/// Returns a session as the list has it.
+pub(super) fn item_json(
     workspace: &Workspace,
     (item, rollup): (&SessionItem, &Rollup),
     sessions: &SessionsByKey<'_>,

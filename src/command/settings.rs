@@ -1,5 +1,7 @@
 //! `clawscope settings [SESSION]`: lists every setting with its default, the value in force, its unit and its meaning.
 
+use std::sync::OnceLock;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,6 +62,11 @@ pub(super) fn run(
         return Ok(output.json(&settings_json(&chosen, window, &listed))?);
     }
     print_table(&chosen, window, &listed, output)
+}
+
+/// Returns the settings of a session as JSON.
+pub(super) fn session_settings_json(session: &LoadedSession) -> SettingsJson {
+    settings_json(&session.ruleset, session.window.tokens, &session_list(session))
 }
 
 /// Returns the settings of a session, with the values in force for it.
@@ -214,7 +221,7 @@ fn settings_json(chosen: &RulesetChoice, window: f64, listed: &[Listed]) -> Sett
             value: known(&row.value),
             from: row.from.clone(),
             fixed: row.fixed,
-            releases: releases_text(setting),
+            releases: releases(setting).to_owned(),
             description: setting.description,
         }
     };
@@ -242,7 +249,7 @@ fn print_markdown(output: &mut Output) -> Result<(), Failure> {
             None => session_setting(setting).and_then(default_value).map(Value::from),
         };
         let (default, values) = (value_text(setting, default.as_ref()), setting.values());
-        let (releases, meaning) = (releases_text(setting), setting.description);
+        let (releases, meaning) = (releases(setting), setting.description);
         output.line(
             Tone::Plain,
             &format!("| `{}` | {default} | {values} | {releases} | {meaning} |", setting.key),
@@ -301,6 +308,13 @@ fn range(setting: &SettingSpec) -> (Option<f64>, Option<f64>) {
         Control::Slider { min, .. } => (Some(min), None),
         Control::Switch | Control::List | Control::Text | Control::Fixed { .. } => (None, None),
     }
+}
+
+/// Returns [`releases_text`], which asks every release and is therefore computed once.
+fn releases(setting: &'static SettingSpec) -> &'static str {
+    static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
+    let texts = TEXTS.get_or_init(|| SETTINGS.iter().map(releases_text).collect());
+    SETTINGS.iter().position(|known| known.id == setting.id).map_or("", |at| &texts[at])
 }
 
 /// Returns the gateway releases that read a setting: `all`, `from 2026.4.15, before 2026.8.1`.

@@ -42,11 +42,11 @@ pub(super) fn run(
     let secrets = secrets(*no_redact);
     let session =
         Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session, output)?;
+    if args.json {
+        return Ok(output.json(&tree_json(&session, secrets))?);
+    }
     let active: HashSet<EntryIx> = active_path(&session).into_iter().collect();
     let nodes = drawing_order(&session.tree, &active);
-    if args.json {
-        return Ok(output.json(&report_json(&session, &nodes, &active, secrets))?);
-    }
     print(&session, &nodes, &active, secrets, output)
 }
 
@@ -64,7 +64,7 @@ pub(super) struct TreeJson {
     leaf: Option<String>,
     branches: Vec<BranchJson>,
     /// Every entry, in drawing order.
-    nodes: Vec<NodeJson>,
+    pub(super) nodes: Vec<NodeJson>,
 }
 
 impl JsonOutput for TreeJson {}
@@ -79,8 +79,8 @@ struct BranchJson {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct NodeJson {
-    entry: String,
+pub(super) struct NodeJson {
+    pub(super) entry: String,
     parent: Option<String>,
     /// Line in the file, from 1.
     line: u64,
@@ -93,7 +93,7 @@ struct NodeJson {
     chars: Option<u64>,
     /// ms since 1970.
     time: Option<f64>,
-    label: Option<String>,
+    pub(super) label: Option<String>,
     /// Number of branches between it and the trunk.
     depth: usize,
     /// Whether it is on the path to the active leaf.
@@ -105,12 +105,10 @@ struct NodeJson {
     children: Vec<String>,
 }
 
-fn report_json(
-    session: &LoadedSession,
-    nodes: &[OrderedEntry],
-    active: &HashSet<EntryIx>,
-    secrets: SecretDisplay,
-) -> TreeJson {
+/// Returns the tree with every entry.
+pub(super) fn tree_json(session: &LoadedSession, secrets: SecretDisplay) -> TreeJson {
+    let active: HashSet<EntryIx> = active_path(session).into_iter().collect();
+    let nodes = drawing_order(&session.tree, &active);
     let index = &session.index;
     let leaf = session.tree.leaf(index, &Leaf::Own);
     let labels = resolve_labels(index, &session.tree);

@@ -82,7 +82,7 @@ impl TryFrom<CommandTable> for CustomCommand {
             })?,
         };
         let words = words.iter().map(|word| Template::parse(word)).collect::<Result<Vec<_>, _>>()?;
-        template::check(&words, table.on)?;
+        check_words(&words, table.on)?;
         let (row, takes_terminal) = (table.on, table.terminal);
         Ok(Self { key, name: table.name, row, words, takes_terminal, origin: String::new(), key_at })
     }
@@ -95,6 +95,30 @@ fn check_name(name: &str) -> Result<(), String> {
         return Err(format!("name = {name:?}: expected 1 to {MAX_NAME_CHARS} characters on one line"));
     }
     Ok(())
+}
+
+/// Checks that no value can choose the program, be read as code, or be missing on the row.
+fn check_words(words: &[Template], row: CommandRow) -> Result<(), String> {
+    let Some(program) = words.first() else {
+        return Err(
+            "command: expected a program and its arguments, such as [\"less\", \"{file}\"]".to_owned()
+        );
+    };
+    if let Some(found) = program.placeholders().next() {
+        let found = found.name();
+        return Err(format!(
+            "{{{found}}}: the program comes first and has no placeholders; {{{found}}} is an argument"
+        ));
+    }
+    if program.literal().is_none_or(str::is_empty) {
+        return Err("command: the program has no name".to_owned());
+    }
+    let missing = words.iter().flat_map(Template::placeholders).find(|found| found.needs_entry());
+    if let Some(missing) = missing.filter(|_| row == CommandRow::Session) {
+        let name = missing.name();
+        return Err(format!("{{{name}}}: only an entry has one. Add on = \"entry\"."));
+    }
+    code::check_code(words)
 }
 
 #[cfg(test)]

@@ -12,14 +12,15 @@ use serde_json::{Map, Value};
 use super::catalog;
 use super::defaults::{AppliedDefault, apply_defaults};
 use super::env::Environment;
-use super::include::{self, SourceFile};
-use super::lines::{self, TextPosition};
+use super::include;
+use super::lines::TextPosition;
 use super::per_token::find_per_token_prices;
 use super::provenance::Provenance;
 use super::registry::{Registry, RegistryModel};
 use super::remote;
 use super::retired;
 use super::ruleset::Rules;
+use super::source_file::SourceFile;
 use super::state_dir::is_plain_name;
 use super::substitute::{apply_env_block, load_dotenv, substitute};
 use super::validate::validate;
@@ -164,7 +165,7 @@ impl GatewayConfig {
         self.sources.iter().rev().filter_map(move |source| {
             let inner = key.get(source.mount.len()..)?;
             let below = source.mount.iter().zip(key).all(|(a, b)| a == b);
-            let spot = below.then(|| lines::key_position(&source.text, inner))??;
+            let spot = below.then(|| source.position(inner))??;
             Some((source.path.as_path(), spot))
         })
     }

@@ -9,6 +9,7 @@ use super::config_error::ConfigError;
 use super::env::absolute;
 use super::lines;
 use super::secrets::is_secret_file;
+use super::source_file::SourceFile;
 use crate::files;
 use crate::format::format_size;
 
@@ -21,14 +22,6 @@ const MAX_TOTAL_BYTES: u64 = 4 * 1024 * 1024;
 /// Maximum number of included files, counted likewise.
 const MAX_INCLUDES: usize = 500;
 const SKIPPED_KEYS: [&str; 3] = ["__proto__", "prototype", "constructor"];
-
-#[derive(Debug, Clone)]
-pub(super) struct SourceFile {
-    pub(super) path: PathBuf,
-    pub(super) text: String,
-    /// The keys that lead to the place of inclusion.
-    pub(super) mount: Vec<String>,
-}
 
 /// Reads `path` and all its includes. Fills `sources` with every parsed file, even after an error; a later one
 /// overrides an earlier one.
@@ -92,7 +85,7 @@ impl Reader<'_> {
         let mut trail = mount.to_vec();
         let value = self.resolve(value, path, &text, &mut trail, mount.len());
         self.open_files.pop();
-        self.sources.push(SourceFile { path: path.to_path_buf(), text, mount: mount.to_vec() });
+        self.sources.push(SourceFile::new(path.to_path_buf(), text, mount.to_vec()));
         value
     }
 

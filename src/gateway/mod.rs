@@ -33,6 +33,7 @@ mod retired;
 pub mod ruleset;
 pub mod secrets;
 pub mod setting_value;
+mod source_file;
 pub mod state_dir;
 mod substitute;
 pub mod thinking;

@@ -14,7 +14,7 @@ use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::{JobHandle, JobKind, JobMessage};
 use crate::runtime::perform::{Inputs, Listener, perform};
 use crate::runtime::save::save_unique;
-use crate::runtime::suspend::TerminalLoan;
+use crate::runtime::terminal::TerminalLoan;
 use crate::session::fullness_alert::FullnessAlert;
 use crate::text::shell::pasteable;
 use crate::ui::highlight;

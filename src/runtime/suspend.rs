@@ -8,20 +8,7 @@ use crate::runtime::event_loop::EventLoop;
 use crate::runtime::input::Input;
 use crate::runtime::pager;
 use crate::runtime::signals::{SignalAction, stop};
-use crate::runtime::terminal::restore;
-
-/// What gets the terminal.
-#[derive(Debug)]
-pub(super) enum TerminalLoan {
-    /// A text in the person's pager.
-    Page(String),
-    /// A command of the person.
-    Program {
-        name: String,
-        /// The program and its arguments.
-        words: Vec<String>,
-    },
-}
+use crate::runtime::terminal::{TerminalLoan, restore};
 
 impl EventLoop {
     pub(super) async fn handle_signal(

@@ -26,6 +26,19 @@ static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 /// Turns off reports of mouse movements without a button: they wake the loop often and change nothing.
 const DISABLE_MOUSE_MOTION: &str = "\x1b[?1003l";
 
+/// What gets the terminal.
+#[derive(Debug)]
+pub(super) enum TerminalLoan {
+    /// A text in the person's pager.
+    Page(String),
+    /// A command of the person.
+    Program {
+        name: String,
+        /// The program and its arguments.
+        words: Vec<String>,
+    },
+}
+
 /// The held terminal. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(super) struct TerminalScreen {

@@ -55,8 +55,7 @@ pub fn read_header(path: &Path) -> Option<Header> {
 }
 
 /// Reads the header from the text at the start of a file.
-#[cfg(test)]
-fn parse_header(text: &str) -> Option<Header> {
+pub fn parse_header(text: &str) -> Option<Header> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.trim().is_empty());
     Header::from_value(&lines.find_map(|line| js::parse(line).ok())?)
 }

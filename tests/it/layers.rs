@@ -25,7 +25,7 @@ const ROWS: &[&[&str]] = &[
     &["session"],
     &["write"],
     &["report"],
-    &["export"],
+    &["export", "dataset"],
     &["app"],
     &["ui"],
     &["runtime"],
@@ -202,10 +202,12 @@ fn only_a_commit_opens_files_to_write() {
     let others = uses(&words, |module| module != "commit" && module != "files");
     // What a person asks to keep is saved in one place: a plan, an export, a picture, as a new file, or over one that they
     // name and agree to lose, never beside sessions. The demo store is written to a folder of its own.
+    // A dataset is a folder of its own too, which nothing else may be in.
     // The log and crash reports go to clawscope's own state folder, and a preset is deleted by the name that a person typed.
     let writers = [
         "/runtime/save.rs:",
         "/store/demo/",
+        "/dataset/folder.rs:",
         "/runtime/log.rs:",
         "/runtime/crash.rs:",
         "/config/presets.rs:",

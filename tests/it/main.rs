@@ -15,6 +15,7 @@ mod commit;
 mod compact;
 mod config;
 mod crash;
+mod dataset;
 mod explain;
 mod export;
 mod export_eras;

@@ -11,6 +11,8 @@ use clawscope::app::action::{ACTIONS, ActionGroup};
 use clawscope::app::keymap::{KeyContext, Keymap};
 use clawscope::cli::Cli;
 use clawscope::cli::guide::TOPICS;
+use clawscope::dataset::documentation;
+use clawscope::dataset::recipes::RECIPES;
 use clawscope::gateway::env::Environment;
 use serde_json::Value;
 
@@ -109,6 +111,27 @@ fn the_guide_lists_the_settings_as_the_program_prints_them() {
         return;
     }
     assert_eq!(page[begin..end], printed, "run the test with CLAWSCOPE_UPDATE=1");
+}
+
+#[test]
+fn the_guide_lists_the_tables_and_recipes_of_the_dataset() {
+    let path = topic_path("dataset");
+    let recipes = RECIPES.map(|recipe| format!("| `{}` | {} |\n", recipe.name, recipe.question()));
+    let recipes = format!("| recipe | answers |\n|---|---|\n{}", recipes.concat());
+    let mut page = read(&path);
+    for (name, expected) in [("recipes", recipes), ("tables", documentation::markdown())] {
+        let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+        let from = page.find(&begin).expect("a place") + begin.len();
+        let to = page.find(&end).expect("its end");
+        if is_updating() {
+            page.replace_range(from..to, &expected);
+        } else {
+            assert_eq!(page[from..to], expected, "run the test with CLAWSCOPE_UPDATE=1");
+        }
+    }
+    if is_updating() {
+        write(&root().join(path), &page);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Template;
+use super::template::{Placeholder, Template};
 
 /// Programs that run the argument after an option such as `-c` as code.
 const INTERPRETERS: [&str; 23] = [
@@ -73,7 +73,7 @@ pub(super) fn check_code(words: &[Template]) -> Result<(), String> {
 }
 
 fn refusal(program: &str, word: &Template) -> String {
-    let name = word.placeholders().next().map_or("", super::Placeholder::name);
+    let name = word.placeholders().next().map_or("", Placeholder::name);
     format!(
         "{{{name}}}: {program} would read the value as code. Pass it to a script as an argument: \
          [\"sh\", \"-c\", \"cat \\\"$1\\\"\", \"sh\", \"{{{name}}}\"]."

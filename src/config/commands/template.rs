@@ -1,7 +1,5 @@
 //! A word of a person's command, with placeholders for the selected row.
 
-use super::CommandRow;
-
 /// Similarity (Jaro-Winkler) from which a mistyped name is taken for another.
 const MIN_SIMILARITY: f64 = 0.7;
 
@@ -38,7 +36,7 @@ impl Placeholder {
     }
 
     /// Whether only an entry has it.
-    const fn needs_entry(self) -> bool {
+    pub(super) const fn needs_entry(self) -> bool {
         matches!(self, Self::Entry | Self::Line)
     }
 }
@@ -151,30 +149,6 @@ fn unknown(name: &str) -> String {
     format!(
         "{{{name}}}: unknown placeholder{near} Known are {all}; write {{{{{name}}}}} for the text itself."
     )
-}
-
-/// Checks that no value can choose the program, be read as code, or be missing on the row.
-pub(super) fn check(words: &[Template], row: CommandRow) -> Result<(), String> {
-    let Some(program) = words.first() else {
-        return Err(
-            "command: expected a program and its arguments, such as [\"less\", \"{file}\"]".to_owned()
-        );
-    };
-    if let Some(found) = program.placeholders().next() {
-        let found = found.name();
-        return Err(format!(
-            "{{{found}}}: the program comes first and has no placeholders; {{{found}}} is an argument"
-        ));
-    }
-    if program.literal().is_none_or(str::is_empty) {
-        return Err("command: the program has no name".to_owned());
-    }
-    let missing = words.iter().flat_map(Template::placeholders).find(|found| found.needs_entry());
-    if let Some(missing) = missing.filter(|_| row == CommandRow::Session) {
-        let name = missing.name();
-        return Err(format!("{{{name}}}: only an entry has one. Add on = \"entry\"."));
-    }
-    super::code::check_code(words)
 }
 
 #[cfg(test)]

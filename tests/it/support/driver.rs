@@ -314,7 +314,7 @@ impl Driver {
 }
 
 /// The demo store, generated once for all tests.
-fn write_demo(dir: &Path) {
+pub(crate) fn write_demo(dir: &Path) {
     static FILES: OnceLock<Vec<(PathBuf, Vec<u8>)>> = OnceLock::new();
     for (name, bytes) in FILES.get_or_init(demo::files) {
         let path = dir.join(name);

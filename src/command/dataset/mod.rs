@@ -1,0 +1,114 @@
+//! `clawscope dataset [PATH…] --out DIR`: writes sessions as Parquet files, and reads them with the person's own DuckDB.
+
+mod query;
+mod replays;
+mod session_tables;
+mod update;
+
+use std::path::{Path, PathBuf};
+
+use super::environment::{Invocation, Workspace};
+use super::export::holds_sessions;
+use super::failure::Failure;
+use super::output::{Output, Tone};
+use crate::cli::{DatasetArgs, StoreArgs};
+use crate::dataset::Table;
+use crate::dataset::folder::{DatasetFolder, FolderError};
+use crate::dataset::manifest::Manifest;
+use crate::format::{format_count, format_number};
+use crate::gateway::env::absolute;
+use update::{Update, UpdateRequest, update};
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::NotADataset(_) | FolderError::Locked(_) => Self::refused(error.to_string()),
+            FolderError::Unreadable { .. } | FolderError::Io { .. } => Self::unreadable(error.to_string()),
+        }
+    }
+}
+
+pub(super) fn run(
+    args: &DatasetArgs,
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Some(out) = args.out.as_deref() else { return query::print_recipes(output) };
+    let root = absolute(&invocation.env.cwd, out);
+    let sql = args.query.as_deref().map(|query| query::read(query, invocation)).transpose()?;
+    let names_store = !args.paths.is_empty() || place.store.is_some() || place.demo;
+    if sql.is_none() || names_store {
+        write_dataset(args, (out, &root), place, invocation, output)?;
+    }
+    sql.map_or(Ok(()), |sql| query::run(&root, &sql, output))
+}
+
+fn write_dataset(
+    args: &DatasetArgs,
+    (out, root): (&Path, &Path),
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if root.ancestors().any(holds_sessions) {
+        let out = out.display();
+        return Err(Failure::refused(format!(
+            "{out}: is inside a folder of sessions. Choose another place."
+        )));
+    }
+    let request = UpdateRequest {
+        replays: replays::parse(&args.replay, &invocation.env)?,
+        with_text: args.text,
+        host: args.host.clone().unwrap_or_else(host_name),
+    };
+    let workspaces = open_stores(&args.paths, place, invocation)?;
+    let mut folder = DatasetFolder::open(root)?;
+    // A filter of agents lists only a part of each store.
+    let removes = place.agent.is_none();
+    let update = update(&mut folder, &workspaces, &request, removes)?;
+    print_update(out, &update, folder.manifest(), output)
+}
+
+fn host_name() -> String {
+    gethostname::gethostname().to_string_lossy().into_owned()
+}
+
+fn open_stores(
+    paths: &[PathBuf],
+    place: &StoreArgs,
+    invocation: &Invocation,
+) -> Result<Vec<Workspace>, Failure> {
+    if !paths.is_empty() {
+        return paths.iter().map(|path| Workspace::from_path(Some(path), place, invocation)).collect();
+    }
+    let workspace = Workspace::from_path(None, place, invocation)?;
+    match workspace.missing_path() {
+        // The demo store, which stands in on the screen, is nothing to keep beside real sessions.
+        Some(path) => Err(Failure::unreadable(format!(
+            "{}: no store there. Name a PATH, or use --demo.",
+            path.display()
+        ))),
+        None => Ok(vec![workspace]),
+    }
+}
+
+fn print_update(
+    out: &Path,
+    update: &Update,
+    manifest: &Manifest,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let sessions = format_count(manifest.sessions.len() as u64, "session", "sessions");
+    let [read, unchanged, removed] =
+        [update.read, update.unchanged, update.removed].map(|count| format_number(count as u64));
+    let line = format!("{}: {sessions}", out.display());
+    output.line(Tone::Strong, &line)?;
+    output.line(Tone::Plain, &format!("{read} read, {unchanged} unchanged, {removed} removed"))?;
+    let rows = Table::ALL.map(|table| format!("{} {}", table.name(), format_number(manifest.rows(table))));
+    output.line(Tone::Plain, &format!("rows: {}", rows.join(" · ")))?;
+    for (key, problem) in &update.problems {
+        output.note(&format!("{key}: {problem}"))?;
+    }
+    Ok(())
+}

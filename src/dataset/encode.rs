@@ -1,0 +1,165 @@
+//! Encodes the rows of a table as a Parquet file.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{Type, TypePtr};
+
+use super::SCHEMA_VERSION;
+use super::column::{Column, Kind};
+use super::columns::Table;
+use super::decode::physical;
+use super::rows::{Cells, Rows, Values};
+
+/// Rows of a row group. Readers skip whole groups, and a writer holds one in memory.
+const GROUP_ROWS: usize = 1 << 16;
+
+/// A Parquet file that is being written, compressed with zstd.
+#[derive(Debug)]
+pub struct TableWriter<W: Write + Send> {
+    writer: SerializedFileWriter<W>,
+    /// The rows of the next row group.
+    rows: Rows,
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn new(table: Table, file: W) -> Result<Self> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_created_by(format!("clawscope {}", env!("CARGO_PKG_VERSION")))
+            .set_key_value_metadata(Some(vec![KeyValue::new(
+                "clawscope.schemaVersion".to_owned(),
+                SCHEMA_VERSION.to_string(),
+            )]))
+            .build();
+        let writer = SerializedFileWriter::new(file, schema(table)?, Arc::new(properties))?;
+        Ok(Self { writer, rows: Rows::new(table) })
+    }
+
+    /// Adds rows of the table.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn add(&mut self, rows: Rows) -> Result<()> {
+        self.rows.append(rows);
+        if self.rows.len() >= GROUP_ROWS { self.write_group() } else { Ok(()) }
+    }
+
+    fn write_group(&mut self) -> Result<()> {
+        let table = self.rows.table;
+        let rows = std::mem::replace(&mut self.rows, Rows::new(table));
+        let mut group = self.writer.next_row_group()?;
+        for cells in &rows.cells {
+            let name = cells.column.name;
+            let missing = || ParquetError::General(format!("the schema lacks the column {name}"));
+            write_column(group.next_column()?.ok_or_else(missing)?, cells)?;
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    /// Writes what is left and the end of the file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<W> {
+        if !self.rows.is_empty() {
+            self.write_group()?;
+        }
+        self.writer.into_inner()
+    }
+}
+
+fn write_column(mut writer: SerializedColumnWriter<'_>, cells: &Cells) -> Result<()> {
+    let levels: Vec<i16> = cells.present.iter().map(|present| i16::from(*present)).collect();
+    let levels = Some(levels.as_slice());
+    match &cells.values {
+        Values::Text(texts) => {
+            let bytes: Vec<ByteArray> = texts.iter().map(|text| ByteArray::from(text.as_str())).collect();
+            writer.typed::<ByteArrayType>().write_batch(&bytes, levels, None)?
+        }
+        Values::Integer(numbers) => writer.typed::<Int64Type>().write_batch(numbers, levels, None)?,
+        Values::Number(numbers) => writer.typed::<DoubleType>().write_batch(numbers, levels, None)?,
+        Values::Boolean(flags) => writer.typed::<BoolType>().write_batch(flags, levels, None)?,
+    };
+    writer.close()
+}
+
+/// Returns the Parquet schema of a table. Every column may be null.
+fn schema(table: Table) -> Result<TypePtr> {
+    let fields = table.columns().map(field).collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(Type::group_type_builder(table.name()).with_fields(fields).build()?))
+}
+
+fn field(column: &Column) -> Result<TypePtr> {
+    let logical = match column.kind {
+        Kind::Text => Some(LogicalType::String),
+        // Not adjusted to the reader's zone: every time is UTC, and a day is the same day on every machine.
+        Kind::Time => Some(LogicalType::timestamp(false, TimeUnit::MILLIS)),
+        Kind::Integer | Kind::Number | Kind::Boolean => None,
+    };
+    let built = Type::primitive_type_builder(column.name, physical(column.kind))
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(logical)
+        .build()?;
+    Ok(Arc::new(built))
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use parquet::record::Field;
+    use serde_json::json;
+
+    use super::*;
+
+    fn encode(rows: &Rows) -> Result<Vec<u8>> {
+        let mut writer = TableWriter::new(rows.table, Vec::new())?;
+        writer.add(rows.clone())?;
+        writer.finish()
+    }
+
+    #[test]
+    fn a_reader_gets_back_what_was_written() {
+        let mut rows = Rows::new(Table::Entries);
+        for at in 0..3 {
+            let node = json!({ "entry": format!("é{at}"), "tokens": at * 10, "time": 1_772_755_200_000_i64, "leaf": at == 2 });
+            rows.push(&[("of", &json!({ "session": "s" })), ("node", &node)]).unwrap();
+        }
+        let bytes = bytes::Bytes::from(encode(&rows).unwrap());
+        let reader = SerializedFileReader::new(bytes).unwrap();
+        let names: Vec<String> = reader
+            .metadata()
+            .file_metadata()
+            .schema()
+            .get_fields()
+            .iter()
+            .map(|field| field.name().to_owned())
+            .collect();
+        assert_eq!(names, Table::Entries.columns().map(|column| column.name).collect::<Vec<_>>());
+        let read: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        let value = |row: usize, name: &str| {
+            let found = read[row].get_column_iter().find(|(column, _)| *column == name);
+            found.unwrap().1.clone()
+        };
+        assert_eq!(read.len(), 3);
+        assert_eq!(value(1, "entry"), Field::Str("é1".to_owned()));
+        assert_eq!((value(2, "tokens"), value(2, "leaf")), (Field::Long(20), Field::Bool(true)));
+        assert_eq!(value(0, "time"), Field::TimestampMillis(1_772_755_200_000));
+        assert_eq!((value(0, "key"), value(0, "depth")), (Field::Null, Field::Null));
+    }
+
+    #[test]
+    fn a_table_without_rows_is_a_file_that_readers_open() {
+        let bytes = bytes::Bytes::from(encode(&Rows::new(Table::Calls)).unwrap());
+        assert_eq!(SerializedFileReader::new(bytes).unwrap().metadata().file_metadata().num_rows(), 0);
+    }
+}

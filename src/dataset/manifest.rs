@@ -1,0 +1,183 @@
+//! The manifest of a dataset: the transcript that each session's rows were made from, and the partition of the rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::SCHEMA_VERSION;
+use super::columns::Table;
+use super::stamp::Stamp;
+
+/// Marks a folder as a dataset.
+const FORMAT: &str = "clawscope-dataset";
+
+/// What a dataset holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest {
+    format: String,
+    pub schema_version: u64,
+    /// By the digest in the column `session`.
+    pub sessions: BTreeMap<String, DatasetSession>,
+}
+
+/// A session in the dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DatasetSession {
+    /// The store that listed it.
+    pub place: String,
+    pub key: String,
+    /// The transcript's state when it was read; null without a transcript.
+    pub stamp: Option<Stamp>,
+    /// Digest of everything else that its rows depend on: record, settings, replays, version.
+    pub inputs: String,
+    /// `host=…/day=…`.
+    pub partition: String,
+    /// Number of rows, by table.
+    pub rows: BTreeMap<String, u64>,
+    /// Why a part of it could not be read.
+    pub problem: Option<String>,
+}
+
+impl Default for Manifest {
+    fn default() -> Self {
+        Self { format: FORMAT.to_owned(), schema_version: SCHEMA_VERSION, sessions: BTreeMap::new() }
+    }
+}
+
+impl Manifest {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// When the text is no manifest, or one of a later version; in words for the person.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let manifest: Self =
+            serde_json::from_str(text).map_err(|error| format!("not a manifest: {error}"))?;
+        if manifest.format != FORMAT {
+            return Err(format!("expected the format {FORMAT}, found {:?}", manifest.format));
+        }
+        if manifest.schema_version > SCHEMA_VERSION {
+            let found = manifest.schema_version;
+            return Err(format!(
+                "schema version {found} is from a later clawscope; this one writes {SCHEMA_VERSION}"
+            ));
+        }
+        if manifest.schema_version < SCHEMA_VERSION {
+            let found = manifest.schema_version;
+            return Err(format!("schema version {found} is of an earlier clawscope, with other columns"));
+        }
+        Ok(manifest)
+    }
+
+    /// Returns the JSON text, one line for each member, so that two manifests can be compared.
+    ///
+    /// # Errors
+    /// Never for the values that this type can hold.
+    pub fn text(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// Returns the tables that have rows in each partition, and so a file.
+    pub fn tables(&self) -> BTreeMap<&str, BTreeSet<Table>> {
+        let mut tables: BTreeMap<&str, BTreeSet<Table>> = BTreeMap::new();
+        for session in self.sessions.values() {
+            let filled = |table: &Table| session.rows.get(table.name()).is_some_and(|rows| *rows > 0);
+            tables.entry(&session.partition).or_default().extend(Table::ALL.into_iter().filter(filled));
+        }
+        tables
+    }
+
+    /// Returns the number of rows of a table.
+    pub fn rows(&self, table: Table) -> u64 {
+        self.sessions.values().filter_map(|session| session.rows.get(table.name())).sum()
+    }
+}
+
+impl DatasetSession {
+    /// Whether the session was read completely and nothing that its rows depend on has changed.
+    pub fn is_current(&self, stamp: Option<&Stamp>, inputs: &str) -> bool {
+        self.problem.is_none() && self.stamp.as_ref() == stamp && self.inputs == inputs
+    }
+}
+
+/// Returns the path of a partition's file in a table, below the dataset.
+pub fn table_path(table: Table, partition: &str) -> PathBuf {
+    PathBuf::from(table.name()).join(partition).join("rows.parquet")
+}
+
+/// Returns the folder of a host and a day below a table. A session without any time is in Hive's folder for null.
+pub fn partition(host: &str, day: Option<&str>) -> String {
+    let plain = |char: char| if char.is_ascii_alphanumeric() || "._-".contains(char) { char } else { '_' };
+    let host: String = host.chars().map(plain).collect();
+    let host = if host.is_empty() { "__HIVE_DEFAULT_PARTITION__" } else { &host };
+    format!("host={host}/day={}", day.unwrap_or("__HIVE_DEFAULT_PARTITION__"))
+}
+
+#[cfg(test)]
+impl DatasetSession {
+    /// A session with these rows.
+    pub fn example(partition: &str, tables: &[super::rows::Rows]) -> Self {
+        let rows = tables.iter().map(|rows| (rows.table.name().to_owned(), rows.len() as u64)).collect();
+        let [place, key, inputs] = ["p", "k", "i"].map(str::to_owned);
+        Self { place, key, stamp: None, inputs, partition: partition.to_owned(), rows, problem: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(rows: &[(Table, u64)]) -> DatasetSession {
+        DatasetSession {
+            place: "~/.openclaw".to_owned(),
+            key: "agent:main:main".to_owned(),
+            stamp: None,
+            inputs: "i".to_owned(),
+            partition: partition("a b/..", Some("2026-03-05")),
+            rows: rows.iter().map(|(table, rows)| (table.name().to_owned(), *rows)).collect(),
+            problem: None,
+        }
+    }
+
+    #[test]
+    fn a_manifest_reads_back_and_sums_rows() {
+        let mut manifest = Manifest::default();
+        manifest.sessions.insert("s".to_owned(), session(&[(Table::Sessions, 1), (Table::Calls, 4)]));
+        manifest.sessions.insert("t".to_owned(), session(&[(Table::Calls, 3)]));
+        let read = Manifest::parse(&manifest.text().unwrap()).unwrap();
+        assert_eq!((read.rows(Table::Calls), read.rows(Table::Events)), (7, 0));
+        assert_eq!(read, manifest);
+    }
+
+    #[test]
+    fn a_manifest_of_another_program_or_a_later_version_is_refused() {
+        let text = Manifest::default().text().unwrap();
+        let error = |text: &str| Manifest::parse(text).unwrap_err();
+        assert!(error(&text.replace("clawscope-dataset", "other")).contains("expected the format"));
+        assert!(
+            error(&text.replace("\"schemaVersion\": 1", "\"schemaVersion\": 99")).contains("later clawscope")
+        );
+        assert!(error(&text.replace("\"schemaVersion\": 1", "\"schemaVersion\": 0")).contains("earlier"));
+        assert!(error("{}").starts_with("not a manifest"));
+    }
+
+    #[test]
+    fn only_tables_with_rows_have_files_and_no_name_leaves_the_folder() {
+        let mut manifest = Manifest::default();
+        manifest.sessions.insert("s".to_owned(), session(&[(Table::Sessions, 1), (Table::Events, 0)]));
+        let partition = manifest.sessions["s"].partition.as_str();
+        assert_eq!(manifest.tables(), [(partition, [Table::Sessions].into())].into());
+        let path = table_path(Table::Sessions, partition);
+        assert_eq!(path, PathBuf::from("sessions/host=a_b_../day=2026-03-05/rows.parquet"));
+    }
+
+    #[test]
+    fn a_session_with_a_problem_is_read_again() {
+        let good = session(&[]);
+        assert!(good.is_current(None, "i") && !good.is_current(None, "j"));
+        let bad = DatasetSession { problem: Some("denied".to_owned()), ..good };
+        assert!(!bad.is_current(None, "i"));
+    }
+}

@@ -1,0 +1,234 @@
+//! Collects the rows of one table as columns.
+
+use serde_json::Value;
+
+use super::column::{Column, Kind};
+use super::columns::Table;
+
+/// A value that does not have the type of its column.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{table}.{column}: expected {expected}, found {found}")]
+pub struct RowError {
+    table: &'static str,
+    column: &'static str,
+    expected: &'static str,
+    found: String,
+}
+
+/// The values of a column that are not null, in the order of the rows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    Text(Vec<String>),
+    Integer(Vec<i64>),
+    Number(Vec<f64>),
+    Boolean(Vec<bool>),
+}
+
+/// One column of collected rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cells {
+    pub column: &'static Column,
+    /// For each row, whether it has a value.
+    pub present: Vec<bool>,
+    pub values: Values,
+}
+
+impl Values {
+    fn append(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Text(own), Self::Text(mut more)) => own.append(&mut more),
+            (Self::Integer(own), Self::Integer(mut more)) => own.append(&mut more),
+            (Self::Number(own), Self::Number(mut more)) => own.append(&mut more),
+            (Self::Boolean(own), Self::Boolean(mut more)) => own.append(&mut more),
+            _ => debug_assert!(false, "a column has one type"),
+        }
+    }
+
+    /// Keeps the values at the positions for which `keep` is true.
+    fn retain(&mut self, keep: &[bool]) {
+        match self {
+            Self::Text(values) => retain(values, keep),
+            Self::Integer(values) => retain(values, keep),
+            Self::Number(values) => retain(values, keep),
+            Self::Boolean(values) => retain(values, keep),
+        }
+    }
+}
+
+/// Keeps the elements at the positions for which `keep` is true.
+fn retain<T>(values: &mut Vec<T>, keep: &[bool]) {
+    let mut kept = keep.iter();
+    values.retain(|_| kept.next().is_some_and(|kept| *kept));
+}
+
+impl Cells {
+    fn new(column: &'static Column) -> Self {
+        let values = match column.kind {
+            Kind::Text => Values::Text(Vec::new()),
+            Kind::Integer | Kind::Time => Values::Integer(Vec::new()),
+            Kind::Number => Values::Number(Vec::new()),
+            Kind::Boolean => Values::Boolean(Vec::new()),
+        };
+        Self { column, present: Vec::new(), values }
+    }
+
+    /// Adds a value; `false` if it has another type.
+    fn push(&mut self, value: &Value) -> bool {
+        self.present.push(!value.is_null());
+        match &mut self.values {
+            _ if value.is_null() => true,
+            Values::Text(texts) => add(texts, Some(text_of(value))),
+            Values::Integer(numbers) => add(numbers, whole(value)),
+            Values::Number(numbers) => add(numbers, value.as_f64()),
+            Values::Boolean(flags) => add(flags, value.as_bool()),
+        }
+    }
+}
+
+fn add<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
+    let fits = value.is_some();
+    values.extend(value);
+    fits
+}
+
+/// Returns an integer; reports write whole tokens as floating point.
+fn whole(value: &Value) -> Option<i64> {
+    let exact = |number: &f64| number.fract() == 0.0 && number.abs() < 9.0e15;
+    value.as_i64().or_else(|| value.as_f64().filter(exact).map(|number| number as i64))
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The rows of one table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    pub table: Table,
+    pub cells: Vec<Cells>,
+}
+
+impl Rows {
+    pub fn new(table: Table) -> Self {
+        Self { table, cells: table.columns().map(Cells::new).collect() }
+    }
+
+    /// Adds a row, given as named parts. A column whose pointer finds nothing is null.
+    ///
+    /// # Errors
+    /// When a value does not have the type of its column.
+    pub fn push(&mut self, parts: &[(&str, &Value)]) -> Result<(), RowError> {
+        for cells in &mut self.cells {
+            let value = find_value(parts, cells.column.pointer).unwrap_or(&Value::Null);
+            if !cells.push(value) {
+                let (table, column, expected) =
+                    (self.table.name(), cells.column.name, cells.column.kind.sql());
+                return Err(RowError { table, column, expected, found: value.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of the same table after its own.
+    pub fn append(&mut self, other: Self) {
+        debug_assert_eq!(self.table, other.table);
+        for (own, mut more) in self.cells.iter_mut().zip(other.cells) {
+            own.present.append(&mut more.present);
+            own.values.append(more.values);
+        }
+    }
+
+    /// Keeps the rows of the sessions for which `keep` is true.
+    pub fn retain_sessions(&mut self, keep: impl Fn(&str) -> bool) {
+        let is_kept: Vec<bool> = match self.cells.first().map(|cells| &cells.values) {
+            // Every row names its session, in the first column.
+            Some(Values::Text(sessions)) => sessions.iter().map(|session| keep(session)).collect(),
+            _ => Vec::new(),
+        };
+        if is_kept.iter().all(|kept| *kept) {
+            return;
+        }
+        for cells in &mut self.cells {
+            let filled = is_kept.iter().zip(&cells.present).filter(|(_, present)| **present);
+            let filled: Vec<bool> = filled.map(|(kept, _)| *kept).collect();
+            cells.values.retain(&filled);
+            retain(&mut cells.present, &is_kept);
+        }
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.cells.first().map_or(0, |cells| cells.present.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Finds a value by a pointer that begins with the name of a part. No name in it has a `/` or `~`.
+fn find_value<'a>(parts: &[(&str, &'a Value)], pointer: &str) -> Option<&'a Value> {
+    let mut names = pointer.split('/').skip(1);
+    let first = names.next()?;
+    let (_, part) = parts.iter().find(|(name, _)| *name == first)?;
+    names.try_fold(*part, |value, name| value.get(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn find<'a>(rows: &'a Rows, name: &str) -> &'a Cells {
+        rows.cells.iter().find(|cells| cells.column.name == name).unwrap()
+    }
+
+    #[test]
+    fn a_row_fills_every_column_and_what_is_absent_is_null() {
+        let mut rows = Rows::new(Table::Sessions);
+        let flags = ["orphan", "damaged"];
+        let listed = json!({ "window": 200_000, "flags": flags, "usage": { "cost": 0.25 }, "bytes": 7.0 });
+        rows.push(&[("of", &json!({ "session": "s", "key": "k" })), ("listed", &listed)]).unwrap();
+        rows.push(&[("of", &json!({ "session": "t", "key": null }))]).unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(find(&rows, "flags").values, Values::Text(vec!["orphan damaged".to_owned()]));
+        assert_eq!(find(&rows, "bytes").values, Values::Integer(vec![7]));
+        assert_eq!(find(&rows, "cost").values, Values::Number(vec![0.25]));
+        assert_eq!(find(&rows, "key").present, [true, false]);
+        assert!(rows.cells.iter().all(|cells| cells.present.len() == 2));
+    }
+
+    #[test]
+    fn rows_are_joined_and_those_of_other_sessions_dropped() {
+        let of = |session: &str, window: serde_json::Value| {
+            let mut rows = Rows::new(Table::Sessions);
+            let (of, listed) = (json!({ "session": session }), json!({ "window": window }));
+            rows.push(&[("of", &of), ("listed", &listed)]).unwrap();
+            rows
+        };
+        let mut rows = of("a", json!(1));
+        rows.append(of("b", json!(null)));
+        rows.append(of("a", json!(3)));
+        rows.append(of("c", json!(4)));
+        rows.retain_sessions(|session| session != "a");
+        assert_eq!(rows.len(), 2);
+        assert_eq!(find(&rows, "window_tokens").values, Values::Integer(vec![4]));
+        assert_eq!(find(&rows, "window_tokens").present, [false, true]);
+        rows.retain_sessions(|_| false);
+        assert!(rows.is_empty() && rows.cells.iter().all(|cells| cells.present.is_empty()));
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_an_error_that_names_the_column() {
+        let mut rows = Rows::new(Table::Sessions);
+        let error = rows.push(&[("listed", &json!({ "window": 0.5 }))]).unwrap_err();
+        assert_eq!(error.to_string(), "sessions.window_tokens: expected BIGINT, found 0.5");
+    }
+}
