@@ -3,7 +3,7 @@
 pub mod guide;
 mod help;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
@@ -63,6 +63,10 @@ pub struct StoreArgs {
     /// Find SESSION in this store instead of the gateway's state dir
     #[arg(long, value_name = "PATH", global = true)]
     pub store: Option<PathBuf>,
+    /// Read a store on another machine through this command, such as "docker exec -i NAME"; ssh://HOST[/PATH] as a
+    /// PATH does it through ssh
+    #[arg(long, value_name = "COMMAND", global = true, conflicts_with = "demo")]
+    pub via: Option<String>,
     /// Use only this agent's sessions
     #[arg(long, value_name = "ID", global = true)]
     pub agent: Option<String>,
@@ -182,6 +186,9 @@ pub enum Command {
         /// Print the schema of this command, or of error
         name: Option<String>,
     },
+    /// Answer another clawscope, which reads a store of this machine
+    #[command(after_long_help = help::SERVE)]
+    Serve(ServeArgs),
     /// Print a completion script for your shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -194,6 +201,14 @@ pub enum Command {
         /// Print the page of this command [default: clawscope]
         command: Option<String>,
     },
+}
+
+/// The link to another clawscope.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Talk over standard input and output
+    #[arg(long, required = true)]
+    pub stdio: bool,
 }
 
 /// A store to list.
@@ -749,6 +764,7 @@ impl Cli {
                 | Command::Demo { .. }
                 | Command::Schema { .. }
                 | Command::Completions { .. }
+                | Command::Serve(_)
                 | Command::Man { .. },
             )
             | None => false,
@@ -772,6 +788,21 @@ impl Cli {
         };
         Some((&mut overrides.settings, &mut overrides.set))
     }
+
+    /// Returns `--settings` of the command.
+    pub fn settings(&self) -> Option<&Path> {
+        match self.command.as_ref()? {
+            Command::Simulate(args) => args.plan.settings.as_deref(),
+            Command::Commit(args) => args.plan.settings.as_deref(),
+            Command::Export(args) => args.plan.settings.as_deref(),
+            Command::Context(args) => args.settings.settings.as_deref(),
+            Command::Replay(args) => args.overrides.settings.as_deref(),
+            Command::Regret(args) => args.overrides.settings.as_deref(),
+            Command::Sweep(args) => args.overrides.settings.as_deref(),
+            Command::Check(args) => args.overrides.settings.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 impl Command {
@@ -785,6 +816,7 @@ impl Command {
                 | Self::Commit(_)
                 | Self::Undo(_)
                 | Self::Demo { .. }
+                | Self::Serve(_)
                 | Self::Completions { .. }
                 | Self::Man { .. }
         )

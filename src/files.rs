@@ -1,7 +1,9 @@
 //! Opens files for reading, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
 //! folder or a link to one may stand where a file is expected: opening such a thing could wait for ever or change it.
-//! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file.
+//! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file;
+//! [`attached`] holds the settings of a person on another machine.
 
+pub mod attached;
 pub mod replace;
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -39,7 +41,12 @@ pub fn open_without_link(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open`], and [`io::ErrorKind::FileTooLarge`] beyond the limit.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read_open(open(path)?, limit)
+    match attached::text(path) {
+        Some(text) if text.len() as u64 > limit => Err(too_large(limit)),
+        Some(text) => Ok(text.as_bytes().to_vec()),
+        None if attached::is_missing(path) => Err(io::ErrorKind::NotFound.into()),
+        None => read_open(open(path)?, limit),
+    }
 }
 
 /// Reads the rest of an open file of at most `limit` bytes.
@@ -49,12 +56,13 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 pub fn read_open(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if file.take(limit.saturating_add(1)).read_to_end(&mut bytes)? as u64 > limit {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("the file has more than {limit} bytes"),
-        ));
+        return Err(too_large(limit));
     }
     Ok(bytes)
+}
+
+fn too_large(limit: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("the file has more than {limit} bytes"))
 }
 
 /// Reads a whole text file of at most `limit` bytes.

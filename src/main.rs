@@ -8,6 +8,7 @@ use clawscope::command::output::Output;
 use clawscope::command::{self, environment::Invocation};
 use clawscope::commit::{Clock as _, SystemClock};
 use clawscope::gateway::env::Environment;
+use clawscope::remote;
 use clawscope::runtime::{PagedOutput, write_report_on_crash};
 
 fn main() -> ExitCode {
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
     let mut err = stderr();
     let run = |out: &mut dyn Write| {
         let mut output = Output::new(out, &mut err).with_terminal(columns, colour);
-        command::main(words, &invocation, &mut output)
+        remote::main(words, &invocation, &mut output)
     };
     // A reader that went away, as `head` does, is no failure; anything else was told by the command.
     let code = if let Some((pager, rows)) = pager {

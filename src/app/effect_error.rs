@@ -30,6 +30,9 @@ pub enum EffectError {
     /// A preset holds a key or value that the gateway would reject.
     #[error("{0}")]
     Setting(Arc<ChangeError>),
+    /// The screen only reads; the reason and what to do instead.
+    #[error("{0}")]
+    ReadOnly(String),
     /// The session was removed since it was requested.
     #[error("The session is no longer in the store.")]
     SessionGone,

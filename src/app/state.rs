@@ -15,6 +15,7 @@ use crate::app::logged_command::LoggedCommand;
 use crate::app::message::MessagePane;
 pub(super) use crate::app::place::{PendingPlace, Place, PlaceRow};
 use crate::app::plan_totals::PlanTotals;
+use crate::app::remote_store::RemoteStore;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
 use crate::app::screens::compare::CompareScreen;
@@ -66,6 +67,8 @@ pub struct Options {
     pub utc: bool,
     /// The name of the local zone.
     pub zone_name: String,
+    /// The way to the store, if it is on another machine.
+    pub remote_store: Option<RemoteStore>,
 }
 
 impl Default for Options {
@@ -82,6 +85,7 @@ impl Default for Options {
             alerts: AlertLevels::default(),
             utc: true,
             zone_name: "UTC".to_owned(),
+            remote_store: None,
         }
     }
 }

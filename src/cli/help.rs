@@ -63,12 +63,18 @@ Start here:
   clawscope simulate KEY --set contextPruning.softTrimRatio=0.2
                                  preview another threshold
   clawscope commit KEY           show what a commit would write
+  clawscope ssh://HOST           open the screen on the store of another machine
   clawscope guide                list the topics of the guide
 
 SESSION is a session key, a session id or the unique start of one, or the path of a transcript. A path needs no store. \
 Commands that only read also take a part of the key or title:
   clawscope context ./2f6c.jsonl --json
   clawscope explain 8812
+
+A store on another machine is a PATH too: ssh://HOST, ssh://USER@HOST:PORT/srv/.openclaw or ssh://HOST/~/copy. --via reads \
+through any other command:
+  clawscope --via \"docker exec -i gateway\"
+  clawscope sessions --via \"kubectl exec -i pod --\"
 
 Keys of --set (the gateway's own names where it has them; `clawscope settings` lists their values):
 {settings}
@@ -512,3 +518,12 @@ pub(super) const MAN: &str = "\
 Examples:
   clawscope man | man -l -
   clawscope man simulate > clawscope-simulate.1";
+
+pub(super) const SERVE: &str = "\
+Examples:
+  clawscope sessions ssh://gateway                starts it there
+  clawscope --via \"docker exec -i gateway\"      starts it in a container
+  ssh gateway clawscope serve --stdio             greets with its version
+
+clawscope starts it on the other machine; you never need to. It listens on no port, reads one request, runs only commands \
+that read, and ends with the link. `clawscope guide remote` describes it.";

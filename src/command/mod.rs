@@ -27,7 +27,7 @@ mod estimators;
 mod explain;
 mod explain_all;
 mod explain_json;
-mod export;
+pub mod export;
 pub mod failure;
 mod flush;
 mod guide;
@@ -61,7 +61,7 @@ mod rule;
 mod rules;
 mod ruleset;
 mod schema;
-mod screen;
+pub mod screen;
 mod search;
 mod session_output;
 mod sessions;
@@ -104,7 +104,12 @@ use crate::runtime::pager_line;
 /// Runs a command line, including the program name, and returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, output: &mut Output) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
-    let (result, json) = match Cli::try_parse_from(&words) {
+    main_as(&words, &words, invocation, output)
+}
+
+/// Runs a command line and repeats `typed` in the hints of a failure: the command line of a person on another machine.
+pub fn main_as(words: &[OsString], typed: &[OsString], invocation: &Invocation, output: &mut Output) -> u8 {
+    let (result, json) = match Cli::try_parse_from(words) {
         Ok(mut cli) => {
             let resolved = presets::resolve(&mut cli, &invocation.env);
             (resolved.and_then(|()| dispatch(&cli, invocation, output)), cli.is_json())
@@ -115,7 +120,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, 
     let result = result.and_then(|()| Ok(output.flush()?));
     let Err(failure) = result else { return Exit::Success.code() };
     _ = output.flush();
-    let failure = failure.with_retry(&words);
+    let failure = failure.with_retry(typed);
     _ = output.failure(&failure, json);
     failure.exit().code()
 }
@@ -197,6 +202,8 @@ fn run_command(
         Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),
+        // The program serves before it runs a command, because a link has no other output.
+        Command::Serve(_) => Err(Failure::usage("serve --stdio: only the program itself can serve.")),
         Command::Completions { shell } => completions::run(*shell, output),
         Command::Man { command } => man::run(command.as_deref(), output),
     }

@@ -23,6 +23,12 @@ use crate::ui::glyphs::needs_ascii;
 use crate::write::summary::writer::SummaryWriter;
 
 pub(super) fn run(cli: &Cli, invocation: &Invocation) -> Result<(), Failure> {
+    let (place, options) = prepare(cli, invocation)?;
+    runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))
+}
+
+/// Checks the arguments and the settings of the screen.
+pub fn prepare(cli: &Cli, invocation: &Invocation) -> Result<(StoreRequest, RunOptions), Failure> {
     let place = match resolve_place(cli.path.as_deref(), &cli.store)? {
         StoreRequest::Default => {
             session_from_env(&cli.store, &invocation.env).map_or(StoreRequest::Default, StoreRequest::Path)
@@ -59,8 +65,10 @@ pub(super) fn run(cli: &Cli, invocation: &Invocation) -> Result<(), Failure> {
         alerts: config.alerts,
         summarizer: config.summarizer,
         environment,
+        zone: None,
+        read_only: None,
     };
-    runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))
+    Ok((place, options))
 }
 
 /// Returns the session of the surrounding pi, if its shell tool started this program and no option or variable selects

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::app::App;
+use crate::app::effect::Effect;
 use crate::app::event::Event;
 use crate::config::{AlertsConfig, SummarizerConfig};
 use crate::gateway::env::Environment;
@@ -17,7 +19,9 @@ use crate::runtime::clock::Clock;
 use crate::runtime::excerpt_queue::ExcerptQueue;
 use crate::runtime::input::{Input, is_suspend_key};
 use crate::runtime::jobs::{JobKind, JobMessage, JobReport, Jobs};
+use crate::runtime::read_only::refused_write;
 use crate::runtime::relist_queue::RelistQueue;
+use crate::runtime::remote_screen::RemotePort;
 use crate::runtime::session_counts::SessionCounts;
 use crate::runtime::signals::{SignalAction, Signals};
 use crate::runtime::store_loader::{StoreLoader, to_listing};
@@ -51,6 +55,10 @@ pub(super) struct EventLoop {
     pub(super) summarizer: SummarizerConfig,
     /// Stops the running summary.
     pub(super) summary_cancel: CancelToken,
+    /// The zone of a person on another machine.
+    pub(super) zone: Option<TimeZone>,
+    /// Why the screen only reads.
+    read_only: Option<String>,
     pub(super) clock: Clock,
     /// The times at which the state wants a timer event, ms.
     pub(super) timers: BTreeSet<i64>,
@@ -107,6 +115,8 @@ impl EventLoop {
             alerts: options.alerts,
             summarizer: options.summarizer,
             summary_cancel: CancelToken::new(),
+            zone: options.zone,
+            read_only: options.read_only,
             clock: Clock::default(),
             timers: BTreeSet::new(),
             copy_folder: CopyFolder::default(),
@@ -122,10 +132,9 @@ impl EventLoop {
         }
     }
 
-    /// Runs until the person quits. `unanswered`: the terminal may still answer a query.
-    pub(super) async fn run(mut self, unanswered: bool) -> anyhow::Result<()> {
+    /// Runs until the person quits.
+    pub(super) async fn run(mut self, mut input: Input) -> anyhow::Result<()> {
         let mut signals = Signals::new().context("cannot receive signals")?;
-        let mut input = Input::start(unanswered);
         self.start();
         while !self.should_quit {
             self.draw_if_due()?;
@@ -162,6 +171,7 @@ impl EventLoop {
             event = input.next() => WakeReason::Input(event),
             Some(report) = self.reports.recv() => WakeReason::Report(report),
             Some(reported) = self.watch_events.recv() => WakeReason::Watch(reported),
+            () = wait_drawn(self.screen.port()) => WakeReason::Timer,
             () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => WakeReason::Timer,
         }
     }
@@ -185,7 +195,7 @@ impl EventLoop {
             self.timers.first().map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(0) as u64));
         let frame = self
             .last_frame
-            .filter(|_| self.needs_redraw)
+            .filter(|_| self.needs_redraw && self.may_draw())
             .map(|last| FRAME_INTERVAL.saturating_sub(last.elapsed()));
         [timer, frame, self.relist_queue.next_delay()].into_iter().flatten().min()
     }
@@ -245,7 +255,16 @@ impl EventLoop {
         }
         self.needs_redraw = true;
         for effect in self.app.update(event, self.clock.now_ms()) {
-            self.perform(effect);
+            self.perform_allowed(effect);
+        }
+    }
+
+    /// Performs an effect, unless the screen only reads and the effect writes.
+    fn perform_allowed(&mut self, effect: Effect) {
+        let refusal = self.read_only.as_deref().and_then(|reason| refused_write(&effect, reason));
+        match refusal {
+            Some(event) => self.dispatch(event),
+            None => self.perform(effect),
         }
     }
 
@@ -282,7 +301,11 @@ impl EventLoop {
         self.watch.set_databases(store_databases(&listed.store));
         self.store_loader.store = Some(Arc::clone(&listed.store));
         self.relist_queue.apply_listing(&listed.store);
-        self.dispatch(Event::Listed(Box::new(to_listing(&listed))));
+        let mut shown = to_listing(&listed);
+        if let Some(remote) = &self.app.options.remote_store {
+            shown.store_label = remote.label(&shown.store_label);
+        }
+        self.dispatch(Event::Listed(Box::new(shown)));
         if !unknown.is_empty() {
             let (counts, store) = (self.session_counts.clone(), listed.store);
             self.jobs.start_after_current(JobKind::Count, move |ticket| {
@@ -293,7 +316,7 @@ impl EventLoop {
 
     fn draw_if_due(&mut self) -> anyhow::Result<()> {
         let due = self.last_frame.is_none_or(|last| last.elapsed() >= FRAME_INTERVAL);
-        if !self.needs_redraw || !due {
+        if !self.needs_redraw || !due || !self.may_draw() {
             return Ok(());
         }
         let theme = self.themes.current(&self.app.options);
@@ -304,6 +327,11 @@ impl EventLoop {
         #[cfg(debug_assertions)]
         panic_for_test(&self.app);
         Ok(())
+    }
+
+    /// Whether a frame can be drawn now: a viewer on another machine may be behind.
+    fn may_draw(&self) -> bool {
+        self.screen.port().is_none_or(RemotePort::is_ready)
     }
 
     /// Waits for a running write, so that quitting does not lose its outcome; cancels reading jobs.
@@ -319,6 +347,13 @@ impl EventLoop {
             self.jobs.cancel(kind);
         }
         Ok(())
+    }
+}
+
+async fn wait_drawn(port: Option<&RemotePort>) {
+    match port {
+        Some(port) => port.wait_drawn().await,
+        None => std::future::pending().await,
     }
 }
 

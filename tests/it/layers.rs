@@ -30,6 +30,7 @@ const ROWS: &[&[&str]] = &[
     &["ui"],
     &["runtime"],
     &["cli", "command"],
+    &["remote"],
 ];
 
 /// `command` answers what `cli` asks: the only pair of a row that may look at each other.

@@ -202,7 +202,8 @@ fn commands(text: &str) -> Vec<Vec<String>> {
         let alone = ["  ", " #", " |", " >", " \u{b7}"]
             .iter()
             .fold(line, |line, end| line.split(end).next().unwrap_or(line));
-        alone.split_whitespace().map(str::to_owned).collect()
+        // A part of a line may end inside quotes.
+        shell_words::split(alone).unwrap_or_else(|_| alone.split_whitespace().map(str::to_owned).collect())
     });
     words.collect()
 }

@@ -127,6 +127,11 @@ impl Started {
         }
     }
 
+    /// What was put on the clipboard so far, in base64.
+    pub(crate) fn copied(&self) -> &[String] {
+        &self.parser.callbacks().copied
+    }
+
     /// Waits until nothing is drawn for a while.
     pub(crate) fn until_quiet(&mut self) {
         while self.take(Duration::from_millis(700)).is_ok() {}
