@@ -138,8 +138,8 @@ impl App {
             | Action::CostOrCache
             | Action::CellRight
             | Action::CellLeft
-            | Action::NextHeld
-            | Action::PreviousHeld
+            | Action::RaiseThird
+            | Action::LowerThird
             | Action::NextMeasure
             | Action::Smallest
             | Action::TurnAxes

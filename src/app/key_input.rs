@@ -144,7 +144,7 @@ impl App {
             InputPurpose::Search => self.start_search(prompt.line.into_text()),
             InputPurpose::Find => {
                 if self.find_in_message(prompt.line.text()) == 0 && !prompt.line.text().is_empty() {
-                    self.show_toast(format!("no match for {:?}", prompt.line.text()), true);
+                    self.show_toast(format!("no match for “{}”", prompt.line.text()), true);
                 }
                 Vec::new()
             }

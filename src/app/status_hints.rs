@@ -123,7 +123,7 @@ fn pane_hints(app: &App) -> Vec<Hint> {
             (&[Action::Raw], "raw"),
             (&[Action::Wrap], "wrap"),
             (&[Action::Search], "search"),
-            (&[Action::Zoom], "whole screen"),
+            (&[Action::Zoom], "full screen"),
             (&[Action::Copy], "copy"),
             (&[Action::Pager], "open"),
             NEXT_PANE,

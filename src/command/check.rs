@@ -60,13 +60,14 @@ fn verdict_line(replayed: &ReplayReport, budget: &str, over: &[usize]) -> String
         let [_, simulated] = replay.totals();
         let largest = simulated.peak.1.and_then(|at| replay.simulated.get(at));
         let peak = largest.map_or_else(|| "0".to_owned(), format_prompt);
-        return format!("{key}: {calls} within {budget}, the largest has {peak} tokens");
+        return format!("{key}: all {calls} fit within {budget}; the largest prompt has {peak} tokens");
     };
     let call = &replay.simulated[*first];
     let entry = replayed.inspection.index.display_id(replay.calls[*first].entry);
     let count = format_number(over.len() as u64);
     let what = if call.has_size() { format!("with {}", format_prompt(call)) } else { format_prompt(call) };
-    format!("{key}: {count} of {calls} over {budget}, the first at {entry} ({}) {what}", format_call(*first))
+    let verb = if over.len() == 1 { "exceeds" } else { "exceed" };
+    format!("{key}: {count} of {calls} {verb} {budget}; the first is {} ({entry}) {what}", format_call(*first))
 }
 
 /// Whether every call fits a budget. Tokens are whole.

@@ -194,12 +194,12 @@ impl ExplanationPrinter<'_> {
         };
         let by = guard
             .missing_tokens
-            .map(|by| format!(" by {}", format_counted(by, !guard.missing_is_estimate)))
+            .map(|by| format!(", {} short", format_counted(by, !guard.missing_is_estimate)))
             .unwrap_or_default();
         let opens = if guard.opening_keys.is_empty() {
             String::new()
         } else {
-            format!("; every call fits without this: {}", guard.opening_keys.join(" or "))
+            format!("; without this block, every call fits ({})", guard.opening_keys.join(" or "))
         };
         let entry = guard.entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix]));
         vec![
@@ -240,7 +240,7 @@ impl ExplanationPrinter<'_> {
         for (at, finding) in self.explanation.findings.iter().enumerate() {
             writeln!(output)?;
             let flips = if finding.prevents_overflow == Some(true) {
-                " · without this, every call fits"
+                " · without this cause, every call fits"
             } else {
                 ""
             };

@@ -214,7 +214,7 @@ fn describe_trigger(trigger: &CompactionTrigger) -> String {
         Some(tokens) => {
             let fires = if trigger.fires { "would start now" } else { "would not start now" };
             let tokens = format_number(tokens.max(0.0) as u64);
-            format!("  {fires}: the last call had {tokens} tokens, the threshold is {threshold}")
+            format!("  {fires}: the last call had {tokens} tokens, the trigger is {threshold}")
         }
     }
 }

@@ -299,7 +299,7 @@ fn describe_gate(gate: Gate, session: &LoadedSession) -> String {
         Gate::NoTtl => "a ttl of 0 turns pruning off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
             format!(
-                "the cache is warm: {} of {} since the last call",
+                "the cache is warm ({} of {} since the last call)",
                 format_duration(idle_ms),
                 format_duration(ttl_ms)
             )

@@ -358,7 +358,7 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
         ("calls", Align::Right),
         ("time", Align::Left),
         ("messages", Align::Right),
-        ("first", Align::Left),
+        ("first entry", Align::Left),
         ("freed", Align::Right),
         ("cost", Align::Right),
     ]);

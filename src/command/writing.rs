@@ -14,7 +14,7 @@ use crate::commit::{
     LockState, PreparedCommit, ReadPrefix, ReceiptKind, SystemClock, UndoTarget, WriteResult, lock_state,
 };
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_size};
+use crate::format::{format_count, format_number, format_size};
 use crate::session::LoadedSession;
 use crate::text::shell;
 use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
@@ -146,12 +146,13 @@ fn print_prepared(
     output.line(Tone::Strong, &format!("{verb} {entries} ({added}) at the end of the transcript"))?;
     let what = match prepared.kind {
         ReceiptKind::Commit if prepared.is_branch() => "new branch after",
-        ReceiptKind::Commit | ReceiptKind::Undo => "continues the active branch after",
+        ReceiptKind::Commit => "continues the active branch after",
+        ReceiptKind::Undo => "continues the previous branch after",
     };
     output.line(Tone::Plain, &format!("  {}", shown.method))?;
     output.line(
         Tone::Plain,
-        &format!("  {what} {from}; the leaf was {} and stays in the file", shown.old_leaf),
+        &format!("  {what} {from}; the old leaf {} stays in the file", shown.old_leaf),
     )?;
     for (check, words) in &shown.checks {
         let (sign, tone) = match check {
@@ -176,7 +177,7 @@ fn print_written(
     let line = format!(
         "written: {lines}, {} at byte {}; the leaf is {}",
         format_size(written.bytes),
-        written.offset,
+        format_number(written.offset),
         written.leaf
     );
     output.line(Tone::Good, &line)?;

@@ -57,11 +57,11 @@ impl Estimator {
     pub fn short_name(self) -> &'static str {
         match self {
             Self::Pi => "pi",
-            Self::Gateway => "pruner",
-            Self::Weighted => "2026.9",
+            Self::Gateway => "gatew.",
+            Self::Weighted => "weigh.",
             Self::Usage => "usage",
             Self::Bpe => "bpe",
-            Self::Calibrated => "fit",
+            Self::Calibrated => "calib.",
         }
     }
 

@@ -1,7 +1,7 @@
 //! Wrong measurements: the window, the usage, the estimator, the stored counter. Each is a cause only if its correction
 //! makes every call of a replay fit; otherwise it is a note.
 
-use crate::format::{format_number, format_short_estimate, format_tokens, quantity};
+use crate::format::{format_estimate, format_number, format_short_estimate, format_tokens, quantity};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowSource;
 use crate::js::Value;
@@ -217,9 +217,9 @@ fn estimator_finding(case: &Case<'_>, ratio: f64) -> Finding {
     let keep = case.session.configured_settings.compaction.keep_recent_tokens.max(0.0);
     let line = format!("the gateway counts this text {ratio:.1}x too small");
     let kept = format!(
-        "keepRecentTokens {} keeps about {}",
+        "keepRecentTokens {} keeps {}",
         format_number(keep as u64),
-        format_number((keep * ratio) as u64)
+        format_estimate((keep * ratio) as u64)
     );
     Finding::new(FindingClass::EstimatorError, Confidence::Likely, line)
         .with_rule("compaction 1.1")

@@ -20,8 +20,8 @@ impl App {
             Action::PageUp | Action::HalfPageUp => self.move_compare_cursor(-5),
             Action::Top => self.move_compare_cursor(isize::MIN / 2),
             Action::Bottom => self.move_compare_cursor(isize::MAX / 2),
-            Action::NextHeld => self.move_along_axis(2, 1),
-            Action::PreviousHeld => self.move_along_axis(2, -1),
+            Action::RaiseThird => self.move_along_axis(2, 1),
+            Action::LowerThird => self.move_along_axis(2, -1),
             Action::NextMeasure => {
                 let at = MapMetric::ALL
                     .iter()

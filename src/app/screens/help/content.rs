@@ -18,7 +18,7 @@ const PAIRS: [(Action, Action, &str); 24] = [
     (Action::Top, Action::Bottom, "first row; last, and follow"),
     (Action::NextPane, Action::PreviousPane, "next, previous pane"),
     (Action::NextMatch, Action::PreviousMatch, "next, previous match"),
-    (Action::JumpBack, Action::JumpForward, "before the jump; after it"),
+    (Action::JumpBack, Action::JumpForward, "back before a jump, forward"),
     (Action::Collapse, Action::Expand, "fold, unfold, or go there"),
     (Action::FoldAll, Action::UnfoldAll, "fold, unfold everything"),
     (Action::NextMessage, Action::PreviousMessage, "next, previous message"),

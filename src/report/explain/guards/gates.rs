@@ -132,7 +132,7 @@ pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String
         Gate::NoTtl => "contextPruning.ttl is 0, which turns pruning off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
             format!(
-                "the cache was last touched {} before and it waits {} (ttl)",
+                "the cache was touched only {} earlier (ttl {})",
                 format_duration(idle_ms.max(0.0)),
                 format_duration(ttl_ms)
             )

@@ -32,13 +32,13 @@ fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
     }
     match sent.map(|sent| sent.history_trim).filter(|history| history.cleared > 0) {
         Some(history) => {
-            let why = format!("left out {}", quantity(history.cleared as usize, "message"));
+            let why = format!("dropped {}", quantity(history.cleared as usize, "message"));
             GuardReport::new(GuardKind::History, GuardState::Acted, why)
         }
         None => GuardReport::new(
             GuardKind::History,
             GuardState::NotDue,
-            format!("fewer turns than {limit} were sent"),
+            format!("the call sent fewer than {limit} turns"),
         ),
     }
 }
