@@ -150,7 +150,7 @@ fn checked_id(kind: &str, id: &str) -> Result<String, String> {
     let is_plain = |char: char| char.is_alphanumeric() || ID_SIGNS.contains(char);
     if id.is_empty() || id.starts_with(['-', '+', '=', '@', '%']) || !id.chars().all(is_plain) {
         let shown = text::visible(id);
-        return Err(format!("the {kind} {shown:?} could be taken for an option or for code. Use {{file}}."));
+        return Err(format!("the {kind} {shown:?} could be read as an option or as code. Use {{file}}."));
     }
     Ok(id.to_owned())
 }

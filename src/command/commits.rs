@@ -52,8 +52,11 @@ pub(super) fn run(
 fn describe_count(records: &[CommitRecord]) -> String {
     let undos = records.iter().filter(|record| record.receipt.kind == ReceiptKind::Undo).count();
     let parts = [(records.len() - undos, "commit"), (undos, "undo")];
-    let parts: Vec<String> =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| quantity(*count as u64, word)).collect();
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| quantity(*count as u64, word))
+        .collect();
     parts.join(" and ")
 }
 

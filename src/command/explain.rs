@@ -45,7 +45,7 @@ pub(super) fn run(
     if args.json {
         return Ok(output.json(&report_json(&session, &explanation))?);
     }
-    ExplanationPrinter { inspection: &session, explanation: &explanation }.print(output)
+    ExplanationPrinter { session: &session, explanation: &explanation }.print(output)
 }
 
 fn print_block(title: &str, table: &Table, output: &mut Output) -> Result<(), Failure> {
@@ -63,14 +63,14 @@ pub(super) fn verdict_tone(explanation: &Explanation) -> Tone {
 }
 
 struct ExplanationPrinter<'a> {
-    inspection: &'a LoadedSession,
+    session: &'a LoadedSession,
     explanation: &'a Explanation,
 }
 
 impl ExplanationPrinter<'_> {
     fn print(&self, output: &mut Output) -> Result<(), Failure> {
         self.print_headline(output)?;
-        print_session_header(output, self.inspection, self.inspection.window)?;
+        print_session_header(output, self.session, self.session.window)?;
         self.print_overflows(output)?;
         self.print_parts(output)?;
         self.print_guards(output)?;
@@ -93,7 +93,7 @@ impl ExplanationPrinter<'_> {
     }
 
     fn entry_names(&self, entries: &[EntryIx]) -> Cell {
-        let shown = entries.iter().take(MAX_NAMED_ENTRIES).map(|ix| self.inspection.index.display_id(*ix));
+        let shown = entries.iter().take(MAX_NAMED_ENTRIES).map(|ix| self.session.index.display_id(*ix));
         let mut names = shown.collect::<Vec<_>>().join(" ");
         if entries.len() > MAX_NAMED_ENTRIES {
             names = format!("{names} +{}", entries.len() - MAX_NAMED_ENTRIES);
@@ -128,7 +128,7 @@ impl ExplanationPrinter<'_> {
     fn overflow_cells(&self, overflow: &Overflow) -> Vec<Cell> {
         let number = |tokens: Option<u64>| tokens.map_or_else(|| "not stated".to_owned(), format_number);
         let recognised = match overflow.recognised {
-            Some(false) => format!("not recognised by {}", self.inspection.gateway_release()),
+            Some(false) => format!("not recognised by {}", self.session.gateway_release()),
             _ => String::new(),
         };
         let text: String = overflow.text.split_whitespace().collect::<Vec<_>>().join(" ");

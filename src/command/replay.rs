@@ -40,10 +40,10 @@ pub(super) fn run(
     if args.target.json {
         return Ok(output.json(&report_json(&replayed))?);
     }
-    print_session_header(output, &replayed.inspection, replayed.inspection.window)?;
+    print_session_header(output, &replayed.session, replayed.session.window)?;
     if let Some(own) = &replayed.writer_ruleset {
         print_ruleset(own, output)?;
-        let rules = &replayed.inspection.ruleset;
+        let rules = &replayed.session.ruleset;
         let line = format!(
             "simulated under the rules of {} ({}), compaction included",
             rules.id.display_name(),
@@ -51,7 +51,7 @@ pub(super) fn run(
         );
         output.line(Tone::Plain, &line)?;
     } else {
-        print_ruleset(&replayed.inspection.ruleset, output)?;
+        print_ruleset(&replayed.session.ruleset, output)?;
     }
     writeln!(output)?;
     if replayed.replay.calls.is_empty() {
@@ -70,7 +70,7 @@ fn print_timeline(replayed: ReplayReport, output: &mut Output) -> Result<(), Fai
     for (tone, line) in remarks(&replayed, &replayed.replay.totals()) {
         output.line(tone, &format!("{line}."))?;
     }
-    let ReplayReport { inspection: session, simulated, inputs: material, replay, .. } = replayed;
+    let ReplayReport { session, simulated, inputs: material, replay, .. } = replayed;
     let settings = simulated.replay_settings();
     let timeline = Timeline::from_replay(session, material, settings, replay);
     for line in timeline.describe() {
@@ -193,7 +193,7 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
 
 /// Reports conflicts between record, settings and provider.
 fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
-    let ReplayReport { inspection: session, simulated, inputs: material, replay, .. } = replayed;
+    let ReplayReport { session, simulated, inputs: material, replay, .. } = replayed;
     let mut lines = Vec::new();
     let shared = replayed.shared_rules.map(|shared| match shared {
         SharedRules::WriterUnknown => {
@@ -288,7 +288,7 @@ fn print_calls(replayed: &ReplayReport, all: bool, output: &mut Output) -> Resul
         let tone = |call: &CallReplay| if call.overflowed { Tone::Warning } else { Tone::Plain };
         table.push(vec![
             (at + 1).to_string().into(),
-            replayed.inspection.index.display_id(call.entry).into(),
+            replayed.session.index.display_id(call.entry).into(),
             Cell::new(&format_time(call.started), Tone::Dim),
             Cell::new(&format_duration(call.idle_ms), Tone::Dim),
             Cell::new(&format_prompt(recorded), tone(recorded)),
@@ -377,7 +377,7 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
             format_number(fired.calls as u64).into(),
             Cell::new(&format_time(fired.time), Tone::Dim),
             describe_changed_messages(fired).into(),
-            fired.first.map(|ix| replayed.inspection.index.display_id(ix)).unwrap_or_default().into(),
+            fired.first.map(|ix| replayed.session.index.display_id(ix)).unwrap_or_default().into(),
             freed.into(),
             fired.cost.map_or_else(|| "-".to_owned(), signed).into(),
         ]);

@@ -203,7 +203,7 @@ struct FiringStatsJson {
 
 pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
     let ReplayReport {
-        inspection: session,
+        session,
         simulated,
         inputs: material,
         replay,
@@ -233,7 +233,7 @@ pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
 }
 
 pub(super) fn call_json(replayed: &ReplayReport, at: usize, call: &ModelCall) -> CallJson {
-    let index = &replayed.inspection.index;
+    let index = &replayed.session.index;
     let model = call.cache_key.model.and_then(|(provider, model)| {
         Some(format!("{}/{}", index.values.text(provider)?, index.values.text(model)?))
     });
@@ -268,7 +268,7 @@ fn trace_json(replayed: &ReplayReport, call: &CallReplay) -> TraceJson {
         checked: call.checked.map(Route::as_str),
         compacted: call.compacted.map(compaction_json),
         truncated: call.truncated.map(compaction_json),
-        first_changed: call.first_changed.map(|ix| replayed.inspection.index.display_id(ix)),
+        first_changed: call.first_changed.map(|ix| replayed.session.index.display_id(ix)),
         cache_read: rounded(call.split.read),
         cache_write: rounded(call.split.write),
         input: rounded(call.split.input),
@@ -337,7 +337,7 @@ pub(super) fn policy_event_json(replayed: &ReplayReport, fired: &PolicyEvent) ->
         calls: fired.calls,
         time: finite(fired.time),
         messages: fired.messages,
-        first: fired.first.map(|ix| replayed.inspection.index.display_id(ix)),
+        first: fired.first.map(|ix| replayed.session.index.display_id(ix)),
         tokens: rounded(fired.tokens),
         cost: fired.cost,
     }

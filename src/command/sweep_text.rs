@@ -21,7 +21,7 @@ const MAX_TRADE_OFFS: usize = 12;
 const MAX_MAP_COLUMNS: usize = 16;
 
 pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Output) -> Result<(), Failure> {
-    let SweepReport { inspection: session, sweep, .. } = swept;
+    let SweepReport { session, sweep, .. } = swept;
     print_session_header(output, session, session.window)?;
     print_ruleset(&session.ruleset, output)?;
     writeln!(output)?;
@@ -232,7 +232,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
         output.line(Tone::Plain, &line)?;
     }
     writeln!(output)?;
-    let patch = sweep.patch(&swept.inspection, at);
+    let patch = sweep.patch(&swept.session, at);
     for line in patch.commands.iter().map(String::as_str).chain(patch.text.lines()) {
         output.line(Tone::Plain, line)?;
     }

@@ -61,7 +61,8 @@ impl FileSnapshot {
         let lately =
             if pi.has(PiChange::KeepsSystemMessages) { CACHE_WARM_WRITE_MS } else { RECENT_WRITE_MS };
         let age = now_ms.checked_sub(since).filter(|ms| (0..lately).contains(ms))?;
-        let when = if age < 1000 { "just now".to_owned() } else { format!("{} ago", format_duration(age as f64)) };
+        let when =
+            if age < 1000 { "just now".to_owned() } else { format!("{} ago", format_duration(age as f64)) };
         Some(format!(
             "A program wrote to the file {when}. If it still has the file open, it does not see the \
              new branch, and its next entry makes its old branch active again."

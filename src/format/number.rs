@@ -60,7 +60,7 @@ impl Number for i64 {
     }
 }
 
-/// A count held as a double. One that is not whole is written as JavaScript does.
+/// A count as a double. One that is not whole is written as JavaScript does.
 impl Number for f64 {
     fn exact(self) -> String {
         let whole = self.abs() <= 9e15 && self.fract() == 0.0;

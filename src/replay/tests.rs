@@ -276,7 +276,7 @@ fn the_settings_in_force_bring_the_record_again() {
     let words = [refused_at(3, None, None)];
     let [recorded, simulated] = fates(&silent.replay(&settings(&[]), 10_000.0, &words));
     assert_eq!(recorded, [(false, false), (true, false), (false, false)]);
-    assert_eq!(simulated, recorded, "taken for an overflow by the runtime, and answered all the same");
+    assert_eq!(simulated, recorded, "the runtime recognises an overflow, but the call was answered");
     let refused = two_runs(5_000).after(1).user().refused("prompt is too long: 8000 tokens");
     for requested in [Some(8_000.0), Some(12_000.0), None] {
         let words = [refused_at(7, requested, None)];

@@ -55,7 +55,7 @@ fn text_of(buf: &Buffer) -> String {
     text
 }
 
-/// Runs of one style: first column, text colour, ground, modifiers.
+/// Runs of one style: first column, text colour, background, modifiers.
 fn styles_of(buf: &Buffer) -> String {
     let mut out = String::new();
     for y in 0..buf.area.height {
@@ -499,7 +499,7 @@ fn the_largest_prompts_are_shown_once_they_are_replayed() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("discord:channel:118204471002");
     driver.press("p 2");
-    let effects = driver.held_key("a");
+    let effects = driver.key_effects("a");
     let line = |driver: &Driver, at: usize| {
         text_of(&drawn(&driver.app, &dark())).lines().nth(at).unwrap_or_default().trim_end().to_owned()
     };

@@ -86,7 +86,7 @@ impl App {
     }
 
     pub(in crate::app) fn open_undo_dialog(&mut self, target: UndoTarget) -> Vec<Effect> {
-        let Some(inspection) = self.active_session().cloned() else { return Vec::new() };
-        self.open_write_dialog(PendingWrite::Undo { session: inspection, target })
+        let Some(session) = self.active_session().cloned() else { return Vec::new() };
+        self.open_write_dialog(PendingWrite::Undo { session, target })
     }
 }

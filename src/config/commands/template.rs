@@ -1,6 +1,6 @@
 //! A word of a person's command, with placeholders for the selected row.
 
-/// Similarity (Jaro-Winkler) from which a mistyped name is taken for another.
+/// Similarity (Jaro-Winkler) from which clawscope suggests a name for a mistyped one.
 const MIN_SIMILARITY: f64 = 0.7;
 
 /// A value of the selected row.

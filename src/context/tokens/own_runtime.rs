@@ -22,7 +22,7 @@ pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, JsException
         return Ok(0.0);
     }
     match rules.estimate {
-        Estimate::Weighted { counts_envelope: as_told } => weighted::estimate(message, as_told),
+        Estimate::Weighted { counts_envelope } => weighted::estimate(message, counts_envelope),
         Estimate::Units => estimate_message(&measure_message(message).size),
         Estimate::OwnRuntime { user_images, .. } => {
             let role = role_of(message);

@@ -217,11 +217,11 @@ mod tests {
             r#""\ud83d漢""#,
             "\"\"",
         ] {
-            let held = crate::js::parse(json).unwrap();
-            let own = ScriptChars::from_text(held.as_str().unwrap());
+            let parsed = crate::js::parse(json).unwrap();
+            let own = ScriptChars::from_text(parsed.as_str().unwrap());
             let mut outline = crate::js::Outline::default();
             assert_eq!(
-                (ScriptChars::from_json(&held), ScriptChars::from_json(outline.read(json).unwrap())),
+                (ScriptChars::from_json(&parsed), ScriptChars::from_json(outline.read(json).unwrap())),
                 (own, own),
                 "{json}"
             );

@@ -345,12 +345,12 @@ mod tests {
         let text =
             new.get("content").unwrap().as_array().unwrap()[0].get("text").unwrap().as_str().unwrap().clone();
         let joined = trimmable_chars(&settings, &size);
-        let foretold = if is_trimmed(&settings, joined) {
+        let predicted = if is_trimmed(&settings, joined) {
             SoftTrimmer::new(&settings).trimmed_chars(joined)
         } else {
             joined
         };
-        assert!((foretold - 2.0..=foretold).contains(&(text.len() as f64)), "{foretold} {}", text.len());
+        assert!((predicted - 2.0..=predicted).contains(&(text.len() as f64)), "{predicted} {}", text.len());
         text.to_string_lossy()
     }
 

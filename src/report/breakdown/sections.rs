@@ -12,8 +12,8 @@ use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 
 /// Builds the sections of a window. Parts without tokens are left out.
-pub fn sections(inspection: &LoadedSession, contents: &WindowContents, blocks: &HeavyBlocks) -> Vec<Section> {
-    let view = SectionBuilder { session: inspection, contents, now: &contents.now };
+pub fn sections(session: &LoadedSession, contents: &WindowContents, blocks: &HeavyBlocks) -> Vec<Section> {
+    let view = SectionBuilder { session, contents, now: &contents.now };
     let mut sections = prompt_sections(&view);
     sections.extend([
         view.summary_section(),

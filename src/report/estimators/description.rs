@@ -88,7 +88,10 @@ pub fn describe_factors(estimates: &Estimates) -> String {
     let names: Vec<&str> = shared.iter().map(|script| script.name()).collect();
     rates.extend(shared.first().map(|script| format!("{} {}", names.join(" and "), rate(script))));
     let fixed = format_estimate(fit.fixed_tokens.round() as u64);
-    format!("calibrated: {} chars per token; plus {fixed} for system prompt, tools and files", rates.join(", "))
+    format!(
+        "calibrated: {} chars per token; plus {fixed} for system prompt, tools and files",
+        rates.join(", ")
+    )
 }
 
 /// Describes the confidence of the fit; `None` without a fit.

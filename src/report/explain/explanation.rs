@@ -82,8 +82,8 @@ impl Explanation {
 ///
 /// # Errors
 /// When an entry cannot be read again.
-pub fn explain(inspection: &LoadedSession) -> Result<Explanation, BodyError> {
-    let case = Case::read(inspection)?;
+pub fn explain(session: &LoadedSession) -> Result<Explanation, BodyError> {
+    let case = Case::read(session)?;
     let mismeasured = mismeasured::find_mismeasured(&case);
     let aftermath = aftermath::find_aftermath(&case);
     let overflows = case.overflows().to_vec();

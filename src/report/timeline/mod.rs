@@ -87,12 +87,12 @@ impl RecordedSession {
 
     /// Builds the recording from inputs already read; `None` once `wanted` returns `false`.
     pub fn from_inputs(
-        inspection: Arc<LoadedSession>,
+        session: Arc<LoadedSession>,
         material: ReplayInputs,
         wanted: &dyn Fn() -> bool,
     ) -> Option<Self> {
-        let lane = material.recorded_trace_while(&inspection, wanted)?;
-        Some(Self { session: inspection, inputs: material, trace: lane })
+        let lane = material.recorded_trace_while(&session, wanted)?;
+        Some(Self { session, inputs: material, trace: lane })
     }
 }
 

@@ -35,7 +35,7 @@ const USELESS_ERROR: f64 = 0.25;
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let from = title(theme, buf, area, "Estimators", true);
-    let Some(inspection) = app.displayed_session() else { return };
+    let Some(session) = app.displayed_session() else { return };
     match &view.state {
         EstimatesState::Reading(done, total) => draw_progress(theme, (*done, *total), area, buf),
         EstimatesState::Failed(error) => {
@@ -46,7 +46,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, are
             let count = Span::styled(count, theme.style(Role::Muted));
             on_title(buf, area.y, from, area.right().saturating_sub(1), &[count]);
             let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
-            let panel = Panel { theme, session: inspection, estimates, largest };
+            let panel = Panel { theme, session, estimates, largest };
             panel.summary(area, buf);
             panel.table(view.scroll, area, buf);
         }

@@ -69,7 +69,7 @@ impl Rgb {
         self.nearest(|_| true)
     }
 
-    /// Returns the nearest of these whose contrast with `ground` reaches [`READABLE`], or this colour's own contrast if
+    /// Returns the nearest of these whose contrast with `background` reaches [`READABLE`], or this colour's own contrast if
     /// that is lower.
     pub(crate) fn nearest_readable_index(self, background: Self) -> u8 {
         let least = self.contrast(background).min(READABLE);

@@ -30,7 +30,7 @@ fn the_sections_of_the_window_add_up_to_the_estimate() {
         let parts = |line: bool| -> u64 {
             let parts = breakdown(&driver).sections.iter().filter(|s| matches!(s.kind, SectionKind::Part(_)));
             let tokens = |section: &Section| {
-                // A piece of a line is told again below it; thinking is one number.
+                // A piece of a line is repeated below it; thinking is one number.
                 let own = section
                     .lines
                     .iter()
@@ -127,7 +127,7 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
 fn blocks_of_an_older_reading_are_dropped() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    let requested = driver.held_key("B");
+    let requested = driver.key_effects("B");
     assert!(
         matches!(requested.as_slice(), [.., Effect::ReadBlocks { .. }] | [Effect::ReadBlocks { .. }, ..]),
         "{requested:?}"
