@@ -8,7 +8,7 @@ pub enum ScreenKind {
     Palette,
     Findings,
     /// The policies, each with its effect.
-    Steps,
+    Policies,
     Estimators,
     Breakdown,
     /// Compares the recorded recovery from an overflow with the expected one.
@@ -94,9 +94,9 @@ pub enum Action {
     TogglePrune,
     /// Shows the next call, the failed call or the whole session.
     NextTarget,
-    ToggleStep,
-    NextStep,
-    PreviousStep,
+    TogglePolicy,
+    NextPolicy,
+    PreviousPolicy,
     /// Switches between respecting shut gates and previewing pruning as if it ran.
     ToggleGate,
     Diff,
@@ -305,10 +305,10 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Pager, "pager", ActionGroup::Message, "open in pager"),
     (Action::TogglePrune, "toggle-prune", ActionGroup::Tuning, "toggle the preview"),
     (Action::NextTarget, "next-target", ActionGroup::Tuning, "next call or session"),
-    (Action::Show(ScreenKind::Steps), "steps", ActionGroup::Tuning, "effect of each policy"),
-    (Action::ToggleStep, "toggle-step", ActionGroup::Tuning, "toggle the policy"),
-    (Action::NextStep, "next-step", ActionGroup::Tuning, "next policy"),
-    (Action::PreviousStep, "previous-step", ActionGroup::Tuning, "previous policy"),
+    (Action::Show(ScreenKind::Policies), "policies", ActionGroup::Tuning, "effect of each policy"),
+    (Action::TogglePolicy, "toggle-policy", ActionGroup::Tuning, "toggle the policy"),
+    (Action::NextPolicy, "next-policy", ActionGroup::Tuning, "next policy"),
+    (Action::PreviousPolicy, "previous-policy", ActionGroup::Tuning, "previous policy"),
     (Action::ToggleGate, "toggle-gate", ActionGroup::Tuning, "respect or ignore gates"),
     (Action::Less, "less", ActionGroup::Tuning, "decrease"),
     (Action::More, "more", ActionGroup::Tuning, "increase"),
@@ -413,8 +413,8 @@ impl Action {
                 | Self::PreviousOverflow
                 | Self::CellLeft
                 | Self::CellRight
-                | Self::NextStep
-                | Self::PreviousStep
+                | Self::NextPolicy
+                | Self::PreviousPolicy
                 | Self::Less
                 | Self::More
                 | Self::ScrollLeft

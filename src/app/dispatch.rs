@@ -73,9 +73,9 @@ impl App {
             Action::ScrollLeft => return self.scroll_message_sideways(-1),
             Action::ScrollRight => return self.scroll_message_sideways(1),
             Action::Thinking => self.change_message_view(MessagePane::toggle_thinking),
-            Action::ToggleStep => self.toggle_policy(),
-            Action::NextStep => self.focus_policy_by(1),
-            Action::PreviousStep => self.focus_policy_by(-1),
+            Action::TogglePolicy => self.toggle_policy(),
+            Action::NextPolicy => self.focus_policy_by(1),
+            Action::PreviousPolicy => self.focus_policy_by(-1),
             Action::TogglePrune
             | Action::ToggleGate
             | Action::Less
@@ -241,7 +241,7 @@ impl App {
                     Some(RowKind::Entry) => self.zoom_message(self.message.view),
                     Some(RowKind::Cut) => {
                         self.tuning.focus_policy(Policy::Compact);
-                        return self.toggle_screen(ScreenKind::Steps);
+                        return self.toggle_screen(ScreenKind::Policies);
                     }
                     Some(_) => self.dispatch_transcript(Action::Fold),
                     None => {}

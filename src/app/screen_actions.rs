@@ -83,7 +83,7 @@ impl App {
 
     /// Brings the state that a screen shows up to date; returns the requests that this takes.
     fn on_opened_screen(&mut self, kind: ScreenKind) -> Vec<Effect> {
-        if kind == ScreenKind::Steps {
+        if kind == ScreenKind::Policies {
             self.replan(false);
         }
         if kind == ScreenKind::Timeline {

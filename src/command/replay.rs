@@ -197,10 +197,10 @@ fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
     let mut lines = Vec::new();
     let shared = replayed.shared_rules.map(|shared| match shared {
         SharedRules::WriterUnknown => {
-            "the store does not name the version that wrote it; both columns follow the rules from --ruleset"
+            "the store does not name the release that wrote it; both columns follow the rules from --ruleset"
         }
         SharedRules::OtherPath => {
-            "the version that wrote the store would read another path from this damaged tree; both columns follow the rules from --ruleset"
+            "the release that wrote the store would read another path from this damaged tree; both columns follow the rules from --ruleset"
         }
     });
     lines.extend(shared.map(|line| (Tone::Warning, line.to_owned())));

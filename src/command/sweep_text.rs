@@ -29,7 +29,7 @@ pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Outpu
         return Ok(output.line(Tone::Plain, "this path has no recorded calls")?);
     }
     if sweep.axes.is_empty() {
-        let words = "this version has no setting to vary for this session. Choose one with --vary.";
+        let words = "this release has no setting to vary for this session. Choose one with --vary.";
         return Ok(output.line(Tone::Warning, words)?);
     }
     output.line(Tone::Strong, &headline(sweep))?;

@@ -52,7 +52,7 @@ pub(super) fn unfinished_commit_diagnostic(unfinished: &InterruptedCommit) -> Di
             "`clawscope doctor --repair` finishes it; until then the branch shown contains a part of the commit."
         }
         WrittenExtent::Untrusted(_) => {
-            "look at the file named like it with .clawscope-journal at the end, and move it away; until then clawscope \
+            "Look at the file with the same name and the ending .clawscope-journal, and move it away; until then clawscope \
              does not write to this transcript."
         }
         _ => "`clawscope doctor --repair` or the next commit to this file cleans it up.",

@@ -252,7 +252,7 @@ const KEYS: [(&str, &str, ScreenKind); 13] = [
     ("?", "help", ScreenKind::Help),
     (":", "palette", ScreenKind::Palette),
     ("!", "findings", ScreenKind::Findings),
-    ("s", "steps", ScreenKind::Steps),
+    ("s", "policies", ScreenKind::Policies),
     ("E", "estimators", ScreenKind::Estimators),
     ("B", "breakdown", ScreenKind::Breakdown),
     ("v", "recovery", ScreenKind::Recovery),

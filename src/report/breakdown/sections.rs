@@ -195,7 +195,7 @@ impl SectionBuilder<'_> {
         let notes: Vec<String> = priced.into_iter().chain(free).collect();
         let note = if notes.is_empty() { "none".to_owned() } else { notes.join("; ") };
         Section::new(SectionKind::Images, "Images", Figure::Estimated(images.tokens)).with_note(note).with_explanation(
-            "The estimate counts an image in a tool result as 4 800 chars and one in your message as nothing; \
+            "The estimate counts an image in a tool result as 4,800 chars and one in your message as nothing; \
              the provider counts both by their size.",
         )
     }

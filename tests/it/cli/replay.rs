@@ -9,7 +9,7 @@ use crate::support::store::{RESULTS, Store, program, run};
 fn a_replay_under_another_version_is_held_against_the_one_that_wrote_the_store() {
     let store = Store::new();
     let (_, text, _) = store.run(&["replay", "long-1", "--ruleset", "2026.9.6"]);
-    assert!(text.contains("the store does not name the version that wrote it"), "{text}");
+    assert!(text.contains("the store does not name the release that wrote it"), "{text}");
     store.write("openclaw.json", "{ meta: { lastTouchedVersion: '2026.3.2' } }");
     let answer = store.json(&["replay", "long-1", "--ruleset", "2026.9.6"]);
     let ids = [&answer["recordedRuleset"]["id"], &answer["ruleset"]["id"]];

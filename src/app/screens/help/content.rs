@@ -26,7 +26,7 @@ const PAIRS: [(Action, Action, &str); 24] = [
     (Action::NextChange, Action::PreviousChange, "next, previous change"),
     (Action::CycleFilter, Action::CycleFilterBack, "next, previous filter"),
     (Action::ScrollRight, Action::ScrollLeft, "scroll long lines"),
-    (Action::NextStep, Action::PreviousStep, "next, previous policy"),
+    (Action::NextPolicy, Action::PreviousPolicy, "next, previous policy"),
     (Action::Less, Action::More, "decrease, increase"),
     (Action::MuchLess, Action::MuchMore, "the same by ten"),
     (Action::UndoTuning, Action::RedoTuning, "undo, redo a change"),

@@ -57,7 +57,7 @@ const COMPARE: &[NumberNote] = &[
     ("peak", "The largest prompt of that replay."),
     ("cost", "The cost of all calls of that replay."),
 ];
-const STEPS: &[NumberNote] = &[
+const POLICIES: &[NumberNote] = &[
     ("alone", "What the policy saves if only it runs."),
     ("together", "What it saves after the policies before it."),
 ];
@@ -94,7 +94,7 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         ScreenKind::Breakdown => BREAKDOWN,
         ScreenKind::Estimators => ESTIMATORS,
         ScreenKind::Compare => COMPARE,
-        ScreenKind::Steps => STEPS,
+        ScreenKind::Policies => POLICIES,
         ScreenKind::Recovery => RECOVERY,
         ScreenKind::Commits | ScreenKind::Branches => COMMITS,
         ScreenKind::Search => SEARCH,
@@ -122,7 +122,7 @@ pub(super) fn all() -> Vec<(&'static str, NumberNote)> {
         ("Breakdown", BREAKDOWN),
         ("Estimators", ESTIMATORS),
         ("Compare", COMPARE),
-        ("Policies", STEPS),
+        ("Policies", POLICIES),
         ("Recovery", RECOVERY),
         ("Commits", COMMITS),
         ("Search", SEARCH),

@@ -31,7 +31,7 @@ pub(super) fn hints() -> Vec<Hint> {
         (&[Action::CostOrCache], "cost/cache"),
         (&[Action::Less, Action::More], "adjust"),
         (&[Action::Down, Action::Up], "setting"),
-        (&[Action::ToggleStep], "on/off"),
+        (&[Action::TogglePolicy], "on/off"),
         (&[Action::InWords], "as text"),
     ]
 }
