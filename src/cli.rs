@@ -418,7 +418,7 @@ pub struct ReplaySettingsArgs {
     /// Infer the model's window from calls that the provider refused or answered
     #[arg(long, value_name = "learnt", value_enum)]
     pub window: Option<WindowArg>,
-    /// Apply these policies, as in `simulate`; `compact` replaces the recorded compactions by those that the settings
+    /// Apply these policies, as in `simulate`; `compact` replaces the recorded compactions with those that the settings
     /// trigger [default: gateway, and the policies of the keys in --set]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(POLICIES))]
     pub policy: Vec<String>,

@@ -68,7 +68,7 @@ impl App {
         };
         if !self.waiting_policies.is_empty() {
             let steps: Vec<&str> = self.waiting_policies.iter().map(Policy::word).collect();
-            self.show_toast(format!("not yet: still reading the texts for {}", steps.join(", ")), false);
+            self.show_note(format!("not yet: still reading the texts for {}", steps.join(", ")));
             return Vec::new();
         }
         if plan.is_empty() {
@@ -76,7 +76,7 @@ impl App {
                 .gate
                 .reason()
                 .map_or("no message changes", |_| "the gate is closed; press i to preview anyway");
-            self.show_toast(format!("{}: {why}", nothing_to_write(&session)), false);
+            self.show_note(format!("{}: {why}", nothing_to_write(&session)));
             return Vec::new();
         }
         let made = self.summary_for(&session, &plan);
@@ -170,7 +170,7 @@ impl App {
         };
         let plan = self.plan.clone().filter(|plan| !plan.is_empty());
         let made = plan.as_ref().and_then(|plan| self.summary_for(&session, plan));
-        self.show_toast("exporting…".into(), false);
+        self.show_note("exporting…".into());
         vec![Effect::Export { format, session, plan, summary: made }]
     }
 
@@ -205,7 +205,7 @@ impl App {
 
     pub(super) fn copy_patch(&mut self) -> Vec<Effect> {
         if !self.tuning.has_changes() {
-            self.show_toast("no changes, so no patch".into(), false);
+            self.show_note("no changes, so no patch".into());
             return Vec::new();
         }
         let on = self.active_session().is_some_and(|session| session.pruning_configured);

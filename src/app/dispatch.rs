@@ -357,7 +357,7 @@ impl App {
             return;
         }
         let Some(control) = self.tuning.focused_setting().map(|row| row.control) else {
-            self.show_toast(format!("{} has no settings", self.tuning.policy.word()), false);
+            self.show_note(format!("{} has no settings", self.tuning.policy.word()));
             return;
         };
         if matches!(control, Control::List | Control::Text) {
@@ -375,7 +375,7 @@ impl App {
         let reported = row.and_then(|row| Some(format!("{} is {}", row.name(), row.control.fixed_reason()?)));
         let fixed = reported.is_some();
         if let Some(words) = reported {
-            self.show_toast(words, false);
+            self.show_note(words);
         }
         fixed
     }

@@ -86,7 +86,7 @@ const CHARTS: [LegendRow; 8] = [
     row("Σ", Tone::Fate(Fate::Summarised), "compaction", "older messages became a summary"),
     row("▲", Tone::Focus, "pointer", "the selected call or cell"),
     row("◉", Tone::Focus, "selected", "the point under the cursor"),
-    row("← → ↑ ↓", Tone::Muted, "more", "the map goes on there"),
+    row("← → ↑ ↓", Tone::Muted, "more", "the map continues there"),
 ];
 
 const SETTINGS: [LegendRow; 8] = [

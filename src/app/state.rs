@@ -92,6 +92,8 @@ pub struct Toast {
     pub text: String,
     /// Whether it reports a failure or a refusal.
     pub is_error: bool,
+    /// Whether it only says why nothing happens; a note has no sign.
+    pub is_note: bool,
     /// When it disappears, ms.
     pub until_ms: i64,
 }

@@ -389,7 +389,7 @@ Examples:
   clawscope export KEY --format pi --shape-only --out report.jsonl
   clawscope export KEY --format pi --shape-only --out report/
 
-Every format replaces secrets by [redacted:KIND:N] and leaves out images; --no-redact keeps both. No rule finds every \
+Every format replaces secrets with [redacted:KIND:N] and leaves out images; --no-redact keeps both. No rule finds every \
 secret, so read the file before you share it.
 
 --shape-only replaces every letter and digit of the conversation and keeps sizes, ids, times, roles, names and usage, so \

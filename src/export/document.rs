@@ -35,7 +35,7 @@ pub struct ExportRequest<'a> {
     pub redact: bool,
     /// Replaces personal data too.
     pub personal: bool,
-    /// Replaces every word by another of the same shape.
+    /// Replaces every word with another of the same shape.
     pub shape_only: bool,
 }
 

@@ -174,7 +174,7 @@ impl<'a> MessageList<'a> {
         SharedEditIx(self.shared_edits.len() as u32 - 1)
     }
 
-    /// Replaces a tool result by a single text of `chars` chars. If the list has features or the message is changed
+    /// Replaces a tool result with a single text of `chars` chars. If the list has features or the message is changed
     /// already, the change is stored in full.
     pub fn replace_with_text(&mut self, at: usize, chars: f64, edit: SharedEditIx) {
         if self.features.is_none() && self.messages[at].change.is_none() {

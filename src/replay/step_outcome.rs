@@ -20,7 +20,7 @@ pub(super) struct StepOutcome {
     pub(super) freed_tokens: f64,
     pub(super) edit_digest: EditDigest,
     pub(super) first_changed: Option<EntryIx>,
-    /// Pruning replaced something, even if by identical bytes.
+    /// Pruning replaced something, even if with identical bytes.
     pub(super) was_pruned: bool,
     /// The guard ends the call.
     pub(super) stopped: bool,

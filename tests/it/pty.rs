@@ -427,7 +427,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     let written = bytes();
     assert!(written > before);
     // The branch is read back before it can be undone.
-    program.until_shown("prune would save nothing");
+    program.until_shown("prune saves nothing");
     program.keys("u");
     program.until_shown("lock available");
     program.keys("y");

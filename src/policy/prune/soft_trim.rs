@@ -156,7 +156,7 @@ pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Opti
     Ok(if has_image { Some(with_text(message, head(&parts, joined_chars)?)) } else { None })
 }
 
-/// Replaces malformed text blocks by text blocks that hold their JSON, and drops nulls.
+/// Replaces malformed text blocks with text blocks that hold their JSON, and drops nulls.
 fn with_plain_texts(message: &Value) -> Value {
     let Some(blocks) = message.get("content").and_then(Value::as_array) else { return message.clone() };
     let plain = |block: &Value| {

@@ -21,7 +21,7 @@ impl<'de> Deserialize<'de> for Rgb {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::from_hex(&text)
-            .ok_or_else(|| D::Error::custom(format!("{text:?} is no colour: six hex digits are expected")))
+            .ok_or_else(|| D::Error::custom(format!("{text:?} is not a colour; expected six hex digits")))
     }
 }
 

@@ -171,7 +171,7 @@ impl Theme {
         .without_colour()
     }
 
-    /// Replaces colours that the depth lacks: by dim, bold and underlined text without colours, by reversed and
+    /// Replaces colours that the depth lacks: with dim, bold and underlined text without colours, with reversed and
     /// underlined text with sixteen.
     fn without_colour(mut self) -> Self {
         let quiet = [Role::Muted, Role::Ghost, Role::Faint];

@@ -99,7 +99,7 @@ fn check_answers_by_its_exit_code_and_in_one_line() {
     assert_eq!((code, out.lines().count(), error.as_str()), (0, 1, ""));
     let (code, out, error) = store.run(&["check", "main", "--budget", "99"]);
     assert_eq!((code, out.lines().count(), error.as_str()), (1, 1, ""));
-    assert!(out.contains("9 of 9 calls over 99 tokens, the first at call-0"), "{out}");
+    assert!(out.contains("9 of 9 calls exceed 99 tokens; the first is #1 (call-0)"), "{out}");
     let (code, out, _) = store.run(&["check", "main", "--budget", "99", "--json"]);
     let answer: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((code, &answer["fits"], &answer["over"]), (1, &json!(false), &json!(9)));
