@@ -225,7 +225,7 @@ impl ActionGroup {
     pub fn name(self) -> &'static str {
         match self {
             Self::Move => "Move",
-            Self::Screen => "Panes",
+            Self::Screen => "Panes and screens",
             Self::Transcript => "Transcript",
             Self::Message => "Message",
             Self::Tuning => "Tuning",

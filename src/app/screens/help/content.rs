@@ -233,7 +233,7 @@ impl HelpSource<'_> {
 }
 
 /// The contexts in which the keys of a group are shown, the first with a key wins.
-fn home_contexts(group: ActionGroup) -> [KeyContext; 6] {
+fn home_contexts(group: ActionGroup) -> [KeyContext; 7] {
     let home = match group {
         ActionGroup::Move | ActionGroup::Transcript => KeyContext::Transcript,
         ActionGroup::Message => KeyContext::Message,
@@ -243,7 +243,7 @@ fn home_contexts(group: ActionGroup) -> [KeyContext; 6] {
         ActionGroup::Screen | ActionGroup::Commit | ActionGroup::Program => KeyContext::Global,
     };
     let rest = [KeyContext::Global, KeyContext::Transcript, KeyContext::Tuning, KeyContext::Message];
-    [home, rest[0], rest[1], rest[2], rest[3], KeyContext::Dialog]
+    [home, rest[0], rest[1], rest[2], rest[3], KeyContext::Sessions, KeyContext::Dialog]
 }
 
 fn key_entry(keys: &[String], words: &str) -> HelpEntry {
