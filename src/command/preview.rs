@@ -88,22 +88,22 @@ pub(super) fn build_preview(
     (place, invocation): (&StoreArgs, &Invocation),
     output: &mut Output,
 ) -> Result<Preview, Failure> {
-    let scene = Workspace::for_session(session, place, invocation)?;
-    let loaded = scene.open_session(session, output)?;
-    preview_session(scene, loaded, leaf, args)
+    let workspace = Workspace::for_session(session, place, invocation)?;
+    let loaded = workspace.open_session(session, output)?;
+    preview_session(workspace, loaded, leaf, args)
 }
 
 /// Builds the plan for a session that is already open.
 pub(super) fn preview_session(
-    scene: Workspace,
+    workspace: Workspace,
     loaded: LoadedSession,
     leaf: Option<&str>,
     args: &PlanArgs,
 ) -> Result<Preview, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), scene.now_ms)
+    let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), workspace.now_ms)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let loaded = require_context(at_leaf(&scene, loaded, leaf)?)?;
+    let loaded = require_context(at_leaf(&workspace, loaded, leaf)?)?;
     let changes = with_learned_window(args.window, changes, &loaded)?;
     refuse_unsupported(&changes, &loaded)?;
     let policies = requested_policies(&args.policy, &changes, &loaded)?;
@@ -122,16 +122,7 @@ pub(super) fn preview_session(
             session.source.path().display()
         ))
     })?;
-    Ok(Preview {
-        session,
-        simulated,
-        gate,
-        gate_ignored: ignored,
-        now_ms,
-        plan,
-        summary_length,
-        workspace: scene,
-    })
+    Ok(Preview { session, simulated, gate, gate_ignored: ignored, now_ms, plan, summary_length, workspace })
 }
 
 /// Loads the message details where a policy needs more than sizes.

@@ -70,9 +70,9 @@ fn print_timeline(replayed: ReplayReport, output: &mut Output) -> Result<(), Fai
     for (tone, line) in remarks(&replayed, &replayed.replay.totals()) {
         output.line(tone, &format!("{line}."))?;
     }
-    let ReplayReport { session, simulated, inputs: material, replay, .. } = replayed;
+    let ReplayReport { session, simulated, inputs, replay, .. } = replayed;
     let settings = simulated.replay_settings();
-    let timeline = Timeline::from_replay(session, material, settings, replay);
+    let timeline = Timeline::from_replay(session, inputs, settings, replay);
     for line in timeline.describe() {
         output.line(Tone::Plain, &line)?;
     }
@@ -193,7 +193,7 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
 
 /// Reports conflicts between record, settings and provider.
 fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
-    let ReplayReport { session, simulated, inputs: material, replay, .. } = replayed;
+    let ReplayReport { session, simulated, inputs, replay, .. } = replayed;
     let mut lines = Vec::new();
     let shared = replayed.shared_rules.map(|shared| match shared {
         SharedRules::WriterUnknown => {
@@ -204,22 +204,22 @@ fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
         }
     });
     lines.extend(shared.map(|line| (Tone::Warning, line.to_owned())));
-    if material.provider_window < session.limits.runtime_window {
-        let window = format_number(round_tokens(material.provider_window));
+    if inputs.provider_window < session.limits.runtime_window {
+        let window = format_number(round_tokens(inputs.provider_window));
         let line = format!(
             "a refusal shows that the provider accepts only {window} tokens, fewer than the gateway assumes"
         );
         lines.push((Tone::Warning, line));
     }
-    if material.provider_window > session.limits.runtime_window {
-        let window = format_number(round_tokens(material.provider_window));
+    if inputs.provider_window > session.limits.runtime_window {
+        let window = format_number(round_tokens(inputs.provider_window));
         let believed = format_number(round_tokens(session.limits.runtime_window));
         let line = format!(
             "the provider answered prompts of up to {window} tokens, although the gateway assumes {believed}"
         );
         lines.push((Tone::Warning, line));
     }
-    lines.extend(material.contradicted_policies.iter().map(|policy| {
+    lines.extend(inputs.contradicted_policies.iter().map(|policy| {
         let word = policy.word();
         let line = format!(
             "the provider's counts show that `{word}` had no effect here; clawscope leaves it out unless --policy names it"

@@ -52,8 +52,8 @@ pub(super) fn replay_session(
     output: &mut Output,
 ) -> Result<ReplayReport, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let scene = Workspace::for_session(name, place, around)?;
-    let session = require_context(at_leaf(&scene, scene.open_session(name, output)?, leaf)?)?;
+    let workspace = Workspace::for_session(name, place, around)?;
+    let session = require_context(at_leaf(&workspace, workspace.open_session(name, output)?, leaf)?)?;
     let changes = with_learned_window(args.window, changes, &session)?;
     refuse_unsupported(&changes, &session)?;
     let own = match place.ruleset {
@@ -143,8 +143,8 @@ fn load_under_writer_ruleset(
     around: &Invocation,
 ) -> Result<WriterSession, Failure> {
     let place = StoreArgs { ruleset: None, ..place.clone() };
-    let scene = Workspace::for_session(name, &place, around)?;
-    let own = require_context(at_leaf(&scene, scene.open_item(&session.item)?, leaf)?)?;
+    let workspace = Workspace::for_session(name, &place, around)?;
+    let own = require_context(at_leaf(&workspace, workspace.open_item(&session.item)?, leaf)?)?;
     let (own_rules, rules) = (own.ruleset.id, session.ruleset.id);
     let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();
     if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {

@@ -48,31 +48,33 @@ pub(super) fn run_sweep(
     let base = read_changes(args.overrides.settings.as_deref(), &args.overrides.set)?;
     let headroom = args.headroom.as_deref().map(|text| parse_amount(HEADROOM_OPTION, text)).transpose()?;
     let session = &args.target.session;
-    let scene = Workspace::for_session(session, place, around)?;
-    let session =
-        require_context(at_leaf(&scene, scene.open_session(session, output)?, args.leaf.as_deref())?)?;
+    let workspace = Workspace::for_session(session, place, around)?;
+    let session = require_context(at_leaf(
+        &workspace,
+        workspace.open_session(session, output)?,
+        args.leaf.as_deref(),
+    )?)?;
     let base = with_learned_window(args.overrides.window, base, &session)?;
     refuse_unsupported(&base, &session)?;
     let context = AxisContext { session: &session, base: &base };
     let axes = args.vary.iter().map(|text| Axis::parse(&context, text)).collect::<Result<Vec<_>, _>>()?;
     Grid::from_axes(&axes)?;
     let steps = cell_policies(args, &base, &axes, &session)?;
-    let material = ReplayInputs::read(&session, steps.with(Policy::Compact, true))
+    let inputs = ReplayInputs::read(&session, steps.with(Policy::Compact, true))
         .map_err(|error| Failure::unreadable(error.to_string()))?;
-    let headroom = headroom
-        .map(|amount| resolve_amount(amount, HEADROOM_OPTION, material.provider_window))
-        .transpose()?;
+    let headroom =
+        headroom.map(|amount| resolve_amount(amount, HEADROOM_OPTION, inputs.provider_window)).transpose()?;
     let headroom = headroom.unwrap_or(0.0);
-    if args.headroom.is_some() && material.provider_window.is_nan() {
+    if args.headroom.is_some() && inputs.provider_window.is_nan() {
         return Err(Failure::usage(format!(
             "{HEADROOM_OPTION}: the window of the model is unknown, so nothing can be kept free."
         )));
     }
-    let steps = without_ineffective(args, &base, &axes, &material, steps);
+    let steps = without_ineffective(args, &base, &axes, &inputs, steps);
     let chosen = axes.is_empty();
     let spec = SweepSpec { axes, base, policies: steps, headroom };
-    let (session, fit_error) = (Arc::new(session), material.fit_error);
-    let sweep = sweep_with_progress(Arc::clone(&session), material, spec)?;
+    let (session, fit_error) = (Arc::new(session), inputs.fit_error);
+    let sweep = sweep_with_progress(Arc::clone(&session), inputs, spec)?;
     Ok(SweepReport { session, fit_error, sweep, has_default_axes: chosen })
 }
 
@@ -104,21 +106,21 @@ fn without_ineffective(
     args: &SweepArgs,
     base: &[SettingChange],
     axes: &[Axis],
-    material: &ReplayInputs,
+    inputs: &ReplayInputs,
     steps: PolicySet,
 ) -> PolicySet {
     let named =
         base.iter().filter_map(SettingChange::policy).chain(axes.iter().filter_map(|axis| axis.policy));
     let named = named.collect::<Vec<_>>();
     let left_out =
-        if args.overrides.policy.is_empty() { material.contradicted_policies } else { PolicySet::NONE };
+        if args.overrides.policy.is_empty() { inputs.contradicted_policies } else { PolicySet::NONE };
     steps.without(left_out.without(PolicySet::of(&named)))
 }
 
 /// Replays the cells; Ctrl-C stops cleanly. A terminal shows the progress.
 fn sweep_with_progress(
     session: Arc<LoadedSession>,
-    material: ReplayInputs,
+    inputs: ReplayInputs,
     spec: SweepSpec,
 ) -> Result<Sweep, Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
@@ -130,7 +132,7 @@ fn sweep_with_progress(
     let done = interruptible(stop, || -> Result<Option<Sweep>, AxisError> {
         let mut spec = spec;
         let progress = ProgressLine::new();
-        let Some(recording) = RecordedSession::from_inputs(session, material, &wanted) else {
+        let Some(recording) = RecordedSession::from_inputs(session, inputs, &wanted) else {
             return Ok(None);
         };
         if spec.axes.is_empty() {

@@ -298,12 +298,12 @@ impl ReplayInputs {
         Some(Arc::clone(&kept.trace))
     }
 
-    fn cache_trace(&self, session: &ReplaySession<'_>, lane: RecordedTrace) -> Arc<RecordedTrace> {
-        let lane = Arc::new(lane);
+    fn cache_trace(&self, session: &ReplaySession<'_>, trace: RecordedTrace) -> Arc<RecordedTrace> {
+        let trace = Arc::new(trace);
         // A trace cached for other windows stays: replays under these windows are rare.
         let _ =
-            self.recorded_cache.set(CachedTrace { windows: window_bits(session), trace: Arc::clone(&lane) });
-        lane
+            self.recorded_cache.set(CachedTrace { windows: window_bits(session), trace: Arc::clone(&trace) });
+        trace
     }
 
     /// Replays the session under the settings in force and under `simulated`.

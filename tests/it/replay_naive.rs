@@ -74,7 +74,7 @@ fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Se
 struct Opened {
     _file: session::Session,
     session: LoadedSession,
-    material: ReplayInputs,
+    inputs: ReplayInputs,
     features: HashMap<EntryIx, ContentFeatures>,
 }
 
@@ -86,9 +86,9 @@ impl Opened {
         session.ruleset.id = ruleset;
         let all =
             Policy::ALL.into_iter().fold(PolicySet::NONE, |policies, policy| policies.with(policy, true));
-        let material = ReplayInputs::read(&session, all).expect("reads").without_calibration();
-        let features = textures(&session, ruleset);
-        Self { _file: file, session, material, features }
+        let inputs = ReplayInputs::read(&session, all).expect("reads").without_calibration();
+        let features = features_of(&session, ruleset);
+        Self { _file: file, session, inputs, features }
     }
 
     fn context_before(&self, place: usize) -> Context {
@@ -119,7 +119,7 @@ fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn textures(session: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, ContentFeatures> {
+fn features_of(session: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, ContentFeatures> {
     let LoadedSession { source, index, context, .. } = session;
     let has_message = |ix: &&EntryIx| {
         let entry = index.entry(**ix);
@@ -154,7 +154,7 @@ impl Made {
     }
 }
 
-/// A lane made call by call, each from the transcript.
+/// A trace made call by call, each from the transcript.
 struct Naive<'a> {
     opened: &'a Opened,
     session: ReplaySession<'a>,
@@ -366,7 +366,7 @@ struct Case {
 fn of_all_steps(case: Case, acted: &mut Acted) {
     let Case { seed, window, history, ruleset, compactions, lost } = case;
     let opened = Opened::new(seed, &options(compactions), ruleset, lost);
-    let whole = opened.material.replay_session(&opened.session);
+    let whole = opened.inputs.replay_session(&opened.session);
     let untouched = ReplaySession { cache_touches: &[], ..whole };
     for session in [whole, untouched] {
         let session = ReplaySession { prune_eligible: true, ..session };

@@ -27,9 +27,9 @@ fn all_steps() -> PolicySet {
 fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
     let file = Session::new(&transcript(seed, &Options::default()));
     let session = inspected(&file.path);
-    let mut material = ReplayInputs::read(&session, all_steps()).expect("reads").without_calibration();
-    material.provider_window = window;
-    (file, RecordedSession::from_inputs(Arc::new(session), material, &|| true).expect("wanted"))
+    let mut inputs = ReplayInputs::read(&session, all_steps()).expect("reads").without_calibration();
+    inputs.provider_window = window;
+    (file, RecordedSession::from_inputs(Arc::new(session), inputs, &|| true).expect("wanted"))
 }
 
 /// A short session whose provider takes as much as decides by the settings whether its calls fit: a share of the way from a
@@ -69,9 +69,9 @@ fn swept(recording: &RecordedSession, wanted: SweepSpec) -> Sweep {
 
 /// What a combination comes to by a whole replay of its own.
 fn by_itself(recording: &RecordedSession, changes: &[SettingChange], steps: PolicySet) -> TraceTotals {
-    let RecordedSession { session, inputs: material, .. } = recording;
+    let RecordedSession { session, inputs, .. } = recording;
     let simulated = simulate_settings(session, changes, steps);
-    let [_, totals] = material.replay(session, &simulated.replay_settings()).totals();
+    let [_, totals] = inputs.replay(session, &simulated.replay_settings()).totals();
     totals
 }
 

@@ -25,18 +25,18 @@ pub(super) fn load_input(
     around: &Invocation,
     output: &mut Output,
 ) -> Result<SummaryInput, Failure> {
-    let scene = Workspace::for_session(&args.target.session, place, around)?;
-    let session = scene.open_session(&args.target.session, output)?;
-    let session = require_context(at_leaf(&scene, session, args.leaf.as_deref())?)?;
+    let workspace = Workspace::for_session(&args.target.session, place, around)?;
+    let session = workspace.open_session(&args.target.session, output)?;
+    let session = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
     let rules = session.ruleset.id.rules();
-    let settings = SummarySettings::from_config(rules, &scene.store().config.js_root);
+    let settings = SummarySettings::from_config(rules, &workspace.store().config.js_root);
     let instructions = args.instructions.as_deref();
     let compactable = PreparedCompaction::new(
         &session,
         session.configured_settings.compaction,
         settings,
         instructions,
-        scene.now_ms,
+        workspace.now_ms,
     );
     let compactable = compactable.map_err(|error| match error {
         NotCompactable::Body(error) => Failure::unreadable(error.to_string()),

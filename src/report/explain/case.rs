@@ -51,9 +51,9 @@ impl<'a> Case<'a> {
     /// When an entry cannot be read again.
     pub(super) fn read(session: &'a LoadedSession) -> Result<Self, BodyError> {
         let explained = failed_call(session);
-        let rehearsal =
+        let runner =
             explained.map(|overflow| ReplayRunner::read(session, Some(overflow.entry))).transpose()?;
-        let whole = rehearsal.as_ref().map_or(session, |rehearsal| &rehearsal.session);
+        let whole = runner.as_ref().map_or(session, |runner| &runner.session);
         let on_path = counted_calls(session, &whole.context.path);
         let compactions = read_compactions(session, &whole.context.path, &on_path)?;
         let path = match explained {
@@ -63,8 +63,8 @@ impl<'a> Case<'a> {
         let calls = counted_calls(session, &path);
         let (ratio, first) = (token_ratio(&calls), first_fixed_tokens(session, &path, &calls));
         let failure = explained
-            .zip(rehearsal.as_ref())
-            .and_then(|(overflow, rehearsal)| Failure::new(rehearsal, overflow, &calls));
+            .zip(runner.as_ref())
+            .and_then(|(overflow, runner)| Failure::new(runner, overflow, &calls));
         let mut touches: Vec<(EntryIx, f64)> = touches(&session.index).collect();
         touches.reverse();
         Ok(Self {
@@ -72,7 +72,7 @@ impl<'a> Case<'a> {
             errors: read_other_errors(session)?,
             fixed_tokens: session.fixed_chars.map(|_| session.fixed_tokens()).or(first),
             failure,
-            replays: rehearsal,
+            replays: runner,
             path,
             calls,
             token_ratio: ratio,

@@ -37,14 +37,14 @@ impl ReplayRunner {
     /// When an entry cannot be read again.
     pub(super) fn read(loaded: &LoadedSession, failing: Option<EntryIx>) -> Result<Self, BodyError> {
         let session = session_through(loaded, failing);
-        let material = ReplayInputs::read(&session, PolicySet::NONE)?;
-        let record = material.recorded_trace(&session);
-        let (fixed, weights) = material.calibrated_weights(&session);
+        let inputs = ReplayInputs::read(&session, PolicySet::NONE)?;
+        let record = inputs.recorded_trace(&session);
+        let (fixed, weights) = inputs.calibrated_weights(&session);
         Ok(Self {
             session,
             recorded_trace: record,
             fixed_tokens: fixed,
-            inputs: material,
+            inputs,
             weights,
             failing_call: failing,
         })

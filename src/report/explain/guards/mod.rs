@@ -17,7 +17,7 @@ pub use guard_report::{GuardKind, GuardReport, GuardState};
 
 /// Reports every guard of the release, in its state at the failing call.
 pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateResult]) -> Vec<GuardReport> {
-    let sent = case.replays.as_ref().and_then(|rehearsal| rehearsal.recorded_call(failure.overflow.entry));
+    let sent = case.replays.as_ref().and_then(|runner| runner.recorded_call(failure.overflow.entry));
     let mut guards = vec![history_guard(failure, sent), pruning_guard(case, failure, sent, opened)];
     guards.extend(context_guard(failure, sent));
     guards.push(compaction::threshold_guard(case, failure));
