@@ -48,16 +48,16 @@ pub(super) fn replay_session(
     name: &str,
     leaf: Option<&str>,
     args: &ReplaySettingsArgs,
-    (place, around): (&StoreArgs, &Invocation),
+    (place, invocation): (&StoreArgs, &Invocation),
     output: &mut Output,
 ) -> Result<ReplayReport, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let workspace = Workspace::for_session(name, place, around)?;
+    let workspace = Workspace::for_session(name, place, invocation)?;
     let session = require_context(at_leaf(&workspace, workspace.open_session(name, output)?, leaf)?)?;
     let changes = with_learned_window(args.window, changes, &session)?;
     refuse_unsupported(&changes, &session)?;
     let own = match place.ruleset {
-        Some(_) => load_under_writer_ruleset(name, leaf, &session, place, around)?,
+        Some(_) => load_under_writer_ruleset(name, leaf, &session, place, invocation)?,
         None => Err(None),
     };
     let (own, shared_rules) = match own {
@@ -140,10 +140,10 @@ fn load_under_writer_ruleset(
     leaf: Option<&str>,
     session: &LoadedSession,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<WriterSession, Failure> {
     let place = StoreArgs { ruleset: None, ..place.clone() };
-    let workspace = Workspace::for_session(name, &place, around)?;
+    let workspace = Workspace::for_session(name, &place, invocation)?;
     let own = require_context(at_leaf(&workspace, workspace.open_item(&session.item)?, leaf)?)?;
     let (own_rules, rules) = (own.ruleset.id, session.ruleset.id);
     let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();

@@ -42,13 +42,13 @@ pub(super) struct SweepReport {
 pub(super) fn run_sweep(
     args: &SweepArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<SweepReport, Failure> {
     let base = read_changes(args.overrides.settings.as_deref(), &args.overrides.set)?;
     let headroom = args.headroom.as_deref().map(|text| parse_amount(HEADROOM_OPTION, text)).transpose()?;
     let session = &args.target.session;
-    let workspace = Workspace::for_session(session, place, around)?;
+    let workspace = Workspace::for_session(session, place, invocation)?;
     let session = require_context(at_leaf(
         &workspace,
         workspace.open_session(session, output)?,

@@ -326,7 +326,7 @@ fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
 }
 
 #[test]
-fn a_lane_by_itself_is_the_one_beside_the_record_and_stops_when_nobody_waits() {
+fn a_single_trace_equals_the_one_beside_the_record_and_stops_when_nobody_waits() {
     fn shared<T: Send + Sync>() {}
     let script = idle(5);
     let (prune, nothing) = (settings(&[Policy::Prune]), settings(&[]));

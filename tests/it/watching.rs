@@ -87,7 +87,7 @@ impl Drop for Watching {
 }
 
 /// What is written while the program watches is reported once and in order, whoever writes it and however.
-fn everything_is_told_once(sessions: usize, variables: &[(&str, &str)]) -> Watching {
+fn everything_is_reported_once(sessions: usize, variables: &[(&str, &str)]) -> Watching {
     let busy = Busy::new(sessions);
     let mut watching = Watching::start(busy.path(), variables);
     while watching.take() != "following" {}
@@ -118,7 +118,7 @@ fn everything_is_told_once(sessions: usize, variables: &[(&str, &str)]) -> Watch
 
 #[test]
 fn of_2000_sessions_with_many_writers_watch_shows_every_entry_once() {
-    let mut watching = everything_is_told_once(2_000, &[]);
+    let mut watching = everything_is_reported_once(2_000, &[]);
     let count =
         |watching: &Watching, what: &str| watching.fates.iter().filter(|(event, _)| event == what).count();
     let fates = [("archived", writers::ROTATED), ("gone", writers::DELETED)];
@@ -131,7 +131,7 @@ fn of_2000_sessions_with_many_writers_watch_shows_every_entry_once() {
 
 #[test]
 fn where_the_system_shows_nothing_watch_looks_and_shows_every_entry_once_too() {
-    let watching = everything_is_told_once(300, &[("CLAWSCOPE_POLL", "1")]);
+    let watching = everything_is_reported_once(300, &[("CLAWSCOPE_POLL", "1")]);
     assert!(watching.reported.len() > 10);
 }
 

@@ -22,10 +22,10 @@ pub(super) fn load_input(
     args: &SummarizeArgs,
     writer: SummaryWriter,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<SummaryInput, Failure> {
-    let workspace = Workspace::for_session(&args.target.session, place, around)?;
+    let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
     let session = workspace.open_session(&args.target.session, output)?;
     let session = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
     let rules = session.ruleset.id.rules();

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_arguments_fails_until_the_gateway_has_a_runtime_of_its_own() {
+    fn a_call_without_arguments_fails_until_the_gateway_has_its_own_runtime() {
         let call = r#"{"role":"assistant","content":[{"type":"toolCall","name":"abc"}]}"#;
         assert_eq!(tokens(Ruleset::V2026_5_22, call), Err(JsException));
         assert_eq!(tokens(Ruleset::V2026_5_28, call), Ok(3.0));

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_reported_counts_as_one_that_is_held() {
+    fn an_outlined_text_counts_like_a_parsed_one() {
         for json in [
             r#""ab {\u4f60好。} é\n😀\ud83d\ude00\ud840\udc00""#,
             r#""\ud83d\ud83d\ude00x\ude00\ud83d""#,

@@ -124,7 +124,7 @@ fn a_result_that_is_still_in_the_prompt_is_fetched_again_for_another_reason() {
 }
 
 #[test]
-fn an_id_is_quoted_or_asked_for_only_if_nothing_in_the_prompt_has_it() {
+fn an_id_counts_as_needed_only_if_nothing_in_the_prompt_has_it() {
     let quoted = regret(&[user("which build?"), answer("It is 4fa91c2d.")]);
     assert_eq!(needs(&quoted), [(NeedKind::Quoted, 5, 0, 2)]);
     assert_eq!(quoted.lost[0].needs[0].evidence, "4fa91c2d");

@@ -75,10 +75,10 @@ impl Server {
     }
 
     fn send(&self, api: Api) -> Result<Answer, CallError> {
-        self.asked_within(api, Duration::from_secs(20))
+        self.send_within(api, Duration::from_secs(20))
     }
 
-    fn asked_within(&self, api: Api, timeout: Duration) -> Result<Answer, CallError> {
+    fn send_within(&self, api: Api, timeout: Duration) -> Result<Answer, CallError> {
         let messages = users(1, 40);
         self.client(api, timeout).summarise(&request(&messages), &CancelToken::new())
     }
@@ -236,7 +236,7 @@ fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
 fn a_slow_server_is_given_up_after_the_time_for_a_call() {
     let server = Server::new(vec![Reply::Hang]);
     let begun = Instant::now();
-    let (what, _) = passing(server.asked_within(Api::OpenAi, Duration::from_millis(300)));
+    let (what, _) = passing(server.send_within(Api::OpenAi, Duration::from_millis(300)));
     assert!(what.contains("no answer within 0.3 s"), "{what}");
     assert!(begun.elapsed() < Duration::from_secs(10));
 }

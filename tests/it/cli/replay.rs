@@ -6,7 +6,7 @@ use super::has_keys;
 use crate::support::store::{RESULTS, Store, program, run};
 
 #[test]
-fn a_replay_under_another_version_is_held_against_the_one_that_wrote_the_store() {
+fn a_replay_under_another_release_is_compared_with_the_one_that_wrote_the_store() {
     let store = Store::new();
     let (_, text, _) = store.run(&["replay", "long-1", "--ruleset", "2026.9.6"]);
     assert!(text.contains("the store does not name the release that wrote it"), "{text}");
