@@ -76,7 +76,7 @@ pub struct StoreArgs {
     /// Read this gateway configuration instead of the store's openclaw.json
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// Apply the rules of this release, such as 2026.4.15 or pi-1.5; known are 2026.1.24 to 2026.9.6 and pi-0.55 to pi-1.5
+    /// Apply the rules of this release, such as 2026.4.15 or pi-1.5; clawscope knows 2026.1.24 to 2026.9.6 and pi-0.55 to pi-1.5
     /// [default: the release that last wrote the store, else 2026.3.2]
     #[arg(long, value_name = "VERSION", global = true)]
     pub ruleset: Option<String>,
@@ -90,7 +90,7 @@ pub enum Command {
     /// Search every transcript of a store; exit code 1 if nothing is found
     #[command(after_long_help = help::SEARCH)]
     Search(SearchArgs),
-    /// Show what the store knows of a session besides its transcript, field by field
+    /// Show what the store knows about a session besides its transcript, field by field
     #[command(after_long_help = help::RECORD)]
     Record(SessionArgs),
     /// Draw a transcript as a tree with sizes, branches and the active leaf
@@ -166,10 +166,10 @@ pub enum Command {
         #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
         topic: Option<guide::Topic>,
     },
-    /// List the presets: settings under a name, for --settings
+    /// List the presets: named sets of settings, for --settings
     #[command(after_long_help = help::PRESETS)]
     Presets {
-        /// Print JSON
+        /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
@@ -270,7 +270,7 @@ impl From<SortBy> for SortColumn {
 /// Words to search for.
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Find messages that hold all these words; a word with a capital is case-sensitive
+    /// Find messages that contain all these words; a word with a capital is case-sensitive
     pub text: String,
     #[command(flatten)]
     pub list: ListArgs,
@@ -337,7 +337,7 @@ pub struct ExplainArgs {
 pub struct CacheArgs {
     /// The session: its key, its id or the unique start of one, or a transcript's path [default: the whole store]
     pub session: Option<String>,
-    /// List every call, not only the newest 40
+    /// List every call [default: the newest 40]
     #[arg(long, requires = "session")]
     pub all: bool,
     /// Print one JSON object instead of text
@@ -401,7 +401,7 @@ pub struct PlanArgs {
     /// it
     #[arg(long, value_name = "FILE|NAME")]
     pub settings: Option<PathBuf>,
-    /// Set the model's window; `learnt` infers it from calls that the provider refused or answered
+    /// Infer the model's window from calls that the provider refused or answered
     #[arg(long, value_name = "learnt", value_enum)]
     pub window: Option<WindowArg>,
     /// Respect the gates, with the next call at this time: `now`, an RFC 3339 time, or ms since 1970
@@ -430,10 +430,10 @@ pub struct SimulateArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct ReplaySettingsArgs {
-    /// Set the model's window; `learnt` infers it from calls that the provider refused or answered
+    /// Infer the model's window from calls that the provider refused or answered
     #[arg(long, value_name = "learnt", value_enum)]
     pub window: Option<WindowArg>,
-    /// Apply these policies, as in `simulate`; `compact` replaces the recorded compactions by those that the settings
+    /// Apply these policies, as in `simulate`; `compact` replaces the recorded compactions with those that the settings
     /// trigger [default: gateway, and the policies of the keys in --set]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(POLICIES))]
     pub policy: Vec<String>,
@@ -470,7 +470,7 @@ pub struct RegretArgs {
     pub target: SessionArgs,
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
-    /// List every need, not only the first 40
+    /// List every later use [default: the first 40]
     #[arg(long)]
     pub all: bool,
 }
@@ -515,7 +515,7 @@ pub enum MeasureArg {
     Cost,
     /// The number of calls that do not fit
     Overflows,
-    /// The tokens not sent
+    /// The tokens removed from prompts
     Cleared,
 }
 
@@ -537,7 +537,7 @@ pub struct SummarizeArgs {
     /// End the branch at this entry: its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
-    /// Write it with this summarizer [default: config.toml, else extractive]
+    /// Write the summary with this summarizer [default: config.toml, else extractive]
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
     pub with: Option<String>,
     /// Add instructions, like the text after /compact; extractive cannot use them
@@ -706,12 +706,12 @@ pub struct RulesArgs {
 /// Settings to list.
 #[derive(Debug, Args)]
 pub struct SettingsArgs {
-    /// The session whose values are listed [default: those of the store, for a window of 200,000 tokens]
+    /// List the values of this session [default: those of the store, for a window of 200,000 tokens]
     pub session: Option<String>,
-    /// A Markdown table of keys, defaults and releases, whatever the store
+    /// Print a Markdown table of keys, defaults and releases, the same for every store
     #[arg(long, conflicts_with_all = ["json", "session"])]
     pub markdown: bool,
-    /// One JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }

@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let invocation = Invocation { env: Environment::from_process(), now_ms: SystemClock.now_ms() };
     write_report_on_crash(&invocation.env);
     let on_terminal = stdout().is_terminal();
-    // Asked of nothing else: where there is no terminal, that would start other programs to look for one.
+    // Only the screen asks the terminal; without a terminal the query would start other programs.
     let size = if on_terminal { crossterm::terminal::size().ok() } else { None };
     let columns = size.map(|(columns, _)| usize::from(columns));
     let colour = on_terminal && invocation.env.get("NO_COLOR").is_none();
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         let mut output = Output::new(out, &mut err).with_terminal(columns, colour);
         remote::main(words, &invocation, &mut output)
     };
-    // A reader that went away, as `head` does, is no failure; anything else was told by the command.
+    // A reader that closes the pipe early, such as `head`, is no failure. The command has already reported any other.
     let code = if let Some((pager, rows)) = pager {
         let mut paged = PagedOutput::new(stdout(), pager, rows);
         let code = run(&mut paged);

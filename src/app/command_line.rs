@@ -67,7 +67,7 @@ impl App {
                 let words = axes.fold(of_session("sweep"), |words, axis| words.option("--vary", axis));
                 self.with_settings(words, session)
             }
-            ScreenKind::Steps => self.with_gates(self.with_plan(of_session("simulate"), session)),
+            ScreenKind::Policies => self.with_gates(self.with_plan(of_session("simulate"), session)),
             _ => return None,
         })
     }

@@ -91,7 +91,7 @@ enum RowError {
     #[error("no store is open")]
     NoStore,
     /// The id as the screen shows it.
-    #[error("the {} {:?} could be taken for an option or for code. Use {{file}}.", .0.as_str(), .1)]
+    #[error("the {} {:?} could be read as an option or as code. Use {{file}}.", .0.as_str(), .1)]
     UnsafeId(IdKind, String),
 }
 

@@ -84,7 +84,7 @@ impl App {
         match found {
             Some(entry) => self.reveal_found(entry),
             None if text.is_empty() => {}
-            None => self.show_toast("no session or entry matches".into(), false),
+            None => self.show_note("no session or entry matches".into()),
         }
         Vec::new()
     }
@@ -144,7 +144,7 @@ impl App {
             InputPurpose::Search => self.start_search(prompt.line.into_text()),
             InputPurpose::Find => {
                 if self.find_in_message(prompt.line.text()) == 0 && !prompt.line.text().is_empty() {
-                    self.show_toast(format!("no match for {:?}", prompt.line.text()), true);
+                    self.show_note(format!("no match for “{}”", prompt.line.text()));
                 }
                 Vec::new()
             }

@@ -92,8 +92,9 @@ impl App {
     }
 
     pub(super) fn on_presets_compared(&mut self, epoch: Epoch, pair: &PresetPair, outcomes: PresetOutcomes) {
-        if let Some((asked, known, answer)) = self.presets_mut().and_then(|screen| screen.outcomes.as_mut())
-            && *asked == epoch
+        if let Some((known_epoch, known, answer)) =
+            self.presets_mut().and_then(|screen| screen.outcomes.as_mut())
+            && *known_epoch == epoch
             && **known == *pair
         {
             *answer = Some(outcomes);

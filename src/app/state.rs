@@ -96,6 +96,8 @@ pub struct Toast {
     pub text: String,
     /// Whether it reports a failure or a refusal.
     pub is_error: bool,
+    /// Whether it only says why nothing happens; a note has no sign.
+    pub is_note: bool,
     /// When it disappears, ms.
     pub until_ms: i64,
 }
@@ -208,7 +210,7 @@ pub struct App {
     pub(super) tuning_histories: HashMap<SessionKey, History<TuningState>>,
     /// The setting whose slider this event moves.
     pub(super) moved_setting: Option<SettingId>,
-    /// Whether this event undoes or redoes a change, and so is no change of its own.
+    /// Whether this event undoes or redoes a change, and so is not itself a change.
     pub(super) is_undoing: bool,
     /// The state to bring back once the store is read under its rules.
     pub(super) restored_tuning: Option<TuningState>,

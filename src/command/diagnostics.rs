@@ -348,8 +348,8 @@ fn count_marks(read: &[ReadSession]) -> Vec<(&'static str, u64)> {
 fn polled_folder_diagnostics(workspace: &Workspace) -> impl Iterator<Item = Diagnostic> {
     let folders = if workspace.listed.is_demo { BTreeSet::new() } else { store_folders(workspace.store()) };
     find_polled(folders, WatchMode::from_env(&workspace.env)).into_iter().map(|polled| {
-        let what = format!("is looked at every second while it is followed: {}", polled.reason);
-        let next = "changes show later than elsewhere; run clawscope where the store lies, or raise the limit that is named";
+        let what = format!("is checked every second while clawscope follows it: {}", polled.reason);
+        let next = "changes appear up to a second late; run clawscope on the machine with the store, or raise the limit that the reason names";
         Diagnostic::new(polled.folder, Severity::Note, what, next)
     })
 }

@@ -79,7 +79,7 @@ impl Workspace {
             .map_err(|error| Failure::unreadable(format!("cannot write the demo store: {error}")))?;
         let now_ms = place.demo_now_ms().unwrap_or(invocation.now_ms);
         if place.is_demo() {
-            // The demo store is from a place of its own, and looks the same everywhere.
+            // The demo store looks the same in every time zone.
             set_display_zone(None);
         }
         let requested = requested_ruleset(args, &invocation.env)?;

@@ -55,7 +55,7 @@ pub(super) fn run(
     let made = generate_for_plan(&mut preview, invocation, output)?;
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
     let wanted =
-        ExportRequest { plan: Some(plan), ..export_request(args, &preview.inspection, preview.now_ms, None) };
+        ExportRequest { plan: Some(plan), ..export_request(args, &preview.session, preview.now_ms, None) };
     export_document(args, &wanted, format, invocation, output)
 }
 
@@ -133,12 +133,12 @@ fn has_plan_options(plan: &PlanArgs) -> bool {
 
 fn export_request<'a>(
     args: &ExportArgs,
-    inspection: &'a LoadedSession,
+    session: &'a LoadedSession,
     now_ms: f64,
     plan: Option<(&'a crate::plan::Plan, Option<&'a crate::plan::CompactionSummary>)>,
 ) -> ExportRequest<'a> {
     ExportRequest {
-        session: inspection,
+        session,
         plan,
         now_ms: now_ms as i64,
         redact: !args.no_redact,

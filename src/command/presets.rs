@@ -17,7 +17,7 @@ use crate::files::attached;
 use crate::gateway::env::{Environment, absolute};
 use crate::js::Members;
 
-/// Replaces the name of a preset in `--settings` by its settings, before those of `--set`. A file of that name comes
+/// Replaces the name of a preset in `--settings` with its settings, before those of `--set`. A file of that name comes
 /// first.
 pub(super) fn resolve(cli: &mut Cli, env: &Environment) -> Result<(), Failure> {
     let Some((settings, sets)) = cli.settings_mut() else { return Ok(()) };

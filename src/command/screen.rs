@@ -144,7 +144,7 @@ mod tests {
     fn reported<T>(result: Result<T, Failure>) -> (u8, String) {
         match result {
             Err(Failure::Reported { exit, message, .. }) => (exit.code(), message),
-            _ => panic!("a failure is told"),
+            _ => panic!("expected a failure"),
         }
     }
 

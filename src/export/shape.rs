@@ -270,7 +270,7 @@ fn block(value: &Value) -> Value {
     })
 }
 
-/// Replaces the data of an image by blank data of the same length.
+/// Replaces the data of an image with blank data of the same length.
 fn blank_image(value: &Value) -> Value {
     value.as_str().map_or_else(|| user_value(value), |text| Value::from("A".repeat(text.len())))
 }

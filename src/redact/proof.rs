@@ -84,10 +84,10 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(|char: char| char == '"' || char == '\'' || char.is_whitespace());
     let masked = text.chars().all(|char| "*.xX•…_-█#?".contains(char));
-    let stands = WORDS.iter().any(|word| word.eq_ignore_ascii_case(text.trim_end_matches([',', ';', '.'])));
+    let is_word = WORDS.iter().any(|word| word.eq_ignore_ascii_case(text.trim_end_matches([',', ';', '.'])));
     text.len() < 3
         || masked
-        || stands
+        || is_word
         || is_secret_identifier(text)
         || text.starts_with("[redacted:")
         || REFERENCE.is_match(text)

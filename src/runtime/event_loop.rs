@@ -286,7 +286,7 @@ impl EventLoop {
     fn apply_listing(&mut self, mut listed: SessionListing, place: Arc<StoreLocation>, began_ms: i64) {
         if !self.active_place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &place)) {
             self.clock = Clock::starting_at(place.demo_now_ms());
-            // The demo store is from a place of its own, and looks the same everywhere.
+            // The demo store looks the same in every time zone.
             self.show_times(place.is_demo() || self.app.options.utc);
             // Times of the other clock mean nothing now.
             self.app.toast = None;
@@ -370,6 +370,6 @@ fn event_name(event: &Event) -> &'static str {
 #[expect(clippy::manual_assert, clippy::panic, reason = "this is the panic that the test asks for")]
 fn panic_for_test(app: &App) {
     if app.listing.is_some() && std::env::var_os("CLAWSCOPE_TEST_PANIC").is_some_and(|value| value == "1") {
-        panic!("a test asked for this panic");
+        panic!("a test requested this panic");
     }
 }

@@ -57,9 +57,9 @@ impl EventLoop {
         self.jobs.enqueue(JobKind::External, move |ticket| {
             let redactor = loaded.as_ref().map_or_else(
                 || Ok(Redactor::default()),
-                |inspection| {
+                |session| {
                     ExportRequest {
-                        session: inspection,
+                        session,
                         plan: None,
                         now_ms,
                         redact: true,

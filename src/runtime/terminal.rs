@@ -41,7 +41,7 @@ pub(super) enum TerminalLoan {
     },
 }
 
-/// The held terminal. Dropping it restores the terminal.
+/// The terminal in raw mode. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(super) struct TerminalScreen {
     /// `None` draws nothing.

@@ -82,8 +82,8 @@ pub fn open_from(
         extends_epoch: grown_from,
         ..assemble_session(store, session, source, index, epoch, (chosen, now_ms))
     };
-    let closer = known.and_then(|known| extend_details(known, &loaded, progress));
-    Ok(LoadedSession { details: closer, ..loaded })
+    let details = known.and_then(|known| extend_details(known, &loaded, progress));
+    Ok(LoadedSession { details, ..loaded })
 }
 
 /// Extends the earlier reading's context details by the added entries. Returns `None` under another ruleset, or when

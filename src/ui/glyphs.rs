@@ -79,7 +79,7 @@ const ASCII: &[(&str, &str)] = &[
     ("⟨⟩◌“”›", "<>o\"\">"),
 ];
 
-/// Replaces every sign by ASCII. An arrow after a blank becomes `->`.
+/// Replaces every sign with ASCII. An arrow after a blank becomes `->`.
 pub fn to_ascii(buf: &mut Buffer) {
     for at in 0..buf.content.len() {
         let symbol = buf.content[at].symbol();
@@ -97,7 +97,7 @@ pub fn to_ascii(buf: &mut Buffer) {
     }
 }
 
-/// Replaces braille dots by a character of similar density; a full column of dots becomes `|`.
+/// Replaces braille dots with a character of similar density; a full column of dots becomes `|`.
 fn ascii_dots(dots: u32) -> char {
     const COLUMNS: [u32; 2] = [0x47, 0xb8];
     match dots.count_ones() {

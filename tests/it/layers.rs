@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From the top down. A module may use itself and what stands in a row above; modules of one row are blind to each other.
+/// From the top down. A module may use itself and the rows above it; modules of one row are blind to each other.
 const ROWS: &[&[&str]] = &[
     &["guide", "ids", "rulebook", "files"],
     &["diagnostic"],

@@ -169,7 +169,7 @@ fn place(kind: &str, path: &Path) {
 }
 
 #[test]
-fn nothing_that_stands_in_a_files_place_stops_the_store() {
+fn nothing_in_the_place_of_a_file_stops_the_store() {
     const SESSIONS: &str = "agents/main/sessions/";
     let places = [
         "agents/main/sessions/x.jsonl",

@@ -161,7 +161,7 @@ fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
     program.keys(",,,,,x");
     program.until_shown(" added ~");
     until_offered(&mut program);
-    assert!(!file.exists(), "nobody was asked yet");
+    assert!(!file.exists(), "nobody has confirmed yet");
     program.keys("y");
     program.until("the program to start", |_| file.exists());
     program
@@ -273,7 +273,7 @@ fn a_panic_gives_the_terminal_back_and_writes_a_report_without_text() {
     let ended = Started::new(&[store.dir.path().to_str().unwrap()], &variables).ended();
     assert_ne!(ended.code, 0);
     assert_restored(&ended);
-    assert!(ended.text.contains("a test asked for this panic"), "{}", ended.text);
+    assert!(ended.text.contains("a test requested this panic"), "{}", ended.text);
     assert!(ended.text.contains("wrote a crash report"), "{}", ended.text);
     let folder = state.path().join("clawscope");
     let names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -427,7 +427,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     let written = bytes();
     assert!(written > before);
     // The branch is read back before it can be undone.
-    program.until_shown("prune would save nothing");
+    program.until_shown("prune saves nothing");
     program.keys("u");
     program.until_shown("lock available");
     program.keys("y");

@@ -72,8 +72,10 @@ fn key_table() -> String {
         let _ = writeln!(text, "\n**{}**\n\n| key | does |\n|---|---|", group.name());
         for (action, _, _, words) in ACTIONS.iter().filter(|row| row.2 == group) {
             let mut keys = keymap.keys_for(context(group), *action);
-            if keys.is_empty() {
-                keys = keymap.keys_for(KeyContext::Global, *action);
+            for other in [KeyContext::Global, KeyContext::Sessions] {
+                if keys.is_empty() {
+                    keys = keymap.keys_for(other, *action);
+                }
             }
             let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
             let _ = writeln!(text, "| {} | {words} |", keys.join(" "));

@@ -87,7 +87,7 @@ fn open_stores(
     }
     let workspace = Workspace::from_path(None, place, invocation)?;
     match workspace.missing_path() {
-        // The demo store, which stands in on the screen, is nothing to keep beside real sessions.
+        // A missing store opens the demo store on the screen, but its sessions do not belong into a dataset.
         Some(path) => Err(Failure::unreadable(format!(
             "{}: no store there. Name a PATH, or use --demo.",
             path.display()

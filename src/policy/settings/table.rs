@@ -160,7 +160,7 @@ static TABLE: [Row; 67] = [
         "contextPruning.keepLastAssistants",
         (slider(Unit::Messages, 20.0, 1.0), Number(|s| &mut s.prune.keep_last_assistants)),
         Hint::Protected,
-        "Tool results after the start of this many last replies stay.",
+        "The tool results of this many newest replies stay.",
     )
     .until("built in: 3"),
     pruning(

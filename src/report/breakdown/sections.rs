@@ -12,8 +12,8 @@ use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 
 /// Builds the sections of a window. Parts without tokens are left out.
-pub fn sections(inspection: &LoadedSession, contents: &WindowContents, blocks: &HeavyBlocks) -> Vec<Section> {
-    let view = SectionBuilder { session: inspection, contents, now: &contents.now };
+pub fn sections(session: &LoadedSession, contents: &WindowContents, blocks: &HeavyBlocks) -> Vec<Section> {
+    let view = SectionBuilder { session, contents, now: &contents.now };
     let mut sections = prompt_sections(&view);
     sections.extend([
         view.summary_section(),
@@ -195,7 +195,7 @@ impl SectionBuilder<'_> {
         let notes: Vec<String> = priced.into_iter().chain(free).collect();
         let note = if notes.is_empty() { "none".to_owned() } else { notes.join("; ") };
         Section::new(SectionKind::Images, "Images", Figure::Estimated(images.tokens)).with_note(note).with_explanation(
-            "The estimate counts an image in a tool result as 4 800 chars and one in your message as nothing; \
+            "The estimate counts an image in a tool result as 4,800 chars and one in your message as nothing; \
              the provider counts both by their size.",
         )
     }

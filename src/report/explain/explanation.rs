@@ -82,13 +82,13 @@ impl Explanation {
 ///
 /// # Errors
 /// When an entry cannot be read again.
-pub fn explain(inspection: &LoadedSession) -> Result<Explanation, BodyError> {
-    let case = Case::read(inspection)?;
+pub fn explain(session: &LoadedSession) -> Result<Explanation, BodyError> {
+    let case = Case::read(session)?;
     let mismeasured = mismeasured::find_mismeasured(&case);
     let aftermath = aftermath::find_aftermath(&case);
     let overflows = case.overflows().to_vec();
     let course = call_history::call_history(&case);
-    let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
+    let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         let findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
         return Ok(Explanation {
             overflows,
@@ -107,7 +107,7 @@ pub fn explain(inspection: &LoadedSession) -> Result<Explanation, BodyError> {
             is_exhausted: false,
         });
     };
-    let opened = guards::try_gates(rehearsal);
+    let opened = guards::try_gates(runner);
     let guards = guards::report_guards(&case, failure, &opened);
     let mechanism = mechanism::find_mechanism(&case, failure);
     let findings = verdict::overflow_findings(

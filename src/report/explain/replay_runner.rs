@@ -36,15 +36,15 @@ impl ReplayRunner {
     /// # Errors
     /// When an entry cannot be read again.
     pub(super) fn read(loaded: &LoadedSession, failing: Option<EntryIx>) -> Result<Self, BodyError> {
-        let inspection = session_through(loaded, failing);
-        let material = ReplayInputs::read(&inspection, PolicySet::NONE)?;
-        let record = material.recorded_trace(&inspection);
-        let (fixed, weights) = material.calibrated_weights(&inspection);
+        let session = session_through(loaded, failing);
+        let inputs = ReplayInputs::read(&session, PolicySet::NONE)?;
+        let record = inputs.recorded_trace(&session);
+        let (fixed, weights) = inputs.calibrated_weights(&session);
         Ok(Self {
-            session: inspection,
+            session,
             recorded_trace: record,
             fixed_tokens: fixed,
-            inputs: material,
+            inputs,
             weights,
             failing_call: failing,
         })

@@ -40,7 +40,7 @@ pub(in crate::ui) fn draw_commits(
         None => return note(theme, "Reading…", "", area, buf),
     };
     let in_force = rows.iter().filter(|committed| committed.status == CommitStatus::InForce).count();
-    let words = format!("{in_force} of {} in force", rows.len());
+    let words = format!("{in_force} of {} active", rows.len());
     on_title(
         buf,
         area.y,

@@ -147,7 +147,7 @@ fn the_demo_store_is_written_to_a_new_folder_and_can_be_committed_to() {
 }
 
 #[test]
-fn a_preset_stands_for_its_settings() {
+fn a_preset_expands_to_its_settings() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join(".config/clawscope/presets");
     std::fs::create_dir_all(&folder).unwrap();

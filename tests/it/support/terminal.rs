@@ -45,7 +45,7 @@ pub(crate) struct Ended {
     pub(crate) bracketed_paste: bool,
     /// The terminal has the modes it had before: lines are edited and echoed by it.
     pub(crate) cooked: bool,
-    /// What stands on the screen.
+    /// The text of the screen.
     pub(crate) text: String,
 }
 

@@ -25,7 +25,7 @@ pub(super) fn hints() -> Vec<Hint> {
         (&[Action::CellLeft, Action::CellRight], "cell"),
         (&[Action::Open], "apply to tuning"),
         (&[Action::Back], "back"),
-        (&[Action::NextMeasure], "metric"),
+        (&[Action::NextMeasure], "measure"),
         (&[Action::Copy], "copy patch"),
         (&[Action::Smallest], "smallest"),
         (&[Action::PreviousAxis, Action::NextAxis], "setting"),
