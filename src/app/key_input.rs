@@ -115,7 +115,7 @@ impl App {
             InputPurpose::Filter => {
                 let text = prompt.line.text().to_owned();
                 self.filter_sessions(&text);
-                let problem = self.sessions.problem.clone();
+                let problem = self.sessions.problem.as_ref().map(ToString::to_string);
                 if let Some(prompt) = &mut self.input {
                     prompt.error = problem;
                 }

@@ -139,7 +139,9 @@ impl App {
         let values = preset.map(|preset| preset.values.clone());
         let changes = match values {
             None => Err(format!("no preset {name}")),
-            Some(values) => values.and_then(|values| parse_preset(name, &values)),
+            Some(values) => {
+                values.and_then(|values| parse_preset(name, &values).map_err(|error| error.to_string()))
+            }
         };
         let changes = match changes {
             Ok(changes) if self.active_session().is_some() => changes,

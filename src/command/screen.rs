@@ -115,7 +115,8 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
         options.keymap = Keymap::with_overrides(&file.text)
             .map_err(|error| Failure::usage(format!("{}: {error}", file.path.display())))?;
     }
-    options.warnings = bind_commands(&mut options.keymap, &config.commands).map_err(Failure::usage)?;
+    options.warnings = bind_commands(&mut options.keymap, &config.commands)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     options.commands.clone_from(&config.commands);
     Ok(options)
 }

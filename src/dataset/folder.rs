@@ -9,10 +9,11 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
+use parquet::errors::ParquetError;
 use serde::{Deserialize, Serialize};
 
 use super::documentation::views;
-use super::manifest::Manifest;
+use super::manifest::{Manifest, ManifestError};
 use crate::files;
 use crate::files::replace::{ReplaceSteps as _, SystemSteps, replace};
 
@@ -31,8 +32,12 @@ pub enum FolderError {
     NotADataset(PathBuf),
     #[error("{}: another clawscope writes to this dataset. Wait until it ends.", .0.display())]
     Locked(PathBuf),
-    #[error("{}: {problem}. Name a new folder, or delete this one.", .path.display())]
-    Unreadable { path: PathBuf, problem: String },
+    #[error("{}: {source}. Name a new folder, or delete this one.", .path.display())]
+    Manifest { path: PathBuf, source: ManifestError },
+    #[error("{}: {source}. Name a new folder, or delete this one.", .path.display())]
+    Table { path: PathBuf, source: ParquetError },
+    #[error("{}: names a file outside the dataset: {}. Name a new folder, or delete this one.", .path.display(), .file.display())]
+    Outside { path: PathBuf, file: PathBuf },
     #[error("{}: {source}", .path.display())]
     Io { path: PathBuf, source: io::Error },
 }
@@ -114,7 +119,7 @@ pub fn manifest(root: &Path) -> Result<Option<Manifest>, FolderError> {
     match files::read_text(&path, MAX_MANIFEST_BYTES) {
         Ok(text) => match Manifest::parse(&text) {
             Ok(manifest) => Ok(Some(manifest)),
-            Err(problem) => Err(FolderError::Unreadable { path, problem }),
+            Err(source) => Err(FolderError::Manifest { path, source }),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(FolderError::Io { path, source }),
@@ -171,9 +176,8 @@ fn remove_staging(staging: &Path) -> Result<(), FolderError> {
 /// Applies a change. It may be applied again after any prefix of its steps.
 fn apply(root: &Path, change: &Change) -> Result<(), FolderError> {
     let staging = root.join(STAGING);
-    if let Some(path) = change.files.iter().chain(&change.removed).find(|path| !is_below(path)) {
-        let problem = format!("names a file outside the dataset: {}", path.display());
-        return Err(FolderError::Unreadable { path: staging.join(CHANGE), problem });
+    if let Some(file) = change.files.iter().chain(&change.removed).find(|path| !is_below(path)) {
+        return Err(FolderError::Outside { path: staging.join(CHANGE), file: file.clone() });
     }
     let mut folders = BTreeSet::new();
     for path in &change.files {

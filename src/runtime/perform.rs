@@ -198,9 +198,9 @@ fn compare_presets(
     pair: &PresetPair,
     now_ms: f64,
     is_wanted: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<[PresetOutcome; 2]>, String> {
+) -> Result<Option<[PresetOutcome; 2]>, EffectError> {
     let outcome = |(name, values): &(String, Vec<(String, String)>)| {
-        preset_outcome(session, &parse_preset(name, values)?, now_ms, is_wanted)
+        preset_outcome(session, &parse_preset(name, values)?, now_ms, is_wanted).map_err(EffectError::from)
     };
     Ok(outcome(&pair[0])?.zip(outcome(&pair[1])?).map(|(first, second)| [first, second]))
 }

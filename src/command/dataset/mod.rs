@@ -23,7 +23,10 @@ impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Self {
         match error {
             FolderError::NotADataset(_) | FolderError::Locked(_) => Self::refused(error.to_string()),
-            FolderError::Unreadable { .. } | FolderError::Io { .. } => Self::unreadable(error.to_string()),
+            FolderError::Manifest { .. }
+            | FolderError::Outside { .. }
+            | FolderError::Table { .. }
+            | FolderError::Io { .. } => Self::unreadable(error.to_string()),
         }
     }
 }

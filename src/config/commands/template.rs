@@ -1,5 +1,7 @@
 //! A word of a person's command, with placeholders for the selected row.
 
+use super::CommandError;
+
 /// Similarity (Jaro-Winkler) from which clawscope suggests a name for a mistyped one.
 const MIN_SIMILARITY: f64 = 0.7;
 
@@ -55,7 +57,7 @@ pub struct Template {
 
 impl Template {
     /// Parses `{file}` and the like; `{{` and `}}` are braces, and braces around anything but letters stay.
-    pub fn parse(word: &str) -> Result<Self, String> {
+    pub fn parse(word: &str) -> Result<Self, CommandError> {
         let mut template = Self::default();
         let mut rest = word;
         while let Some(first) = rest.chars().next() {
@@ -67,7 +69,8 @@ impl Template {
                 rest = after;
             } else if let Some((name, after)) = braced_name(rest) {
                 let found = Placeholder::ALL.into_iter().find(|known| known.name() == name);
-                template.parts.push(Part::Value(found.ok_or_else(|| unknown(name))?));
+                let unknown = || CommandError::UnknownPlaceholder { name: name.to_owned() };
+                template.parts.push(Part::Value(found.ok_or_else(unknown)?));
                 rest = after;
             } else {
                 let (text, after) = rest.split_at(first.len_utf8());
@@ -139,16 +142,12 @@ fn braced_name(text: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, after))
 }
 
-fn unknown(name: &str) -> String {
+/// Returns the placeholder that a mistyped name probably means.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let similarity = |known: &str| strsim::jaro_winkler(name, known);
     let names = Placeholder::ALL.map(Placeholder::name);
     let near = names.into_iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
-    let near = near.filter(|near| similarity(near) >= MIN_SIMILARITY);
-    let near = near.map(|near| format!(", did you mean {{{near}}}?")).unwrap_or_default();
-    let all = names.map(|name| format!("{{{name}}}")).join(", ");
-    format!(
-        "{{{name}}}: unknown placeholder{near} Known are {all}; write {{{{{name}}}}} for the text itself."
-    )
+    near.filter(|near| similarity(near) >= MIN_SIMILARITY)
 }
 
 #[cfg(test)]

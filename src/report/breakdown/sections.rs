@@ -154,7 +154,7 @@ impl SectionBuilder<'_> {
             .with_entry(Some(message.entry));
         match blocks.get(&message.entry) {
             None => line.with_explanation(name),
-            Some(Err(error)) => Line { has_warning: true, ..line.with_explanation(error.clone()) },
+            Some(Err(error)) => Line { has_warning: true, ..line.with_explanation(error.to_string()) },
             Some(Ok(block)) => {
                 let of_how_many =
                     if block.block_count > 1 { format!(" of {}", block.block_count) } else { String::new() };
