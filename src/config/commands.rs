@@ -2,16 +2,16 @@
 
 mod code;
 mod error;
+mod placeholder;
 mod template;
 
 use serde::Deserialize;
 use toml::Spanned;
 
 pub use error::CommandError;
-pub use template::{Placeholder, Template};
-
-/// Columns that a name may take in help and palette.
-const MAX_NAME_CHARS: usize = 40;
+use error::MAX_NAME_CHARS;
+pub use placeholder::Placeholder;
+pub use template::Template;
 
 /// The row that a command works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]

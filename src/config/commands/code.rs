@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::CommandError;
+use super::error::CommandError;
 use super::template::Template;
 
 /// Programs that run the argument after an option such as `-c` as code.

@@ -1,7 +1,9 @@
 //! Mistakes in a table `[[command]]`, each with what to write instead.
 
-use super::MAX_NAME_CHARS;
-use super::template::{Placeholder, nearest};
+use super::placeholder::{Placeholder, nearest};
+
+/// Columns that a name may take in help and palette.
+pub(super) const MAX_NAME_CHARS: usize = 40;
 
 /// The first mistake in a command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

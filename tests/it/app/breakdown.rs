@@ -1,5 +1,7 @@
 //! The breakdown of the window.
 
+use std::sync::Arc;
+
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
@@ -8,6 +10,7 @@ use clawscope::app::state::Overlay;
 use clawscope::context::budget::BudgetPart;
 use clawscope::ids::{EntryIx, Epoch};
 use clawscope::report::breakdown::{Section, SectionKind, WindowContents};
+use clawscope::store::body::BodyError;
 
 use super::tuned;
 use crate::support::driver::Driver;
@@ -132,7 +135,9 @@ fn blocks_of_an_older_reading_are_dropped() {
         matches!(requested.as_slice(), [.., Effect::ReadBlocks { .. }] | [Effect::ReadBlocks { .. }, ..]),
         "{requested:?}"
     );
-    driver.event(Event::Blocks { epoch: Epoch(9_999), blocks: [(EntryIx(0), Err("old".into()))].into() });
+    let changed = BodyError::Changed { path: "a.jsonl".to_owned(), line: 1 };
+    let blocks = [(EntryIx(0), Err(Arc::new(changed)))].into();
+    driver.event(Event::Blocks { epoch: Epoch(9_999), blocks });
     assert!(breakdown(&driver).blocks.is_empty());
     driver.perform(requested);
     assert_eq!(breakdown(&driver).blocks.len(), breakdown(&driver).contents.heaviest.len());
