@@ -189,7 +189,7 @@ impl Row<'_> {
     }
 }
 
-/// Refuses an id that a program could take for an option or a shell for code.
+/// Refuses an id that a program could read as an option or a shell as code.
 fn checked_id(kind: IdKind, id: &str) -> Result<String, RowError> {
     let is_plain = |char: char| char.is_alphanumeric() || ID_SIGNS.contains(char);
     if id.is_empty() || id.starts_with(['-', '+', '=', '@', '%']) || !id.chars().all(is_plain) {

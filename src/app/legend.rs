@@ -58,7 +58,7 @@ pub const SESSION_MARKS: [(Mark, LegendRow); 14] = [
 const TREE: [LegendRow; 11] = [
     row("▌", Tone::Focus, "cursor", "the selected row; green: just added"),
     row("▏", Tone::Fate(Fate::Protected), "protected zone", "its position protects it"),
-    row("●", Tone::User, "your turn", "a message from a person"),
+    row("●", Tone::User, "your turn", "a message from the user"),
     row("▸ ▾", Tone::Text, "folded, open", "space folds and unfolds"),
     row("├ │ └ ┬ ┄", Tone::Muted, "rails", "turns and branches of the tree"),
     row("⚠", Tone::Danger, "failed call", "the provider refused it"),

@@ -227,7 +227,7 @@ Examples:
       | jq '.recorded.lost[] | select(.needs != [])'
 
 For every message that is missing from a prompt, shows whether it was needed again: the model repeated the same call, or \
-the model or the person used an id, path, number or error that only this message has. With other settings, it does the same \
+the model or the user used an id, path, number or error that only this message has. With other settings, it does the same \
 for the prompts that those settings would have sent. Tokens and costs of repetitions are estimates at list prices. \
 `clawscope guide regret` describes the rules.";
 

@@ -164,10 +164,10 @@ fn headline([recorded, simulated]: &[TraceTotals; 2]) -> String {
         count => quantity(count, "overflow"),
     };
     let cost = match (format_cost(&recorded.cost_breakdown), format_cost(&simulated.cost_breakdown)) {
-        (Some(before), Some(after)) => format!("; {before} → {after}"),
+        (Some(before), Some(after)) => format!(", {before} → {after}"),
         _ => String::new(),
     };
-    format!("{calls}: recorded, {}; simulated, {}{cost}", fitted(recorded), fitted(simulated))
+    format!("{calls}, recorded → simulated: {} → {}{cost}", fitted(recorded), fitted(simulated))
 }
 
 /// Returns notes on the quality of the numbers and on settings without effect.

@@ -111,7 +111,7 @@ fn leaked_token(session: &LoadedSession) -> Option<Diagnostic> {
     let index = &session.index;
     let leaks = |ix| index.entry(ix).message.is_some_and(|size| size.leaks_no_reply && !size.is_synthetic);
     let (ix, count) = first_match(index, leaks)?;
-    let what = format!("the text of this answer contains NO_REPLY, and the person saw it{}", and_more(count));
+    let what = format!("the text of this answer contains NO_REPLY, and the user saw it{}", and_more(count));
     let next = "The gateway hides only an answer that is exactly NO_REPLY, and removes the token at the end of a text. \
          Say in the agent's instructions to send NO_REPLY alone.";
     Some(diagnostic_at(index, ix, Severity::Note, what, next))

@@ -329,7 +329,7 @@ static TABLE: [Row; 67] = [
         (Some(Policy::History), Source::HistoryLimit),
         (slider(Unit::Turns, 100.0, 1.0), Number(|s| &mut s.history_limit)),
         Hint::Turns,
-        "Keeps this many of the person's last turns; 0 keeps all. In direct chats the key is dmHistoryLimit.",
+        "Keeps this many of the user's last turns; 0 keeps all. In direct chats the key is dmHistoryLimit.",
     ),
     session(
         SettingId::ContextWindow,

@@ -28,11 +28,11 @@ pub fn headline(estimates: &Estimates) -> String {
     };
     let (pi, counted) = (format_number(pi), format_number(counted));
     let rest = match messages {
-        Some(times) => format!(", {times:.1} times for the messages alone"),
-        None if estimates.fixed_tokens.is_none() => ", including system prompt, tools and files".to_owned(),
+        Some(times) => format!("; messages alone {times:.1}x"),
+        None if estimates.fixed_tokens.is_none() => ", with system prompt, tools and files".to_owned(),
         None => String::new(),
     };
-    format!("chars/4 estimates ~{pi}, the provider counted {counted}: {whole:.1} times as much{rest}")
+    format!("chars/4 estimates ~{pi}; the provider counted {counted} ({whole:.1}x{rest})")
 }
 
 /// The headline for narrow screens.
@@ -41,11 +41,11 @@ pub fn short_headline(estimates: &Estimates) -> String {
         return NO_MEASURED_CALL.to_owned();
     };
     let messages = match messages {
-        Some(times) => format!(", messages ×{times:.1}"),
+        Some(times) => format!(", messages {times:.1}x"),
         None if estimates.fixed_tokens.is_none() => " with system prompt".to_owned(),
         None => String::new(),
     };
-    format!("chars/4 ~{}, counted {}: ×{whole:.1}{messages}", format_number(pi), format_number(counted))
+    format!("chars/4 ~{}, counted {}: {whole:.1}x{messages}", format_number(pi), format_number(counted))
 }
 
 /// Describes the tokens before the messages.

@@ -116,7 +116,7 @@ pub fn run_sweep(
     steps = axes.iter().filter_map(Axis::affected_policy).fold(steps, |steps, step| steps.with(step, true));
     if axes.is_empty() {
         return Some(SweepUpdate::Failed(
-            "No setting of this version changes anything in this session.".into(),
+            "No setting of this release changes anything in this session.".into(),
         ));
     }
     say(SweepUpdate::Axes(axes.clone()));
