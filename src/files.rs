@@ -1,4 +1,4 @@
-//! Opens files for reading, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
+//! Opens files for reading or as a lock, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
 //! folder or a link to one may stand where a file is expected: opening such a thing could wait for ever or change it.
 //! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file;
 //! [`attached`] holds the settings of a person on another machine.
@@ -32,6 +32,21 @@ pub fn open(path: &Path) -> io::Result<File> {
 pub fn open_without_link(path: &Path) -> io::Result<File> {
     check_regular(&std::fs::symlink_metadata(path)?)?;
     let file = open_without_waiting(path, true)?;
+    check_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Creates a file that serves as a lock, or opens it; refuses anything but a regular file, which is never truncated.
+///
+/// # Errors
+/// As [`open_without_link`].
+pub fn open_for_lock(path: &Path) -> io::Result<File> {
+    if let Ok(found) = std::fs::symlink_metadata(path) {
+        check_regular(&found)?;
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    let file = without_waiting(&mut options, true).open(path)?;
     check_regular(&file.metadata()?)?;
     Ok(file)
 }
@@ -80,18 +95,22 @@ fn check_regular(metadata: &Metadata) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-#[cfg(unix)]
 fn open_without_waiting(path: &Path, refuses_links: bool) -> io::Result<File> {
+    without_waiting(OpenOptions::new().read(true), refuses_links).open(path)
+}
+
+#[cfg(unix)]
+fn without_waiting(options: &mut OpenOptions, refuses_links: bool) -> &mut OpenOptions {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt as _;
     let links = if refuses_links { OFlags::NOFOLLOW } else { OFlags::empty() };
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | links;
-    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+    options.custom_flags(flags.bits().cast_signed())
 }
 
 #[cfg(not(unix))]
-fn open_without_waiting(path: &Path, _: bool) -> io::Result<File> {
-    OpenOptions::new().read(true).open(path)
+fn without_waiting(options: &mut OpenOptions, _: bool) -> &mut OpenOptions {
+    options
 }
 
 #[cfg(test)]
@@ -140,7 +159,11 @@ mod tests {
         for name in ["fifo", "pipe", "zero", "loop", "gone"] {
             assert!(open(&at(name)).is_err(), "{name}");
             assert!(open_without_link(&at(name)).is_err(), "{name}");
+            assert!(open_for_lock(&at(name)).is_err(), "{name}");
         }
+        assert!(open_for_lock(&at("good")).is_err() && !at("none").exists());
+        assert!(open_for_lock(&at("new")).is_ok() && open_for_lock(&at("file")).is_ok());
+        assert_eq!(read_text(&at("file"), 9).unwrap(), "x");
         assert!(open_without_link(&at("good")).is_err());
     }
 }

@@ -9,17 +9,20 @@ use clawscope::command::{self, environment::Invocation};
 use clawscope::commit::{Clock as _, SystemClock};
 use clawscope::gateway::env::Environment;
 use clawscope::remote;
-use clawscope::runtime::{PagedOutput, write_report_on_crash};
+use clawscope::runtime::{PagedOutput, watch_terminal, write_report_on_crash};
 
 fn main() -> ExitCode {
     let invocation = Invocation { env: Environment::from_process(), now_ms: SystemClock.now_ms() };
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = watch_terminal(&words, &invocation.env) {
+        return code;
+    }
     write_report_on_crash(&invocation.env);
     let on_terminal = stdout().is_terminal();
     // Only the screen asks the terminal; without a terminal the query would start other programs.
     let size = if on_terminal { crossterm::terminal::size().ok() } else { None };
     let columns = size.map(|(columns, _)| usize::from(columns));
     let colour = on_terminal && invocation.env.get("NO_COLOR").is_none();
-    let words: Vec<OsString> = std::env::args_os().collect();
     command::select_time_zone(&words, &invocation.env);
     let pager = size.and_then(|(_, rows)| Some((command::pager_for(&words, &invocation.env)?, rows)));
     let mut err = stderr();

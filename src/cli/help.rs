@@ -398,7 +398,7 @@ Examples:
 Every format replaces secrets with [redacted:KIND:N] and leaves out images; --no-redact keeps both. No rule finds every \
 secret, so read the file before you share it.
 
---shape-only replaces every letter and digit of the conversation and keeps sizes, ids, times, roles, names and usage, so \
+--shape-only replaces every letter and digit of the conversation and keeps sizes, generated ids, times, roles, usage and the names of known tools and models, so \
 that `clawscope context` prints the same numbers. If --out is a folder, clawscope adds the session's record and settings, \
 and the folder opens as a store.
 

@@ -53,8 +53,8 @@ pub(super) fn run(
     if repairs.as_ref().is_some_and(|repairs| !repairs.is_empty()) {
         workspace = Workspace::from_path(args.path.as_deref(), place, invocation)?;
     }
-    let read =
-        workspace.listed.items.par_iter().map(|item| (item.clone(), workspace.open_item(item))).collect();
+    let read = |item| workspace.open_item(item).map(Into::into);
+    let read = workspace.listed.items.par_iter().map(read).collect();
     let checkup = DoctorReport::new(&workspace, read);
     if args.json {
         output.json(&report_json(&workspace, &checkup, repairs.as_deref()))?;

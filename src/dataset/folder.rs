@@ -38,6 +38,8 @@ pub enum FolderError {
     Table { path: PathBuf, source: ParquetError },
     #[error("{}: names a file outside the dataset: {}. Name a new folder, or delete this one.", .path.display(), .file.display())]
     Outside { path: PathBuf, file: PathBuf },
+    #[error("{}: names a file that is not a table: {}. Name a new folder, or delete this one.", .path.display(), .file.display())]
+    NotATable { path: PathBuf, file: PathBuf },
     #[error("{}: {source}", .path.display())]
     Io { path: PathBuf, source: io::Error },
 }
@@ -139,8 +141,8 @@ fn holds_other_files(root: &Path) -> io::Result<bool> {
 
 fn lock(root: &Path) -> Result<File, FolderError> {
     let path = root.join(LOCK);
-    let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let file = opened.map_err(|source| FolderError::Io { path: path.clone(), source })?;
+    let file =
+        files::open_for_lock(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(FolderError::Locked(root.to_owned())),
@@ -151,6 +153,9 @@ fn lock(root: &Path) -> Result<File, FolderError> {
 /// Finishes the change of a killed run, if it was written completely; otherwise forgets its files.
 fn finish_change(root: &Path) -> Result<(), FolderError> {
     let staging = root.join(STAGING);
+    if is_link(&staging) {
+        return remove_staging(&staging);
+    }
     let path = staging.join(CHANGE);
     let change = match files::read(&path, MAX_MANIFEST_BYTES) {
         Ok(bytes) => serde_json::from_slice::<Change>(&bytes).ok(),
@@ -176,8 +181,13 @@ fn remove_staging(staging: &Path) -> Result<(), FolderError> {
 /// Applies a change. It may be applied again after any prefix of its steps.
 fn apply(root: &Path, change: &Change) -> Result<(), FolderError> {
     let staging = root.join(STAGING);
-    if let Some(file) = change.files.iter().chain(&change.removed).find(|path| !is_below(path)) {
+    let mut named = change.files.iter().chain(&change.removed);
+    if let Some(file) = named.find(|path| !is_below(path) || crosses_link(root, path)) {
         return Err(FolderError::Outside { path: staging.join(CHANGE), file: file.clone() });
+    }
+    let mut named = change.files.iter().chain(&change.removed);
+    if let Some(file) = named.find(|path| path.extension().is_none_or(|extension| extension != "parquet")) {
+        return Err(FolderError::NotATable { path: staging.join(CHANGE), file: file.clone() });
     }
     let mut folders = BTreeSet::new();
     for path in &change.files {
@@ -211,6 +221,17 @@ fn apply(root: &Path, change: &Change) -> Result<(), FolderError> {
 /// Whether a path stays below the folder that it is joined to.
 fn is_below(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Whether a folder on the way to a path is a link. A dataset is shared and copied, so that a change in it may be forged to
+/// replace or remove files elsewhere.
+fn crosses_link(root: &Path, path: &Path) -> bool {
+    let mut folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    folders.any(|folder| is_link(&root.join(folder)))
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
 /// Renames a staged file; one that an earlier run has renamed already is left.
@@ -350,5 +371,49 @@ mod tests {
         assert!(error.to_string().contains("outside the dataset"), "{error}");
         assert_eq!(files::read_text(&outside, 100).unwrap(), "kept");
         remove(&outside).unwrap();
+        let error =
+            folder.publish(Change { removed: vec!["views.sql".into()], ..change("new") }).unwrap_err();
+        assert!(error.to_string().contains("no table"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_change_never_reaches_outside_the_folder_through_a_link() {
+        let (dir, mut folder) = staged();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let table = elsewhere.path().join("a.parquet");
+        write_synced(&table, b"kept").unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("host=x")).unwrap();
+        for change in [
+            Change { removed: vec!["host=x/a.parquet".into()], ..change("new") },
+            Change { files: vec!["host=x/a.parquet".into()], removed: Vec::new(), manifest: manifest("new") },
+        ] {
+            stage(&folder, "host=x/a.parquet", b"other");
+            let error = folder.publish(change).unwrap_err();
+            assert!(error.to_string().contains("outside the dataset"), "{error}");
+        }
+        drop(folder);
+        assert_eq!(files::read_text(&table, 100).unwrap(), "kept");
+        // What was staged by a folder of someone else is not taken.
+        std::fs::remove_dir_all(dir.path().join(STAGING)).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join(STAGING)).unwrap();
+        let forged =
+            Change { files: vec!["a.parquet".into()], removed: Vec::new(), manifest: manifest("new") };
+        write_synced(&elsewhere.path().join(CHANGE), &serde_json::to_vec(&forged).unwrap()).unwrap();
+        DatasetFolder::open(dir.path()).unwrap();
+        assert_eq!(files::read_text(&table, 100).unwrap(), "kept");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_locks_place_is_refused_at_once() {
+        let (dir, folder) = staged();
+        drop(folder);
+        let lock = dir.path().join(LOCK);
+        remove(&lock).unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let error = DatasetFolder::open(dir.path()).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use crate::context::budget::BudgetPart;
 use crate::context::system::replay_system_messages;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::{ContextEstimate, estimate_context};
-use crate::export::shape;
+use crate::export::{runtime_words, shape};
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::plan::{self, CompactionSummary, Plan, PolicyEffect};
@@ -20,6 +20,7 @@ use crate::session::message::{TextPart, parts_of_entry, parts_of_message};
 use crate::session::tool::tool_of;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
+use crate::store::index::Index;
 use crate::transcript::drawing_order::drawing_order;
 use crate::transcript::labels::{resolve_labels, session_name};
 
@@ -224,9 +225,19 @@ impl Sanitizer {
         if self.shape_only { shape::plain_text(text) } else { self.redactor.redact_text(text).into_owned() }
     }
 
-    /// Returns a name by the runtime, which a shape keeps; a crafted one may still be a secret.
+    /// Returns a name by the runtime; a crafted one may be a secret or free text.
     fn name(&mut self, name: &str) -> String {
-        if self.shape_only { name.to_owned() } else { self.redactor.redact_text(name).into_owned() }
+        if self.shape_only {
+            runtime_words::name_text(name)
+        } else {
+            self.redactor.redact_text(name).into_owned()
+        }
+    }
+
+    /// Returns the id of an entry, or its line.
+    fn id(&mut self, index: &Index, ix: EntryIx) -> String {
+        let id = index.display_id(ix);
+        if index.entry(ix).id.is_some() { self.name(&id) } else { id }
     }
 
     fn entry(&mut self, value: &Value) -> Value {
@@ -257,8 +268,8 @@ fn entries(wanted: &ExportRequest<'_>, out: &mut Sanitizer) -> Result<Vec<Docume
         let after = after.map(|(plan, at)| plan::message_after(&entry_message(&value, entry.kind), at, plan));
         let size = entry.message;
         nodes.push(DocumentEntry {
-            id: out.name(&index.display_id(ix)),
-            parent: tree.parent(ix).map(|parent| out.name(&index.display_id(parent))),
+            id: out.id(index, ix),
+            parent: tree.parent(ix).map(|parent| out.id(index, parent)),
             line: entry.line,
             depth: place.depth,
             starts_branch: place.starts_branch,

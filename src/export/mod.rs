@@ -14,10 +14,12 @@ pub mod json;
 mod lines;
 pub mod markdown;
 pub mod pi;
+mod runtime_words;
 mod screen_image;
 pub mod shape;
 mod shapes;
-pub mod svg;
+pub mod stand_in;
+mod svg;
 mod tiles;
 mod words;
 

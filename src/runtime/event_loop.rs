@@ -25,7 +25,7 @@ use crate::runtime::remote_screen::RemotePort;
 use crate::runtime::session_counts::SessionCounts;
 use crate::runtime::signals::{SignalAction, Signals};
 use crate::runtime::store_loader::{StoreLoader, to_listing};
-use crate::runtime::terminal::{TerminalLoan, TerminalScreen};
+use crate::runtime::terminal::{TerminalLoan, TerminalScreen, panicked};
 use crate::runtime::themes::Themes;
 use crate::runtime::watch::{Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders};
 use crate::session::list::SessionListing;
@@ -87,6 +87,8 @@ enum WakeReason {
     Watch(WatchEvent),
     /// A timer or a frame is due.
     Timer,
+    /// A thread panicked.
+    Panic,
 }
 
 impl EventLoop {
@@ -167,6 +169,7 @@ impl EventLoop {
         let due = self.next_deadline();
         tokio::select! {
             biased;
+            () = panicked() => WakeReason::Panic,
             caught = signals.next() => WakeReason::Signal(caught),
             event = input.next() => WakeReason::Input(event),
             Some(report) = self.reports.recv() => WakeReason::Report(report),
@@ -209,6 +212,7 @@ impl EventLoop {
             WakeReason::Watch(WatchEvent::Polled(polled)) => {
                 self.dispatch(Event::PollingChanged(describe_polled(&polled)));
             }
+            WakeReason::Panic => bail!("clawscope crashed; see the message above"),
             WakeReason::Timer | WakeReason::Signal(_) => {}
         }
         let now_ms = self.clock.now_ms();
@@ -325,7 +329,7 @@ impl EventLoop {
         self.needs_redraw = false;
         self.last_frame = Some(Instant::now());
         #[cfg(debug_assertions)]
-        panic_for_test(&self.app);
+        crash_for_test(&self.app);
         Ok(())
     }
 
@@ -365,11 +369,18 @@ fn event_name(event: &Event) -> &'static str {
     }
 }
 
-/// Panics if a test asks for it, to check that the terminal is restored.
+/// Crashes if a test asks for it, to check that the terminal is restored.
 #[cfg(debug_assertions)]
-#[expect(clippy::manual_assert, clippy::panic, reason = "this is the panic that the test asks for")]
-fn panic_for_test(app: &App) {
-    if app.listing.is_some() && std::env::var_os("CLAWSCOPE_TEST_PANIC").is_some_and(|value| value == "1") {
-        panic!("a test requested this panic");
+#[expect(clippy::panic, reason = "this is the panic that the test asks for")]
+fn crash_for_test(app: &App) {
+    let Some(crash) = std::env::var_os("CLAWSCOPE_TEST_PANIC").filter(|_| app.listing.is_some()) else {
+        return;
+    };
+    match crash.to_str() {
+        Some("1") => panic!("a test asked for this panic"),
+        Some("thread") => drop(std::thread::spawn(|| panic!("a test asked for this panic"))),
+        // What follows when the allocator returns nothing.
+        Some("allocation") => std::alloc::handle_alloc_error(std::alloc::Layout::new::<u64>()),
+        _ => {}
     }
 }

@@ -35,8 +35,12 @@ mod store_loader;
 mod summary;
 mod suspend;
 mod terminal;
+#[cfg(unix)]
+mod terminal_modes;
+mod terminal_watch;
 mod themes;
 pub mod watch;
+mod watcher_pipe;
 mod work_queue;
 
 pub use crash::write_report_on_crash;
@@ -46,3 +50,4 @@ pub use picture::{PictureError, session_picture};
 pub use run::run;
 pub use run_options::RunOptions;
 pub use save::{SaveError, save_as};
+pub use terminal_watch::watch_terminal;

@@ -11,6 +11,7 @@ use crate::runtime::input::Input;
 use crate::runtime::run_options::RunOptions;
 use crate::runtime::store_loader::StoreLoader;
 use crate::runtime::terminal::{TerminalScreen, restore_on_panic};
+use crate::runtime::terminal_watch;
 use crate::runtime::themes::Themes;
 use crate::session::store_location::StoreRequest;
 
@@ -34,6 +35,7 @@ pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
     let size = crossterm::terminal::size().context("cannot read the terminal's size")?;
     let runtime = start_threads()?;
     restore_on_panic();
+    terminal_watch::start();
     let mut library = StoreLoader::from_options(place, &options);
     library.prefetch();
     let screen = TerminalScreen::open(options.app.mouse, size).context("cannot set up the terminal")?;

@@ -1,5 +1,5 @@
 //! The terminal: taken at the start, and restored on every way out: the end, an error, a signal, a panic, a pager,
-//! ctrl-z.
+//! ctrl-z. Where this process dies at once, another one restores it ([`super::terminal_watch`]).
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -19,11 +19,17 @@ use crossterm::{execute, queue};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+use tokio::sync::Notify;
+
+use crate::runtime::watcher_pipe::{note_held, note_released};
 
 use crate::runtime::remote_screen::{RemoteBackend, RemotePort};
 
 /// Whether clawscope holds the terminal. A static, because the panic hook has no other access to it.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
+
+/// Wakes the event loop after a panic.
+static PANIC: Notify = Notify::const_new();
 
 /// Turns off reports of mouse movements without a button: they wake the loop often and change nothing.
 const DISABLE_MOUSE_MOTION: &str = "\x1b[?1003l";
@@ -98,6 +104,7 @@ impl TerminalScreen {
     /// Takes the terminal again after [`restore`]; the next frame is drawn in full.
     pub(super) fn enter(&mut self) -> io::Result<()> {
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
+        note_held();
         IS_ACTIVE.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         execute!(terminal.backend_mut(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
@@ -169,6 +176,16 @@ pub(super) fn restore() {
     if !IS_ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
+    // If the terminal is gone, nobody can see an error.
+    if let Ok(mut tty) = tty() {
+        drop(tty.write_all(&restore_codes()));
+    }
+    drop(disable_raw_mode());
+    note_released();
+}
+
+/// Returns the codes that restore everything but the modes of the line.
+pub(super) fn restore_codes() -> Vec<u8> {
     let mut bytes = Vec::new();
     let queued = queue!(
         bytes,
@@ -179,22 +196,25 @@ pub(super) fn restore() {
         LeaveAlternateScreen,
         Show
     );
-    // If the terminal is gone, nobody can see an error.
-    if queued.is_ok()
-        && let Ok(mut tty) = tty()
-    {
-        drop(tty.write_all(&bytes));
-    }
-    drop(disable_raw_mode());
+    // Nothing is written before the queue is flushed, and a vector takes everything.
+    drop(queued);
+    bytes
 }
 
-/// Makes a panic in any thread restore the terminal before the message is printed.
+/// Makes a panic in any thread restore the terminal before the message is printed, and end the program: without the
+/// terminal it would go on as a process that nobody sees.
 pub(super) fn restore_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         restore();
         report(panic);
+        PANIC.notify_one();
     }));
+}
+
+/// Waits for a panic in any thread.
+pub(super) async fn panicked() {
+    PANIC.notified().await;
 }
 
 /// Opens standard output as a separate file, without the lock and the buffer of the standard library.

@@ -51,7 +51,19 @@ pub fn open(
 ) -> Result<LoadedSession, OpenError> {
     let unknown = || OpenError::Unknown { key: key.clone() };
     let session = store.sessions.iter().find(|session| session.key == *key).ok_or_else(unknown)?;
-    let path = session.path.as_deref().ok_or_else(|| OpenError::NoTranscript { key: key.clone() })?;
+    open_session(store, session, previous, now_ms, progress)
+}
+
+/// As [`open`], for a session that is found already.
+pub fn open_session(
+    store: &Store,
+    session: &Session,
+    previous: Option<&LoadedSession>,
+    now_ms: i64,
+    progress: ProgressFn<'_>,
+) -> Result<LoadedSession, OpenError> {
+    let no_transcript = || OpenError::NoTranscript { key: session.key.clone() };
+    let path = session.path.as_deref().ok_or_else(no_transcript)?;
     // Reading a pipe or a device would never end.
     if session.location.database().is_none() && !path.is_file() {
         return Err(OpenError::NotWritten { path: path.into() });

@@ -199,7 +199,7 @@ fn rules_and_screens_read_no_file_no_clock_and_no_environment() {
 #[test]
 fn only_a_commit_opens_files_to_write() {
     let words = ["OpenOptions", "File::options", "File::create", "fs::rename", "fs::remove_file", "fs::copy"];
-    // `files` opens with flags, and for reading only.
+    // `files` opens with flags: for reading, and a file that serves as a lock.
     let others = uses(&words, |module| module != "commit" && module != "files");
     // What a person asks to keep is saved in one place: a plan, an export, a picture, as a new file, or over one that they
     // name and agree to lose, never beside sessions. The demo store is written to a folder of its own.

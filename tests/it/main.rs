@@ -19,6 +19,7 @@ mod dataset;
 mod explain;
 mod export;
 mod export_eras;
+mod export_shape;
 mod follow;
 mod frames;
 mod fuzz;

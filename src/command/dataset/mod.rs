@@ -25,6 +25,7 @@ impl From<FolderError> for Failure {
             FolderError::NotADataset(_) | FolderError::Locked(_) => Self::refused(error.to_string()),
             FolderError::Manifest { .. }
             | FolderError::Outside { .. }
+            | FolderError::NotATable { .. }
             | FolderError::Table { .. }
             | FolderError::Io { .. } => Self::unreadable(error.to_string()),
         }
