@@ -63,6 +63,7 @@ mod ruleset;
 mod schema;
 mod screen;
 mod search;
+mod self_report;
 mod session_output;
 mod sessions;
 mod setting_value;
@@ -192,12 +193,14 @@ fn run_command(
         Command::Rules(args) => rules::run(args, place, invocation, output),
         Command::Settings(args) => settings::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
+        Command::Doctor(args) if args.about_self => self_report::run(args.list.json, invocation, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
         Command::Presets { json } => presets::run(*json, invocation, output),
         Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),
         Command::Completions { shell } => completions::run(*shell, output),
-        Command::Man { command } => man::run(command.as_deref(), output),
+        Command::Man { out: Some(out), .. } => man::write_all(out, invocation, output),
+        Command::Man { command, out: None } => man::run(command.as_deref(), output),
     }
 }
