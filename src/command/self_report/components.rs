@@ -42,6 +42,10 @@ pub(super) fn find(env: &Environment, config: &Config) -> Vec<ComponentJson> {
     found.push(component(program_of(env.get("PAGER").unwrap_or("less")), "long texts on the screen"));
     let clipboard = clipboard_programs(env);
     found.extend(clipboard.iter().map(|name| component(name, "the clipboard, besides OSC 52")));
+    if clipboard.is_empty() {
+        let purpose = "the clipboard: without DISPLAY and WAYLAND_DISPLAY only OSC 52 copies";
+        found.push(ComponentJson { name: "clipboard".to_owned(), purpose: purpose.to_owned(), path: None });
+    }
     if config.summarizer.kind == SummarizerKind::Command
         && let Some(program) = config.summarizer.command.first()
     {
@@ -82,5 +86,8 @@ mod tests {
         assert_eq!(of("on the screen"), ("sh", true));
         assert_eq!(of("alerts"), ("/nonexistent/bell", false));
         assert_eq!(of("clipboard").0, if cfg!(target_os = "macos") { "pbcopy" } else { "xclip" });
+        let bare = find(&Environment::new([("PATH", "/bin")], None, "/".into()), &Config::default());
+        let clipboard = bare.iter().find(|component| component.purpose.contains("clipboard")).unwrap();
+        assert!(clipboard.path.is_none());
     }
 }
