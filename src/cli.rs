@@ -200,6 +200,9 @@ pub enum Command {
     Man {
         /// Print the page of this command [default: clawscope]
         command: Option<String>,
+        /// Write the pages of clawscope and of every command to this folder instead
+        #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
+        out: Option<PathBuf>,
     },
 }
 
@@ -293,6 +296,9 @@ pub struct DoctorArgs {
     /// Compare every transcript file, entry by entry, with its copy in the database
     #[arg(long, conflicts_with = "repair")]
     pub migration: bool,
+    /// Show this program instead of a store: version, build, terminal, paths and the programs that it can use
+    #[arg(long = "self", conflicts_with_all = ["path", "repair", "migration"])]
+    pub about_self: bool,
 }
 
 /// A session to look at.

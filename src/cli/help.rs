@@ -470,6 +470,7 @@ Examples:
   clawscope doctor ~/copy-of-openclaw --json
   clawscope doctor --repair                       finish interrupted commits
   clawscope doctor --migration                    check the database import
+  clawscope doctor --self                         this program and your terminal
 
 Reads every transcript of the store and lists problems, the release and its ruleset, every setting in force with the file \
 and line that sets it, and when each session will reset.
@@ -481,7 +482,10 @@ the gateway's lock and never removes a byte that was in the file.
 use. It lists each entry that is lost, added, changed, moved, duplicated or has another parent, with its line, and \
 counts the changes that the importer makes on purpose. It does not print texts.
 
-Exit code 3: the store, its configuration or a transcript cannot be read. With --migration, 1: the import lost or changed \
+--self shows version and build, what the terminal can do and which variable says so, the paths of settings and log, and \
+which other programs clawscope found. It reads no session and asks the terminal nothing.
+
+Exit code 3: the store, its configuration or a transcript cannot be read, or with --self clawscope's own settings. With --migration, 1: the import lost or changed \
 something.";
 
 pub(super) const COMPLETIONS: &str = "\
@@ -517,7 +521,8 @@ Examples:
 pub(super) const MAN: &str = "\
 Examples:
   clawscope man | man -l -
-  clawscope man simulate > clawscope-simulate.1";
+  clawscope man simulate > clawscope-simulate.1
+  clawscope man --out ~/.local/share/man/man1     the pages of all commands";
 
 pub(super) const SERVE: &str = "\
 Examples:

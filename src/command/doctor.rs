@@ -44,7 +44,7 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let DoctorArgs { list: args, repair: repairs, migration } = args;
+    let DoctorArgs { list: args, repair: repairs, migration, about_self: _ } = args;
     if *migration {
         return super::migration::run(args, place, invocation, output);
     }

@@ -63,6 +63,7 @@ mod ruleset;
 mod schema;
 pub mod screen;
 mod search;
+mod self_report;
 mod session_output;
 mod sessions;
 mod setting_value;
@@ -197,6 +198,7 @@ fn run_command(
         Command::Rules(args) => rules::run(args, place, invocation, output),
         Command::Settings(args) => settings::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
+        Command::Doctor(args) if args.about_self => self_report::run(args.list.json, invocation, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
         Command::Presets { json } => presets::run(*json, invocation, output),
         Command::Demo { out } => demo::run(out, invocation, output),
@@ -205,6 +207,7 @@ fn run_command(
         // The program serves before it runs a command, because a link has no other output.
         Command::Serve(_) => Err(Failure::usage("serve --stdio: only the program itself can serve.")),
         Command::Completions { shell } => completions::run(*shell, output),
-        Command::Man { command } => man::run(command.as_deref(), output),
+        Command::Man { out: Some(out), .. } => man::write_all(out, invocation, output),
+        Command::Man { command, out: None } => man::run(command.as_deref(), output),
     }
 }

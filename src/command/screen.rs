@@ -100,6 +100,15 @@ fn uses_ascii(config: &Config, env: &Environment) -> bool {
     config.ascii.unwrap_or_else(needed)
 }
 
+/// Reads clawscope's own settings as the screen does, without flags; the error names the file, the key or the variable.
+pub(super) fn read_settings(env: &Environment) -> Result<Config, String> {
+    let config = config::load(env).map_err(|error| error.to_string())?;
+    match screen_options(&config) {
+        Err(Failure::Reported { message, .. }) => Err(message),
+        _ => Ok(config),
+    }
+}
+
 /// Converts the configuration to screen options; an unknown theme, key or action is an error that names its origin.
 fn screen_options(config: &Config) -> Result<Options, Failure> {
     let mut options = Options {

@@ -51,6 +51,13 @@ pub struct CustomCommand {
     pub(super) key_at: usize,
 }
 
+impl CustomCommand {
+    /// The program, which has no placeholders.
+    pub fn program(&self) -> Option<&str> {
+        self.words.first()?.literal()
+    }
+}
+
 /// A table as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -29,7 +29,7 @@ pub(super) fn start(env: &Environment) {
 }
 
 /// Returns the folder for logs and crash reports.
-pub(super) fn state_dir(env: &Environment) -> PathBuf {
+pub fn state_dir(env: &Environment) -> PathBuf {
     let state = env.get("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
     state.unwrap_or_else(|| env.resolve("~/.local/state")).join("clawscope")
 }

@@ -1,11 +1,11 @@
 //! Standard output of a command on a terminal: more than a screen of it goes through the person's pager.
 
 use std::io::{self, Stdout, Write};
-use std::path::Path;
 use std::process::{Child, Stdio};
 
 use super::pager::pager_command;
 use crate::gateway::env::Environment;
+use crate::gateway::programs::find_program;
 
 /// The pager without `CLAWSCOPE_PAGER` and `PAGER`: it ends at once for a text that fits, keeps colours, and leaves the
 /// text on the screen.
@@ -18,11 +18,7 @@ pub fn pager_line(env: &Environment) -> Option<String> {
     let line = named.unwrap_or(DEFAULT_PAGER).trim();
     let program = line.split(' ').next().filter(|program| !program.is_empty() && *program != "cat")?;
     // A first word with `=` sets a variable; the shell finds the program behind it.
-    let exists = program.contains(['=', '/']) || {
-        let folders = env.verbatim("PATH").unwrap_or_default();
-        std::env::split_paths(folders)
-            .any(|folder: std::path::PathBuf| Path::new(&folder).join(program).is_file())
-    };
+    let exists = program.contains(['=', '/']) || find_program(env, program).is_some();
     exists.then(|| line.to_owned())
 }
 

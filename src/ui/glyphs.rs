@@ -57,12 +57,18 @@ pub const EIGHTHS_UP: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "�
 /// Whether the terminal needs ASCII. `locale` is the first value set of `LC_ALL`, `LC_CTYPE` and `LANG`; `term` is
 /// `TERM`.
 pub fn needs_ascii(locale: Option<&str>, term: Option<&str>) -> bool {
-    let utf8 = |locale: &str| {
-        let locale = locale.to_ascii_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    };
-    let named = locale.filter(|locale| !locale.is_empty());
-    matches!(term, Some("linux" | "dumb")) || named.is_some_and(|locale| !utf8(locale))
+    ascii_reason(locale, term).is_some()
+}
+
+/// Returns why the terminal needs ASCII, if it does.
+pub fn ascii_reason(locale: Option<&str>, term: Option<&str>) -> Option<String> {
+    if let Some(term @ ("linux" | "dumb")) = term {
+        return Some(format!("TERM={term}"));
+    }
+    let locale = locale.filter(|locale| !locale.is_empty())?;
+    let lower = locale.to_ascii_lowercase();
+    let is_utf8 = lower.contains("utf-8") || lower.contains("utf8");
+    (!is_utf8).then(|| format!("the locale {locale} is not UTF-8"))
 }
 
 /// Each replacement is one character, so that no cell moves.

@@ -31,6 +31,7 @@ mod layers;
 mod limits;
 mod migration;
 mod overflow_texts;
+mod packaging;
 mod plain;
 mod properties;
 mod pty;

@@ -410,7 +410,7 @@ fn the_guide_names_the_json_fields_of_every_answer() {
     for command in ["sessions", "doctor", "rules", "rules --diff=2026.7.1"] {
         check_fields(command, &format!("{command} --demo --json"));
     }
-    for command in ["rules --releases", "rule pruning-5.12"] {
+    for command in ["rules --releases", "rule pruning-5.12", "doctor --self"] {
         check_fields(command, &format!("{command} --json"));
     }
 }

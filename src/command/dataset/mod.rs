@@ -17,6 +17,7 @@ use crate::dataset::folder::{DatasetFolder, FolderError};
 use crate::dataset::manifest::Manifest;
 use crate::format::{format_count, format_number};
 use crate::gateway::env::absolute;
+pub(super) use query::PROGRAM as QUERY_PROGRAM;
 use update::{Update, UpdateRequest, update};
 
 impl From<FolderError> for Failure {
