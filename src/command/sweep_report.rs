@@ -53,7 +53,8 @@ pub(super) fn run_sweep(
         require_context(at_leaf(&scene, scene.open_session(session, output)?, args.leaf.as_deref())?)?;
     let base = with_learned_window(args.overrides.window, base, &inspection)?;
     refuse_unsupported(&base, &inspection)?;
-    let ground = AxisContext { session: &inspection, base: &base };
+    let policies = replay_policies(&args.overrides.policy, &base, &inspection)?;
+    let ground = AxisContext { session: &inspection, base: &base, policies };
     let axes = args.vary.iter().map(|text| Axis::parse(&ground, text)).collect::<Result<Vec<_>, _>>()?;
     Grid::from_axes(&axes)?;
     let steps = cell_policies(args, &base, &axes, &inspection)?;
