@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
 
+mod alerts;
 mod app;
 mod branches;
 mod cache_ledger;
@@ -33,6 +34,7 @@ mod overflow_texts;
 mod plain;
 mod properties;
 mod pty;
+mod pty_screens;
 mod readme;
 mod real_lock;
 mod real_pi;
@@ -51,4 +53,5 @@ mod sweep;
 mod timeline;
 mod titles;
 mod watching;
+mod workspace;
 mod zz_skipped;
