@@ -15,6 +15,7 @@ use crate::format::{
     format_amount, format_call, format_count, format_counted, format_duration, format_estimate,
     format_estimated_usd_difference, format_number, format_percent, format_time, quantity, round_tokens,
 };
+use crate::ids::EntryIx;
 use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, TraceTotals};
 use crate::report::cost::{describe_cost, format_cost};
 use crate::report::timeline::Timeline;
@@ -196,7 +197,7 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
 
 /// Names the calls that the session's own cost includes and the replay does not.
 fn describe_other_branches(replayed: &ReplayReport) -> Option<String> {
-    let own = replayed.replay.calls.iter().map(|call| call.entry).collect();
+    let own: Vec<EntryIx> = replayed.replay.calls.iter().map(|call| call.entry).collect();
     let others = answers_besides(&replayed.inspection, &own)?;
     (others.calls > 0).then(|| {
         let calls = format_count(others.calls as u64, "call", "calls");
