@@ -286,6 +286,11 @@ impl App {
     /// Closes every screen and moves to an entry in the transcript.
     pub(super) fn go_to_entry(&mut self, entry: EntryIx) {
         self.record_jump();
+        self.show_entry(entry);
+    }
+
+    /// Moves to an entry without remembering the place before.
+    pub(super) fn show_entry(&mut self, entry: EntryIx) {
         self.views.clear();
         self.set_zoom(false);
         self.focus_pane(Pane::Transcript);

@@ -1,10 +1,11 @@
-//! Going back to where a jump started, and forward again. A jump leads from a screen or a search to an entry, from a
+//! Going back to where a jump started, and forward again; places that look like the one on the screen are skipped. A jump leads from a screen or a search to an entry, from a
 //! screen to the panes, or to another session.
 
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::place::{PendingPlace, Place, PlaceRow};
 use crate::app::screens::Overlay;
+use crate::app::scroll::Scroll;
 use crate::app::state::App;
 use crate::ids::SessionKey;
 
@@ -26,6 +27,7 @@ impl App {
             zoom: self.zoom,
             views,
             timeline: self.timeline_screen.clone(),
+            search: (self.search_screen.query.text().to_owned(), self.search_screen.scroll),
         })
     }
 
@@ -55,18 +57,27 @@ impl App {
 
     /// Goes back or forward by one jump; a place that no longer exists is skipped.
     pub(super) fn jump(&mut self, is_forward: bool) -> Vec<Effect> {
-        let here = self.current_place();
+        // While a session loads, the screen still shows the one before.
+        let here = match (&self.pending_place, &self.loading) {
+            (Some(pending), _) => Some(pending.place.clone()),
+            (None, Some(_)) => None,
+            (None, None) => self.current_place(),
+        };
         let (sessions, transcript) = (&self.sessions.items, &self.transcript);
         let exists = |place: &Place| match transcript {
             Some(pane) if pane.session.item.key == place.session => place.is_in(pane),
             _ => sessions.iter().any(|item| item.key == place.session),
         };
-        let Some(place) = self.jumps.step(is_forward, here, exists) else {
+        let leads_away = |place: &Place| here.as_ref().is_none_or(|here| !place.looks_like(here));
+        let is_target = |place: &Place| exists(place) && leads_away(place);
+        let Some(place) = self.jumps.step(is_forward, here.clone(), is_target) else {
             let words = if is_forward { "no later place" } else { "no earlier place" };
             self.show_note(words.into());
             return Vec::new();
         };
         self.input = None;
+        self.pending_place = None;
+        self.returns_to_search = false;
         if self.displayed_session().is_some_and(|shown| shown.item.key == place.session) {
             self.loading = None;
             return self.arrive(place);
@@ -98,6 +109,9 @@ impl App {
         self.timeline_screen = place.timeline;
         let mut effects =
             if self.target == place.target { Vec::new() } else { self.show_target(place.target) };
+        if self.is_store_search_open() {
+            effects.extend(self.return_to_hits(&place.search));
+        }
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
             (pane.folds, pane.filter) = (place.folds, place.filter);
@@ -114,6 +128,17 @@ impl App {
             let context = self.screen_context();
             let waiting = self.views.iter().filter(|view| view.is_waiting());
             effects.extend(waiting.flat_map(|view| view.requests(&context)));
+        }
+        effects
+    }
+
+    /// Selects the hit that a place was left from, or searches for its words again.
+    fn return_to_hits(&mut self, (query, scroll): &(String, Scroll)) -> Vec<Effect> {
+        let effects = self.start_store_search(query);
+        if effects.is_empty() {
+            self.search_screen.scroll = *scroll;
+            let context = self.screen_context();
+            self.search_screen.move_by(0, &context);
         }
         effects
     }

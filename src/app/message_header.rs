@@ -3,6 +3,7 @@
 
 use crate::app::message::{MessageArea, MessageView};
 use crate::app::state::App;
+use crate::context::rows::RowKind;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::policy::MessageFate;
 use crate::session::message::{MessageText, explain_fate};
@@ -66,6 +67,13 @@ impl App {
         let sent = session.context.position(message.entry).is_some();
         let total = session.next_prompt.estimated_tokens;
         Some((tokens, (sent && total > 0).then(|| (tokens * 100 + total / 2) / total)))
+    }
+
+    /// Returns the tokens of the row under the cursor if it shows a result together with its call.
+    pub fn tokens_with_call(&self) -> Option<u64> {
+        let pane = self.transcript.as_ref()?;
+        let row = pane.selected().filter(|row| row.kind == RowKind::Entry && row.messages > 1)?;
+        Some(pane.row_tokens(row, None).after)
     }
 }
 

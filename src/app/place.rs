@@ -3,6 +3,7 @@
 use crate::app::layout::Pane;
 use crate::app::screens::Overlay;
 use crate::app::screens::timeline::TimelineScreen;
+use crate::app::scroll::Scroll;
 use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::app::view_stack::ViewStack;
@@ -22,6 +23,8 @@ pub(super) struct Place {
     pub(super) zoom: bool,
     pub(super) views: ViewStack<Overlay>,
     pub(super) timeline: TimelineScreen,
+    /// The words of the search over all sessions, and the hit under its cursor.
+    pub(super) search: (String, Scroll),
 }
 
 /// A place of a session that is still loading.
@@ -45,6 +48,29 @@ impl Place {
     /// The topmost screen that covers the main one.
     pub(super) fn screen(&self) -> Option<&Overlay> {
         self.views.visible(Overlay::is_window).0
+    }
+
+    /// Whether a person would see no difference. Of most screens only the kind is known, and they count as different.
+    pub(super) fn looks_like(&self, other: &Self) -> bool {
+        let same_row = self.row.as_ref().map(|row| &row.id) == other.row.as_ref().map(|row| &row.id);
+        same_row
+            && self.has_same_screens(other)
+            && (&self.session, self.target, self.focus, self.zoom)
+                == (&other.session, other.target, other.focus, other.zoom)
+    }
+
+    fn has_same_screens(&self, other: &Self) -> bool {
+        let kinds = |place: &Self| place.views.iter().map(Overlay::kind).collect::<Vec<_>>();
+        let same_top = match (self.views.top(), other.views.top()) {
+            (None, None) => true,
+            (Some(Overlay::Explain(one)), Some(Overlay::Explain(another))) => one.scroll == another.scroll,
+            (Some(Overlay::Timeline), Some(Overlay::Timeline)) => {
+                self.timeline.cursor == other.timeline.cursor
+            }
+            (Some(Overlay::Search), Some(Overlay::Search)) => self.search == other.search,
+            _ => false,
+        };
+        same_top && kinds(self) == kinds(other)
     }
 
     /// Whether the transcript still contains the row.

@@ -127,6 +127,8 @@ impl App {
         let words = find_words(screen.query.text(), &text);
         let pending = PendingHit { key: session.key.clone(), offset: hit.offset, id: hit.id.clone(), words };
         let key = pending.key.clone();
+        // One jump, from the hit to its entry, however many sessions it opens.
+        self.record_jump();
         self.views.clear();
         self.returns_to_search = true;
         let is_open =
@@ -134,7 +136,7 @@ impl App {
         self.pending_hit = Some(pending);
         let height = self.pane_height(Pane::Sessions);
         self.sessions.select(&key, height);
-        if is_open { self.go_to_pending_hit() } else { self.open_session(key) }
+        if is_open { self.go_to_pending_hit() } else { self.load_session(key) }
     }
 
     /// Selects the row of the list that was clicked; a click on the selected row opens it.
@@ -161,7 +163,7 @@ impl App {
             self.show_toast("The message is no longer in the transcript. Search again.".into(), true);
             return Vec::new();
         };
-        self.go_to_entry(entry);
+        self.show_entry(entry);
         if self.layout().width_class <= WidthClass::Tabs {
             self.focus_pane(Pane::Message);
         }

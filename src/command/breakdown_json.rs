@@ -364,6 +364,7 @@ fn cause_name(cause: &RemainderCause) -> &'static str {
     match cause {
         RemainderCause::NoReport => "no-report",
         RemainderCause::EstimatedReport => "estimated-report",
+        RemainderCause::Workspace => "workspace",
         RemainderCause::OtherSession => "other-session",
         RemainderCause::OtherModel(_) => "other-model",
         RemainderCause::OlderReport(_) => "older-report",

@@ -111,6 +111,18 @@ impl Failure {
         }
     }
 
+    /// Adds another command line to type, unless the message has one.
+    #[must_use]
+    pub fn or_retry(mut self, line: impl FnOnce() -> Option<String>) -> Self {
+        if let Self::Reported { message, .. } = &mut self
+            && !message.contains(RETRY_LEAD)
+            && let Some(line) = line()
+        {
+            *message = format!("{message}\n{line}");
+        }
+        self
+    }
+
     pub fn exit(&self) -> Exit {
         match self {
             Self::OutputClosed => Exit::Success,

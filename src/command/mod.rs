@@ -39,6 +39,7 @@ mod migration_json;
 mod migration_text;
 mod migration_totals;
 mod named_session;
+mod other_names;
 pub mod output;
 mod parallel;
 mod pi_settings;
@@ -79,7 +80,9 @@ mod table;
 mod table_layout;
 mod time;
 mod tree;
+mod typed_line;
 mod undo;
+mod usage_error;
 mod usage_totals;
 mod watch;
 mod wrap;
@@ -94,6 +97,7 @@ use clap::error::ErrorKind;
 use environment::Invocation;
 use failure::{Exit, Failure};
 use output::Output;
+use usage_error::{path_hint, usage_failure};
 
 use crate::cli::{Cli, Command, StoreArgs};
 use crate::config;
@@ -110,18 +114,23 @@ pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, 
 
 /// Runs a command line and repeats `typed` in the hints of a failure: the command line of a person on another machine.
 pub fn main_as(words: &[OsString], typed: &[OsString], invocation: &Invocation, output: &mut Output) -> u8 {
-    let (result, json) = match Cli::try_parse_from(words) {
+    let parsed = Cli::try_parse_from(words);
+    let is_parsed = parsed.is_ok();
+    let (result, json) = match parsed {
         Ok(mut cli) => {
             let resolved = presets::resolve(&mut cli, &invocation.env);
-            (resolved.and_then(|()| dispatch(&cli, invocation, output)), cli.is_json())
+            (resolved.and_then(|()| dispatch(&cli, typed, invocation, output)), cli.is_json())
         }
-        Err(error) => (print_usage_error(&error, output), words.iter().any(|word| word == "--json")),
+        Err(error) => {
+            let printed = print_help_or(&error, output, || usage_failure(&error, typed, invocation));
+            (printed, words.iter().any(|word| word == "--json"))
+        }
     };
     // Flush results before the failure, so that the two streams keep their order.
     let result = result.and_then(|()| Ok(output.flush()?));
     let Err(failure) = result else { return Exit::Success.code() };
     _ = output.flush();
-    let failure = failure.with_retry(typed);
+    let failure = failure.with_retry(typed).or_retry(|| path_hint(typed, invocation).filter(|_| is_parsed));
     _ = output.failure(&failure, json);
     failure.exit().code()
 }
@@ -144,23 +153,31 @@ pub fn select_time_zone(words: &[OsString], env: &Environment) {
     set_display_zone((!utc).then(|| local_time_zone(env)));
 }
 
-fn dispatch(cli: &Cli, invocation: &Invocation, output: &mut Output) -> Result<(), Failure> {
+fn dispatch(
+    cli: &Cli,
+    words: &[OsString],
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
     match &cli.command {
         Some(_) if cli.path.is_some() => {
             Err(Failure::usage("a PATH before a command: put it after the command."))
         }
         Some(command) => run_command(command, &cli.store, invocation, output),
-        None => screen::run(cli, invocation),
+        None => screen::run(cli, words, invocation),
     }
 }
 
 /// Prints help and version as results; all other parser errors are usage errors.
-fn print_usage_error(error: &clap::Error, output: &mut Output) -> Result<(), Failure> {
+fn print_help_or(
+    error: &clap::Error,
+    output: &mut Output,
+    failure: impl FnOnce() -> Failure,
+) -> Result<(), Failure> {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return Ok(write!(output, "{}", error.render())?);
     }
-    let text = error.render().to_string();
-    Err(Failure::usage(text.trim_start_matches("error: ").trim_end()))
+    Err(failure())
 }
 
 /// Runs a command. `place` holds the options that select the store.

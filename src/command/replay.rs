@@ -15,9 +15,11 @@ use crate::format::{
     format_amount, format_call, format_count, format_counted, format_duration, format_estimate,
     format_estimated_usd_difference, format_number, format_percent, format_time, quantity, round_tokens,
 };
+use crate::ids::EntryIx;
 use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, TraceTotals};
 use crate::report::cost::{describe_cost, format_cost};
 use crate::report::timeline::Timeline;
+use crate::session::usage_totals::{answers_besides, session_usage};
 
 /// Newest calls printed without `--all`.
 const MAX_CALLS: usize = 40;
@@ -177,6 +179,7 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
     lines.extend(
         describe_cost(&totals[0].cost_breakdown).map(|words| (Tone::Dim, format!("recorded cost: {words}"))),
     );
+    lines.extend(describe_other_branches(replayed).map(|words| (Tone::Dim, words)));
     let own = totals[1].measured_calls;
     if own < replayed.replay.calls.len() {
         let line = format!(
@@ -186,9 +189,23 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
         );
         lines.push((Tone::Dim, line));
     }
-    let often = replayed.policy_log.stats.iter().filter(|often| often.is_too_frequent);
+    let often =
+        replayed.policy_log.stats.iter().filter(|often| often.is_too_frequent(replayed.firing_limits));
     lines.extend(often.map(|often| (Tone::Warning, describe_frequent_firing(often))));
     lines
+}
+
+/// Names the calls that the session's own cost includes and the replay does not.
+fn describe_other_branches(replayed: &ReplayReport) -> Option<String> {
+    let own: Vec<EntryIx> = replayed.replay.calls.iter().map(|call| call.entry).collect();
+    let others = answers_besides(&replayed.session, &own)?;
+    (others.calls > 0).then(|| {
+        let calls = format_count(others.calls as u64, "call", "calls");
+        let are = if others.calls == 1 { "is" } else { "are" };
+        let total = format_cost(&session_usage(&replayed.session).cost());
+        let total = total.map_or_else(String::new, |cost| format!("; with them the session cost {cost}"));
+        format!("{calls} on other branches {are} not replayed{total}")
+    })
 }
 
 /// Reports conflicts between record, settings and provider.

@@ -7,6 +7,7 @@ use super::replay_report::ReplayReport;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{SessionJson, WindowJson, finite, rounded, session_json, window_json};
 use super::usage_totals::CostOriginJson;
+use crate::config::FiringLimits;
 use crate::export::json::JsonOutput;
 use crate::policy::Policy;
 use crate::policy::preflight::Route;
@@ -197,7 +198,7 @@ struct FiringStatsJson {
     /// Tokens freed in total.
     tokens: Option<f64>,
     cost: Option<f64>,
-    /// Whether it fires at least 3 times and frees less than 2% of the window each time.
+    /// Whether it fires often and frees little each time, by `[too-often]` of config.toml.
     too_often: bool,
 }
 
@@ -228,7 +229,7 @@ pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
         calls: calls.collect(),
         totals: BothTotalsJson { recorded: totals_json(&recorded), simulated: totals_json(&simulated_total) },
         log: record.events.iter().map(|fired| policy_event_json(replayed, fired)).collect(),
-        policies: record.stats.iter().map(firing_stats_json).collect(),
+        policies: record.stats.iter().map(|stats| firing_stats_json(stats, replayed.firing_limits)).collect(),
     }
 }
 
@@ -343,13 +344,13 @@ pub(super) fn policy_event_json(replayed: &ReplayReport, fired: &PolicyEvent) ->
     }
 }
 
-fn firing_stats_json(often: &FiringStats) -> FiringStatsJson {
+fn firing_stats_json(often: &FiringStats, limits: FiringLimits) -> FiringStatsJson {
     FiringStatsJson {
         kind: often.kind.word(),
         times: often.times,
         every: finite((often.call_interval * 10.0).round() / 10.0),
         tokens: rounded(often.tokens),
         cost: finite(often.cost),
-        too_often: often.is_too_frequent,
+        too_often: often.is_too_frequent(limits),
     }
 }

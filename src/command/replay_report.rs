@@ -7,6 +7,7 @@ use super::output::Output;
 use super::requested_policies::replay_policies;
 use super::ruleset::refuse_unsupported;
 use crate::cli::{ReplaySettingsArgs, StoreArgs};
+use crate::config::{self, FiringLimits};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::policy::{Policy, PolicySet};
@@ -26,6 +27,8 @@ pub(super) struct ReplayReport {
     pub replay: Replay,
     /// Policy events of the simulated trace.
     pub policy_log: FiringLog,
+    /// When a policy of it fires too often.
+    pub firing_limits: FiringLimits,
     /// Ruleset of the recorded trace, if the simulated trace uses another one.
     pub writer_ruleset: Option<RulesetChoice>,
     /// The reason why both traces follow the ruleset from `--ruleset`, if that is unexpected.
@@ -81,7 +84,8 @@ pub(super) fn replay_session(
         PolicySet::NONE
     };
     let report = replay_inputs(session, inputs, simulated, left_out, own);
-    Ok(ReplayReport { shared_rules, ..report })
+    let config = config::load(&invocation.env).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(ReplayReport { shared_rules, firing_limits: config.too_often, ..report })
 }
 
 /// Returns the policies without those whose settings are changed.
@@ -119,6 +123,7 @@ fn replay_inputs(
     };
     ReplayReport {
         policy_log: firing_log(&replay, inputs.provider_window),
+        firing_limits: FiringLimits::default(),
         writer_ruleset: own.map(|own| own.0.ruleset),
         shared_rules: None,
         session,

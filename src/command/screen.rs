@@ -1,13 +1,12 @@
 //! `clawscope [PATH]`: opens the screen.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
-use clap::CommandFactory as _;
 
 use super::environment::{Invocation, profile_environment, resolve_place};
 use super::failure::Failure;
 use super::ruleset::requested_ruleset_from;
-use super::suggest::did_you_mean;
+use super::usage_error::unknown_command;
 use crate::app::custom_commands::bind_commands;
 use crate::app::keymap::Keymap;
 use crate::app::state::Options;
@@ -22,7 +21,10 @@ use crate::session::store_location::StoreRequest;
 use crate::ui::glyphs::needs_ascii;
 use crate::write::summary::writer::SummaryWriter;
 
-pub(super) fn run(cli: &Cli, invocation: &Invocation) -> Result<(), Failure> {
+pub(super) fn run(cli: &Cli, words: &[OsString], invocation: &Invocation) -> Result<(), Failure> {
+    if let Some(path) = cli.path.as_deref().filter(|path| is_mistyped_command(path, &invocation.env.cwd)) {
+        return Err(unknown_command(&path.to_string_lossy(), words, invocation));
+    }
     let (place, options) = prepare(cli, invocation)?;
     runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))
 }
@@ -35,14 +37,6 @@ pub fn prepare(cli: &Cli, invocation: &Invocation) -> Result<(StoreRequest, RunO
         }
         place => place,
     };
-    if let Some(path) = cli.path.as_deref().filter(|path| is_mistyped_command(path, &invocation.env.cwd)) {
-        let typed = path.to_string_lossy();
-        let commands = Cli::command();
-        let near = did_you_mean(&typed, commands.get_subcommands().map(clap::Command::get_name));
-        return Err(Failure::usage(format!(
-            "{typed}: neither a command nor an existing path. `clawscope --help` lists the commands.{near}"
-        )));
-    }
     let mut environment = profile_environment(&cli.store, invocation)?;
     if let Some(file) = &cli.store.config {
         if place != StoreRequest::Default {

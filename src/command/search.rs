@@ -192,7 +192,7 @@ impl Found<'_> {
             "{} in {} of {} · {}",
             quantity(hits, "hit"),
             format_number(sessions),
-            quantity(self.totals.sessions as u64, "session"),
+            quantity(self.totals.sessions as u64, "transcript"),
             format_size(self.totals.bytes)
         );
         output.line(Tone::Strong, &read)?;

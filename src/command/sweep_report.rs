@@ -56,7 +56,8 @@ pub(super) fn run_sweep(
     )?)?;
     let base = with_learned_window(args.overrides.window, base, &session)?;
     refuse_unsupported(&base, &session)?;
-    let context = AxisContext { session: &session, base: &base };
+    let policies = replay_policies(&args.overrides.policy, &base, &session)?;
+    let context = AxisContext { session: &session, base: &base, policies };
     let axes = args.vary.iter().map(|text| Axis::parse(&context, text)).collect::<Result<Vec<_>, _>>()?;
     Grid::from_axes(&axes)?;
     let steps = cell_policies(args, &base, &axes, &session)?;

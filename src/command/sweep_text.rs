@@ -12,6 +12,7 @@ use super::sweep_report::SweepReport;
 use super::table::{Align, Cell as TableCell, Table};
 use crate::cli::MeasureArg;
 use crate::format::{format_count, format_counted, format_estimate, format_number, round_tokens};
+use crate::policy::settings::SettingId;
 use crate::report::cost::{describe_cost, format_cost};
 use crate::report::sweep::{Axis, Cell, Sweep};
 
@@ -73,10 +74,28 @@ fn remarks(swept: &SweepReport) -> Vec<String> {
         "peak: the largest prompt; cleared: tokens per call that pruning, history limit and compaction remove"
             .to_owned(),
     );
+    lines.extend(describe_high_triggers(swept));
     if swept.has_default_axes {
         lines.push("clawscope chose the settings that matter most here; --vary chooses your own".to_owned());
     }
     lines
+}
+
+/// Warns of triggers of clearing that no prompt reaches before it overflows.
+fn describe_high_triggers(swept: &SweepReport) -> Option<String> {
+    let window = swept.session.window.tokens;
+    let triggers = swept.sweep.axes.iter().filter(|axis| axis.id == SettingId::ClearTrigger);
+    let points = triggers.flat_map(|axis| &axis.points).filter(|point| point.value.is_some());
+    let high = points.filter_map(|point| point.number).filter(|trigger| window > 0.0 && *trigger > window);
+    let high: Vec<String> = high.map(|trigger| format_number(round_tokens(trigger))).collect();
+    (!high.is_empty()).then(|| {
+        format!(
+            "clearToolUses.trigger {} is above the window of {} tokens, so nothing is cleared before a call overflows; \
+             70% to 80% of the window leaves room",
+            high.join(", "),
+            format_number(round_tokens(window))
+        )
+    })
 }
 
 fn format_cell_cost(cell: &Cell) -> String {

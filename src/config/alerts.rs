@@ -50,19 +50,25 @@ fn is_share(share: f64) -> bool {
 
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
-enum Share {
+pub(super) enum Share {
     Number(f64),
     Text(String),
 }
 
+impl Share {
+    /// Returns the share, or what is expected instead.
+    pub(super) fn parse(self) -> Result<f64, ShareError> {
+        match self {
+            Self::Number(share) if is_share(share) => Ok(share),
+            Self::Number(share) => parse_share(&share.to_string()),
+            Self::Text(text) => parse_share(&text),
+        }
+    }
+}
+
 fn shares<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-    let parse = |share| match share {
-        Share::Number(share) if is_share(share) => Ok(share),
-        Share::Number(share) => parse_share(&share.to_string()),
-        Share::Text(text) => parse_share(&text),
-    };
     let values = Vec::<Share>::deserialize(deserializer)?;
-    values.into_iter().map(parse).collect::<Result<_, _>>().map_err(D::Error::custom)
+    values.into_iter().map(Share::parse).collect::<Result<_, _>>().map_err(D::Error::custom)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{
-    AlertsConfig, Config, ConfigError, CustomCommand, KeymapFile, NamedChoice, SummarizerConfig, variables,
+    AlertsConfig, Config, ConfigError, CustomCommand, FiringLimits, KeymapFile, NamedChoice,
+    SummarizerConfig, variables,
 };
 use crate::files::{self, attached};
 use crate::gateway::env::Environment;
@@ -33,6 +34,8 @@ struct ConfigFile {
     time: Option<TimeDisplay>,
     #[serde(default)]
     alerts: AlertsConfig,
+    #[serde(default, rename = "too-often")]
+    too_often: FiringLimits,
     #[serde(default)]
     command: Vec<CustomCommand>,
     #[serde(default)]
@@ -89,6 +92,7 @@ fn merge_file(config: &mut Config, path: &Path, text: &str) -> Result<(), Config
     config.ascii = file.ascii;
     config.utc = file.time == Some(TimeDisplay::Utc);
     config.alerts = file.alerts;
+    config.too_often = file.too_often;
     config.commands = file.command;
     for command in &mut config.commands {
         let line = text[..command.key_at].matches('\n').count() + 1;

@@ -9,6 +9,7 @@
 mod alerts;
 mod commands;
 mod files;
+mod firing;
 pub mod presets;
 mod summarizer;
 mod variables;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 pub use alerts::{AlertsConfig, parse_share};
 pub use commands::{CommandError, CommandRow, CustomCommand, Placeholder, Template};
 pub use files::{config_dir, load};
+pub use firing::FiringLimits;
 pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
 
 /// The settings in force, and the text of the keymap.
@@ -36,6 +38,8 @@ pub struct Config {
     pub utc: bool,
     pub keymap: Option<KeymapFile>,
     pub alerts: AlertsConfig,
+    /// When a replay says that a policy fires too often.
+    pub too_often: FiringLimits,
     /// The person's own commands, in the order of the file.
     pub commands: Vec<CustomCommand>,
     pub summarizer: SummarizerConfig,
@@ -52,6 +56,7 @@ impl Default for Config {
             utc: false,
             keymap: None,
             alerts: AlertsConfig::default(),
+            too_often: FiringLimits::default(),
             commands: Vec::new(),
             summarizer: SummarizerConfig::default(),
         }

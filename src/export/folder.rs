@@ -10,6 +10,7 @@ use crate::export::shape;
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{self, JsString, Object, Value};
 use crate::session::LoadedSession;
+use crate::store::prompt_report::{ReportSource, SystemPromptReport};
 use crate::store::session_records::SessionRecord;
 
 /// A folder in memory.
@@ -130,7 +131,13 @@ pub fn shape_folder(
         let agent = agent_of(session);
         let sessions = PathBuf::from("agents").join(&agent).join("sessions");
         let id = &session.item.id;
-        let rows = Object::from([(session_key(session, &agent), shaped_row(row, id))]);
+        let mut row = shaped_row(row, id);
+        // The transcript has its own.
+        let report = session.prompt_report.as_ref();
+        if let Some(report) = report.filter(|report| report.source != ReportSource::Transcript) {
+            row.set("systemPromptReport", shaped_report(report));
+        }
+        let rows = Object::from([(session_key(session, &agent), Value::Object(row))]);
         vec![
             (sessions.join(format!("{}.jsonl", safe_file_name(id))), text),
             (sessions.join("sessions.json"), json_line(&Value::Object(rows))),
@@ -177,7 +184,7 @@ fn session_key(session: &LoadedSession, agent: &str) -> String {
     format!("agent:{agent}:{}", parts.join(":"))
 }
 
-fn shaped_row(row: Option<&SessionRecord>, id: &str) -> Value {
+fn shaped_row(row: Option<&SessionRecord>, id: &str) -> Object {
     let raw = row.map_or_else(|| Value::Object(Object::default()), SessionRecord::raw);
     let mut shaped = match shape_member("", &raw) {
         Value::Object(object) => object,
@@ -186,6 +193,19 @@ fn shaped_row(row: Option<&SessionRecord>, id: &str) -> Value {
     shaped.set("sessionId", Value::from(safe_file_name(id)));
     if let Some(at) = row.and_then(|row| row.updated_at) {
         shaped.set("updatedAt", Value::Number(at));
+    }
+    shaped
+}
+
+/// Returns the sizes of the system prompt, so that its tokens are the same. Names of tools stay as in the transcript.
+fn shaped_report(report: &SystemPromptReport) -> Value {
+    let mut shaped = match shape_member("", &report.raw) {
+        Value::Object(object) => object,
+        _ => Object::default(),
+    };
+    shaped.set("source", Value::from(report.source.as_str()));
+    if let Some(tools) = report.raw.get("tools") {
+        shaped.set("tools", tools.clone());
     }
     Value::Object(shaped)
 }

@@ -331,7 +331,7 @@ impl GatewayConfig {
     }
 
     /// Returns the entry of an agent in `agents.list`, by its normalised id.
-    fn agent_entry(&self, agent: &str) -> Option<&Value> {
+    pub(super) fn agent_entry(&self, agent: &str) -> Option<&Value> {
         self.agent_list().get(*self.agent_places.get(agent)?)
     }
 

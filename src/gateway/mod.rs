@@ -2,7 +2,8 @@
 //! of each value.
 //!
 //! The rules are functions of values. Only `config`, `include`, `programs`, `registry`, `pi_settings`, `secrets`,
-//! `state_dir`, `substitute` and `env` touch the file system or the process, so every other module can be tested without files.
+//! `state_dir`, `substitute`, `workspace` and `env` touch the file system or the process, so every other module can be
+//! tested without files.
 
 pub mod catalog;
 pub mod compaction;
@@ -44,5 +45,6 @@ pub mod window;
 pub mod window_guard;
 pub mod window_lookup;
 pub mod window_rules;
+mod workspace;
 
 pub use defaults::AppliedDefault;

@@ -14,7 +14,7 @@ use crate::replay::trace::Trace;
 
 /// Returns how many of the oldest results clearing considers; `None` below the trigger.
 fn results_to_clear(settings: &ClearSettings, tokens: f64, results: usize) -> Option<usize> {
-    let is_over = tokens + settings.cleared_by.prompt_tokens() as f64 > settings.trigger;
+    let is_over = tokens + settings.prompt_tokens() as f64 > settings.trigger;
     let count = clearable_count(results, settings.keep).ok().filter(|_| is_over)?;
     (count > 0).then_some(count)
 }

@@ -2,7 +2,7 @@
 //! weighs before and after (pruning 7.1, 7.2).
 
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::policy::clear_tool_uses::{CallDigest, MessageDigest, TokenCounting};
+use crate::policy::clear_tool_uses::{CallDigest, MessageDigest, TokenCounter, TokenCounting};
 use crate::policy::edit::Edit;
 use crate::policy::features::ContentFeatures;
 use crate::policy::{Policy, PolicySettings};
@@ -66,7 +66,7 @@ impl ClearModel {
     pub(super) fn edit_totals(
         &self,
         arena: &MessageArena<'_>,
-        counting: Option<TokenCounting>,
+        counting: Option<TokenCounter>,
         at: usize,
         size: &MessageSize,
         features: &ContentFeatures,
@@ -90,13 +90,16 @@ impl ClearModel {
 
 /// Tokens of a message as clearing counts them; 0 where clearing is off and `counting` is `None`.
 pub(super) fn clear_tokens(
-    counting: Option<TokenCounting>,
+    counting: Option<TokenCounter>,
     size: &MessageSize,
     features: Option<&ContentFeatures>,
 ) -> f64 {
-    match (counting, features.map(|features| &features.digest)) {
-        (Some(TokenCounting::Approximate), Some(Ok(Some(digest)))) => digest.tokens() as f64,
-        (Some(TokenCounting::Model), Some(Ok(Some(_)))) => estimate_or_zero(size) as f64,
-        _ => 0.0,
+    let (Some(counter), Some(Ok(Some(digest)))) = (counting, features.map(|features| &features.digest))
+    else {
+        return 0.0;
+    };
+    match counter.counting {
+        TokenCounting::Approximate => digest.tokens() as f64,
+        TokenCounting::Model => counter.model_tokens(estimate_or_zero(size)) as f64,
     }
 }

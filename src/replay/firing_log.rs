@@ -1,14 +1,10 @@
 //! The event log of a replay: each prune, clearing, truncation, turn limit and compaction, the tokens it freed, its
-//! cost at the cache, and the policies that fire too often for the tokens they free.
+//! cost at the cache, and how often each policy fires for the tokens that it frees.
 
+use crate::config::FiringLimits;
 use crate::ids::EntryIx;
 use crate::replay::Replay;
 use crate::replay::outcome::{CallReplay, TrimStats};
-
-/// Policies with fewer events are not judged.
-const MIN_FIRINGS: usize = 3;
-/// Share of the window that a policy should free each time.
-const MIN_FREED_SHARE: f64 = 0.02;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PolicyEventKind {
@@ -74,8 +70,15 @@ pub struct FiringStats {
     pub cost: f64,
     /// Calls per event, on average.
     pub call_interval: f64,
-    /// The policy fires at least 3 times and frees less than 2% of the window each time.
-    pub is_too_frequent: bool,
+    /// Tokens freed each time, as a share of the window; NaN if the window is unknown.
+    pub freed_share: f64,
+}
+
+impl FiringStats {
+    /// Whether the policy fires often and frees little each time.
+    pub fn is_too_frequent(&self, limits: FiringLimits) -> bool {
+        self.times >= limits.times && self.freed_share < limits.freed
+    }
 }
 
 /// The events of a trace.
@@ -171,6 +174,6 @@ fn firing_stats(
         tokens,
         cost: own().filter_map(|fired| fired.cost).sum(),
         call_interval: calls as f64 / times as f64,
-        is_too_frequent: times >= MIN_FIRINGS && tokens / (times as f64) < window * MIN_FREED_SHARE,
+        freed_share: tokens / (times as f64) / window,
     })
 }

@@ -4,7 +4,7 @@
 
 use crate::gateway::ruleset::{Guard, Notice, Truncation};
 use crate::policy::PolicySettings;
-use crate::policy::clear_tool_uses::TokenCounting;
+use crate::policy::clear_tool_uses::TokenCounter;
 use crate::policy::edit::Edit;
 use crate::policy::features::{ContentBlock, ContentFeatures, ResultContent, TextMetrics};
 use crate::policy::guard::{COMPACTED, GuardLimits, result_chars};
@@ -68,7 +68,7 @@ impl GuardModel {
     pub(super) fn edit_totals(
         &self,
         arena: &MessageArena<'_>,
-        counting: Option<TokenCounting>,
+        counting: Option<TokenCounter>,
         at: usize,
         size: &MessageSize,
         features: &ContentFeatures,
@@ -98,7 +98,7 @@ impl GuardModel {
     /// Truncates a result over the limit of a single result; `None` if it is within the limit.
     fn truncate_result(
         &self,
-        (arena, counting): (&MessageArena<'_>, Option<TokenCounting>),
+        (arena, counting): (&MessageArena<'_>, Option<TokenCounter>),
         at: usize,
         size: &MessageSize,
         features: &ContentFeatures,
@@ -129,7 +129,7 @@ impl GuardModel {
 
     fn compact_result(
         &self,
-        (arena, counting): (&MessageArena<'_>, Option<TokenCounting>),
+        (arena, counting): (&MessageArena<'_>, Option<TokenCounter>),
         at: usize,
         size: &MessageSize,
         features: &ContentFeatures,

@@ -3,7 +3,7 @@
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset::Preflight;
-use crate::policy::clear_tool_uses::TokenCounting;
+use crate::policy::clear_tool_uses::TokenCounter;
 use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::PlannedMessage;
 use crate::policy::{Policy, PolicySet, PolicySettings};
@@ -21,7 +21,7 @@ pub(super) struct MessageMeasure {
     policies: PolicySet,
     preflight: Preflight,
     /// `None` if clearing is off.
-    counting: Option<TokenCounting>,
+    counting: Option<TokenCounter>,
     /// Chars allowed for one result where a budget holds for all results; infinite where there is no budget.
     single_limit: f64,
     /// `None` if the guard is off.
@@ -50,7 +50,7 @@ impl MessageMeasure {
         Self {
             policies,
             preflight,
-            counting: policies.has(Policy::Clear).then_some(settings.clear.counting),
+            counting: policies.has(Policy::Clear).then_some(settings.clear.counter()),
             single_limit,
             guard_model,
             clear_model,

@@ -190,7 +190,7 @@ impl Trace<'_> {
                 && (unsure
                     || is_over(
                         settings.clear.trigger,
-                        totals.clear_tokens + settings.clear.cleared_by.prompt_tokens() as f64,
+                        totals.clear_tokens + settings.clear.prompt_tokens() as f64,
                     )),
         ]
     }

@@ -321,8 +321,14 @@ fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
     }
     let replay = script.replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
     let often = |window: f64| firing_log(&replay, window).stats;
-    assert_eq!((often(200_000.0)[0].times, often(200_000.0)[0].is_too_frequent), (4, false));
-    assert!(often(1e6)[0].is_too_frequent, "{:?}", often(1e6));
+    let usual = crate::config::FiringLimits::default();
+    assert_eq!((often(200_000.0)[0].times, often(200_000.0)[0].is_too_frequent(usual)), (4, false));
+    assert!(often(1e6)[0].is_too_frequent(usual), "{:?}", often(1e6));
+    let patient = crate::config::FiringLimits { times: 5, ..usual };
+    assert!(!often(1e6)[0].is_too_frequent(patient));
+    let strict = crate::config::FiringLimits { freed: 0.5, ..usual };
+    assert!(often(200_000.0)[0].is_too_frequent(strict));
+    assert!(!often(f64::NAN)[0].is_too_frequent(strict), "a share of an unknown window");
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub fn load_item(
         context: &context,
         overflows: &overflows,
         partial_counts: &find_partial_usage(&index, &context.path, prunes),
-        fixed_chars: fixed_chars(row, (&source, &index), &context, &store.config),
+        fixed_chars: fixed_chars((store, session), chosen.id, (&source, &index), &context),
     });
     let registered = store.config.registry_model(&item.agent, &item.provider, &item.model);
     let registered = registered.and_then(|(_, model)| model.price);

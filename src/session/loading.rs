@@ -16,6 +16,7 @@ use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::ruleset::{PiChange, Reserve, Rules, Ruleset, RulesetChoice};
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::policy::PolicySettings;
+use crate::policy::clear_tool_uses::ModelScale;
 use crate::policy::prune::last_touch_under;
 use crate::policy::settings::{CheckSettings, ResultLimits, SettingSources, assign_to_pi, policy_settings};
 use crate::session::context_limits::ContextLimits;
@@ -29,6 +30,7 @@ use crate::session::price::list_price;
 use crate::session::ruleset_choice::{choose_ruleset, own_context, reread_as};
 use crate::session::server_clear::server_clear_settings;
 use crate::session::successor::find_successor;
+use crate::session::workspace_estimate::estimate_report;
 use crate::session::{ContextDetails, LoadedSession, Mark, PreviousDetails};
 use crate::store::body;
 use crate::store::discovery::Store;
@@ -195,6 +197,9 @@ fn assemble_session(
         extends_epoch: None,
     };
     loaded.load_prompt_report();
+    if loaded.prompt_report.is_none() && loaded.limits.is_gateway_run {
+        loaded.set_prompt_report(estimate_report(store, session));
+    }
     if let Some(clear) = server_clear_settings(&loaded, &config.js_root) {
         loaded.configured_settings.clear = clear;
     }
@@ -210,6 +215,8 @@ fn assemble_session(
         assign_to_pi(&mut loaded.setting_rows, pi, own_model.as_deref());
     }
     refresh_item(&mut loaded, session, now_ms);
+    let (fixed_tokens, factor) = loaded.next_prompt.scale_factors();
+    loaded.configured_settings.clear.model_scale = ModelScale { fixed_tokens, factor };
     loaded
 }
 

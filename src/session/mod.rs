@@ -58,6 +58,7 @@ pub mod title;
 pub mod tool;
 pub mod usage_totals;
 mod window_diagnostics;
+mod workspace_estimate;
 
 pub use branch_tips::BranchTip;
 pub use context_details::{ContextDetails, PreviousDetails};

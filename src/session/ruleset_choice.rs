@@ -8,9 +8,10 @@ use crate::context::system::replay_system_messages;
 use crate::context::system_report::report_from_state;
 use crate::context::{Context, build_context};
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::ruleset::{PiChange, PiRelease, RulesetChoice};
+use crate::gateway::ruleset::{PiChange, PiRelease, Ruleset, RulesetChoice};
 use crate::ids::LineIds;
 use crate::session::LoadedSession;
+use crate::session::workspace_estimate::estimate_report;
 use crate::store::discovery::Store;
 use crate::store::index::{Index, OpenStatus};
 use crate::store::key::SessionKind;
@@ -29,16 +30,17 @@ impl LoadedSession {
     pub(crate) fn load_prompt_report(&mut self) {
         let tells = self.index.pi_release.has(PiChange::KeepsSystemMessages);
         if self.prompt_report.is_none() && !tells {
-            let report = recorded_report(&self.source, &self.index, &self.config);
-            self.fixed_chars = report.as_ref().map(FixedChars::new);
-            self.prompt_report = report.map(Arc::new);
+            self.set_prompt_report(recorded_report(&self.source, &self.index, &self.config));
             return;
         }
         let of_transcript = |report: &Arc<SystemPromptReport>| report.source == ReportSource::Transcript;
         if !tells || self.prompt_report.as_ref().is_some_and(|own| !of_transcript(own)) {
             return;
         }
-        let report = transcript_report(&self.index, &self.context);
+        self.set_prompt_report(transcript_report(&self.index, &self.context));
+    }
+
+    pub(crate) fn set_prompt_report(&mut self, report: Option<SystemPromptReport>) {
         self.fixed_chars = report.as_ref().map(FixedChars::new);
         self.prompt_report = report.map(Arc::new);
     }
@@ -57,13 +59,14 @@ fn transcript_report(index: &Index, context: &Context) -> Option<SystemPromptRep
 }
 
 /// Returns the chars before the messages: from the session record's report, else from the transcript or the gateway's
-/// recording, as in [`LoadedSession::load_prompt_report`].
+/// recording, as in [`LoadedSession::load_prompt_report`], else estimated from the workspace.
 pub(super) fn fixed_chars(
-    row: Option<&SessionRecord>,
+    (store, session): (&Store, &Session),
+    ruleset: Ruleset,
     (source, index): (&Source, &Index),
     context: &Context,
-    config: &GatewayConfig,
 ) -> Option<FixedChars> {
+    let (row, config) = (session.record.as_ref(), &store.config);
     let own = row.and_then(SessionRecord::prompt_report);
     let left = own.as_ref().is_some_and(|own| own.source != ReportSource::Transcript);
     let tells = index.pi_release.has(PiChange::KeepsSystemMessages);
@@ -72,7 +75,8 @@ pub(super) fn fixed_chars(
         own if !tells || left => own,
         _ => transcript_report(index, context),
     };
-    report.as_ref().map(FixedChars::new)
+    let estimate = || estimate_report(store, session).filter(|_| !ruleset.is_pi());
+    report.or_else(estimate).as_ref().map(FixedChars::new)
 }
 
 /// Builds the context at the session's own leaf. Also returns whether the runtime throws there.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::policy::settings::{SessionSetting, SettingOwner, SettingSpec, Source};
 use crate::session::LoadedSession;
-use crate::store::prompt_report::{InjectedFile, SystemPromptReport};
+use crate::store::prompt_report::InjectedFile;
 
 /// Shown for versions that do not read `contextTokens`.
 const WINDOW_OF_MODEL: &str = "the window comes from the model or models.providers.*.models[].contextTokens";
@@ -94,17 +94,38 @@ pub fn tokens_saved_by_limits(session: &LoadedSession, max_file: Option<f64>, ma
     let (one, all) = (SessionSetting::BootstrapMaxChars, SessionSetting::BootstrapTotalMaxChars);
     let limit =
         |own: Option<f64>, setting| own.unwrap_or_else(|| current_value(session, setting)).max(0.0) as u64;
-    let (max_file, max_total) = (limit(max_file, one), limit(max_total, all));
-    let before = injected_chars(report, limit(None, one), limit(None, all));
-    (before as f64 - injected_chars(report, max_file, max_total) as f64) / CHARS_PER_TOKEN
+    let chars = |file, total| {
+        let limits = FileLimits { file: limit(file, one), total: limit(total, all) };
+        injected_sizes(&report.files, limits).iter().sum::<u64>() as f64
+    };
+    (chars(None, None) - chars(max_file, max_total)) / CHARS_PER_TOKEN
 }
 
-/// Returns the chars of the files under limits, one after another until the total is used up (compaction 11.9).
-fn injected_chars(report: &SystemPromptReport, max_file: u64, max_total: u64) -> u64 {
-    report.files.iter().fold(0, |taken, file| {
-        let left = max_total.saturating_sub(taken);
-        taken + if left < MIN_FILE_CHARS { 0 } else { file_chars(file, max_file).min(left) }
-    })
+/// Limits of the workspace files in a system prompt, in chars.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileLimits {
+    /// Of one file.
+    pub(super) file: u64,
+    /// Of all files together.
+    pub(super) total: u64,
+}
+
+impl FileLimits {
+    /// The configured limits, or the gateway's defaults.
+    pub(super) fn new(file: Option<u64>, total: Option<u64>) -> Self {
+        Self { file: file.unwrap_or(DEFAULT_MAX_CHARS), total: total.unwrap_or(DEFAULT_TOTAL_MAX_CHARS) }
+    }
+}
+
+/// Returns the chars of each file under limits, one after another until the total is used up (compaction 11.9).
+pub(super) fn injected_sizes(files: &[InjectedFile], limits: FileLimits) -> Vec<u64> {
+    let mut left = limits.total;
+    let size = |file: &InjectedFile| {
+        let sent = if left < MIN_FILE_CHARS { 0 } else { file_chars(file, limits.file).min(left) };
+        left -= sent;
+        sent
+    };
+    files.iter().map(size).collect()
 }
 
 /// Returns the chars of one file: a missing one has a notice, a longer one is cut. A raised limit may show more of a

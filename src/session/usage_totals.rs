@@ -73,6 +73,20 @@ pub fn session_usage(session: &LoadedSession) -> SessionUsage {
     transcript_usage(PriceSource::from(session))
 }
 
+/// Sums up the answers that are not among these entries, such as those on other branches. `None` if some of the entries
+/// are copies: their originals were billed.
+pub fn answers_besides(session: &LoadedSession, entries: &[EntryIx]) -> Option<UsageTotals> {
+    let copies = copied_in_file(&session.index);
+    if entries.iter().any(|ix| copies.contains(ix)) {
+        return None;
+    }
+    let entries: HashSet<EntryIx> = entries.iter().copied().collect();
+    let prices = PriceCache::new(session);
+    let others = billed_calls(&session.index).answers.into_iter().filter(|(ix, _)| !entries.contains(ix));
+    let add = |spent: UsageTotals, (ix, usage)| spent.add(&usage, prices.price_of(ix).as_ref());
+    Some(others.fold(UsageTotals::default(), add))
+}
+
 /// Sums up the usage of a transcript whose session is not loaded.
 pub(crate) fn transcript_usage(source: PriceSource<'_>) -> SessionUsage {
     let index = source.index;

@@ -52,6 +52,8 @@ pub enum ReportSource {
     Transcript,
     /// The gateway's recording of the run; the record has none (trajectory 6.4).
     Recorded,
+    /// Estimated by clawscope from the workspace as it is now: no run left a report.
+    Workspace,
     #[default]
     Unknown,
 }
@@ -64,6 +66,7 @@ impl ReportSource {
             Self::Estimate => "the gateway's estimate",
             Self::Transcript => "from the transcript",
             Self::Recorded => "recording of a run",
+            Self::Workspace => "estimated: no report stored",
             Self::Unknown => "report of unknown origin",
         }
     }
@@ -75,6 +78,7 @@ impl ReportSource {
             Self::Estimate => "estimate",
             Self::Transcript => "transcript",
             Self::Recorded => "recorded",
+            Self::Workspace => "workspace",
             Self::Unknown => "unknown",
         }
     }
@@ -224,6 +228,7 @@ fn parse_source(raw: &Value) -> ReportSource {
         Some(source) if source.str_is("run") => ReportSource::Run,
         Some(source) if source.str_is("estimate") => ReportSource::Estimate,
         Some(source) if source.str_is("transcript") => ReportSource::Transcript,
+        Some(source) if source.str_is("workspace") => ReportSource::Workspace,
         _ => ReportSource::Unknown,
     }
 }

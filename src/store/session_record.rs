@@ -132,6 +132,10 @@ impl SessionRecord {
     }
 
     /// Returns the same report as recorded.
+    pub fn has_prompt_report(&self) -> bool {
+        self.prompt_report_text.is_some()
+    }
+
     pub fn prompt_report_value(&self) -> Option<Value> {
         js::parse(self.prompt_report_text.as_deref()?).ok()
     }

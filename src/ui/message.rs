@@ -143,6 +143,10 @@ fn draw_size(app: &App, theme: &Theme, message: &MessageText, at: Rect, buf: &mu
     if let Some((tokens, share)) = app.message_tokens(message) {
         facts.push(vec![Span::styled(format_short_estimate(tokens), theme.bold(Role::Bright))]);
         facts.push(muted(share.map_or_else(|| "not in the prompt".into(), share_text)));
+        let row = app.tokens_with_call().map(format_short_estimate);
+        // The row would otherwise seem to contradict the message.
+        let row = row.filter(|row| *row != format_short_estimate(tokens));
+        facts.extend(row.map(|row| muted(format!("{row} with its call"))));
     }
     if let Some(exit) = message.fact("exit") {
         facts.push(vec![

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]
 
+mod alerts;
 mod app;
 mod branches;
 mod cache_ledger;
@@ -35,6 +36,7 @@ mod packaging;
 mod plain;
 mod properties;
 mod pty;
+mod pty_screens;
 mod readme;
 mod real_lock;
 mod real_pi;
@@ -54,4 +56,5 @@ mod sweep;
 mod timeline;
 mod titles;
 mod watching;
+mod workspace;
 mod zz_skipped;

@@ -13,7 +13,7 @@ use clawscope::ids::LineIds;
 use clawscope::js::{self, JsException, JsString, Object, Value};
 use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
 use clawscope::policy::clear_tool_uses::{
-    ClearSettings, ClearedBy, Message, TokenCounting, clear as clear_messages, parse_message,
+    ClearSettings, ClearedBy, Message, ModelScale, TokenCounting, clear as clear_messages, parse_message,
 };
 use clawscope::policy::edit::apply_all;
 use clawscope::policy::features::ContentFeatures;
@@ -258,6 +258,7 @@ fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, 
                 exclude_tools: if excluded { vec!["read".into()] } else { Vec::new() },
                 placeholder: "[gone 😀]".into(),
                 counting,
+                model_scale: ModelScale { fixed_tokens: 20, factor: if excluded { 1.3 } else { 1.0 } },
                 cleared_by: if server { ClearedBy::Server { prompt_tokens: 30 } } else { ClearedBy::Client },
             },
         )

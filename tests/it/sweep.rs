@@ -52,7 +52,8 @@ const HELD: [&str; 3] =
     ["clearToolUses.keep=1", "clearToolUses.clearAtLeast=0", "compaction.summaryTokens=20"];
 
 fn axes(session: &LoadedSession, base: &[SettingChange], count: usize) -> Vec<Axis> {
-    let context = AxisContext { session, base };
+    let policies = PolicySet::of(&[Policy::Prune, Policy::Clear, Policy::Guard]);
+    let context = AxisContext { session, base, policies };
     AXES[AXES.len() - count..].iter().map(|text| Axis::parse(&context, text).expect("an axis")).collect()
 }
 
@@ -197,7 +198,9 @@ fn small_sessions_have_each_of_the_three_answers() {
 #[test]
 fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
     let (_session, recording) = with_window(1, 1000.0);
-    let read = |text: &str| Axis::parse(&AxisContext { session: &recording.session, base: &[] }, text);
+    let read = |text: &str| {
+        Axis::parse(&AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE }, text)
+    };
     let texts = |text: &str| -> Vec<String> {
         read(text).expect("an axis").points.into_iter().map(|point| point.text).collect()
     };
@@ -282,7 +285,7 @@ fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
     let keys = varied_keys(&recording);
     assert_eq!(keys, ["compaction.reserveTokens"]);
     for key in keys {
-        let context = AxisContext { session: &recording.session, base: &[] };
+        let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
         let axis = clawscope::report::sweep::usual_axes(&context, recording.inputs.provider_window)
             .into_iter()
             .find(|axis| axis.key() == key)
@@ -330,4 +333,36 @@ fn the_json_names_axes_cells_front_and_change() {
         value["pareto"].as_array().unwrap().iter().map(|at| at.as_u64().unwrap() as usize).collect();
     assert_eq!(front, whole.pareto_front);
     assert!(!front.is_empty() && front.iter().all(|at| *at < cells.len()), "{front:?}");
+}
+
+/// A client clears tool uses only if it is set up to, so a grid of its settings starts from a session without.
+#[test]
+fn clearing_is_off_where_a_cell_leaves_its_settings_unset() {
+    let (_session, recording) = with_window(1, 100_000.0);
+    let context = |policies| AxisContext { session: &recording.session, base: &[], policies };
+    let texts = |policies, text: &str| -> (Vec<String>, usize) {
+        let axis = Axis::parse(&context(policies), text).expect("an axis");
+        (axis.points.into_iter().map(|point| point.text).collect(), axis.current)
+    };
+    let (off, on) = (PolicySet::NONE, PolicySet::of(&[Policy::Clear]));
+    let three = |words: [&str; 3]| words.map(str::to_owned).to_vec();
+    assert_eq!(texts(off, "clearToolUses.keep=1,3"), (three(["off", "1", "3"]), 0));
+    assert_eq!(texts(on, "clearToolUses.keep=1,5"), (three(["1", "3", "5"]), 1));
+    let (shares, _) = texts(off, "clearToolUses.trigger=50%..80%:15%");
+    assert_eq!(shares, ["off", "50000", "65000", "80000"]);
+    for (text, expected) in [
+        ("clearToolUses.trigger=50%..x:10%", "such as 10000..40000:10000"),
+        ("clearToolUses.keep=1%..5%:1%", "such as 1..5:1"),
+    ] {
+        let error = Axis::parse(&context(off), text).expect_err(text).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let axes = ["clearToolUses.trigger=100,400", "clearToolUses.keep=0,1"]
+        .map(|text| Axis::parse(&context(off), text).expect("an axis"));
+    let request = SweepSpec { axes: axes.to_vec(), base: Vec::new(), policies: on, headroom: 0.0 };
+    let sweep = swept(&recording, request);
+    let none =
+        swept(&recording, SweepSpec { axes: Vec::new(), base: Vec::new(), policies: off, headroom: 0.0 });
+    assert_eq!(sweep.cells[sweep.current].totals, none.cells[0].totals, "the base clears nothing");
+    assert!(sweep.cells.iter().any(|cell| cell.totals != none.cells[0].totals), "other cells do");
 }

@@ -26,7 +26,7 @@ use crate::cli::{StoreArgs, WatchArgs, secrets};
 use crate::commit::{Clock as _, SystemClock};
 use crate::config;
 use crate::export::json::JsonOutput;
-use crate::format::format_count;
+use crate::format::{format_count, format_number};
 use crate::runtime::backoff::Backoff;
 use crate::runtime::watch::{
     PolledFolder, Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders,
@@ -65,7 +65,7 @@ pub(super) fn run(
         Watch::start(WatchMode::from_env(&invocation.env), move |reported| sender.send(reported).is_ok());
     watch.set_folders(store_folders(following.store()), invocation.now_ms);
     watch.set_databases(store_databases(following.store()));
-    report_start(&workspace, following.len() as u64, args.json, output)?;
+    report_start(&workspace, (following.len() as u64, args.session.is_some()), args.json, output)?;
     // Entries added while the watch started are reported now, not with the next change.
     let mut changed = following.paths();
     let mut pace = Backoff::default();
@@ -161,7 +161,7 @@ fn report_polled(polled: &[PolledFolder], json: bool, output: &mut Output) -> Re
 
 fn report_start(
     workspace: &Workspace,
-    sessions: u64,
+    (sessions, is_chosen): (u64, bool),
     json: bool,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -169,8 +169,15 @@ fn report_start(
         let place = workspace.listed.name.clone();
         output.json(&StartJson { event: "following", place, sessions })?;
     } else {
-        let sessions = format_count(sessions, "session", "sessions");
-        output.note(&format!("following {sessions} of {}; ctrl-c stops", workspace.listed.name))?;
+        let listed = workspace.listed.items.len() as u64;
+        let name = &workspace.listed.name;
+        let (sessions, why) = if is_chosen || listed <= sessions {
+            (format_count(sessions, "session", "sessions"), "")
+        } else {
+            let counts = format!("{} of {} sessions", format_number(sessions), format_number(listed));
+            (counts, " (archived ones do not change)")
+        };
+        output.note(&format!("following {sessions} of {name}{why}; ctrl-c stops"))?;
     }
     Ok(output.flush()?)
 }

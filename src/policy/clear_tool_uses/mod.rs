@@ -20,6 +20,6 @@ pub use edit::{ClearResult, clear, clearable_count};
 pub use message::{Block, ClearableCall, Content, Message, parse_message};
 pub use message_digest::{CallDigest, ContentSize, MessageDigest};
 pub use policy::Clear;
-pub use settings::{ClearSettings, ClearedBy, TokenCounting};
+pub use settings::{ClearSettings, ClearedBy, ModelScale, TokenCounter, TokenCounting};
 pub use step::{ClearTotals, clear_list};
 pub use value_hash::ValueHash;

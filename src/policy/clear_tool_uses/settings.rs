@@ -17,7 +17,56 @@ pub struct ClearSettings {
     pub exclude_tools: Vec<JsString>,
     pub placeholder: JsString,
     pub counting: TokenCounting,
+    /// The scale of [`TokenCounting::Model`], fitted to the session.
+    pub model_scale: ModelScale,
     pub cleared_by: ClearedBy,
+}
+
+/// The model's own count of a session, by the provider's counts so far.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelScale {
+    /// Tokens before the messages: system prompt and tools.
+    pub fixed_tokens: u64,
+    /// Tokens for each token of chars/4 in messages.
+    pub factor: f64,
+}
+
+impl Default for ModelScale {
+    fn default() -> Self {
+        Self { fixed_tokens: 0, factor: 1.0 }
+    }
+}
+
+/// Counts the tokens of messages for clearing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TokenCounter {
+    pub counting: TokenCounting,
+    /// Tokens for each token of chars/4, if the model counts.
+    factor: f64,
+}
+
+impl TokenCounter {
+    /// Returns the tokens of a message by the model's count, from its tokens of chars/4.
+    pub fn model_tokens(self, estimate: u64) -> u64 {
+        // Exact without a fitted scale, whatever the size.
+        if self.factor == 1.0 { estimate } else { (estimate as f64 * self.factor).round() as u64 }
+    }
+}
+
+impl ClearSettings {
+    /// Returns the tokens that count towards the trigger in addition to the messages.
+    pub fn prompt_tokens(&self) -> u64 {
+        match (self.cleared_by, self.counting) {
+            (ClearedBy::Server { prompt_tokens }, _) => prompt_tokens,
+            (ClearedBy::Client, TokenCounting::Model) => self.model_scale.fixed_tokens,
+            (ClearedBy::Client, TokenCounting::Approximate) => 0,
+        }
+    }
+
+    pub fn counter(&self) -> TokenCounter {
+        let factor = if self.cleared_by == ClearedBy::Client { self.model_scale.factor } else { 1.0 };
+        TokenCounter { counting: self.counting, factor }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,23 +83,14 @@ pub enum ClearedBy {
     },
 }
 
-impl ClearedBy {
-    /// Returns the tokens that count towards the trigger in addition to the messages.
-    pub fn prompt_tokens(self) -> u64 {
-        match self {
-            Self::Client => 0,
-            Self::Server { prompt_tokens } => prompt_tokens,
-        }
-    }
-}
-
-/// The counter of the messages' tokens (pruning 7.3). It ignores system prompt and tools.
+/// The counter of tokens (pruning 7.3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TokenCounting {
-    /// Code points divided by 4, plus a constant per message (pruning 7.4).
+    /// Code points divided by 4, plus a constant per message; without system prompt and tools (pruning 7.4).
     #[default]
     Approximate,
-    /// As the model's provider counts, estimated by chars divided by 4 (compaction 1.2–1.9).
+    /// As the model's provider counts, with system prompt and tools: chars divided by 4 (compaction 1.2–1.9), scaled to
+    /// the provider's counts of the session.
     Model,
 }
 
@@ -79,6 +119,7 @@ impl Default for ClearSettings {
             exclude_tools: Vec::new(),
             placeholder: "[cleared]".into(),
             counting: TokenCounting::default(),
+            model_scale: ModelScale::default(),
             cleared_by: ClearedBy::default(),
         }
     }

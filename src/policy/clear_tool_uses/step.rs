@@ -51,7 +51,7 @@ pub fn clear_list(
     };
     run.tokens_after = (0..run.list.len()).map(|at| run.tokens(at)).sum();
     run.fates = (0..run.list.len()).map(|at| run.unchanged_fate(at)).collect();
-    let (before, prompt) = (run.tokens_after, settings.cleared_by.prompt_tokens());
+    let (before, prompt) = (run.tokens_after, settings.prompt_tokens());
     if (before + prompt) as f64 > settings.trigger {
         run.clear_all(before)?;
     }
@@ -89,7 +89,9 @@ impl ClearListRun<'_, '_> {
         match self.settings.counting {
             _ if !self.sent[at] => 0,
             TokenCounting::Approximate => self.digest(at).map_or(0, |digest| digest.tokens() as u64),
-            TokenCounting::Model => estimate_or_zero(&self.list.size(at)),
+            TokenCounting::Model => {
+                self.settings.counter().model_tokens(estimate_or_zero(&self.list.size(at)))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::gateway::ruleset::Ruleset;
-use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, TokenCounting};
+use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, ModelScale, TokenCounting};
 use crate::policy::settings::GuardSettings;
 use crate::replay::base::ReplayBase;
 use crate::replay::trace::Trace;
@@ -45,7 +45,7 @@ fn features_of(script: &Script, ruleset: Ruleset) -> Vec<Option<Arc<ContentFeatu
     script.text.lines().map(features).collect()
 }
 
-fn clearings() -> [ClearSettings; 7] {
+fn clearings() -> [ClearSettings; 8] {
     let plain = || ClearSettings { trigger: 600.0, keep: 2.0, ..ClearSettings::default() };
     let server = |clear_at_least: f64| ClearSettings {
         cleared_by: ClearedBy::Server { prompt_tokens: 300 },
@@ -56,6 +56,11 @@ fn clearings() -> [ClearSettings; 7] {
         plain(),
         ClearSettings { clear_at_least: 500.0, ..plain() },
         ClearSettings { clear_at_least: 90.0, counting: TokenCounting::Model, keep: 0.0, ..plain() },
+        ClearSettings {
+            counting: TokenCounting::Model,
+            model_scale: ModelScale { fixed_tokens: 40, factor: 1.7 },
+            ..plain()
+        },
         server(0.0),
         server(900.0),
         ClearSettings { keep: -4.0, ..plain() },

@@ -51,6 +51,14 @@ fn system_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pr
 /// Describes the origin of a report in one sentence.
 fn describe_report_origin(report: &SystemPromptReport) -> String {
     let mut words = Vec::new();
+    if report.source == ReportSource::Workspace {
+        let rest = if report.system_chars > report.project_chars {
+            "instructions, skills and tools as in the newest run of another session of this agent"
+        } else {
+            "instructions, skills and tools unknown: no session of this agent has a report"
+        };
+        words.push(format!("estimated from the workspace as it is now; {rest}"));
+    }
     if let Some(workspace) = &report.workspace {
         words.push(format!("workspace {workspace}"));
     }
@@ -136,7 +144,10 @@ fn files_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pro
     let mut notes = vec![quantity(report.files.len() as f64, "file")];
     notes.extend((cut > 0).then(|| format!("{cut} cut")));
     notes.extend((missing > 0).then(|| format!("{missing} missing")));
-    let words = warnings(report).join(" ");
+    let mut words = warnings(report).join(" ");
+    if report.source == ReportSource::Workspace {
+        words = format!("Estimated from the files as they are now. {words}").trim_end().to_owned();
+    }
     let section = view
         .part_section(BudgetPart::Files, "Workspace files")
         .with_note(notes.join(", "))

@@ -19,6 +19,8 @@ pub enum RemainderCause {
     NoReport,
     /// The report was estimated; no run left it (compaction 11.4).
     EstimatedReport,
+    /// No run left a report; the sizes are those of the workspace now.
+    Workspace,
     /// The report belongs to a run of another session.
     OtherSession,
     /// The report belongs to a run on this other model.
@@ -79,6 +81,7 @@ impl Remainder {
         match &self.cause {
             RemainderCause::NoReport => "no report stored".into(),
             RemainderCause::EstimatedReport => "the report was estimated".into(),
+            RemainderCause::Workspace => "estimated from the workspace".into(),
             RemainderCause::OtherSession => "the report is from another session".into(),
             RemainderCause::OtherModel(model) => format!("the report is for {model}"),
             RemainderCause::OlderReport(ms) => format!("the report is {} older", format_duration(*ms)),
@@ -100,6 +103,10 @@ impl Remainder {
                 .into(),
             RemainderCause::EstimatedReport => {
                 "The stored report is an estimate and not from a run: the real sizes may differ.".into()
+            }
+            RemainderCause::Workspace => {
+                "No run stored a report: the sizes of the system prompt are those of the workspace now, and may differ from what this call sent."
+                    .into()
             }
             RemainderCause::OtherSession => {
                 "The stored report is from a run of another session: its system prompt and tools may differ in size."
@@ -147,6 +154,7 @@ fn remainder_cause(session: &LoadedSession, at: usize) -> RemainderCause {
     let Some(report) = session.prompt_report.as_deref() else { return RemainderCause::NoReport };
     match report.source {
         ReportSource::Estimate => return RemainderCause::EstimatedReport,
+        ReportSource::Workspace => return RemainderCause::Workspace,
         // A report from the transcript was in force whatever its age.
         ReportSource::Transcript => return RemainderCause::Estimator,
         ReportSource::Run | ReportSource::Recorded | ReportSource::Unknown => {}

@@ -1,11 +1,12 @@
 //! One varied setting: `KEY=A..B:STEP` or `KEY=a,b,c`. The gateway's own checks validate every value, and the current
 //! value is always a point of the axis.
 
+use crate::config::parse_share;
 use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::{duration_text, input_text, ttl_text};
 use crate::js::{Value, number_text};
-use crate::policy::settings::{PolicySetting, SettingId, SettingOwner};
+use crate::policy::settings::{PolicySetting, SettingId, SettingOwner, SettingSpec};
 use crate::policy::{Policy, PolicySet};
 use crate::session::LoadedSession;
 use crate::session::session_settings::{current_value, session_setting};
@@ -33,7 +34,7 @@ impl From<ChangeError> for AxisError {
 /// One value of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisPoint {
-    /// The configuration value; `None` leaves the setting unset because its policy is off.
+    /// The configuration value; `None` leaves the setting unset because its policy is off without the axes.
     pub value: Option<Value>,
     /// The value as a number, a duration in ms; `None` for words.
     pub number: Option<f64>,
@@ -59,6 +60,8 @@ pub struct AxisContext<'a> {
     pub session: &'a LoadedSession,
     /// Changes that hold in every cell.
     pub base: &'a [SettingChange],
+    /// Policies that are on whatever the axes vary.
+    pub policies: PolicySet,
 }
 
 impl Axis {
@@ -89,7 +92,8 @@ impl Axis {
         let unit = row.map_or(Some(Unit::Tokens), |row| row.setting.control.unit());
         let values = values.trim();
         let texts = if values.contains("..") {
-            expand_range(setting.key, values, unit)?
+            let window = axis_context.session.window.tokens;
+            expand_range(setting.key, &shares_as_tokens(setting, values, window), unit)?
         } else {
             values.split(',').map(|value| value.trim().to_owned()).collect()
         };
@@ -213,7 +217,7 @@ fn settable_row<'a>(
     }
 }
 
-/// Returns the current value, with the base changes applied.
+/// Returns the current value with the base changes applied, or the unset value of a policy that is off.
 fn current_point(axis_context: &AxisContext<'_>, id: SettingId, row: Option<&PolicySetting>) -> AxisPoint {
     let now = simulate_settings(axis_context.session, axis_context.base, PolicySet::NONE);
     let Some(row) = row else {
@@ -236,6 +240,10 @@ fn current_point(axis_context: &AxisContext<'_>, id: SettingId, row: Option<&Pol
     if row.policy == Policy::Prune && !now.prune_on {
         (point.value, point.text) = (None, "as is".to_owned());
     }
+    // A client clears only if somebody asks for it, so without the axis nothing is cleared.
+    if matches!(row.owner, SettingOwner::Client) && !axis_context.policies.has(row.policy) {
+        (point.value, point.text) = (None, "off".to_owned());
+    }
     point
 }
 
@@ -249,10 +257,30 @@ fn new_point(unit: Option<Unit>, value: Value) -> AxisPoint {
     AxisPoint { number: ms.or_else(|| value.as_f64()), text, value: Some(value) }
 }
 
+/// Replaces shares of the window in a range, such as `50%..90%:10%`, by tokens.
+fn shares_as_tokens(setting: &SettingSpec, range: &str, window: f64) -> String {
+    let tokens = |part: &str| {
+        let share = part.trim().ends_with('%').then(|| parse_share(part).ok()).flatten();
+        share.map_or_else(|| part.to_owned(), |share| number_text((share * window.max(0.0)).floor()))
+    };
+    if !setting.takes_share() {
+        return range.to_owned();
+    }
+    let (ends, step) = range.split_once(':').unwrap_or((range, ""));
+    let ends: Vec<String> = ends.splitn(2, "..").map(tokens).collect();
+    let step = if step.is_empty() { String::new() } else { format!(":{}", tokens(step)) };
+    format!("{}{step}", ends.join(".."))
+}
+
 /// Expands `A..B:STEP` into texts.
 fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>, AxisError> {
     let wrong = |what: &str| {
-        let example = if unit == Some(Unit::Milliseconds) { "15m..2h:15m" } else { "0.1..0.4:0.1" };
+        let example = match unit {
+            Some(Unit::Milliseconds) => "15m..2h:15m",
+            Some(Unit::Share) => "0.1..0.4:0.1",
+            Some(Unit::Tokens | Unit::Chars) => "10000..40000:10000",
+            _ => "1..5:1",
+        };
         AxisError(format!("{OPTION} {key}: {text:?} {what}; expected A..B:STEP, such as {example}, or a,b,c"))
     };
     let (ends, policy) = text.split_once(':').ok_or_else(|| wrong("has no step"))?;

@@ -64,7 +64,7 @@ pub fn default_axes(
     steps: PolicySet,
     wanted: KeepRunning<'_>,
 ) -> Option<Vec<Axis>> {
-    let axis_context = AxisContext { session: &recording.session, base };
+    let axis_context = AxisContext { session: &recording.session, base, policies: steps };
     let mut left = usual_axes(&axis_context, recording.inputs.provider_window);
     // A policy that is off has nothing to vary, except compaction, which is available everywhere.
     left.retain(|axis| axis.policy.is_none_or(|policy| policy == Policy::Compact || steps.has(policy)));

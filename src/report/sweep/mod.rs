@@ -23,7 +23,7 @@ pub use grid::{Grid, MAX_CELLS};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::format::quantity;
-use crate::policy::PolicySet;
+use crate::policy::{Policy, PolicySet};
 use crate::replay::{Settings, TraceTotals, simulated_totals};
 use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
@@ -188,11 +188,20 @@ fn cells_to_replay(session: &LoadedSession, requested: &SweepSpec, grid: &Grid) 
         let keys = own.len();
         let distance = requested.axes.iter().zip(&at).map(|(axis, point)| axis.distance(*point)).sum();
         let changes: Vec<SettingChange> = requested.base.iter().cloned().chain(own).collect();
-        let (settings, switched_on) = settings_under(session, &changes, requested.policies);
+        let policies = cell_policies(&requested.axes, &at, requested.policies);
+        let (settings, switched_on) = settings_under(session, &changes, policies);
         let keys = keys + usize::from(switched_on && !base_on);
         (Cell { points: at, changed_keys: keys, distance, totals: TraceTotals::default() }, settings)
     };
     (0..grid.len()).map(bare).collect()
+}
+
+/// Returns the policies of a cell: without clearing where the cell leaves each of its axes unset.
+fn cell_policies(axes: &[Axis], at: &[usize], policies: PolicySet) -> PolicySet {
+    let clearing = || axes.iter().zip(at).filter(|(axis, _)| axis.policy == Some(Policy::Clear));
+    let is_unset = |(axis, at): (&Axis, &usize)| axis.points.get(*at).is_some_and(|it| it.value.is_none());
+    let off = clearing().next().is_some() && clearing().all(is_unset);
+    policies.with(Policy::Clear, policies.has(Policy::Clear) && !off)
 }
 
 /// Replays the cells in parallel.

@@ -93,7 +93,8 @@ fn facts<'a>(app: &App, theme: &Theme, is_wide: bool) -> Vec<Vec<Span<'a>>> {
             muted("searching…".into()),
         ];
     };
-    let mut facts = vec![hits, muted(format!("{found} of {}", quantity(totals.sessions as u64, "session")))];
+    let mut facts =
+        vec![hits, muted(format!("{found} of {}", quantity(totals.sessions as u64, "transcript")))];
     if let Some(elapsed) = screen.elapsed_ms.filter(|_| is_wide) {
         let time = format_duration(elapsed.max(0) as f64);
         facts.push(muted(format!("{} in {time}", format_size(totals.bytes))));
@@ -121,8 +122,8 @@ fn empty_text(screen: &SearchScreen) -> String {
     }
     match &screen.totals {
         Some(totals) => {
-            let sessions = quantity(totals.sessions as u64, "session");
-            format!("No message of {sessions} contains {}.", quoted(&screen.query))
+            let transcripts = quantity(totals.sessions as u64, "transcript");
+            format!("No message of {transcripts} contains {}.", quoted(&screen.query))
         }
         None => format!(
             "Type at least {MIN_LIVE_BYTES} letters. A hit is a message with every word; a capital makes a word case-sensitive."

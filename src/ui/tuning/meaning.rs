@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::format::{
     format_duration, format_number, format_percent, format_short, format_short_estimate, minute, quantity,
 };
+use crate::gateway::duration::parse_duration_ms;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{duration_text, input_text};
@@ -27,9 +28,16 @@ pub(super) fn column_text(unit: Option<Unit>, value: &Value) -> String {
         (Some(Unit::Chars | Unit::Messages | Unit::Tokens | Unit::Turns), Value::Number(count)) => {
             format_number(*count as i64)
         }
-        (Some(Unit::Milliseconds), Value::Number(ms)) => duration_text(*ms),
+        (Some(Unit::Milliseconds), Value::Number(ms)) => duration_words(*ms),
         (unit, value) => input_text(unit, value),
     }
+}
+
+/// Formats a duration as everywhere on the screen, `1h 2m`; one that this would round, as the gateway reads it.
+fn duration_words(ms: f64) -> String {
+    let words = format_duration(ms);
+    let is_exact = ms > 0.0 && parse_duration_ms(&words.replace(' ', "").as_str().into()) == Some(ms);
+    if is_exact { words } else { duration_text(ms) }
 }
 
 pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
@@ -148,5 +156,19 @@ fn provenance(provenance: &Provenance) -> String {
         Provenance::Rule { rule, .. } => format!("rule {rule}"),
         Provenance::Fixed(_) => "built in".to_owned(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_the_form_of_the_screen_unless_that_rounds_it() {
+        let minute = 60_000.0;
+        let shown = |ms| column_text(Some(Unit::Milliseconds), &Value::Number(ms));
+        let texts = [60.0, 62.0, 90.0, 36.0 * 60.0, 5.0].map(|minutes| shown(minutes * minute));
+        assert_eq!(texts, ["1h", "1h 2m", "1h 30m", "1d 12h", "5m"]);
+        assert_eq!([shown(0.0), shown(90_061_000.0), shown(1_500.0)], ["0", "90061s", "1500ms"]);
     }
 }

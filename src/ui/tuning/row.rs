@@ -8,8 +8,8 @@ use ratatui::text::Span;
 use super::meaning::{column_text, meaning, origin, value_text};
 use crate::app::App;
 use crate::app::layout::{Layout, Pane, WidthClass};
-use crate::format::format_short_estimate;
-use crate::gateway::prune_setting::Control;
+use crate::format::{format_duration, format_short_estimate};
+use crate::gateway::prune_setting::{Control, Unit};
 use crate::js::Value;
 use crate::ui::changed_value::changed_style;
 use crate::ui::glyphs;
@@ -226,7 +226,11 @@ impl SettingLine<'_> {
         let at = |step: usize| {
             let value = min + (max - min) * step as f64 / last as f64;
             let rounded = if max > 1.0 { value.round() } else { value };
-            column_text(tuning.unit(tuning.cursor), &Value::Number(rounded))
+            match tuning.unit(tuning.cursor) {
+                // A step of the track is no round duration.
+                Some(Unit::Milliseconds) => format_duration(rounded),
+                unit => column_text(unit, &Value::Number(rounded)),
+            }
         };
         // Only report a range of several positions.
         match (below, last - above) {

@@ -9,6 +9,8 @@ mod custom_commands;
 mod estimators;
 mod explain;
 mod help;
+mod hints;
+mod jumps;
 mod letters;
 mod message;
 mod palette;

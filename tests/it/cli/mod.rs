@@ -17,6 +17,7 @@ mod search;
 mod sessions;
 mod simulate;
 mod sweep;
+mod usage;
 mod widths;
 
 use serde_json::{Value, json};

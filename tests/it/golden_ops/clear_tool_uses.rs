@@ -40,6 +40,7 @@ fn settings(session: &Session) -> ClearSettings {
         exclude_tools: excluded.iter().filter_map(Value::as_str).cloned().collect(),
         placeholder: placeholder.unwrap_or(default.placeholder),
         counting: default.counting,
+        model_scale: default.model_scale,
         cleared_by: default.cleared_by,
     }
 }

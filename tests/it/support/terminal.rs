@@ -18,18 +18,33 @@ pub(crate) struct Started {
     child: Box<dyn Child + Send + Sync>,
     writer: Box<dyn Write + Send>,
     output: Receiver<Vec<u8>>,
-    parser: vt100::Parser<Clipboard>,
+    parser: vt100::Parser<Signals>,
     /// The modes of the terminal before the program had it.
     modes: String,
 }
 
-/// What the program put on the terminal's clipboard, as it came: base64.
+/// What the program asked of the terminal besides drawing.
 #[derive(Default)]
-pub(crate) struct Clipboard {
+pub(crate) struct Signals {
+    /// What it put on the clipboard, as it came: base64.
     copied: Vec<String>,
+    /// How often it rang.
+    bells: usize,
+    /// The texts of its notifications (OSC 9).
+    notifications: Vec<String>,
 }
 
-impl vt100::Callbacks for Clipboard {
+impl vt100::Callbacks for Signals {
+    fn audible_bell(&mut self, _: &mut vt100::Screen) {
+        self.bells += 1;
+    }
+
+    fn unhandled_osc(&mut self, _: &mut vt100::Screen, parameters: &[&[u8]]) {
+        if let [b"9", text @ ..] = parameters {
+            self.notifications.push(String::from_utf8_lossy(&text.concat()).into_owned());
+        }
+    }
+
     fn copy_to_clipboard(&mut self, _: &mut vt100::Screen, _: &[u8], data: &[u8]) {
         self.copied.push(String::from_utf8_lossy(data).into_owned());
     }
@@ -100,7 +115,7 @@ impl Started {
             }
         });
         let writer = pair.master.take_writer().unwrap();
-        let parser = vt100::Parser::new_with_callbacks(cells(40), cells(120), 0, Clipboard::default());
+        let parser = vt100::Parser::new_with_callbacks(cells(40), cells(120), 0, Signals::default());
         Self { master: pair.master, child, writer, output, parser, modes }
     }
 
@@ -143,6 +158,28 @@ impl Started {
     /// What was put on the clipboard so far, in base64.
     pub(crate) fn copied(&self) -> &[String] {
         &self.parser.callbacks().copied
+    }
+
+    /// How often the program rang so far.
+    pub(crate) fn bells(&self) -> usize {
+        self.parser.callbacks().bells
+    }
+
+    /// The texts of the program's notifications so far.
+    pub(crate) fn notifications(&self) -> &[String] {
+        &self.parser.callbacks().notifications
+    }
+
+    /// Waits until the program has rung so often; how long that took.
+    #[track_caller]
+    pub(crate) fn until_bells(&mut self, count: usize) -> Duration {
+        let start = Instant::now();
+        while self.bells() < count {
+            let shown = self.parser.screen().contents();
+            assert!(start.elapsed() < DEADLINE, "waited for the bell; the screen shows:\n{shown}");
+            let _ = self.take(TICK);
+        }
+        start.elapsed()
     }
 
     /// Waits until nothing is drawn for a while.

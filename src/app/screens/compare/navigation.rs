@@ -147,7 +147,8 @@ impl App {
         let Some(recording) = self.replay_state.recording.clone() else { return };
         let mut axes = self.compare_screen.sweep_state.axes.clone();
         let base: Vec<_> = self.tuned_changes(&recording.session);
-        let axis_context = AxisContext { session: &recording.session, base: &base };
+        let policies = self.tuned_policies(recording.inputs.recorded_settings.policies.enabled);
+        let axis_context = AxisContext { session: &recording.session, base: &base, policies };
         let taken =
             |axis: &Axis| axes.iter().enumerate().any(|(at, shown)| at != place && shown.id == axis.id);
         let mut usual = usual_axes(&axis_context, recording.inputs.provider_window);
@@ -202,7 +203,8 @@ impl App {
         }
         let Some(recording) = self.replay_state.recording.clone() else { return Ok(()) };
         // An empty base, so that a tuned setting can be varied too.
-        let axis_context = AxisContext { session: &recording.session, base: &[] };
+        let policies = self.tuned_policies(recording.inputs.recorded_settings.policies.enabled);
+        let axis_context = AxisContext { session: &recording.session, base: &[], policies };
         let axes = text.split_whitespace().map(|axis| Axis::parse(&axis_context, axis));
         let axes = axes.collect::<Result<Vec<_>, _>>()?;
         Grid::from_axes(&axes)?;

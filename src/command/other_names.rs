@@ -1,0 +1,47 @@
+//! Names under which people look for a command that has another name here.
+
+/// The words of the command that does what another name says; `KEY` stands for a session.
+const OTHER_NAMES: [(&[&str], &[&str]); 18] = [
+    (&["breakdown", "tokens", "usage"], &["context", "KEY", "--breakdown"]),
+    (&["estimators", "estimates"], &["context", "KEY", "--estimators"]),
+    (&["recorded", "trajectory"], &["context", "KEY", "--recorded"]),
+    (&["messages", "prompt"], &["context", "KEY", "--messages"]),
+    (&["show", "view", "cat"], &["context", "KEY"]),
+    (&["timeline", "calls"], &["replay", "KEY", "--timeline"]),
+    (&["list", "ls", "ps"], &["sessions"]),
+    (&["cost", "costs"], &["sessions", "--sort", "cost"]),
+    (&["find", "grep", "rg"], &["search", "TEXT"]),
+    (&["why", "overflow"], &["explain", "KEY"]),
+    (&["branches"], &["tree", "KEY"]),
+    (&["findings", "problems", "status"], &["doctor"]),
+    (&["config"], &["settings"]),
+    (&["diff"], &["compare", "KEY"]),
+    (&["preview", "prune"], &["simulate", "KEY"]),
+    (&["compact"], &["simulate", "KEY", "--policy", "compact"]),
+    (&["history", "log"], &["commits", "KEY"]),
+    (&["follow", "tail"], &["watch"]),
+];
+
+/// Returns the words of the command that does what `name` says.
+pub(super) fn words_for(name: &str) -> Option<&'static [&'static str]> {
+    OTHER_NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, words)| *words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::{CommandFactory as _, Parser as _};
+
+    #[test]
+    fn every_other_name_is_free_and_its_command_is_read() {
+        let commands = Cli::command();
+        for (names, words) in OTHER_NAMES {
+            for name in names {
+                assert!(commands.find_subcommand(name).is_none(), "{name} is a command");
+            }
+            let line = ["clawscope"].into_iter().chain(words.iter().copied());
+            assert!(Cli::try_parse_from(line).is_ok(), "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Errors of the command line. Each says what was expected, and ends with a line to type where one can be built.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory as _};
+
+use super::environment::Invocation;
+use super::failure::Failure;
+use super::other_names::words_for;
+use super::suggest::{did_you_mean, nearest};
+use super::typed_line::{ANY_SESSION, CommandLine, plain_name, possible_values, type_line};
+use crate::cli::Cli;
+use crate::format::amount::Amount;
+use crate::gateway::env::absolute;
+
+/// Returns the failure for a command line that cannot be read.
+pub(super) fn usage_failure(error: &clap::Error, words: &[OsString], invocation: &Invocation) -> Failure {
+    let line = CommandLine::new(words, invocation);
+    let message = match error.kind() {
+        ErrorKind::MissingRequiredArgument => line.describe_missing(error),
+        ErrorKind::UnknownArgument => line.describe_unexpected(error),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => line.describe_value(error),
+        _ => None,
+    };
+    let own = || error.render().to_string().trim_start_matches("error: ").trim_end().to_owned();
+    Failure::usage(message.unwrap_or_else(own))
+}
+
+/// Describes a word that is neither a command nor a path, with the command that it may mean.
+pub(super) fn unknown_command(typed: &str, words: &[OsString], invocation: &Invocation) -> Failure {
+    Failure::usage(CommandLine::new(words, invocation).describe_command(typed))
+}
+
+/// Returns the line to type where a word was given as a PATH that does not exist but is the value of an option.
+pub(super) fn path_hint(words: &[OsString], invocation: &Invocation) -> Option<String> {
+    let line = CommandLine::new(words, invocation);
+    let (option, is_meant): (&str, fn(&str) -> bool) = match line.command.as_ref()?.get_name() {
+        "sessions" => ("--filter", |_| true),
+        "watch" => ("--session", |_| true),
+        "rules" => ("--ruleset", |word| word.starts_with(|first: char| first.is_ascii_digit())),
+        _ => return None,
+    };
+    let is_word = |word: &&String| !word.starts_with('-') && !word.contains(std::path::MAIN_SEPARATOR);
+    let typed = line.words.iter().skip_while(|word| *word != line.name()).skip(1).find(is_word)?;
+    let exists = absolute(&invocation.env.cwd, Path::new(typed)).exists();
+    (is_meant(typed) && !exists).then(|| line.retry(typed, &[option, typed])).flatten()
+}
+
+impl CommandLine<'_> {
+    fn describe_missing(&self, error: &clap::Error) -> Option<String> {
+        let command = self.command.as_ref()?;
+        let Some(ContextValue::Strings(names)) = error.get(ContextKind::InvalidArg) else { return None };
+        // An argument that another option can replace is displayed as optional.
+        let is_named = |arg: &Arg, name: &str| plain_name(&arg.to_string()) == plain_name(name);
+        let missing = |name: &String| command.get_arguments().find(|arg| is_named(arg, name));
+        let args: Vec<&Arg> = names.iter().filter_map(missing).collect();
+        let mut lines: Vec<String> = args
+            .iter()
+            .map(|arg| format!("{} is missing: {}.", plain_name(&arg.to_string()), expected(arg)))
+            .collect();
+        let mut words = self.words.clone();
+        for arg in &args {
+            words.extend(arg.get_long().map(|long| format!("--{long}")));
+            words.push(self.sample_value(arg));
+        }
+        lines.push(type_line(&words));
+        lines.push(self.help_line());
+        Some(lines.join("\n"))
+    }
+
+    fn describe_unexpected(&self, error: &clap::Error) -> Option<String> {
+        let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
+        let Some(command) = self.command.as_ref().filter(|_| !typed.starts_with('-')) else {
+            return if typed.starts_with('-') {
+                Some(self.describe_option(typed, error))
+            } else {
+                Some(self.describe_command(self.first_word()?))
+            };
+        };
+        let option = option_for(command, typed);
+        let lead = match &option {
+            Some(option) => format!("{typed}: expected after --{option}."),
+            None => format!("{typed}: one argument too many. Expected: {}.", positionals(command)),
+        };
+        let retry = option.and_then(|option| self.retry(typed, &[&format!("--{option}"), typed]));
+        Some([Some(lead), retry, Some(self.help_line())].into_iter().flatten().collect::<Vec<_>>().join("\n"))
+    }
+
+    fn describe_option(&self, typed: &str, error: &clap::Error) -> String {
+        let name = typed.split('=').next().unwrap_or(typed);
+        let lead = format!("{} has no option {name}.", self.name());
+        if let Some(ContextValue::String(near)) = error.get(ContextKind::SuggestedArg) {
+            let retry = self.retry(typed, &[&typed.replacen(name, near, 1)]);
+            let lines = [Some(format!("{lead} Did you mean {near}?")), retry, Some(self.help_line())];
+            return lines.into_iter().flatten().collect::<Vec<_>>().join("\n");
+        }
+        let root = Cli::command();
+        let has =
+            |command: &&Command| command.get_arguments().any(|arg| arg.get_long() == name.strip_prefix("--"));
+        let owners: Vec<String> =
+            root.get_subcommands().filter(has).map(|command| format!("`{}`", command.get_name())).collect();
+        let owners =
+            if owners.is_empty() { String::new() } else { format!(" {} has it.", owners.join(", ")) };
+        let owners = if owners.contains(", ") { owners.replace(" has it", " have it") } else { owners };
+        format!("{lead}{owners}\n{}", self.help_line())
+    }
+
+    fn describe_command(&self, typed: &str) -> String {
+        let lead = format!("{typed}: neither a command nor an existing path.");
+        let root = Cli::command();
+        let names = || root.get_subcommands().map(Command::get_name);
+        let (advice, meant) = if let Some(words) = words_for(typed) {
+            (String::new(), words.to_vec())
+        } else if let Some(near) = nearest(typed, names()) {
+            (did_you_mean(typed, names()), vec![near])
+        } else {
+            (" To name a session, put a command before it.".to_owned(), vec!["explain", typed])
+        };
+        let retry = self.retry_command(typed, &meant);
+        format!("{lead}{advice}\n{retry}\n`clawscope --help` lists the commands.")
+    }
+
+    /// Builds the line with another command in the place of a word; the next word, if any, is the session.
+    fn retry_command(&self, typed: &str, meant: &[&str]) -> String {
+        let at = self.words.iter().position(|word| word == typed).unwrap_or(0);
+        let mut rest: Vec<String> = self.words.iter().skip(at + 1).cloned().collect();
+        let named = rest.first().filter(|word| !word.starts_with('-')).cloned();
+        let mut words: Vec<String> = self.words[..at].to_vec();
+        for word in meant {
+            match (*word, &named) {
+                (ANY_SESSION | "TEXT", Some(named)) => {
+                    words.push(named.clone());
+                    rest.remove(0);
+                }
+                (ANY_SESSION, None) => words.push(self.newest_session()),
+                (word, _) => words.push(word.to_owned()),
+            }
+        }
+        words.extend(rest);
+        type_line(&words)
+    }
+
+    fn describe_value(&self, error: &clap::Error) -> Option<String> {
+        let command = self.command.as_ref()?;
+        let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else { return None };
+        let arg = command.get_arguments().find(|arg| arg.to_string() == *name)?;
+        let label = arg.get_long().map_or_else(|| plain_name(name), |long| format!("--{long}"));
+        let typed = match error.get(ContextKind::InvalidValue) {
+            Some(ContextValue::String(typed)) if !typed.is_empty() => typed,
+            _ => {
+                let lead = format!("{label} needs a value: {}.", expected(arg));
+                let lines = [Some(lead), self.example_with(&label), Some(self.help_line())];
+                return Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+            }
+        };
+        let known = possible_values(arg);
+        let lead = match error.source() {
+            _ if !known.is_empty() => {
+                let near = did_you_mean(typed, known.iter().map(String::as_str));
+                format!("{label} {typed:?}: expected {}.{near}", alternatives(&known))
+            }
+            Some(source) if source.to_string().contains("expected") => format!("{label} {source}."),
+            Some(source) if source.is::<std::num::ParseIntError>() => {
+                format!("{label} {typed:?}: expected a whole number: {}.", expected(arg))
+            }
+            Some(source) => format!("{label} {typed:?}: {source}. Expected: {}.", expected(arg)),
+            None => format!("{label} {typed:?}: expected {}.", expected(arg)),
+        };
+        Some(format!("{lead}\n{}", self.help_line()))
+    }
+}
+
+/// Returns the option that takes a value which was typed without it.
+fn option_for(command: &Command, typed: &str) -> Option<&'static str> {
+    let takes = |name: &str| command.get_arguments().any(|arg| arg.get_long() == Some(name));
+    let is_format = || {
+        let format = command.get_arguments().find(|arg| arg.get_long() == Some("format"));
+        format.is_some_and(|arg| possible_values(arg).iter().any(|known| known == typed))
+    };
+    let is_assignment = typed.contains('=');
+    let is_axis = is_assignment && (typed.contains("..") || typed.contains(','));
+    [
+        ("vary", is_axis),
+        ("set", is_assignment),
+        ("budget", Amount::parse(typed).is_some()),
+        ("format", is_format()),
+        ("out", !is_assignment),
+    ]
+    .into_iter()
+    .find_map(|(option, is_meant)| (is_meant && takes(option)).then_some(option))
+}
+
+/// Describes the arguments of a command, such as `SESSION, then at most 2 of LEAF`.
+fn positionals(command: &Command) -> String {
+    let names: Vec<String> = command.get_positionals().map(|arg| plain_name(&arg.to_string())).collect();
+    if names.is_empty() { "no arguments, only options".to_owned() } else { names.join(" ") }
+}
+
+/// Describes what an argument takes: its help as part of a sentence, and its values.
+fn expected(arg: &Arg) -> String {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let mut chars = help.chars();
+    let first = chars.next().map(|char| char.to_ascii_lowercase());
+    let help: String = first.into_iter().chain(chars).collect();
+    match possible_values(arg) {
+        known if known.iter().all(|value| help.contains(value.as_str())) => help,
+        known => format!("{help} ({})", alternatives(&known)),
+    }
+}
+
+/// Joins words as `a, b or c`.
+fn alternatives(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}

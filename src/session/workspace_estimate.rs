@@ -1,0 +1,141 @@
+//! Estimates the system prompt of a session without a stored report: its workspace files as they are on disk now, and the
+//! rest as in the newest run of another session of the same agent (compaction 11.2, 11.9).
+
+use std::path::Path;
+
+use crate::files;
+use crate::gateway::config::GatewayConfig;
+use crate::js::{JsString, Object, Value};
+use crate::session::session_settings::{FileLimits, injected_sizes};
+use crate::store::discovery::Store;
+use crate::store::key::SessionKind;
+use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport};
+use crate::store::session::Session;
+use crate::store::session_records::SessionRecord;
+
+/// The files of a prompt in the gateway's order.
+const FILES: [&str; 8] =
+    ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", MEMORY];
+/// Runs that nobody reads get fewer files.
+const FILES_OF_RUNS: [&str; 5] = ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md"];
+/// A missing file is announced to the model, except these two.
+const UNANNOUNCED: [&str; 2] = ["BOOTSTRAP.md", MEMORY];
+const MEMORY: &str = "MEMORY.md";
+/// The gateway ignores larger files.
+const MAX_FILE_BYTES: u64 = 2 << 20;
+/// Chars around each file besides its path: `## `, and line ends.
+const HEADING_CHARS: u64 = 6;
+
+/// Returns an estimated report; `None` without a workspace that holds one of the files.
+pub(super) fn estimate_report(store: &Store, session: &Session) -> Option<SystemPromptReport> {
+    if !store.is_gateway() {
+        return None;
+    }
+    let workspace = store.config.workspace_dir(&session.agent, &store.state_dir)?;
+    let names: &[&str] = match session.kind {
+        SessionKind::Subagent | SessionKind::Cron => &FILES_OF_RUNS,
+        _ => &FILES,
+    };
+    let limits = file_limits(&store.config);
+    let files = read_files(&workspace, names, limits);
+    if files.iter().all(|file| file.is_missing) {
+        return None;
+    }
+    let other = newest_report(store, session);
+    SystemPromptReport::from_value(&report_value(&workspace, &files, limits, other.as_ref()))
+}
+
+fn file_limits(config: &GatewayConfig) -> FileLimits {
+    let own = |key| config.value(&["agents", "defaults", key]).and_then(Value::as_f64);
+    let limit = |key| own(key).filter(|most| most.is_finite() && *most >= 1.0).map(|most| most as u64);
+    FileLimits::new(limit("bootstrapMaxChars"), limit("bootstrapTotalMaxChars"))
+}
+
+/// Reads the sizes of the files, each as much as the gateway would send.
+fn read_files(workspace: &Path, names: &[&str], limits: FileLimits) -> Vec<InjectedFile> {
+    let read = |name: &&str| {
+        let path = workspace.join(name);
+        let text = files::read(&path, MAX_FILE_BYTES).ok();
+        if text.is_none() && UNANNOUNCED.contains(name) {
+            return None;
+        }
+        let text = text.map(|bytes| JsString::from(String::from_utf8_lossy(&bytes).trim_end()));
+        let shown = path.display().to_string();
+        let notice = format!("[MISSING] Expected at: {shown}");
+        let raw = text.as_ref().map_or(0, |text| text.len() as u64);
+        Some(InjectedFile {
+            name: (*name).to_owned(),
+            path: Some(shown),
+            raw_chars: raw,
+            injected_chars: if text.is_some() { raw } else { notice.len() as u64 },
+            is_truncated: false,
+            is_missing: text.is_none(),
+        })
+    };
+    let mut files: Vec<InjectedFile> = names.iter().filter_map(read).collect();
+    let sizes = injected_sizes(&files, limits);
+    for (file, sent) in files.iter_mut().zip(sizes) {
+        file.is_truncated = !file.is_missing && sent < file.raw_chars;
+        file.injected_chars = sent;
+    }
+    files
+}
+
+/// Returns the report of the newest run of another session of the agent.
+fn newest_report(store: &Store, session: &Session) -> Option<SystemPromptReport> {
+    let records = store.sessions.iter().filter(|other| other.agent == session.agent);
+    let records = records.filter_map(|other| other.record.as_ref());
+    let reported = records.filter(|record| record.has_prompt_report());
+    let time = |record: &&SessionRecord| record.updated_at.unwrap_or(f64::MIN);
+    let newest = reported.max_by(|a, b| time(a).total_cmp(&time(b)))?;
+    newest.prompt_report().filter(|report| report.source == ReportSource::Run)
+}
+
+fn report_value(
+    workspace: &Path,
+    files: &[InjectedFile],
+    limits: FileLimits,
+    other: Option<&SystemPromptReport>,
+) -> Value {
+    let heading =
+        |file: &InjectedFile| file.path.as_ref().map_or(0, |path| path.len() as u64) + HEADING_CHARS;
+    let project: u64 = files.iter().map(|file| file.injected_chars + heading(file)).sum();
+    let own = other.map_or(0, |report| report.system_chars.saturating_sub(report.project_chars));
+    let group = |key: &str| other.and_then(|report| report.raw.get(key).cloned()).unwrap_or(Value::Null);
+    object([
+        ("source", Value::from(ReportSource::Workspace.as_str())),
+        ("workspaceDir", Value::from(workspace.display().to_string().as_str())),
+        ("bootstrapMaxChars", number(limits.file)),
+        ("bootstrapTotalMaxChars", number(limits.total)),
+        (
+            "systemPrompt",
+            object([
+                ("chars", number(own + project)),
+                ("projectContextChars", number(project)),
+                ("nonProjectContextChars", number(own)),
+            ]),
+        ),
+        ("injectedWorkspaceFiles", Value::Array(files.iter().map(file_value).collect())),
+        ("skills", group("skills")),
+        ("tools", group("tools")),
+    ])
+}
+
+fn file_value(file: &InjectedFile) -> Value {
+    object([
+        ("name", Value::from(file.name.as_str())),
+        ("path", file.path.as_deref().map_or(Value::Null, Value::from)),
+        ("missing", Value::Bool(file.is_missing)),
+        ("rawChars", number(file.raw_chars)),
+        ("injectedChars", number(file.injected_chars)),
+        ("truncated", Value::Bool(file.is_truncated)),
+    ])
+}
+
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(Object::from(members))
+}
+
+fn number(count: u64) -> Value {
+    Value::Number(count as f64)
+}
