@@ -22,8 +22,7 @@ pub(super) enum Refusal {
 
 /// Returns why a command is not answered for another machine; `None` for one that only reads.
 pub(super) fn refusal(cli: &Cli) -> Option<Refusal> {
-    let Some(command) = &cli.command else { return None };
-    match command {
+    match cli.command.as_ref()? {
         Command::Commit(args) if args.write.apply => Some(Refusal::Writes),
         Command::Undo(args) if args.write.apply => Some(Refusal::Writes),
         Command::Doctor(args) if args.repair => Some(Refusal::Writes),

@@ -109,9 +109,9 @@ fn answer(
     let mut output = Output::new(&mut out, &mut err)
         .with_terminal(request.columns, request.colour)
         .with_file(request.to_file);
-    let cli = match Cli::try_parse_from(&words) {
-        Ok(cli) => cli,
-        Err(_) => return command::main_as(&words, &typed, &invocation, &mut output),
+    // A faulty command line runs nothing and prints its fault.
+    let Ok(cli) = Cli::try_parse_from(&words) else {
+        return command::main_as(&words, &typed, &invocation, &mut output);
     };
     let allowed = match refusal(&cli) {
         None => Ok(()),
