@@ -9,6 +9,7 @@ use crate::runtime::input::Input;
 use crate::runtime::pager;
 use crate::runtime::signals::{SignalAction, stop};
 use crate::runtime::terminal::{TerminalLoan, restore};
+use crate::runtime::terminal_watch;
 
 impl EventLoop {
     pub(super) async fn handle_signal(
@@ -31,7 +32,9 @@ impl EventLoop {
     pub(super) async fn suspend(&mut self, input: Input) -> anyhow::Result<Input> {
         input.stop().await;
         restore();
+        terminal_watch::end();
         stop().context("cannot suspend the program")?;
+        terminal_watch::start();
         self.resume_terminal()
     }
 

@@ -11,7 +11,9 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 #[cfg(unix)]
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+#[cfg(unix)]
+use std::sync::{Mutex, PoisonError};
 
 #[cfg(unix)]
 use rustix::fs::{OFlags, fcntl_setfl};
@@ -31,12 +33,17 @@ pub fn watch_terminal(words: &[OsString], env: &Environment) -> Option<ExitCode>
     })
 }
 
+/// The running watcher.
+#[cfg(unix)]
+static WATCHER: Mutex<Option<Child>> = Mutex::new(None);
+
 /// Starts the watcher. The terminal must still have the modes to restore.
 #[cfg(unix)]
 pub(super) fn start() {
     match spawn() {
-        Ok(pipe) => {
-            watcher_pipe::set(pipe);
+        Ok(mut watcher) => {
+            watcher_pipe::set(watcher.stdin.take());
+            *WATCHER.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
             log::recent_events().iter().for_each(|event| watcher_pipe::note_event(event));
         }
         Err(error) => tracing::warn!(%error, "no terminal watcher"),
@@ -44,21 +51,37 @@ pub(super) fn start() {
 }
 
 #[cfg(unix)]
-fn spawn() -> io::Result<ChildStdin> {
-    let mut child = Command::new(std::env::current_exe()?)
+fn spawn() -> io::Result<Child> {
+    let child = Command::new(std::env::current_exe()?)
         .arg(ARGUMENT)
         .args(terminal_modes::read()?.words())
         .stdin(Stdio::piped())
         .spawn()?;
-    let pipe = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
     // A watcher that someone stopped must not stop this process too.
-    fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
-    Ok(pipe)
+    if let Some(pipe) = &child.stdin {
+        fcntl_setfl(pipe, OFlags::NONBLOCK)?;
+    }
+    Ok(child)
+}
+
+/// Ends the watcher before the process group is stopped: if this process is killed then, nobody would continue it.
+#[cfg(unix)]
+pub(super) fn end() {
+    watcher_pipe::set(None);
+    let watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(mut watcher) = watcher {
+        // It would end with its pipe, but not while someone has stopped it.
+        _ = watcher.kill();
+        _ = watcher.wait();
+    }
 }
 
 /// Windows restores the modes of a console that its program leaves behind when the next program sets its own.
 #[cfg(not(unix))]
 pub(super) fn start() {}
+
+#[cfg(not(unix))]
+pub(super) fn end() {}
 
 #[cfg(unix)]
 mod watcher {

@@ -10,8 +10,8 @@ const MAX_EVENT_BYTES: usize = 1_000;
 static PIPE: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
 #[cfg(unix)]
-pub(super) fn set(pipe: ChildStdin) {
-    *PIPE.lock().unwrap_or_else(PoisonError::into_inner) = Some(pipe);
+pub(super) fn set(pipe: Option<ChildStdin>) {
+    *PIPE.lock().unwrap_or_else(PoisonError::into_inner) = pipe;
 }
 
 /// This process takes the terminal.

@@ -374,6 +374,7 @@ fn nothing_is_restored_for_a_process_that_dies_without_the_terminal() {
     program.keys("\x1a");
     program.until("the terminal is given back", |screen| !screen.alternate_screen());
     program.until_stopped();
+    assert_eq!(program.children(), [0; 0], "nothing stopped is left behind");
     program.signal(rustix::process::Signal::KILL);
     let ended = program.ended();
     assert_restored(&ended);

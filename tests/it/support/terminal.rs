@@ -222,10 +222,16 @@ impl Started {
     /// Sends a signal to the program that the shell started.
     #[cfg(target_os = "linux")]
     pub(crate) fn signal_child(&self, signal: rustix::process::Signal) {
-        let shell = self.pid().as_raw_nonzero();
-        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
-        let child = children.split_whitespace().next().unwrap().parse().unwrap();
+        let child = self.children()[0];
         rustix::process::kill_process(rustix::process::Pid::from_raw(child).unwrap(), signal).unwrap();
+    }
+
+    /// The processes that the first thread of the first process started and that still run.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn children(&self) -> Vec<i32> {
+        let pid = self.pid().as_raw_nonzero();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        children.split_whitespace().map(|child| child.parse().unwrap()).collect()
     }
 
     /// Sends the program a signal.
