@@ -432,6 +432,32 @@ mod tests {
     }
 
     #[test]
+    fn a_wide_screen_gives_sessions_and_message_their_share_of_the_columns() {
+        let columns = |width: u16| {
+            let layout = layout(&shape(width, 36));
+            (layout.sessions.width, layout.transcript.width, layout.message.width)
+        };
+        assert_eq!(columns(160), (32, 90, 38));
+        assert_eq!(columns(165), (33, 92, 40));
+        assert_eq!(columns(230), (44, 120, 66), "a list of sessions needs no more than 44");
+        assert_eq!(columns(110), (20, 56, 34));
+    }
+
+    #[test]
+    fn below_thirty_rows_legend_and_sliders_make_room_for_the_transcript() {
+        let rows = |width: u16, height: u16| {
+            let layout = layout(&shape(width, height));
+            (layout.session_line.height, layout.legend.height, layout.tuning.height)
+        };
+        assert_eq!(rows(130, 30), (1, 1, 8));
+        assert_eq!(rows(130, 29), (1, 0, 3));
+        assert_eq!(rows(100, 30), (1, 1, 8));
+        assert_eq!(rows(99, 40), (0, 0, 3), "a narrow screen has none of them, however high it is");
+        let closed = LayoutInput { has_plan: false, ..shape(130, 40) };
+        assert_eq!(layout(&closed).tuning.height, 2);
+    }
+
+    #[test]
     fn at_80_columns_the_message_folds_under_the_transcript() {
         let layout = layout(&shape(80, 24));
         assert_eq!(layout.message.y, layout.transcript.bottom());

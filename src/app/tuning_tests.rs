@@ -98,6 +98,22 @@ fn a_step_without_settings_has_nothing_to_move() {
 }
 
 #[test]
+fn the_cursor_stays_among_the_rows_of_its_policy() {
+    let mut pane = pane();
+    pane.focus_policy(Policy::Prune);
+    let rows = pane.policy_rows();
+    pane.move_by(1_000, 5);
+    assert_eq!(pane.cursor, rows.end - 1);
+    pane.move_by(-1, 5);
+    assert_eq!(pane.cursor, rows.end - 2);
+    pane.move_by(-1_000, 5);
+    assert_eq!(pane.cursor, rows.start);
+    assert_eq!(pane.line_count(), rows.len() + 1, "the profile has a line");
+    pane.focus_policy(Policy::Repair);
+    assert_eq!((pane.policy_rows().len(), pane.line_count()), (0, 0));
+}
+
+#[test]
 fn while_nothing_is_shown_the_first_step_switched_on_is_alone() {
     let mut pane = pane();
     pane.toggle_policy(Policy::Guard);

@@ -8,7 +8,9 @@ use regex::Regex;
 
 use super::commands::COMMANDS;
 use super::places::PLACES;
-use super::proof::{is_expression, is_ordinary, is_placeholder, is_random_token, is_word};
+use super::proof::{
+    PLACEHOLDER_START, is_expression, is_ordinary, is_placeholder, is_random_token, is_word, placeholder_len,
+};
 use super::rules::{Proof, RULES};
 use super::tokens::tokens;
 
@@ -211,9 +213,9 @@ static MATCH_NOTHING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[^\s\S]").
 
 /// Whether a position is inside a placeholder, whose kind may be a name that rules search for.
 fn is_in_placeholder(text: &str, at: usize) -> bool {
-    let before = &text[text.floor_char_boundary(at.saturating_sub(80))..at];
-    let closed = before.rfind(']').map_or(0, |end| end + 1);
-    before[closed..].contains("[redacted:")
+    let from = text.floor_char_boundary(at.saturating_sub(80));
+    let Some(start) = text[from..at].rfind(PLACEHOLDER_START).map(|start| from + start) else { return false };
+    placeholder_len(&text[start..]).is_some_and(|len| at < start + len)
 }
 
 fn is_proven(secret: &str, proof: Proof, kind: &str) -> bool {
@@ -270,6 +272,29 @@ mod tests {
     fn what_replaces_a_secret_is_none_whatever_follows_it() {
         for text in ["[redacted:authorization:1]%27%20x", "[redacted:cookie:2]a=b; c=defghijkl"] {
             assert_eq!(COMPILED.find_hits(text, false), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_only_begins_like_a_placeholder_hides_nothing() {
+        let key = format!("AIza{}", "39kNwkjzBTOB23FJK9mryivFmyVPv6RID7u");
+        for text in [
+            format!("fn mai[redacted:\nI use {key} for it"),
+            format!("[redacted:{key}]"),
+            format!("[redacted:value:{key}]"),
+            format!("[redacted:value {key}]"),
+            format!("[redacted:value:1] then {key}"),
+            format!("[redacted:value:1 {key}"),
+        ] {
+            assert!(!COMPILED.find_hits(&text, false).is_empty(), "{text}");
+        }
+        for value in ["[redacted:hunter2-Orange", "[redacted]hunter2-Orange"] {
+            let text = format!("DB_PASSWORD={value}");
+            assert!(!COMPILED.find_hits(&text, false).is_empty(), "{text}");
+        }
+        for value in ["[redacted]", "[redacted:value:12]", "[redacted by ci]", "[redacted:github-token]"] {
+            let text = format!("DB_PASSWORD={value}");
+            assert_eq!(COMPILED.find_hits(&text, false), [], "{text}");
         }
     }
 

@@ -70,11 +70,14 @@ const WORDS: [&str; 62] = [
     "int",
 ];
 
+/// The letters with which every placeholder begins.
+pub(super) const PLACEHOLDER_START: &str = "[redacted:";
+
 #[expect(clippy::unwrap_used, reason = "a pattern that every test of this module compiles")]
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"^(?:\$\{\{?[\w .]+(?::[\w.]+)?\}?\}|\$env:\w+|\$\([^)]*\)?|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+|[a-z]+(?:[A-Z][a-z]+)+)",
-        r"|%[A-Za-z_]\w*%|%[sdv]|\{\{.*(?:\}\})?|\{[A-Za-z_.]+\}|<[A-Za-z][A-Za-z _.:/-]*>|\[redacted.*|process\.env\b.*|os\.environ\b.*|os\.getenv\b.*",
+        r"|%[A-Za-z_]\w*%|%[sdv]|\{\{.*(?:\}\})?|\{[A-Za-z_.]+\}|<[A-Za-z][A-Za-z _.:/-]*>|\[redacted(?:[: ][a-z -]{1,40})?(?::[0-9]{1,9})?\]?|process\.env\b.*|os\.environ\b.*|os\.getenv\b.*",
         r"|(?:std::)?env[.(:!].*|ENV\[.*|import\.meta\.env.*|config\.[\w.]+|secrets\.[\w.]+|self\.[\w.]+|this\.[\w.]+)[,;)\]}]*$"
     ))
     .unwrap()
@@ -89,8 +92,22 @@ pub(super) fn is_placeholder(text: &str) -> bool {
         || masked
         || is_word
         || is_secret_identifier(text)
-        || text.starts_with("[redacted:")
+        || placeholder_len(text).is_some()
         || REFERENCE.is_match(text)
+}
+
+/// Returns the length of the placeholder at the start of a text, `[redacted:kind]` or `[redacted:kind:7]`. Only a whole
+/// one counts: a text that anyone may write must not hide what follows its first letters.
+pub(super) fn placeholder_len(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix(PLACEHOLDER_START)?;
+    let end = rest.find(']')?;
+    let (kind, number) = rest[..end].split_once(':').unwrap_or((&rest[..end], "1"));
+    // A kind such as `e2b-key` has one digit at most.
+    let digits = kind.bytes().filter(u8::is_ascii_digit).count();
+    let letters = kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    let is_kind = (3..=40).contains(&kind.len()) && digits <= 1 && letters;
+    let is_number = (1..10).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_kind && is_number).then_some(PLACEHOLDER_START.len() + end + 1)
 }
 
 /// Whether a text is itself the name of a secret in code, such as `next_token`.

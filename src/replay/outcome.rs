@@ -173,3 +173,44 @@ impl CallReplay {
         self.prompt == *other
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(tokens: f64, cost: Option<f64>, by_overflow: bool) -> CompactionEvent {
+        CompactionEvent {
+            by_overflow,
+            is_recorded: false,
+            messages: 2,
+            tokens,
+            summary_cost: cost,
+            summary_recorded: None,
+            count: 1,
+            tokens_before: Some(TokensBefore::estimate(tokens)),
+        }
+    }
+
+    #[test]
+    fn two_compactions_before_one_call_remove_what_both_removed() {
+        let both = event(100.0, Some(0.25), false).followed_by(event(30.0, Some(0.5), true));
+        assert_eq!((both.messages, both.tokens, both.count), (4, 130.0, 2));
+        assert_eq!((both.summary_cost, both.summary_recorded), (Some(0.75), None));
+        assert!(both.by_overflow, "the last one says why");
+        assert_eq!(
+            both.tokens_before,
+            Some(TokensBefore::estimate(100.0)),
+            "the first one says how much was there"
+        );
+        assert_eq!(
+            event(100.0, None, false).followed_by(event(30.0, Some(0.5), true)).summary_cost,
+            Some(0.5)
+        );
+    }
+
+    #[test]
+    fn a_trim_that_touched_no_message_is_no_change() {
+        let trim = |trimmed: u32, cleared: u32| TrimStats { trimmed, cleared, tokens: 5.0 }.has_changes();
+        assert!(!trim(0, 0) && trim(1, 0) && trim(0, 1));
+    }
+}

@@ -481,3 +481,20 @@ fn a_removed_image_leaves_the_summary_and_the_messages_before_it_in_the_cache() 
     let before_image = replay.recorded[2].tokens;
     assert!((read - before_image).abs() < 1e-6, "{read} {before_image}");
 }
+
+#[test]
+fn what_a_compaction_removed_is_withheld_from_every_call_after_it() {
+    let script = two_runs(9_001).result(4_000).answer(2_500, false);
+    let replay = script.replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
+    let removed = replay.simulated[2].compacted.expect("compacted before the third call").tokens;
+    let [recorded, simulated] = replay.totals();
+    assert_eq!(
+        (simulated.removed_tokens, simulated.withheld_tokens),
+        (removed, 2.0 * removed),
+        "two calls follow"
+    );
+    assert_eq!((recorded.removed_tokens, recorded.withheld_tokens), (0.0, 0.0));
+    let pruned = idle(5).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
+    let freed = pruned.simulated[2].pruned.tokens;
+    assert_eq!(pruned.totals()[1].withheld_tokens, freed, "pruning changes one prompt alone");
+}

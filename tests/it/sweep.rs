@@ -229,6 +229,70 @@ fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
     }
 }
 
+#[test]
+fn an_axis_knows_how_far_each_value_is_from_the_one_in_force() {
+    let (_session, recording) = with_window(1, 1000.0);
+    let read = |text: &str| {
+        Axis::parse(&AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE }, text)
+            .expect("an axis")
+    };
+    let distances = |text: &str| -> Vec<f64> {
+        let axis = read(text);
+        (0..=axis.points.len()).map(|at| axis.distance(at)).collect()
+    };
+    // The window of 200,000 is in force; there is no point behind the last.
+    assert_eq!(distances("agents.defaults.contextTokens=150000,100000"), [1.0, 0.5, 0.0, 0.0]);
+    assert_eq!(distances("contextPruning.mode=cache-ttl"), [0.0, 1.0, 0.0], "a word is a whole axis away");
+    // Pruning is off, so that the value in force is the default of 5 minutes.
+    assert_eq!(distances("contextPruning.ttl=30m,1h"), [0.0, 25.0 / 55.0, 1.0, 0.0]);
+    let window = read("agents.defaults.contextTokens=150000,100000");
+    assert_eq!(window.current, 2);
+    assert_eq!(window.change(2), None, "the value in force is no change");
+    assert_eq!(window.change(0).map(|change| change.value), Some(js::Value::from(100_000.0)));
+    assert_eq!(window.change(3), None);
+}
+
+#[test]
+fn a_value_that_is_written_in_two_ways_is_one_point() {
+    let (_session, recording) = with_window(1, 1000.0);
+    let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
+    let texts = |text: &str| -> Vec<String> {
+        Axis::parse(&context, text).expect("an axis").points.into_iter().map(|point| point.text).collect()
+    };
+    assert_eq!(texts("contextPruning.ttl=60m,1h,3600s,30m"), ["as is", "30m", "1h"]);
+    assert_eq!(texts("agents.defaults.contextTokens=200000,2e5"), ["200000"]);
+    assert_eq!(texts("contextPruning.hardClear.enabled=false,true,false"), ["as is", "off", "on"]);
+    assert_eq!(texts("contextPruning.softTrimRatio=0.05..0.15:0.05"), ["as is", "0.05", "0.1", "0.15"]);
+    // 200 values are the most, and the one in force is not counted.
+    assert_eq!(texts("contextTokens=1000..200000:1000").len(), 200);
+    assert!(Axis::parse(&context, "contextTokens=1000..201000:1000").is_err());
+    let many: Vec<String> = (1..=201).map(|value| value.to_string()).collect();
+    let parsed = |count: usize| Axis::parse(&context, &format!("contextTokens={}", many[..count].join(",")));
+    assert!(parsed(200).is_ok());
+    assert!(parsed(201).is_err_and(|error| error.to_string().contains("201 values")));
+}
+
+#[test]
+fn settings_that_hold_in_every_cell_move_the_value_in_force() {
+    let (_session, recording) = with_window(1, 1000.0);
+    let current = |base: &[&str], text: &str| {
+        let base: Vec<SettingChange> =
+            base.iter().map(|set| parse_change("--set", set).expect("a change")).collect();
+        let axis = Axis::parse(
+            &AxisContext { session: &recording.session, base: &base, policies: PolicySet::NONE },
+            text,
+        );
+        axis.map(|axis| axis.points[axis.current].text.clone()).map_err(|error| error.to_string())
+    };
+    let keep = "contextPruning.keepLastAssistants=1";
+    assert_eq!(current(&[], keep), Ok("as is".to_owned()));
+    assert_eq!(current(&["contextPruning.mode=cache-ttl"], keep), Ok("3".to_owned()), "pruning is on now");
+    assert_eq!(current(&["contextPruning.mode=cache-ttl"], "contextPruning.ttl=1h"), Ok("5m".to_owned()));
+    assert!(
+        current(&["contextPruning.ttl=1h"], "contextPruning.ttl=5m").is_err_and(|why| why.contains("--set"))
+    );
+}
+
 /// A session of turns that fit their window of 200,000 tokens, each with the prompt that its answer counts.
 fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
     let time = |minute: usize| format!("2026-02-21T05:{minute:02}:00.000Z");

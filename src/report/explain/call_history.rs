@@ -154,3 +154,57 @@ fn trigger(session: &LoadedSession, window: f64) -> Option<u64> {
 fn to_tokens(number: f64) -> Option<u64> {
     (number.is_finite() && number >= 1.0).then_some(number as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::explain::testing::{answer, refusal};
+    use crate::session::context_limits::ContextLimits;
+    use crate::session::testing::{loaded_session, transcript, user};
+
+    fn history(entries: &[String]) -> CallHistory {
+        let session = loaded_session(&transcript(entries), 200_000.0);
+        let limits = ContextLimits { runtime_window: 200_000.0, ..session.limits };
+        let session = LoadedSession { limits, ..session };
+        call_history(&Case::read(&session).expect("memory is readable"))
+    }
+
+    fn turns(prompts: impl IntoIterator<Item = u64>) -> Vec<String> {
+        prompts.into_iter().flat_map(|prompt| [user("go on"), answer(prompt)]).collect()
+    }
+
+    #[test]
+    fn six_calls_after_the_failing_one_are_kept() {
+        let entries = [turns([500, 900]), vec![user("more"), refusal()], turns(100..108)].concat();
+        let kept = history(&entries);
+        assert_eq!((kept.calls.len(), kept.total), (2 + 1 + 6, 11));
+        assert_eq!(
+            kept.calls.iter().map(|call| call.number).collect::<Vec<_>>(),
+            (1..=9).collect::<Vec<_>>()
+        );
+        let refused: Vec<usize> =
+            kept.calls.iter().filter(|call| call.is_refused).map(|call| call.number).collect();
+        assert_eq!(refused, [3]);
+        assert_eq!((kept.calls[2].tokens, kept.calls[2].is_measured), (1_100, true));
+        assert_eq!(kept.served_limit, Some(1_000));
+        assert_eq!(kept.largest_accepted.map(|(_, tokens)| tokens), Some(900), "the refused call was larger");
+    }
+
+    #[test]
+    fn of_a_long_session_without_an_overflow_the_last_forty_calls_are_kept() {
+        let kept = history(&turns(1_000..1_045));
+        assert_eq!((kept.calls.len(), kept.total), (40, 45));
+        assert_eq!((kept.calls[0].number, kept.calls[0].tokens), (6, 1_005));
+        assert_eq!(kept.largest_accepted.map(|(_, tokens)| tokens), Some(1_044));
+        assert_eq!((kept.served_limit, kept.believed_window), (None, Some(200_000)));
+    }
+
+    #[test]
+    fn the_first_call_after_a_compaction_is_marked() {
+        let compaction =
+            r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":510}"#;
+        let entries = [turns([500]), vec![compaction.to_owned()], turns([300, 400])].concat();
+        let marked: Vec<bool> = history(&entries).calls.iter().map(|call| call.compacted_before).collect();
+        assert_eq!(marked, [false, true, false]);
+    }
+}

@@ -197,3 +197,72 @@ fn read_other_errors(session: &LoadedSession) -> Result<Vec<OtherError>, BodyErr
     }
     Ok(errors)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::explain::testing::{answer, refusal};
+    use crate::session::testing::{loaded_session, message, transcript, user};
+
+    fn with_case<T>(entries: &[String], ask: impl FnOnce(Case<'_>) -> T) -> T {
+        let session = loaded_session(&transcript(entries), 200_000.0);
+        ask(Case::read(&session).expect("memory is readable"))
+    }
+
+    fn turns(prompts: &[&[u64]]) -> Vec<String> {
+        let turn = |calls: &&[u64]| -> Vec<String> {
+            std::iter::once(user("go on")).chain(calls.iter().map(|prompt| answer(*prompt))).collect()
+        };
+        prompts.iter().flat_map(turn).collect()
+    }
+
+    #[test]
+    fn a_typical_turn_is_the_median_growth_from_one_turns_end_to_the_next() {
+        let typical = |prompts: &[&[u64]]| with_case(&turns(prompts), |case| case.typical_turn_tokens());
+        assert_eq!(typical(&[&[1_000], &[1_200, 1_500], &[3_500], &[3_600]]), 500);
+        assert_eq!(typical(&[&[1_000], &[1_100, 1_500]]), 400, "one turn is too few: from call to call");
+        assert_eq!(
+            typical(&[&[1_000], &[1_200], &[400], &[500], &[900]]),
+            200,
+            "a prompt that shrank is no growth"
+        );
+        assert_eq!(typical(&[&[1_000]]), 0);
+    }
+
+    #[test]
+    fn a_run_that_grows_faster_than_a_turn_needs_two_of_its_calls_to_continue() {
+        let needed = |prompts: &[&[u64]]| with_case(&turns(prompts), |case| case.tokens_to_continue());
+        assert_eq!(needed(&[&[1_000], &[1_000, 4_000, 6_000]]), 6_000);
+        assert_eq!(needed(&[&[1_000], &[2_000], &[3_000], &[4_000, 4_100]]), 1_000);
+    }
+
+    #[test]
+    fn the_tokens_before_the_messages_follow_from_a_first_call_with_few_messages() {
+        let fixed =
+            |prompt: u64| with_case(&[user(&"x".repeat(400)), answer(prompt)], |case| case.fixed_tokens);
+        assert_eq!(fixed(400), Some(300), "100 tokens are a quarter of the prompt");
+        assert_eq!(fixed(399), None);
+    }
+
+    #[test]
+    fn an_error_that_is_no_overflow_is_kept_with_its_words() {
+        let overloaded =
+            r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":"overloaded_error"}"#;
+        let silent = r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":""}"#;
+        let entries = [user("hi"), message(overloaded), message(silent), user("again"), refusal()];
+        let errors = with_case(&entries, |case| case.errors);
+        assert_eq!(errors, [OtherError { entry: EntryIx(1), text: "overloaded_error".into() }]);
+    }
+
+    #[test]
+    fn the_first_refusal_of_the_last_series_is_explained() {
+        let entries = [user("hi"), refusal(), answer(900), user("more"), refusal(), user("again"), refusal()];
+        let failed = |entries: &[String]| {
+            let session = loaded_session(&transcript(entries), 200_000.0);
+            failed_call(&session).map(|overflow| overflow.entry)
+        };
+        assert_eq!(failed(&entries), Some(EntryIx(4)));
+        assert_eq!(failed(&entries[..3]), Some(EntryIx(1)));
+        assert_eq!(failed(&entries[..1]), None);
+    }
+}

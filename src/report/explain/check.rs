@@ -47,3 +47,38 @@ pub(super) fn last_check(failure: &Failure, calls: &[CountedCall]) -> Option<Tri
 pub(super) fn checks_between_turns(session: &LoadedSession) -> bool {
     session.ruleset.id.rules().pi.has(PiChange::ChecksBetweenTurns)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::EntryIx;
+    use crate::report::explain::case::Case;
+    use crate::report::explain::testing::{answer, refusal};
+    use crate::session::testing::{call, loaded_session, result, transcript, user};
+
+    fn checked(entries: &[String]) -> Option<(EntryIx, f64)> {
+        let session = loaded_session(&transcript(entries), 200_000.0);
+        let case = Case::read(&session).expect("memory is readable");
+        let check = last_check(case.failure.as_ref().expect("a refusal"), &case.calls);
+        check.map(|check| (check.entry, check.tokens))
+    }
+
+    #[test]
+    fn the_trigger_was_last_compared_with_the_answer_before_the_failing_run() {
+        let turn = |prompt: u64| [user("go on"), answer(prompt)];
+        let entries = [turn(500).to_vec(), turn(700).to_vec(), vec![user("more"), refusal()]].concat();
+        assert_eq!(checked(&entries), Some((EntryIx(3), 710.0)));
+        let in_run = [turn(500).to_vec(), vec![user("more"), answer(900), refusal()]].concat();
+        assert_eq!(checked(&in_run), Some((EntryIx(1), 510.0)), "an answer of the run itself comes too late");
+    }
+
+    #[test]
+    fn nothing_was_compared_before_the_first_count() {
+        let first = [user("go"), call("c", "exec", "{}"), result("c", "exec", "done", ""), refusal()];
+        assert_eq!(checked(&first), None);
+        let compaction =
+            r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":510}"#;
+        let compacted = [user("go"), answer(500), compaction.to_owned(), user("more"), refusal()];
+        assert_eq!(checked(&compacted), None, "the count is older than the compaction");
+    }
+}

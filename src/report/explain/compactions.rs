@@ -143,5 +143,8 @@ mod tests {
         let full = format!("## Goal\n{}\n## Progress\n- done", "the linker needs libatomic ".repeat(12));
         assert!(!is_hollow(&full, 40));
         assert!(!is_hollow("The build works now.", 40), "short, but no skeleton");
+        let of_letters = |count: usize| format!("## Goal\n**Build**\n{}", "x ".repeat(count));
+        assert!(is_hollow(&of_letters(159), 4) && !is_hollow(&of_letters(160), 4));
+        assert!(is_hollow("No prior history.", 4) && !is_hollow("No prior history.", 3));
     }
 }

@@ -163,3 +163,59 @@ fn believed_window(session: &LoadedSession, model: Option<(ValueIx, ValueIx)>) -
         _ => ModelWindow { gateway: session.window, runtime: session.limits.runtime_window },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::explain::testing::with_failure;
+
+    fn failure(change: impl FnOnce(&mut Failure)) -> Failure {
+        let mut failure = with_failure("u:300 a:9 r:700", 1_100, 91, |_, failure| failure.clone());
+        change(&mut failure);
+        failure
+    }
+
+    #[test]
+    fn a_provider_serves_less_from_three_hundredths_below_the_believed_window_on() {
+        let serves_less = |believed: f64, reply: Option<u64>| {
+            failure(|it| {
+                it.believed_window.runtime = believed;
+                (it.overflow.limit, it.overflow.reply_reserve) = (Some(1_000), reply);
+            })
+            .serves_less()
+        };
+        assert!(!serves_less(1_030.0, None) && serves_less(1_031.0, None));
+        assert!(!serves_less(1_030.0, Some(102)), "a small reserve for the reply is no smaller window");
+        assert!(serves_less(1_030.0, Some(103)), "a tenth of the window is");
+    }
+
+    #[test]
+    fn only_a_limit_in_tokens_tells_of_a_smaller_window() {
+        let serves_less = |kind: OverflowKind, limit: u64| {
+            failure(|it| {
+                it.believed_window.runtime = 5_000.0;
+                (it.overflow.kind, it.overflow.limit, it.limit) = (kind, None, limit);
+            })
+            .serves_less()
+        };
+        assert!(serves_less(OverflowKind::Refused, 1_000) && serves_less(OverflowKind::CutShort, 1_000));
+        assert!(!serves_less(OverflowKind::Bytes, 1_000) && !serves_less(OverflowKind::Precheck, 1_000));
+        assert!(!serves_less(OverflowKind::Refused, 0), "nobody named or learned a limit");
+    }
+
+    #[test]
+    fn the_excess_and_the_tokens_of_chosen_messages_are_sums_of_the_failing_prompt() {
+        let failure = failure(|_| {});
+        assert_eq!(failure.excess_tokens(), 100);
+        assert_eq!(failure.tokens_of(|_, size| size.role == Role::ToolResult), 700.0);
+        assert_eq!(failure.tokens_of(|at, _| at < 2), 309.0);
+        assert_eq!((failure.run_opening(), failure.newest_results()), (Some(0), vec![2]));
+        assert_eq!(failure.images(), (0, 0.0));
+    }
+
+    #[test]
+    fn an_image_takes_its_share_of_the_message_that_holds_it() {
+        let images = with_failure("i:2400 a:9 i:600", 1_100, 0, |_, failure| failure.images());
+        assert_eq!(images, (2, 2_400.0 + 1_200.0), "never less than the runtime counts for an image");
+    }
+}

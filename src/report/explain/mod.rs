@@ -21,6 +21,8 @@ mod mechanism;
 mod mismeasured;
 mod outlook;
 mod replay_runner;
+#[cfg(test)]
+mod testing;
 mod verdict;
 
 pub use crate::session::replay_summary::ReplaySummary;

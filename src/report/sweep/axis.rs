@@ -144,7 +144,7 @@ impl Axis {
     }
 
     /// Returns the distance of a point from the current value as a share of the axis's range of numbers; 1 to or from a
-    /// word or the unset value.
+    /// word. A setting that is unset counts with its default.
     pub fn distance(&self, at: usize) -> f64 {
         let (Some(point), Some(now)) = (self.points.get(at), self.points.get(self.current)) else {
             return 0.0;

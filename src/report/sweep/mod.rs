@@ -236,3 +236,7 @@ fn replay_cells(
     cells.sort_by_key(|(at, _)| *at);
     Some(cells.into_iter().map(|(_, cell)| cell).collect())
 }
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

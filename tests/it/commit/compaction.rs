@@ -29,6 +29,21 @@ fn keeping(first_kept: u32) -> PlannedCompaction {
     }
 }
 
+/// The runtime cuts texts by UTF-16 units, so that a summary may end in half an emoji.
+#[test]
+fn a_summary_that_ends_in_half_a_character_is_written_and_read_back_as_it_is() {
+    let session = talk();
+    let halved = js::JsString::from([&[b'x'.into(); 3][..], &[0xD83D]].concat());
+    let planned = PlannedCompaction { summary: halved.clone(), ..keeping(4) };
+    let prepared = session.prepare_with(Vec::new(), Some(planned)).unwrap();
+    let line = &prepared.lines.last().expect("a compaction").text;
+    assert!(line.contains(r#""summary":"xxx\ud83d""#), "{line}");
+    write(&prepared, 0, &SystemClock).unwrap();
+    let text = String::from_utf8(session.bytes()).expect("no half of a character is in the file");
+    let read = js::parse(text.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(read.get("summary").and_then(js::Value::as_str), Some(&halved));
+}
+
 fn undone(session: &Session) -> Vec<String> {
     let undo = session.prepare_undo(UndoTarget::LastCommit).unwrap();
     write(&undo, 0, &SystemClock).unwrap();

@@ -3,97 +3,18 @@
 #![expect(clippy::disallowed_methods, reason = "these files stand for those of others")]
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 
 use clawscope::commit::{
     CommitError, JournalFault, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted,
     recover_commit,
 };
 use proptest::prelude::*;
-use sha2::{Digest as _, Sha256};
 
-/// What a forger may choose. Offsets are in bytes of the transcript.
-#[derive(Debug, Clone)]
-struct Forgery {
-    size: u64,
-    tail_bytes: u64,
-    payload: Vec<u8>,
-    leaf: String,
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}
-
-fn journal_of(transcript: &Path) -> PathBuf {
-    let name = transcript.file_name().unwrap().to_str().unwrap();
-    transcript.with_file_name(format!("{name}.clawscope-journal"))
-}
-
-/// The bytes of a journal with a valid seal, for this file and with the right hash of the end it names.
-fn sealed(transcript: &Path, forgery: &Forgery) -> Vec<u8> {
-    let (file, bytes) = (fs::metadata(transcript).unwrap(), fs::read(transcript).unwrap());
-    let end = forgery.size.min(bytes.len() as u64) as usize;
-    let start = end.saturating_sub(forgery.tail_bytes as usize);
-    let intent = serde_json::json!({
-        "clawscopeJournal": 1, "kind": "commit", "timeMs": 1_772_000_000_000_i64,
-        "device": file.dev(), "inode": file.ino(), "size": forgery.size, "modifiedNs": null,
-        "tailBytes": forgery.tail_bytes, "tailSha256": hex(&bytes[start..end]),
-        "bytes": forgery.payload.len(), "leaf": forgery.leaf, "lock": "{}", "home": null,
-    });
-    let mut journal = intent.to_string().into_bytes();
-    journal.push(b'\n');
-    journal.extend_from_slice(&forgery.payload);
-    let seal = hex(&journal);
-    journal.extend_from_slice(seal.as_bytes());
-    journal.push(b'\n');
-    journal
-}
-
-const HEADER: &str =
-    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-21T05:59:00.000Z","cwd":"/"}"#;
-
-fn lines(count: usize) -> String {
-    let line = |at: usize| {
-        let parent = if at == 0 { "null".to_owned() } else { format!("\"e{}\"", at - 1) };
-        format!(
-            r#"{{"type":"message","id":"e{at}","parentId":{parent},"timestamp":"2026-02-21T06:00:00.000Z","message":{{"role":"user","content":"line {at}"}}}}"#
-        )
-    };
-    std::iter::once(HEADER.to_owned()).chain((0..count).map(line)).map(|line| line + "\n").collect()
-}
-
-fn transcript_in(folder: &Path, text: &[u8]) -> PathBuf {
-    let path = folder.join("t.jsonl");
-    fs::write(&path, text).unwrap();
-    path
-}
-
-/// Repairs; whether the bytes that were there are still there, and the outcome.
-fn repair(path: &Path) -> Result<Option<clawscope::commit::RecoveredCommit>, CommitError> {
-    let before = fs::read(path).unwrap();
-    let found = find_interrupted(path, 0);
-    let done = recover_commit(path, 0, &SystemClock, &SystemDisk);
-    let after = fs::read(path).unwrap();
-    assert!(after.starts_with(&before), "{} bytes became {}: {found:?}, {done:?}", before.len(), after.len());
-    done
-}
-
-fn payload_of(text: &[u8], size: usize, kind: u8, extra: &[u8]) -> Vec<u8> {
-    let rest = &text[size.min(text.len())..];
-    match kind {
-        0 => rest.to_vec(),
-        1 => [rest, b"{\"type\":\"custom\",\"id\":\"x\"}\n"].concat(),
-        2 => [rest, extra].concat(),
-        3 => extra.to_vec(),
-        _ => [rest, rest, b"\n"].concat(),
-    }
-}
+use crate::fuzz::checks::journals::{
+    Forgery, journal_costs_no_byte, journal_of, lines, payload_of, repair, sealed, transcript_in,
+};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
@@ -109,27 +30,20 @@ proptest! {
         leaf in prop_oneof![Just("e1".to_owned()), Just("nowhere".to_owned())],
         at_line in any::<bool>(),
     ) {
-        let folder = tempfile::tempdir().unwrap();
         let mut text = lines(entries).into_bytes();
         let whole = text.len();
         text.truncate(whole.saturating_sub(torn));
         // Line ends are where a forger would cut.
         let ends: Vec<usize> = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
         let size = if at_line && !ends.is_empty() { ends[size as usize % ends.len()] as u64 } else { size };
-        let path = transcript_in(folder.path(), &text);
         let payload = payload_of(&text, size as usize, kind, &extra);
         let forgery = Forgery { size, tail_bytes, payload, leaf };
-        fs::write(journal_of(&path), sealed(&path, &forgery)).unwrap();
-        let _ = repair(&path);
-        let _ = repair(&path);
+        journal_costs_no_byte(&text, |path| sealed(path, &forgery));
     }
 
     #[test]
     fn no_bytes_in_a_journals_place_cost_a_byte(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = transcript_in(folder.path(), lines(2).as_bytes());
-        fs::write(journal_of(&path), bytes).unwrap();
-        let _ = repair(&path);
+        journal_costs_no_byte(lines(2).as_bytes(), |_| bytes);
     }
 }
 

@@ -2,33 +2,7 @@
 
 use super::*;
 use crate::report::explain::case::Case;
-use crate::session::testing::{call, loaded_session, message, result, transcript, user};
-
-/// Builds the failure of a session that ends in a refusal; `sizes` names its messages (`u` user, `a` answer with a call,
-/// `r` result, `i` image) with their tokens, `prompt` and `fixed` are tokens. The limit is 1,000 tokens.
-fn with_failure<T>(sizes: &str, prompt: u64, fixed: u64, ask: impl FnOnce(&Case<'_>, &Failure) -> T) -> T {
-    let image = r#"{"role":"user","content":[{"type":"image","mimeType":"image/png","data":"QUJD"}]}"#;
-    let (kinds, weights): (Vec<&str>, Vec<f64>) = sizes
-        .split_whitespace()
-        .map(|word| word.split_once(':').expect("a kind and tokens"))
-        .map(|(kind, tokens)| (kind, tokens.parse::<f64>().expect("tokens")))
-        .unzip();
-    let refusal = r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":"prompt is too long: 1100 tokens > 1000 maximum"}"#;
-    let entry = |kind: &&str| match *kind {
-        "u" => user("go on"),
-        "a" => call("c", "exec", "{}"),
-        "r" => result("c", "exec", "done", ""),
-        _ => message(image),
-    };
-    let entries: Vec<String> = kinds.iter().map(entry).chain([message(refusal)]).collect();
-    let session = loaded_session(&transcript(&entries), 200_000.0);
-    let mut case = Case::read(&session).expect("memory is readable");
-    let mut failure = case.failure.take().expect("a refusal");
-    assert_eq!(failure.session.context.messages.len(), weights.len());
-    (failure.weights, failure.limit) = (weights, 1_000);
-    (failure.prompt_tokens, failure.fixed_tokens) = (prompt, fixed);
-    ask(&case, &failure)
-}
+use crate::report::explain::testing::with_failure;
 
 type Detector = fn(&Case<'_>, &Failure) -> Option<Mechanism>;
 
@@ -96,4 +70,39 @@ fn fixed_parts_and_images_are_the_cause_from_their_share_on() {
         })
     };
     assert!(smaller(3_000) && !smaller(3_001), "four tenths of the prompt");
+}
+
+#[test]
+fn the_parts_of_a_prompt_are_told_apart_by_the_run_and_by_what_was_sent_before() {
+    use PromptPartKind::{Fixed, NewestMessage, NewestResults, OlderResults, Rest, RunResults};
+    let parts = |sizes: &str, first_new: Option<usize>| {
+        with_failure(sizes, 1_100, 50, |_, failure| {
+            let mut failure = failure.clone();
+            failure.last_counted = first_new.map(|_| (EntryIx(0), 10));
+            failure.first_new = first_new.unwrap_or(0);
+            let parts = prompt_parts(&failure).into_iter();
+            parts.map(|part| (part.kind, part.count, part.tokens, part.new_tokens)).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(
+        parts("u:1 a:2 r:5 u:10 a:3 r:20 a:4 r:30 r:40", Some(6)),
+        [
+            (NewestResults, 2, 70.0, 70.0),
+            (NewestMessage, 1, 10.0, 0.0),
+            (RunResults, 1, 20.0, 0.0),
+            (OlderResults, 1, 5.0, 0.0),
+            (Rest, 4, 10.0, 4.0),
+            (Fixed, 0, 50.0, 0.0),
+        ]
+    );
+    assert_eq!(
+        parts("u:10 a:3 r:20", None),
+        [
+            (NewestResults, 1, 20.0, 0.0),
+            (NewestMessage, 1, 10.0, 0.0),
+            (Rest, 1, 3.0, 0.0),
+            (Fixed, 0, 50.0, 0.0)
+        ],
+        "without a counted call nothing is known to be new"
+    );
 }

@@ -36,3 +36,40 @@ pub(in crate::report::explain) fn largest_fitting_limit(failure: &Failure) -> Op
     let cut = results.iter().filter(|(chars, _)| *chars > low).count();
     Some((low as u64, cut))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::explain::testing::with_failure;
+
+    /// The limit for results of these chars and tokens in a prompt that is this much too large.
+    fn limit_for(results: &[(u32, f64)], over: u64) -> Option<(u64, usize)> {
+        let sizes: Vec<String> = results.iter().map(|(_, tokens)| format!("r:{tokens}")).collect();
+        with_failure(&format!("u:9 a:9 {}", sizes.join(" ")), 1_000 + over, 0, |_, failure| {
+            let mut failure = failure.clone();
+            let context = std::sync::Arc::make_mut(&mut failure.session.context);
+            for (message, (chars, _)) in context.messages[2..].iter_mut().zip(results) {
+                message.size.text_chars = *chars;
+            }
+            largest_fitting_limit(&failure)
+        })
+    }
+
+    #[test]
+    fn results_are_cut_just_as_far_as_the_prompt_is_too_large() {
+        let one = limit_for(&[(4_000, 1_000.0)], 250).expect("a limit");
+        assert!((2_999..=3_000).contains(&one.0) && one.1 == 1, "a quarter of 4,000 chars goes: {one:?}");
+        let longest = limit_for(&[(4_000, 1_000.0), (2_000, 500.0)], 250).expect("a limit");
+        assert_eq!(longest, one, "the shorter one stays whole");
+        let both = limit_for(&[(4_000, 1_000.0), (2_000, 500.0)], 900).expect("a limit");
+        assert!((1_199..=1_200).contains(&both.0) && both.1 == 2, "{both:?}");
+    }
+
+    #[test]
+    fn no_limit_is_named_that_would_leave_next_to_nothing_or_that_nothing_needs() {
+        assert_eq!(limit_for(&[(4_000, 1_000.0)], 950), Some((200, 1)), "200 chars of 4,000 stay");
+        assert_eq!(limit_for(&[(4_000, 1_000.0)], 951), None);
+        assert_eq!(limit_for(&[(200, 500.0)], 10), None, "a result this short is useless when cut");
+        assert_eq!(limit_for(&[(4_000, 1_000.0)], 0), None, "the prompt fits");
+    }
+}

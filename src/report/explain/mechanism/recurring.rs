@@ -113,5 +113,13 @@ mod tests {
             |day: &str| normalise(&format!("Check the mail.\nCurrent time: {day} 6, 2026 — 07:13 AM (UTC)"));
         assert_eq!(sent_sizes("Friday, March"), sent_sizes("Monday, April"));
         assert_ne!(normalise("and what about part 3 of it"), normalise("and what about part 4 of it"));
+        assert_eq!(
+            normalise("Look at run abcdefg1 now"),
+            normalise("Look at run bcdefgh2 now"),
+            "ids of 8 letters"
+        );
+        assert_ne!(normalise("Look at item abcdef1 now"), normalise("Look at item bcdefg2 now"));
+        assert_eq!(normalise("Report 2026 now"), normalise("Report 2027 now"));
+        assert_ne!(normalise("Report 202 now"), normalise("Report 203 now"));
     }
 }

@@ -1,0 +1,21 @@
+//! Redaction: a secret that is planted among any words does not come out.
+
+use clawscope::redact::Redactor;
+
+fn redacted(text: &str) -> String {
+    let mut redactor = Redactor::default();
+    redactor.learn(text);
+    redactor.redact_text(text).into_owned()
+}
+
+/// Whether a text shows by itself that it holds this secret; a line of a private key does not.
+pub fn is_known_alone(text: &str, secret: &str) -> bool {
+    !redacted(text).contains(secret)
+}
+
+/// Neither masking nor masking what was masked leaves the secret in the text.
+pub fn secret_stays_hidden(name: &str, secret: &str, text: &str) {
+    let once = redacted(text);
+    assert!(!once.contains(secret), "{name}: {text:?} became {once:?}");
+    assert!(!redacted(&once).contains(secret), "{name}: {once:?}");
+}

@@ -1,0 +1,6 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(
+    init: clawscope_fuzz::seeds::plant("sessions_json"),
+    |bytes: &[u8]| { clawscope_fuzz::stores::with_state(|state| state.survives(clawscope_fuzz::stores::RECORDS, bytes)); }
+);
