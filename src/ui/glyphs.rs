@@ -41,6 +41,8 @@ pub const PASSED: &str = "✓";
 pub const REFUSED: &str = "✗";
 /// A guard that could not act.
 pub const BLOCKED: &str = "■";
+/// Needed again.
+pub const AGAIN: &str = "↺";
 /// An unknown value.
 pub const UNKNOWN: &str = "—";
 /// Free tokens, without colour.
@@ -76,7 +78,7 @@ const ASCII: &[(&str, &str)] = &[
     ("╭╮╰╯", "++++"),
     ("⋯…·×", "...x"),
     ("▁▂▃▄▅▆▇█░", "..:::||#/"),
-    ("⟨⟩◌“”›", "<>o\"\">"),
+    ("⟨⟩◌“”›↺", "<>o\"\">@"),
 ];
 
 /// Replaces every sign by ASCII. An arrow after a blank becomes `->`.
@@ -150,6 +152,7 @@ mod tests {
             BLOCKED,
             UNKNOWN,
             FREE,
+            AGAIN,
         ];
         for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
             assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");

@@ -39,6 +39,7 @@ mod real_pi;
 mod real_pi_1_5;
 mod real_pi_releases;
 mod real_safeguard;
+mod regret_guard;
 mod replay;
 mod replay_naive;
 mod same_numbers;

@@ -9,6 +9,7 @@ use crate::report::explain::counted_calls::{CountedCall, counted_calls, token_ra
 use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::overflow::Overflow;
+use crate::session::replay_inputs::ReplayInputs;
 use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role, StopReason};
@@ -49,10 +50,14 @@ impl<'a> Case<'a> {
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub(super) fn read(inspection: &'a LoadedSession) -> Result<Self, BodyError> {
+    pub(super) fn read(
+        inspection: &'a LoadedSession,
+        inputs: Option<&ReplayInputs>,
+    ) -> Result<Self, BodyError> {
         let explained = failed_call(inspection);
-        let rehearsal =
-            explained.map(|overflow| ReplayRunner::read(inspection, Some(overflow.entry))).transpose()?;
+        let rehearsal = explained
+            .map(|overflow| ReplayRunner::read(inspection, Some(overflow.entry), inputs))
+            .transpose()?;
         let whole = rehearsal.as_ref().map_or(inspection, |rehearsal| &rehearsal.session);
         let on_path = counted_calls(inspection, &whole.context.path);
         let compactions = read_compactions(inspection, &whole.context.path, &on_path)?;

@@ -31,13 +31,21 @@ pub(super) struct ReplayRunner {
 }
 
 impl ReplayRunner {
-    /// Reads the input of replays. `failing` is the failed call; `None` replays the session without one.
+    /// Reads the input of replays. `failing` is the failed call; `None` replays the session without one. `known` are the
+    /// inputs of the session at its own leaf.
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub(super) fn read(loaded: &LoadedSession, failing: Option<EntryIx>) -> Result<Self, BodyError> {
+    pub(super) fn read(
+        loaded: &LoadedSession,
+        failing: Option<EntryIx>,
+        known: Option<&ReplayInputs>,
+    ) -> Result<Self, BodyError> {
         let inspection = session_through(loaded, failing);
-        let material = ReplayInputs::read(&inspection, PolicySet::NONE)?;
+        let material = match known.filter(|_| inspection.leaf == loaded.leaf) {
+            Some(known) => known.clone(),
+            None => ReplayInputs::read(&inspection, PolicySet::NONE)?,
+        };
         let record = material.recorded_trace(&inspection);
         let (fixed, weights) = material.calibrated_weights(&inspection);
         Ok(Self {

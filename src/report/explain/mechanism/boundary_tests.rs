@@ -22,7 +22,7 @@ fn with_failure<T>(sizes: &str, prompt: u64, fixed: u64, ask: impl FnOnce(&Case<
     };
     let entries: Vec<String> = kinds.iter().map(entry).chain([message(refusal)]).collect();
     let session = loaded_session(&transcript(&entries), 200_000.0);
-    let mut case = Case::read(&session).expect("memory is readable");
+    let mut case = Case::read(&session, None).expect("memory is readable");
     let mut failure = case.failure.take().expect("a refusal");
     assert_eq!(failure.session.context.messages.len(), weights.len());
     (failure.weights, failure.limit) = (weights, 1_000);
