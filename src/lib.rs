@@ -26,7 +26,7 @@
 //!   [`replay`], every model call of a session under other settings.
 //! * **Writing**: [`commit`], the only writer of session files; [`summarize`], who writes a compaction summary.
 //! * **Answers**: [`session`], one opened session and the list it is in; [`mod@write`], a commit as a person requests it;
-//!   [`report`], questions about a session answered as values, among them [`report::explain`], [`report::sweep`], [`report::cache_ledger`] and [`report::regret`];
+//!   [`report`], questions about a session answered as values, among them [`report::explain`], [`report::sweep`], [`report::cache_ledger`], [`report::regret`] and [`report::summary_audit`];
 //!   [`export`], sessions and screens as documents without secrets; [`dataset`], sessions as tables for other engines.
 //! * **Program**: [`app`], events in and effects out, without IO; [`ui`], state to cells; [`runtime`], the only terminal
 //!   and the only tokio; [`cli`] and [`command`], arguments to library calls to text; [`remote`], the same commands and
@@ -64,6 +64,7 @@
 //! | cache key | what two prompts must share for the second to be read from the provider's cache |
 //! | cache ledger, miss | what the provider's cache served of each call; tokens of the previous prompt that it did not |
 //! | loss, need, regret | a message that a prompt lacks; its later use; all losses of a trace with their needs |
+//! | fact, audit | a path, id, number, date, error, limit or decision in a text; what a summary keeps of them |
 //! | sweep | many replays over a grid of settings |
 //! | commit | writing a plan as a new branch, or as pi's own context edits |
 //! | diagnostic, finding | a fault in a store; one part of an explanation |

@@ -14,6 +14,7 @@ use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::plan::Plan;
 use crate::policy::PolicySet;
 use crate::replay::Settings;
+use crate::report::regret::RegretTexts;
 use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
 use crate::session::fullness_alert::FullnessAlert;
@@ -159,6 +160,17 @@ pub enum Effect {
         recording: Arc<RecordedSession>,
         /// The settings of the simulated trace; `None` replays the recorded trace alone.
         settings: Option<Box<Settings>>,
+        /// Increases with every request.
+        request_id: u64,
+    },
+    /// Finds the messages that prompts lacked and that were needed again; [`super::event::Event::Regret`] answers. A running
+    /// search may finish before the newest request starts.
+    FindRegret {
+        recording: Arc<RecordedSession>,
+        /// The settings of the simulated trace; `None` for the recorded one.
+        settings: Option<Box<Settings>>,
+        /// The texts from before entries were added.
+        known: Option<Arc<RegretTexts>>,
         /// Increases with every request.
         request_id: u64,
     },

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::app::effect_error::EffectError;
+use crate::app::regret::FoundRegret;
 use crate::app::screens::compare::SweepUpdate;
 use crate::app::screens::presets::{PresetOutcomes, PresetPair};
 use crate::app::screens::search::StoreSearchUpdate;
@@ -205,6 +206,13 @@ pub enum Event {
         /// The request that this answers.
         request_id: u64,
         timeline: Arc<Timeline>,
+    },
+    /// The messages that prompts lacked and that were needed again.
+    Regret {
+        epoch: Epoch,
+        /// The request that this answers.
+        request_id: u64,
+        found: Result<Arc<FoundRegret>, EffectError>,
     },
     /// Progress of a sweep.
     Sweep {

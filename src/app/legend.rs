@@ -55,13 +55,14 @@ pub const SESSION_MARKS: [(Mark, LegendRow); 14] = [
     (Mark::Imported, row("·", Tone::Muted, "imported", "now in the database")),
 ];
 
-const TREE: [LegendRow; 11] = [
+const TREE: [LegendRow; 12] = [
     row("▌", Tone::Focus, "cursor", "the selected row; green: just added"),
     row("▏", Tone::Fate(Fate::Protected), "protected zone", "its position protects it"),
     row("●", Tone::User, "your turn", "a message from the user"),
     row("▸ ▾", Tone::Text, "folded, open", "space folds and unfolds"),
     row("├ │ └ ┬ ┄", Tone::Muted, "rails", "turns and branches of the tree"),
     row("⚠", Tone::Danger, "failed call", "the provider refused it"),
+    row("↺", Tone::Warn, "needed again", "a prompt lacked it; then it was used"),
     row("→", Tone::Muted, "before, after", "without and with the plan"),
     row("…", Tone::Muted, "cut here", "the text continues"),
     row("⟨ ⟩", Tone::Muted, "shortened", "text that the gateway added"),
@@ -89,7 +90,7 @@ const CHARTS: [LegendRow; 8] = [
     row("← → ↑ ↓", Tone::Muted, "more", "the map continues there"),
 ];
 
-const SETTINGS: [LegendRow; 8] = [
+const SETTINGS: [LegendRow; 7] = [
     row("● ○", Tone::Text, "on, off", "a policy; ○ on a slider: your config"),
     row("┴ ┷", Tone::Muted, "tab", "the policy whose settings are shown"),
     row("┤", Tone::Muted, "end", "the end of a slider or a bar"),
@@ -97,7 +98,6 @@ const SETTINGS: [LegendRow; 8] = [
     row("✗", Tone::Danger, "refused", "not done, or it does not fit"),
     row("■", Tone::Warn, "blocked", "a guard that could not act"),
     row("—", Tone::Muted, "unknown", "nothing is recorded"),
-    row("↺", Tone::Warn, "fetched again", "the same result twice"),
 ];
 
 const NUMBERS: [LegendRow; 7] = [

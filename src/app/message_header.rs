@@ -31,6 +31,8 @@ pub enum HeaderLine {
     Tokens,
     /// Fate, and tokens before and after.
     Fate,
+    /// How the message was needed again after a prompt lacked it.
+    Regret(String),
     /// A line of the reason; the last one ends with the rule.
     Reason(String, Option<&'static str>),
     /// One or two facts, by index.
@@ -58,6 +60,11 @@ impl App {
         why.pop();
         let tokens = (plan.tokens_before.get(position).copied()?, plan.tokens_after.get(position).copied()?);
         Some(FateSummary { fate, tokens, reasons: why })
+    }
+
+    /// Describes how a message was needed again after a prompt lacked it.
+    pub fn regret_of(&self, message: &MessageText) -> Option<String> {
+        Some(self.regret.need_of(message.entry)?.describe())
     }
 
     /// Estimated tokens of a message, and its share of the next prompt in whole percent if it is part of it.
@@ -108,6 +115,7 @@ fn roomy_header(
         }
         None => lines.push(HeaderLine::Tokens),
     }
+    lines.extend(app.regret_of(message).map(HeaderLine::Regret));
     if room.zoom && app.message.view != MessageView::Raw {
         lines.push(HeaderLine::Blank);
         let reported = |at: &usize| !INLINE_FACTS.contains(&message.facts[*at].0);

@@ -41,6 +41,7 @@ mod place;
 pub mod plan_totals;
 mod preset_actions;
 mod preview;
+pub mod regret;
 pub mod remote_store;
 pub mod replay_state;
 mod screen_actions;

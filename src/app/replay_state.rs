@@ -18,7 +18,7 @@ use crate::replay::Settings;
 use crate::report::timeline::{RecordedSession, Timeline, TraceKind};
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::simulated_settings::simulate_settings;
-use progress::ReplayRequest;
+pub(super) use progress::ReplayRequest;
 pub use progress::ReplayState;
 
 /// Opt-in policies; all others follow the config, whether the tuning pane shows them or not.
@@ -30,18 +30,22 @@ impl App {
         self.target != Target::NextCall || self.views.iter().any(|view| matches!(view, Overlay::Timeline))
     }
 
+    /// Whether a screen needs the session as read for replays.
+    fn reads_recording(&self) -> bool {
+        self.shows_replay() || self.is_comparing() || self.wants_regret()
+    }
+
     /// Forgets the replays of the previous session.
     pub(super) fn reset_replays(&mut self) {
         let newest = self.replay_state.newest_id;
         self.replay_state = ReplayState { newest_id: newest, answered_id: newest, ..ReplayState::default() };
         self.timeline_screen = TimelineScreen::default();
+        self.regret.reset();
     }
 
     /// Requests the input of the shown screen: first the recording, then a replay under the tuned settings.
     pub(super) fn request_replay(&mut self, effects: &mut Vec<Effect>) {
-        let Some(session) =
-            self.replayed_session().filter(|_| self.shows_replay() || self.is_comparing()).map(Arc::clone)
-        else {
+        let Some(session) = self.replayed_session().filter(|_| self.reads_recording()).map(Arc::clone) else {
             return;
         };
         let comparing = self.is_comparing();
@@ -63,13 +67,14 @@ impl App {
         }
         // A comparison hides the replay, which catches up when it shows again.
         let shown = self.shows_replay() && !matches!(self.page(), Some(Overlay::Compare));
-        let Some(recording) = known.filter(|_| shown) else { return };
+        let Some(recording) = known else { return };
         let tuning = &self.tuning;
         let tuned = || ([steps, tuning.policies], tuning.values.clone(), tuning.assumed_changes.clone());
         let tuned = tuning.preview.then(tuned);
-        let requested = Some(ReplayRequest { subject: recording.session.view_key(), tuned });
-        if self.replay_state.last_request != requested {
-            self.replay_state.last_request = requested;
+        let requested = ReplayRequest { subject: recording.session.view_key(), tuned };
+        self.request_regret(&requested, effects);
+        if shown && self.replay_state.last_request.as_ref() != Some(&requested) {
+            self.replay_state.last_request = Some(requested);
             self.replay_state.newest_id += 1;
             self.replay_state.requested_ms = self.now_ms;
             let settings = self.tuning.preview.then(|| Box::new(self.simulated_settings(&recording)));
@@ -94,7 +99,7 @@ impl App {
 
     /// Returns the tuned settings of the simulated trace. A policy that the provider's counts contradict stays off,
     /// as in the recorded trace, unless the person changed one of its settings.
-    fn simulated_settings(&self, recording: &RecordedSession) -> Settings {
+    pub(super) fn simulated_settings(&self, recording: &RecordedSession) -> Settings {
         let (session, inputs) = (&recording.session, &recording.inputs);
         let doubted =
             inputs.contradicted_policies.iter().filter(|policy| self.tuning.count_changed(*policy) == 0);

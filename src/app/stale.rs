@@ -43,6 +43,9 @@ impl App {
             Event::Replayed { request_id, timeline } => {
                 !self.is_current(timeline.session().epoch) || self.replay_state.is_answered(*request_id)
             }
+            Event::Regret { epoch, request_id, .. } => {
+                !self.is_current(*epoch) || self.regret.is_answered(*request_id)
+            }
             Event::Sweep { request_id, .. } => !self.compare_screen.awaits(*request_id),
             // The person, the clock and the disk; a write and its repair are reported in any case.
             Event::Key(_)

@@ -15,6 +15,7 @@ use crate::app::logged_command::LoggedCommand;
 use crate::app::message::MessagePane;
 pub(super) use crate::app::place::{PendingPlace, Place, PlaceRow};
 use crate::app::plan_totals::PlanTotals;
+use crate::app::regret::RegretState;
 use crate::app::remote_store::RemoteStore;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
@@ -236,6 +237,8 @@ pub struct App {
     pub policy_savings: Vec<(Policy, Option<u64>)>,
     /// Replays of the open session.
     pub replay_state: ReplayState,
+    /// Messages of the open session that prompts lacked and that were needed again.
+    pub regret: RegretState,
     /// Kept while the timeline is closed.
     pub timeline_screen: TimelineScreen,
     /// Kept while the comparison is closed.
@@ -326,6 +329,7 @@ impl App {
             details_failed: false,
             policy_savings: Vec::new(),
             replay_state: ReplayState::default(),
+            regret: RegretState::default(),
             timeline_screen: TimelineScreen::default(),
             compare_screen: CompareScreen::default(),
             search_screen: SearchScreen::default(),

@@ -113,6 +113,7 @@ impl App {
             Event::Repaired(reported) => return self.on_repaired(reported),
             Event::Recording { epoch: _, recording } => self.on_recording(recording),
             Event::Replayed { request_id, timeline } => self.on_replayed(request_id, timeline),
+            Event::Regret { epoch: _, request_id, found } => self.on_regret(request_id, found),
             Event::Sweep { request_id: _, update } => self.on_sweep_update(update),
             Event::WritePreviewed(preview) => self.on_write_previewed(preview),
             Event::Written(written) => return self.on_written(written),

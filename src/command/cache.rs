@@ -11,12 +11,9 @@ use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{CacheArgs, StoreArgs};
-use crate::format::{
-    format_count, format_duration, format_number, format_percent, format_ratio, format_time, quantity,
-    round_tokens,
-};
+use crate::format::{format_count, format_number, format_percent, format_time, quantity, round_tokens};
 use crate::report::cache_ledger::{
-    CacheLedger, CacheMiss, CacheTotals, CachedCall, CallCount, cache_ledger, totals_by_day,
+    CacheLedger, CacheTotals, CachedCall, CallCount, cache_ledger, totals_by_day,
 };
 use crate::report::cost::format_cost;
 use crate::session::LoadedSession;
@@ -89,7 +86,7 @@ fn print_headline(totals: &CacheTotals, output: &mut Output) -> Result<(), Failu
                 format_number(missed),
                 format_count(calls, "call", "calls"),
                 format_number(round_tokens(totals.misses.tokens)),
-                describe_extra_cost(totals)
+                totals.describe_extra_cost().map(|cost| format!(", {cost}")).unwrap_or_default()
             ),
         ),
     };
@@ -101,15 +98,6 @@ fn print_headline(totals: &CacheTotals, output: &mut Output) -> Result<(), Failu
     };
     let parts = [part(totals.read, "read"), part(totals.written, "written"), part(totals.input, "uncached")];
     Ok(output.line(Tone::Plain, &format!("prompt tokens: {}", parts.join(" · ")))?)
-}
-
-/// Formats the extra cost of the misses with its share: `, $1.20 extra (34% of $3.50)`.
-fn describe_extra_cost(totals: &CacheTotals) -> String {
-    let (Some(extra), Some(whole)) = (format_cost(&totals.misses.cost), format_cost(&totals.cost)) else {
-        return String::new();
-    };
-    let share = totals.miss_share().map(|share| format!(" ({} of {whole})", format_ratio(share)));
-    format!(", {extra} extra{}", share.unwrap_or_default())
 }
 
 fn print_causes(totals: &CacheTotals, output: &mut Output) -> Result<(), Failure> {
@@ -240,16 +228,6 @@ fn call_cells(session: &LoadedSession, call: &CachedCall) -> Vec<Cell> {
     let cost = format_cost(&miss.cost).unwrap_or_else(|| "-".to_owned());
     row.push(Cell::new(&format_number(round_tokens(miss.tokens)), tone));
     row.push(Cell::new(&cost, tone));
-    row.push(Cell::new(&describe_cause(session, miss), tone));
+    row.push(Cell::new(&miss.describe_cause(session), tone));
     row
-}
-
-/// Describes the cause of a miss with its place: `context edit at 3fa1`, `pause of 12m`.
-fn describe_cause(session: &LoadedSession, miss: &CacheMiss) -> String {
-    use crate::report::cache_ledger::MissCause;
-    match (miss.cause, miss.at) {
-        (MissCause::Pause, _) => format!("pause of {}", format_duration(miss.age_ms)),
-        (cause, Some(entry)) => format!("{} at {}", cause.label(), session.index.display_id(entry)),
-        (cause, None) => cause.label().to_owned(),
-    }
 }

@@ -52,6 +52,7 @@ mod recorded_json;
 mod recorded_verdict;
 mod recovery;
 mod regret;
+mod regret_audit;
 mod regret_json;
 mod repair;
 mod replay;

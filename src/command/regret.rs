@@ -6,16 +6,16 @@ use super::context_settings::has_changes;
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::regret_audit::print_audit;
 use super::regret_json::report_json;
 use super::replay_report::{ReplayReport, replay_session};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{RegretArgs, StoreArgs};
-use crate::format::{
-    format_call, format_count, format_estimate, format_estimated_usd, format_number, quantity, round_tokens,
-};
+use crate::format::{format_call, format_count, format_estimate, format_estimated_usd, round_tokens};
 use crate::redact::masked;
-use crate::report::regret::{LostMessage, Need, NeedKind, Regret, RegretTotals, find_regret};
+use crate::report::regret::{LostMessage, Need, NeedKind, Regret, RegretFinder};
+use crate::report::summary_audit::audit_summaries;
 use crate::session::LoadedSession;
 use crate::text::truncate;
 
@@ -33,21 +33,23 @@ pub(super) fn run(
     let replayed = replay_session(&args.target.session, None, &args.overrides, (place, invocation), output)?;
     let ReplayReport { session, inputs, simulated, .. } = &replayed;
     let unreadable = |error: crate::store::body::BodyError| Failure::unreadable(error.to_string());
-    let recorded = find_regret(session, inputs, &inputs.recorded_settings, false).map_err(unreadable)?;
+    let finder = RegretFinder::new(session, inputs);
+    let recorded = finder.recorded().map_err(unreadable)?;
     let other = if has_changes(&args.overrides) {
-        Some(find_regret(session, inputs, &simulated.replay_settings(), true).map_err(unreadable)?)
+        Some(finder.simulated(&simulated.replay_settings()).map_err(unreadable)?)
     } else {
         None
     };
+    let audits = audit_summaries(session).map_err(unreadable)?;
     if args.target.json {
-        return Ok(output.json(&report_json(session, &recorded, other.as_ref()))?);
+        return Ok(output.json(&report_json(session, &recorded, other.as_ref(), &audits))?);
     }
     print_session_header(output, session, session.window)?;
     print_regret("Recorded", session, &recorded, args.all, output)?;
-    match &other {
-        Some(other) => print_regret("With these settings", session, other, args.all, output),
-        None => Ok(()),
+    if let Some(other) = &other {
+        print_regret("With these settings", session, other, args.all, output)?;
     }
+    audits.iter().try_for_each(|audit| print_audit(session, audit, args.all, output))
 }
 
 fn print_regret(
@@ -59,8 +61,8 @@ fn print_regret(
 ) -> Result<(), Failure> {
     writeln!(output)?;
     let totals = regret.totals();
-    let (tone, line) = describe_totals(&totals);
-    output.line(tone, &format!("{name}: {line}"))?;
+    let tone = if totals.needed == 0 { Tone::Good } else { Tone::Warning };
+    output.line(tone, &format!("{name}: {}", totals.describe()))?;
     if totals.needed == 0 {
         return Ok(());
     }
@@ -93,46 +95,8 @@ fn print_regret(
     Ok(())
 }
 
-/// Describes the totals: what the prompts lacked, and what of it was needed again.
-fn describe_totals(totals: &RegretTotals) -> (Tone, String) {
-    if totals.lost == 0 {
-        return (Tone::Good, "every prompt has all messages of its branch; nothing was lost".to_owned());
-    }
-    let lost = format!(
-        "{} cleared, cut or summarised ({} tokens)",
-        quantity(totals.lost, "message"),
-        format_estimate(round_tokens(totals.lost_tokens))
-    );
-    if totals.needed == 0 {
-        return (Tone::Good, format!("{lost}; none was needed again, so it cost you nothing"));
-    }
-    let part = |count: usize, kind: NeedKind| {
-        (count > 0).then(|| format!("{} {}", format_number(count as u64), kind.label()))
-    };
-    let parts = [
-        part(totals.fetched_again, NeedKind::FetchedAgain),
-        part(totals.quoted, NeedKind::Quoted),
-        part(totals.asked_again, NeedKind::AskedAgain),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let repeated = match totals.cost.map(format_estimated_usd) {
-        _ if totals.tokens <= 0.0 => String::new(),
-        cost => {
-            let cost = cost.map(|cost| format!(", {cost}")).unwrap_or_default();
-            format!(" ({} tokens repeated{cost})", format_estimate(round_tokens(totals.tokens)))
-        }
-    };
-    let needed = format_count(totals.needed as u64, "was", "were");
-    let line = format!("{lost}; {needed} needed again: {}{repeated}", parts.join(", "));
-    (Tone::Warning, line)
-}
-
 fn need_cells(session: &LoadedSession, lost: &LostMessage, need: &Need) -> Vec<Cell> {
     let loss = &lost.loss;
-    let later = match need.distance {
-        0 => "at once".to_owned(),
-        calls => format!("{} later", quantity(calls, "call")),
-    };
     let is_fetched = need.kind == NeedKind::FetchedAgain;
     let cost = need.cost.map_or_else(|| "-".to_owned(), format_estimated_usd);
     vec![
@@ -140,7 +104,7 @@ fn need_cells(session: &LoadedSession, lost: &LostMessage, need: &Need) -> Vec<C
         lost.tool.as_deref().unwrap_or("").into(),
         format_estimate(round_tokens(loss.tokens_before - loss.tokens_after)).into(),
         loss.cause.as_str().into(),
-        Cell::new(&format!("{} {later}", need.kind.label()), Tone::Warning),
+        Cell::new(&format!("{} {}", need.kind.label(), need.describe_distance()), Tone::Warning),
         format_call(need.call).into(),
         if is_fetched { format_estimate(round_tokens(need.tokens)) } else { "-".to_owned() }.into(),
         if is_fetched { cost } else { "-".to_owned() }.into(),

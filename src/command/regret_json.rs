@@ -6,7 +6,9 @@ use serde::Serialize;
 use super::session_output::{SessionJson, rounded, session_json};
 use crate::export::json::JsonOutput;
 use crate::redact::masked;
+use crate::report::regret::json::RegretTotalsJson;
 use crate::report::regret::{LostMessage, Need, Regret};
+use crate::report::summary_audit::{AuditedFact, FactState, SummaryAudit};
 use crate::session::LoadedSession;
 
 /// Lost messages and their later needs, as recorded and under other settings.
@@ -16,6 +18,8 @@ pub(super) struct RegretJson {
     recorded: TraceRegretJson,
     /// Null without other settings.
     simulated: Option<TraceRegretJson>,
+    /// The recorded summaries of the branch, and what they kept of the messages that they replace.
+    summaries: Vec<SummaryAuditJson>,
 }
 
 impl JsonOutput for RegretJson {}
@@ -27,23 +31,6 @@ struct TraceRegretJson {
     totals: RegretTotalsJson,
     /// Messages that a prompt lacked, in the order of the calls.
     lost: Vec<LostMessageJson>,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct RegretTotalsJson {
-    lost: usize,
-    /// Estimated tokens that were gone.
-    lost_tokens: Option<f64>,
-    /// Lost messages that were needed again.
-    needed: usize,
-    fetched_again: usize,
-    quoted: usize,
-    asked_again: usize,
-    /// Estimated tokens of all repetitions.
-    tokens: Option<f64>,
-    /// List price of all repetitions, USD.
-    cost: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -83,28 +70,83 @@ struct NeedJson {
     evidence: String,
 }
 
-pub(super) fn report_json(session: &LoadedSession, recorded: &Regret, other: Option<&Regret>) -> RegretJson {
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SummaryAuditJson {
+    /// The compaction.
+    entry: String,
+    /// Messages that it replaces.
+    messages: usize,
+    kept: usize,
+    stale: usize,
+    lost: usize,
+    /// Lost or stale facts that were used later.
+    used_later: usize,
+    facts: Vec<AuditedFactJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AuditedFactJson {
+    /// constraint, decision, error, path, id, number or date.
+    kind: &'static str,
+    /// The fact; secrets are masked.
+    text: String,
+    /// The name before it.
+    name: Option<String>,
+    /// kept, in-kept-messages, stale or lost.
+    state: &'static str,
+    /// The older value in the summary.
+    stale_value: Option<String>,
+    /// The last message that has it.
+    source: String,
+    /// The first later message that uses it although no message of the prompt had it.
+    used_later: Option<String>,
+}
+
+fn audit_json(session: &LoadedSession, audit: &SummaryAudit) -> SummaryAuditJson {
+    let totals = audit.totals();
+    let fact = |fact: &AuditedFact| AuditedFactJson {
+        kind: fact.kind.as_str(),
+        text: masked(&fact.text).into_owned(),
+        name: fact.name.clone(),
+        state: fact.state.as_str(),
+        stale_value: match &fact.state {
+            FactState::Stale { summary } => Some(masked(summary).into_owned()),
+            _ => None,
+        },
+        source: session.index.display_id(fact.source),
+        used_later: fact.used_later.map(|entry| session.index.display_id(entry)),
+    };
+    SummaryAuditJson {
+        entry: session.index.display_id(audit.entry),
+        messages: audit.messages,
+        kept: totals.kept,
+        stale: totals.stale,
+        lost: totals.lost,
+        used_later: totals.used_later,
+        facts: audit.facts.iter().map(fact).collect(),
+    }
+}
+
+pub(super) fn report_json(
+    session: &LoadedSession,
+    recorded: &Regret,
+    other: Option<&Regret>,
+    audits: &[SummaryAudit],
+) -> RegretJson {
     RegretJson {
         session: session_json(&session.item),
         recorded: trace_json(session, recorded),
         simulated: other.map(|other| trace_json(session, other)),
+        summaries: audits.iter().map(|audit| audit_json(session, audit)).collect(),
     }
 }
 
 fn trace_json(session: &LoadedSession, regret: &Regret) -> TraceRegretJson {
-    let totals = regret.totals();
     TraceRegretJson {
         calls: regret.calls,
-        totals: RegretTotalsJson {
-            lost: totals.lost,
-            lost_tokens: rounded(totals.lost_tokens),
-            needed: totals.needed,
-            fetched_again: totals.fetched_again,
-            quoted: totals.quoted,
-            asked_again: totals.asked_again,
-            tokens: rounded(totals.tokens),
-            cost: totals.cost,
-        },
+        totals: RegretTotalsJson::new(&regret.totals()),
         lost: regret.lost.iter().map(|lost| lost_json(session, lost)).collect(),
     }
 }

@@ -123,7 +123,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     output.line(Tone::Strong, &format!("best trade-offs{more}"))?;
     let mut columns = vec![("#".to_owned(), Align::Right)];
     columns.extend(sweep.axes.iter().map(|axis| (axis.name().to_owned(), Align::Right)));
-    let numbers = ["overflows", "peak", "cost", "cleared", "summaries", ""];
+    let numbers = ["overflows", "peak", "cost", "cleared", "summaries", "needed again", ""];
     columns.extend(numbers.map(|name| (name.to_owned(), Align::Right)));
     let mut table = Table::new(&columns);
     for (number, at) in cells.iter().take(MAX_TRADE_OFFS).enumerate() {
@@ -140,11 +140,24 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
             format_cell_cost(cell).into(),
             format_cleared(cell.cleared_tokens_per_call()).into(),
             format_number(cell.summary_count() as u64).into(),
+            cell.regret.map_or_else(|| "-".to_owned(), |regret| regret.describe_short()).into(),
             TableCell::new(cell_mark(sweep, *at), Tone::Dim),
         ]);
         table.push(row);
     }
-    Ok(table.print(output, "  ")?)
+    table.print(output, "  ")?;
+    print_regret(sweep, output)
+}
+
+/// Prints what the smallest change, or the current settings, would have cost in lost messages.
+fn print_regret(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
+    let (name, cell) = match sweep.smallest_fitting.filter(|cell| *cell != sweep.current) {
+        Some(cell) => ("smallest change", cell),
+        None => ("current settings", sweep.current),
+    };
+    let Some(regret) = &sweep.cells[cell].regret else { return Ok(()) };
+    let tone = if regret.needed == 0 { Tone::Good } else { Tone::Warning };
+    Ok(output.line(tone, &format!("  {name}: {}", regret.describe()))?)
 }
 
 fn cell_mark(sweep: &Sweep, at: usize) -> &'static str {

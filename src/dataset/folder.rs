@@ -22,6 +22,8 @@ const VIEWS: &str = "views.sql";
 const STAGING: &str = ".staging";
 const LOCK: &str = ".lock";
 const CHANGE: &str = "change.json";
+/// Threads that sync files: a disk serves several requests at once.
+const SYNC_THREADS: usize = 8;
 /// A manifest has less than 1 KB for each session.
 const MAX_MANIFEST_BYTES: u64 = 1 << 30;
 
@@ -206,9 +208,9 @@ fn apply(root: &Path, change: &Change) -> Result<(), FolderError> {
         let path = root.join(name);
         replace(&path, text.as_bytes()).map_err(|source| FolderError::Io { path, source })
     };
-    for folder in folders {
-        SystemSteps.sync_dir(&folder).map_err(|source| FolderError::Io { path: folder, source })?;
-    }
+    side_by_side(&folders.into_iter().collect::<Vec<_>>(), |folder| {
+        SystemSteps.sync_dir(folder).map_err(|source| FolderError::Io { path: folder.clone(), source })
+    })?;
     write(VIEWS, &views(&change.manifest))?;
     let text = change.manifest.text();
     write(
@@ -216,6 +218,24 @@ fn apply(root: &Path, change: &Change) -> Result<(), FolderError> {
         &text.map_err(|error| FolderError::Io { path: root.join(MANIFEST), source: error.into() })?,
     )?;
     remove_staging(&staging)
+}
+
+/// Calls `act` for each item on several threads, for work that waits for the disk. Returns the first failure.
+pub(super) fn side_by_side<T: Sync>(
+    items: &[T],
+    act: impl Fn(&T) -> Result<(), FolderError> + Sync,
+) -> Result<(), FolderError> {
+    let each = items.len().div_ceil(SYNC_THREADS).max(1);
+    let act_all = |items: &[T]| items.iter().try_for_each(&act);
+    std::thread::scope(|scope| {
+        let act_all = &act_all;
+        let threads: Vec<_> = items.chunks(each).map(|items| scope.spawn(move || act_all(items))).collect();
+        let results = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        // Every thread ends before the first failure is returned.
+        results.collect::<Vec<_>>().into_iter().collect()
+    })
 }
 
 /// Whether a path stays below the folder that it is joined to.

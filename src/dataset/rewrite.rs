@@ -12,10 +12,13 @@ use parquet::errors::ParquetError;
 use super::columns::Table;
 use super::decode::read_rows;
 use super::encode::TableWriter;
-use super::folder::{DatasetFolder, FolderError};
+use super::folder::{DatasetFolder, FolderError, side_by_side};
 use super::manifest::table_path;
 use super::rows::Rows;
 use crate::files;
+
+/// The most open files that wait to be synced.
+const MAX_UNSYNCED: usize = 64;
 
 /// Writers of one partition, by table; a table without rows has none.
 type Writers = BTreeMap<Table, TableWriter<BufWriter<File>>>;
@@ -32,6 +35,8 @@ pub struct Rewrite<'a> {
     due: BTreeSet<&'a str>,
     open: Option<(String, Writers)>,
     files: Vec<PathBuf>,
+    /// Files that are written and not yet synced.
+    unsynced: Vec<(PathBuf, File)>,
     /// Files that the partitions had before.
     old_files: BTreeSet<PathBuf>,
 }
@@ -58,7 +63,16 @@ impl<'a> Rewrite<'a> {
             }
         }
         let tables = folder.manifest().tables();
-        Self { folder, tables, kept, due, open: None, files: Vec::new(), old_files: BTreeSet::new() }
+        Self {
+            folder,
+            tables,
+            kept,
+            due,
+            open: None,
+            files: Vec::new(),
+            unsynced: Vec::new(),
+            old_files: BTreeSet::new(),
+        }
     }
 
     /// Adds the rows of a session. All sessions of a partition come one after another.
@@ -84,6 +98,7 @@ impl<'a> Rewrite<'a> {
             self.begin(partition)?;
         }
         self.close()?;
+        self.sync()?;
         let files: BTreeSet<&PathBuf> = self.files.iter().collect();
         let removed = self.old_files.iter().filter(|path| !files.contains(path)).cloned().collect();
         Ok(Rewritten { files: self.files, removed })
@@ -142,11 +157,18 @@ impl<'a> Rewrite<'a> {
         for (table, writer) in writers {
             let path = table_path(table, &partition);
             let file = writer.finish().map_err(|error| refused(&path, error))?;
-            let synced =
-                file.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_data());
-            synced.map_err(|source| FolderError::Io { path, source })?;
+            let file = file.into_inner().map_err(io::IntoInnerError::into_error);
+            let file = file.map_err(|source| FolderError::Io { path: path.clone(), source })?;
+            self.unsynced.push((path, file));
         }
-        Ok(())
+        if self.unsynced.len() >= MAX_UNSYNCED { self.sync() } else { Ok(()) }
+    }
+
+    /// Syncs the files that were written, side by side: the disk waits longer for each than it writes.
+    fn sync(&mut self) -> Result<(), FolderError> {
+        side_by_side(&std::mem::take(&mut self.unsynced), |(path, file)| {
+            file.sync_data().map_err(|source| FolderError::Io { path: path.clone(), source })
+        })
     }
 }
 

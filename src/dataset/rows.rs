@@ -172,12 +172,18 @@ impl Rows {
     }
 }
 
-/// Finds a value by a pointer that begins with the name of a part. No name in it has a `/` or `~`.
+/// Finds a value by a pointer that begins with the name of a part; several parts may have one name. No name in it has a `/`
+/// or `~`.
 fn find_value<'a>(parts: &[(&str, &'a Value)], pointer: &str) -> Option<&'a Value> {
-    let mut names = pointer.split('/').skip(1);
-    let first = names.next()?;
-    let (_, part) = parts.iter().find(|(name, _)| *name == first)?;
-    names.try_fold(*part, |value, name| value.get(name))
+    let (first, names) = pointer.get(1..)?.split_once('/').unwrap_or((pointer.get(1..)?, ""));
+    let mut named = parts.iter().filter(|(name, _)| *name == first);
+    named.find_map(|(_, part)| {
+        if names.is_empty() {
+            Some(*part)
+        } else {
+            names.split('/').try_fold(*part, |value, name| value.get(name))
+        }
+    })
 }
 
 #[cfg(test)]

@@ -8,8 +8,14 @@ use crate::replay::send::SentPrompt;
 use crate::replay::trace::Trace;
 use crate::store::entry::MessageSize;
 
-/// A message that the current prompt lacks: why, and tokens of what is left.
-type Withheld = BTreeMap<usize, (LossCause, f64)>;
+/// The messages that the current prompt lacks. A long session lacks most of its messages at every call, so that only the
+/// others are listed one by one.
+struct Withheld {
+    /// The prompt lacks every message before this one.
+    prefix: usize,
+    /// Behind the prefix: why, and tokens of what is left.
+    rest: BTreeMap<usize, (LossCause, f64)>,
+}
 
 impl Trace<'_> {
     /// Adds the prompt of the current call to the log, if this trace has one.
@@ -17,14 +23,18 @@ impl Trace<'_> {
         let Some(mut log) = self.loss_log.take() else { return };
         log.has_rewrites |= self.truncated.is_some() || self.has_context_edits;
         let withheld = self.withheld_messages(sent, log.has_rewrites);
-        let restored: Vec<usize> = log.open.keys().filter(|at| !withheld.contains_key(at)).copied().collect();
+        let open = log.open.range(withheld.prefix..).map(|(at, _)| *at);
+        let restored: Vec<usize> = open.filter(|at| !withheld.rest.contains_key(at)).collect();
         for at in restored {
             let loss = log.open.remove(&at);
             if let Some(loss) = loss.and_then(|loss| log.losses.get_mut(loss)) {
                 loss.until_call = Some(log.calls);
             }
         }
-        for (at, (cause, tokens_after)) in withheld {
+        let more = (log.prefix..withheld.prefix).filter(|at| self.is_counted(*at, 0.0));
+        let lost: Vec<_> = more.map(|at| (at, (self.absence(at), 0.0))).chain(withheld.rest).collect();
+        log.prefix = withheld.prefix;
+        for (at, (cause, tokens_after)) in lost {
             let Some(entry) = self.arena.entry(at).filter(|_| !log.open.contains_key(&at)) else { continue };
             log.open.insert(at, log.losses.len());
             log.losses.push(ContextLoss {
@@ -41,38 +51,47 @@ impl Trace<'_> {
     }
 
     fn withheld_messages(&self, sent: &SentPrompt, has_rewrites: bool) -> Withheld {
-        let mut withheld = Withheld::new();
-        let summarised = self.session_start.from;
-        let absent = |at: usize| if at < summarised { LossCause::Summarised } else { LossCause::Dropped };
-        match &self.loaded {
+        let mut withheld = BTreeMap::new();
+        let prefix = match &self.loaded {
             Some(loaded) => {
                 let present: BTreeSet<usize> =
                     loaded.messages.iter().filter_map(PlannedMessage::position).collect();
-                let gone = (0..self.run_base_len).filter(|at| !present.contains(at));
-                withheld.extend(gone.map(|at| (at, (absent(at), 0.0))));
+                let prefix = present.first().map_or(self.run_base_len, |first| *first).min(self.run_base_len);
+                let gone = (prefix..self.run_base_len).filter(|at| !present.contains(at));
+                withheld.extend(gone.map(|at| (at, (self.absence(at), 0.0))));
                 for message in loaded.messages.iter().filter(|_| self.reduce_trim.has_changes()) {
                     let (Some(at), Some(change)) = (message.position(), &message.change) else { continue };
                     let after = self.arena.estimate_tokens(at, &change.size(self.arena.size(at)));
                     withheld.insert(at, (LossCause::ResultBudget, after));
                 }
+                prefix
             }
-            None => withheld.extend((0..self.run_start.from).map(|at| (at, (absent(at), 0.0)))),
-        }
+            None => self.run_start.from,
+        };
         let cause = LossCause::of_edits(&sent.pruned, &sent.cleared, &sent.guarded);
         for (at, after) in self.edits_from(&sent.edits, 0) {
             let at = if sent.edits.start.is_some() { Some(at) } else { self.message_at(at).position() };
             withheld.extend(at.map(|at| (at, (cause, after as f64))));
         }
         if has_rewrites {
-            let rewritten = (0..self.messages_seen).filter(|at| self.is_rewritten(*at));
+            let rewritten = (prefix..self.messages_seen).filter(|at| self.is_rewritten(*at));
             for at in rewritten {
                 let after = self.arena.estimate_tokens(at, self.arena.size(at));
                 withheld.entry(at).or_insert((LossCause::Rewritten, after));
             }
         }
-        // A summary and an invented result are no messages of the path.
-        withheld.retain(|at, (_, after)| *at < self.arena.base.len() && *after < self.whole_tokens(*at));
-        withheld
+        withheld.retain(|at, (_, after)| *at >= prefix && self.is_counted(*at, *after));
+        Withheld { prefix, rest: withheld }
+    }
+
+    /// Whether something of a message is gone. A summary and an invented result are no messages of the path.
+    fn is_counted(&self, at: usize, tokens_after: f64) -> bool {
+        at < self.arena.base.len() && tokens_after < self.whole_tokens(at)
+    }
+
+    /// Returns why a prompt has nothing of a message.
+    fn absence(&self, at: usize) -> LossCause {
+        if at < self.session_start.from { LossCause::Summarised } else { LossCause::Dropped }
     }
 
     fn is_rewritten(&self, at: usize) -> bool {

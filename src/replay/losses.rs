@@ -80,6 +80,8 @@ pub(super) struct LossLog {
     pub(super) losses: Vec<ContextLoss>,
     /// The open loss of each withheld message, by its index in the arena.
     pub(super) open: BTreeMap<usize, usize>,
+    /// The last prompt lacked every message before this one.
+    pub(super) prefix: usize,
     pub(super) calls: usize,
     /// Something changed the recorded messages.
     pub(super) has_rewrites: bool,

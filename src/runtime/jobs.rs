@@ -60,6 +60,8 @@ pub(super) enum JobKind {
     /// Reads a session for replays.
     Recording,
     Replay,
+    /// Finds what was lost and needed again.
+    Regret,
     /// Replays a session over a grid of settings.
     Sweep,
     /// Searches the transcript.

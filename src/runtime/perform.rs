@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::app::effect::{Effect, PendingWrite};
 use crate::app::effect_error::EffectError;
 use crate::app::event::{Event, SummaryUpdate};
+use crate::app::regret::FoundRegret;
 use crate::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
 use crate::app::screens::presets::PresetPair;
 use crate::app::screens::search::StoreSearchUpdate;
@@ -18,6 +19,7 @@ use crate::format::quantity;
 use crate::gateway::env::Environment;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::plan::Plan;
+use crate::replay::Settings;
 use crate::report::breakdown::heavy_blocks;
 use crate::report::compare::compare_branches;
 use crate::report::estimators::{self, EstimatesError};
@@ -25,6 +27,7 @@ use crate::report::explain::explain;
 use crate::report::preset_outcome::{PresetOutcome, preset_outcome};
 use crate::report::record::RecordView;
 use crate::report::recovery::load_recovery;
+use crate::report::regret::{RegretFinder, RegretTexts};
 use crate::report::sweep::Cell;
 use crate::report::timeline::{RecordedSession, Timeline};
 use crate::runtime::jobs::Throttle;
@@ -35,6 +38,7 @@ use crate::session::preset_values::parse_preset;
 use crate::session::search::{SearchQuery, search, search_store};
 use crate::session::{ContextDetails, LoadedSession};
 use crate::store::archive::find_archive;
+use crate::store::body::BodyError;
 use crate::store::discovery::Store;
 use crate::store::session::Session;
 use crate::summarize::CancelToken;
@@ -139,6 +143,11 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
             let Some(timeline) = timeline.map(Arc::new) else { return };
             Event::Replayed { request_id, timeline }
         }
+        Effect::FindRegret { recording, settings, known, request_id } => {
+            let epoch = recording.session.epoch;
+            let found = find_regret(&recording, settings.as_deref(), known);
+            Event::Regret { epoch, request_id, found: shared(found) }
+        }
         Effect::Sweep { recording, query, request_id } => {
             return run_cells(&recording, *query, request_id, listener);
         }
@@ -190,6 +199,16 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         | Effect::Quit => return,
     };
     (listener.send)(event);
+}
+
+fn find_regret(
+    recording: &RecordedSession,
+    settings: Option<&Settings>,
+    known: Option<Arc<RegretTexts>>,
+) -> Result<FoundRegret, BodyError> {
+    let finder = RegretFinder::extending(&recording.session, &recording.inputs, known);
+    let regret = settings.map_or_else(|| finder.recorded(), |settings| finder.simulated(settings))?;
+    Ok(FoundRegret { regret, texts: finder.into_texts() })
 }
 
 /// Replays a session under both presets; `None` once the answer is no longer wanted.

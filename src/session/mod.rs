@@ -25,6 +25,7 @@ pub mod loading;
 mod measured_prompt;
 mod memory_flush;
 pub mod message;
+pub mod message_texts;
 pub mod name_match;
 mod next_model;
 pub mod next_prompt;

@@ -13,6 +13,7 @@ use crate::format::format_number;
 use crate::policy::Fate;
 use crate::session::message::MessageText;
 use crate::text;
+use crate::ui::glyphs;
 use crate::ui::message_body::BodyPainter;
 use crate::ui::message_spans::{fact_style, position_span, saving_text, share_text, side_facts, title_spans};
 use crate::ui::theme::{Role, Theme};
@@ -137,6 +138,9 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
     if let Some(verdict) = app.fate_summary(message) {
         let window = app.displayed_session().map_or(0, |session| session.window.tokens as u64);
         column_verdict(app, theme, &verdict, window, &mut column);
+    }
+    if let Some(regret) = app.regret_of(message) {
+        column.fact(theme, glyphs::AGAIN, &regret, theme.style(Role::Warn));
     }
     for (name, value) in &message.facts {
         column.fact(theme, name, value, fact_style(theme, name, value));

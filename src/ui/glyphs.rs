@@ -41,6 +41,8 @@ pub const PASSED: &str = "✓";
 pub const REFUSED: &str = "✗";
 /// A guard that could not act.
 pub const BLOCKED: &str = "■";
+/// Needed again.
+pub const AGAIN: &str = "↺";
 /// An unknown value.
 pub const UNKNOWN: &str = "—";
 /// Free tokens, without colour.
@@ -82,7 +84,7 @@ const ASCII: &[(&str, &str)] = &[
     ("╭╮╰╯", "++++"),
     ("⋯…·×", "...x"),
     ("▁▂▃▄▅▆▇█░", "..:::||#/"),
-    ("⟨⟩◌“”›", "<>o\"\">"),
+    ("⟨⟩◌“”›↺", "<>o\"\">@"),
 ];
 
 /// Replaces every sign with ASCII. An arrow after a blank becomes `->`.
@@ -156,6 +158,7 @@ mod tests {
             BLOCKED,
             UNKNOWN,
             FREE,
+            AGAIN,
         ];
         for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
             assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");

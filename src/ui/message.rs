@@ -13,6 +13,7 @@ use crate::format::format_short_estimate;
 use crate::session::message::MessageText;
 use crate::text;
 use crate::ui::detail;
+use crate::ui::glyphs;
 use crate::ui::message_body::BodyPainter;
 use crate::ui::message_spans::{fact_style, position_span, share_text, title_spans};
 use crate::ui::theme::{Role, Theme};
@@ -101,6 +102,9 @@ fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeaderLine,
         HeaderLine::Tokens => draw_size(app, theme, message, at, buf),
         HeaderLine::Fate => {
             put_spans(buf, start, end, &fate_spans(app, theme, message, false));
+        }
+        HeaderLine::Regret(words) => {
+            put(buf, start, end, &format!("{} {words}", glyphs::AGAIN), theme.style(Role::Warn));
         }
         HeaderLine::Reason(words, rule) => {
             put(buf, start, end, words, theme.style(Role::Text));

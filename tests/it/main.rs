@@ -43,6 +43,7 @@ mod real_pi;
 mod real_pi_1_5;
 mod real_pi_releases;
 mod real_safeguard;
+mod regret_guard;
 mod remote;
 mod replay;
 mod replay_naive;

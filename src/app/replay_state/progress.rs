@@ -40,7 +40,7 @@ pub struct ReplayState {
 
 /// Cache key of a replay. Settings may hold NaN, which never equals itself, so the key compares the raw tuned values.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ReplayRequest {
+pub(in crate::app) struct ReplayRequest {
     pub(super) subject: SessionViewKey,
     /// The policies of the replay and the enabled ones, with the tuned values and assumed changes. Both sets are
     /// needed, as pruning is part of every replay and its switch is a setting.

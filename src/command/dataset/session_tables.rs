@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::replays::{NamedReplay, RECORDED};
 use crate::cli::secrets;
@@ -17,20 +17,22 @@ use crate::command::replay_report::{ReplayReport, read_inputs, replay_changes};
 use crate::command::ruleset::refuse_unsupported;
 use crate::command::session_output::rounded;
 use crate::command::{context, explain_json, sessions, settings, tree};
+use crate::config::FiringLimits;
 use crate::dataset::Table;
 use crate::dataset::rows::{RowError, Rows};
 use crate::policy::PolicySet;
 use crate::redact::masked;
-use crate::replay::{Replay, Settings, firing_log};
-use crate::report::cache_ledger::cache_ledger;
-use crate::report::explain::explain;
-use crate::report::regret::{LostMessage, NeedKind, find_regret};
+use crate::replay::{RecordedTrace, firing_log};
+use crate::report::cache_ledger::cache_ledger_from;
+use crate::report::explain::explain_from;
+use crate::report::regret::{LostMessage, NeedKind, Regret, RegretFinder};
 use crate::session::family::Rollup;
 use crate::session::message::excerpt::read_context_excerpt;
 use crate::session::replay_inputs::ReplayInputs;
-use crate::session::simulated_settings::default_replay_policies;
+use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
 use crate::session::title::shown_title;
 use crate::session::{LoadedSession, Mark, SessionItem};
+use crate::store::body::BodyError;
 
 /// What a run adds to every session.
 #[derive(Debug)]
@@ -109,17 +111,16 @@ struct Builder<'a> {
     started_ms: Option<i64>,
     request: &'a TableRequest<'a>,
     /// The members of `/of` in every row.
-    of: Map<String, Value>,
+    of: Value,
     done: SessionTables,
 }
 
 impl<'a> Builder<'a> {
     fn new(request: &'a TableRequest<'a>, item: &SessionItem, digest: &str) -> Self {
-        let of = [("session", json!(digest)), ("key", json!(item.key.0))];
         Self {
             started_ms: item.updated_ms,
             request,
-            of: of.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            of: json!({ "session": digest, "key": item.key.0 }),
             done: SessionTables {
                 tables: Table::ALL.into_iter().map(Rows::new).collect(),
                 unread: None,
@@ -129,14 +130,9 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a row: `of` extends the members that every row has.
-    fn add(&mut self, table: Table, of: Value, parts: &[(&str, &Value)]) -> Result<(), RowError> {
-        let mut shared = self.of.clone();
-        if let Value::Object(of) = of {
-            shared.extend(of);
-        }
-        let shared = Value::Object(shared);
-        let parts: Vec<(&str, &Value)> =
-            std::iter::once(("of", &shared)).chain(parts.iter().copied()).collect();
+    fn add(&mut self, table: Table, of: &Value, parts: &[(&str, &Value)]) -> Result<(), RowError> {
+        let own = [("of", &self.of), ("of", &of)];
+        let parts: Vec<(&str, &Value)> = own.into_iter().chain(parts.iter().copied()).collect();
         self.done.tables[table as usize].push(&parts)
     }
 
@@ -144,11 +140,16 @@ impl<'a> Builder<'a> {
         let times = session.index.iter().map(|(_, entry)| entry.time_ms);
         let first = times.into_iter().find(|time| time.is_finite()).map(|time| time as i64);
         self.started_ms = first.or(session.item.updated_ms);
-        let explained = self.part("explain", |builder| builder.add_findings(session))?;
+        // Explanation, ledger and replays share what is read of the texts.
+        let inputs = self.part("replay", |builder| builder.read_inputs(session))?.flatten();
+        let inputs = inputs.as_ref();
+        let explained = self.part("explain", |builder| builder.add_findings(session, inputs))?;
         self.part("tree", |builder| builder.add_entries(session))?;
-        self.part("cache", |builder| builder.add_cache(session))?;
+        self.part("cache", |builder| builder.add_cache(session, inputs))?;
         self.part("settings", |builder| builder.add_settings(session))?;
-        self.part("replay", |builder| builder.add_traces(session))?;
+        if let Some(inputs) = inputs {
+            self.part("replay", |builder| builder.add_traces(session, inputs))?;
+        }
         let gaps = self.done.gaps.join("; ");
         self.add_session(
             &session.item,
@@ -188,7 +189,7 @@ impl<'a> Builder<'a> {
             "problem": problem,
         });
         let explained = explained.unwrap_or(&Value::Null);
-        self.add(Table::Sessions, of, &[("listed", &listed), ("explained", explained), ("words", &words)])
+        self.add(Table::Sessions, &of, &[("listed", &listed), ("explained", explained), ("words", &words)])
     }
 
     /// Returns words of the conversation with secrets masked, if they are wanted.
@@ -217,7 +218,7 @@ impl<'a> Builder<'a> {
             let text = self.excerpt(session, &node.entry);
             let words = self.words(&[("label", node.label.as_deref()), ("text", text.as_deref())]);
             let parts = [("node", &value(node)), ("sent", &message), ("words", &words)];
-            self.add(Table::Entries, Value::Null, &parts)?;
+            self.add(Table::Entries, &Value::Null, &parts)?;
         }
         Ok(())
     }
@@ -229,15 +230,15 @@ impl<'a> Builder<'a> {
         Some(read_context_excerpt(session, entry?).ok()?.with_secrets(secrets(false)).line())
     }
 
-    fn add_cache(&mut self, session: &LoadedSession) -> Result<(), Gap> {
-        let ledger = cache_ledger(session).map_err(|error| Gap::Part(error.to_string()))?;
+    fn add_cache(&mut self, session: &LoadedSession, inputs: Option<&ReplayInputs>) -> Result<(), Gap> {
+        let ledger = cache_ledger_from(session, inputs).map_err(|error| Gap::Part(error.to_string()))?;
         let json = CacheJson::new(session, &ledger);
         for (call, billed) in json.calls.iter().zip(&ledger.calls) {
             let model = session.index.entry(billed.entry).model.and_then(|(provider, model)| {
                 let words = &session.index.values;
                 Some(format!("{}/{}", words.text(provider)?, words.text(model)?))
             });
-            self.add(Table::Cache, json!({ "model": model }), &[("call", &value(call))])?;
+            self.add(Table::Cache, &json!({ "model": model }), &[("call", &value(call))])?;
         }
         Ok(())
     }
@@ -245,53 +246,63 @@ impl<'a> Builder<'a> {
     fn add_settings(&mut self, session: &LoadedSession) -> Result<(), Gap> {
         let answer = value(&settings::session_settings_json(session));
         for setting in list(&answer, "settings") {
-            self.add(Table::Settings, Value::Null, &[("setting", setting), ("ruleset", &answer["ruleset"])])?;
+            self.add(
+                Table::Settings,
+                &Value::Null,
+                &[("setting", setting), ("ruleset", &answer["ruleset"])],
+            )?;
         }
         Ok(())
     }
 
     /// Adds findings, guards, advice and the recorded overflows; returns the whole answer.
-    fn add_findings(&mut self, session: &LoadedSession) -> Result<Value, Gap> {
-        let explanation = explain(session).map_err(|error| Gap::Part(error.to_string()))?;
+    fn add_findings(&mut self, session: &LoadedSession, inputs: Option<&ReplayInputs>) -> Result<Value, Gap> {
+        let explanation = explain_from(session, inputs).map_err(|error| Gap::Part(error.to_string()))?;
         let answer = value(&explain_json::report_json(session, &explanation));
         for (part, members, sentence) in
             [("finding", "findings", "text"), ("guard", "guards", "why"), ("advice", "advice", "note")]
         {
             for (at, found) in list(&answer, members).iter().enumerate() {
                 let of = json!({ "part": part, "rank": at + 1, "sentence": found[sentence] });
-                self.add(Table::Findings, of, &[("found", found)])?;
+                self.add(Table::Findings, &of, &[("found", found)])?;
             }
         }
         for event in list(&answer, "events") {
             let of = json!({ "trace": RECORDED, "overflow": true, "entry": event["entry"] });
             let words = self.words(&[("text", event["text"].as_str())]);
-            self.add(Table::Events, of, &[("event", event), ("words", &words)])?;
+            self.add(Table::Events, &of, &[("event", event), ("words", &words)])?;
         }
         Ok(answer)
     }
 
-    /// Adds the recorded trace and one for each replay.
-    fn add_traces(&mut self, session: &LoadedSession) -> Result<(), Gap> {
+    /// Reads what the replays of a session need; `None` if the runtime cannot build its context.
+    fn read_inputs(&mut self, session: &LoadedSession) -> Result<Option<ReplayInputs>, Gap> {
         if session.context_throws {
-            return Ok(());
+            return Ok(None);
         }
+        let replays = self.request.replays.iter();
+        let steps = replays.map(|replay| default_replay_policies(session, &replay.changes));
+        let all = steps
+            .chain([default_replay_policies(session, &[])])
+            .fold(PolicySet::NONE, |all, steps| steps.iter().fold(all, |all, policy| all.with(policy, true)));
+        Ok(Some(read_inputs(session, all)?))
+    }
+
+    /// Adds the recorded trace and one for each replay.
+    fn add_traces(&mut self, session: &LoadedSession, inputs: &ReplayInputs) -> Result<(), Gap> {
         let replays = self.request.replays;
         let steps = |replay: &NamedReplay| default_replay_policies(session, &replay.changes);
-        let all = replays.iter().map(steps).chain([default_replay_policies(session, &[])]);
-        let all = all
-            .fold(PolicySet::NONE, |all, steps| steps.iter().fold(all, |all, policy| all.with(policy, true)));
-        let inputs = read_inputs(session, all)?;
-        let recorded = recorded_report(session, &inputs);
-        self.add_trace(RECORDED, &recorded)?;
-        self.add_losses(session, RECORDED, (&inputs, &inputs.recorded_settings))?;
+        self.add_trace(RECORDED, &recorded_report(session, inputs))?;
+        let finder = RegretFinder::new(session, inputs);
+        self.add_losses(session, RECORDED, finder.recorded())?;
         for replay in replays {
             if let Err(failure) = refuse_unsupported(&replay.changes, session) {
                 self.done.gaps.push(format!("replay {}: {}", replay.name, message(failure)));
                 continue;
             }
-            let report = replay_changes(session, &inputs, &replay.changes, steps(replay));
+            let report = replay_changes(session, inputs, &replay.changes, steps(replay));
             self.add_trace(&replay.name, &report)?;
-            self.add_losses(session, &replay.name, (&inputs, &report.simulated.replay_settings()))?;
+            self.add_losses(session, &replay.name, finder.simulated(&report.simulated.replay_settings()))?;
         }
         Ok(())
     }
@@ -301,13 +312,12 @@ impl<'a> Builder<'a> {
         &mut self,
         session: &LoadedSession,
         trace: &str,
-        (inputs, settings): (&ReplayInputs, &Settings),
+        regret: Result<Regret, BodyError>,
     ) -> Result<(), Gap> {
-        let regret = find_regret(session, inputs, settings, trace != RECORDED)
-            .map_err(|error| Gap::Part(error.to_string()))?;
+        let regret = regret.map_err(|error| Gap::Part(error.to_string()))?;
         for lost in &regret.lost {
             let json = value(&lost_json(session, lost));
-            self.add(Table::Losses, losses_of(trace, lost), &[("lost", &json)])?;
+            self.add(Table::Losses, &losses_of(trace, lost), &[("lost", &json)])?;
         }
         Ok(())
     }
@@ -327,12 +337,12 @@ impl<'a> Builder<'a> {
             if let Some(members) = call.as_object_mut() {
                 members.retain(|name, _| name != "recorded" && name != "simulated");
             }
-            self.add(Table::Calls, of, &[("call", &call), ("trace", &trace)])?;
+            self.add(Table::Calls, &of, &[("call", &call), ("trace", &trace)])?;
         }
         for event in &report.policy_log.events {
             let json = policy_event_json(report, event);
             let of = json!({ "trace": name, "overflow": false, "entry": json.first });
-            self.add(Table::Events, of, &[("event", &value(&json))])?;
+            self.add(Table::Events, &of, &[("event", &value(&json))])?;
         }
         Ok(())
     }
@@ -356,11 +366,19 @@ fn losses_of(trace: &str, lost: &LostMessage) -> Value {
 
 /// Returns the record in the place of a simulation, so that both are read in the same way.
 fn recorded_report(session: &LoadedSession, inputs: &ReplayInputs) -> ReplayReport {
-    let mut report = replay_changes(session, inputs, &[], default_replay_policies(session, &[]));
-    let Replay { calls, recorded, touches_recorded, .. } = report.replay;
-    report.replay = Replay { calls, simulated: recorded.clone(), recorded, touches_recorded };
-    report.policy_log = firing_log(&report.replay, inputs.provider_window);
-    report
+    let record = inputs.recorded_trace(session);
+    let trace = record.trace.clone();
+    let replay = RecordedTrace::clone(&record).into_replay(&inputs.replay_session(session), trace);
+    ReplayReport {
+        policy_log: firing_log(&replay, inputs.provider_window),
+        writer_ruleset: None,
+        shared_rules: None,
+        session: session.clone(),
+        firing_limits: FiringLimits::default(),
+        simulated: simulate_settings(session, &[], default_replay_policies(session, &[])),
+        inputs: inputs.clone(),
+        replay,
+    }
 }
 
 /// Returns the JSON of a report. Every report is an object of plain values, which cannot fail.

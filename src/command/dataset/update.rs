@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use rayon::prelude::*;
 use serde_json::Value;
 
 use super::replays::NamedReplay;
@@ -18,7 +19,6 @@ use crate::dataset::stamp::{Stamp, digest, started_ms};
 use crate::js::{iso_text, stringify};
 use crate::session::SessionItem;
 use crate::session::family::Rollup;
-use crate::store::session::Session;
 use crate::store::source::Source;
 
 /// Limits of the sessions that are read before their rows are written: bytes of transcripts, and sessions.
@@ -51,6 +51,8 @@ struct Job<'a> {
     item: &'a SessionItem,
     session: String,
     stamp: Option<Stamp>,
+    /// Time in the header, ms since 1970.
+    started_ms: Option<i64>,
     inputs: String,
 }
 
@@ -66,8 +68,11 @@ pub(super) fn update(
     let mut listed = BTreeSet::new();
     let mut jobs = Vec::new();
     for (store, workspace) in workspaces.iter().enumerate() {
-        for item in &workspace.listed.items {
-            let job = plan(store, (workspace, &by_key[store]), item, request);
+        let shared = shared_inputs(workspace, request);
+        let items = workspace.listed.items.par_iter();
+        let planned: Vec<Job<'_>> =
+            items.map(|item| plan((store, &shared), (workspace, &by_key[store]), item)).collect();
+        for job in planned {
             // Two paths may name the same store.
             if listed.insert(job.session.clone()) {
                 jobs.push(job);
@@ -102,7 +107,7 @@ fn rewrite(
     problems: &mut Vec<(String, String)>,
 ) -> Result<Change, Failure> {
     let mut jobs: Vec<(String, Job<'_>)> =
-        jobs.into_iter().map(|job| (partition_of(&stores[job.store], &job, request), job)).collect();
+        jobs.into_iter().map(|job| (partition_of(&job, request), job)).collect();
     jobs.sort_by(|one, other| one.0.cmp(&other.0));
     let dropped = jobs.iter().map(|(_, job)| job.session.as_str()).chain(gone.iter().map(String::as_str));
     let mut rewrite = Rewrite::new(folder, &dropped.collect());
@@ -150,13 +155,8 @@ fn batches<'a, 'b>(jobs: &'a [(String, Job<'b>)]) -> impl Iterator<Item = &'a [(
 
 /// Returns the partition of a session: the day in its header, else the day of its last change. A session keeps the first
 /// while it grows.
-fn partition_of(
-    (_, by_key): &(&Workspace, &SessionsByKey<'_>),
-    job: &Job<'_>,
-    request: &UpdateRequest,
-) -> String {
-    let started = by_key.get(&job.item.key).and_then(|session| started_ms(&open(session)?));
-    let time = started.or(job.item.updated_ms).map(iso_text);
+fn partition_of(job: &Job<'_>, request: &UpdateRequest) -> String {
+    let time = job.started_ms.or(job.item.updated_ms).map(iso_text);
     partition(&request.host, time.as_deref().and_then(|time| Some(time.split_once('T')?.0)))
 }
 
@@ -169,43 +169,26 @@ fn vanished(old: &Manifest, listed: &BTreeSet<String>, places: &BTreeSet<&str>) 
 }
 
 fn plan<'a>(
-    store: usize,
+    (store, shared): (usize, &str),
     (workspace, by_key): (&Workspace, &SessionsByKey<'_>),
     item: &'a SessionItem,
-    request: &UpdateRequest,
 ) -> Job<'a> {
     let place = workspace.listed.name.as_str();
+    let session = by_key.get(&item.key);
+    let source = session.and_then(|session| session.location.open(session.path.as_deref()?, None).ok());
+    let stamp = |source: &Source| Stamp::read(source, session?.modified_ms).ok();
     Job {
         store,
         item,
         session: digest(&[place.as_bytes(), item.key.0.as_bytes()]),
-        stamp: by_key.get(&item.key).and_then(|session| stamp(session)),
-        inputs: inputs(workspace, by_key, item, request),
+        stamp: source.as_ref().and_then(stamp),
+        started_ms: source.as_ref().and_then(started_ms),
+        inputs: inputs(workspace, by_key, item, shared),
     }
 }
 
-/// Reads the state of a transcript; `None` without a readable one.
-fn stamp(session: &Session) -> Option<Stamp> {
-    Stamp::read(&open(session)?, session.modified_ms).ok()
-}
-
-fn open(session: &Session) -> Option<Source> {
-    session.location.open(session.path.as_deref()?, None).ok()
-}
-
-/// Returns the digest of everything besides the transcript that the rows depend on.
-fn inputs(
-    workspace: &Workspace,
-    by_key: &SessionsByKey<'_>,
-    item: &SessionItem,
-    request: &UpdateRequest,
-) -> String {
-    let mut listed =
-        serde_json::to_value(item_json(workspace, (item, &Rollup::default()), by_key)).unwrap_or_default();
-    // The next reset depends on the clock, and no column holds it.
-    if let Value::Object(members) = &mut listed {
-        members.shift_remove("reset");
-    }
+/// Returns the digest of everything besides the transcript and its record that the rows of a store depend on.
+fn shared_inputs(workspace: &Workspace, request: &UpdateRequest) -> String {
     let store = workspace.store();
     let mut parts = vec![
         env!("CARGO_PKG_VERSION").to_owned(),
@@ -214,10 +197,20 @@ fn inputs(
         request.with_text.to_string(),
         store.ruleset.id.id().to_owned(),
         stringify(&store.config.js_root),
-        listed.to_string(),
     ];
     parts.extend(request.replays.iter().map(NamedReplay::identity));
     digest(&parts.iter().map(String::as_bytes).collect::<Vec<_>>())
+}
+
+/// Returns the digest of everything besides the transcript that the rows of a session depend on.
+fn inputs(workspace: &Workspace, by_key: &SessionsByKey<'_>, item: &SessionItem, shared: &str) -> String {
+    let mut listed =
+        serde_json::to_value(item_json(workspace, (item, &Rollup::default()), by_key)).unwrap_or_default();
+    // The next reset depends on the clock, and no column holds it.
+    if let Value::Object(members) = &mut listed {
+        members.shift_remove("reset");
+    }
+    digest(&[shared.as_bytes(), listed.to_string().as_bytes()])
 }
 
 fn read_session(

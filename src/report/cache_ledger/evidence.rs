@@ -13,6 +13,7 @@ use crate::report::cache_ledger::cause::{Cause, MissCause};
 use crate::report::cache_ledger::requests::Request;
 use crate::report::cache_ledger::scan::Unread;
 use crate::session::LoadedSession;
+use crate::session::replay_inputs::ReplayInputs;
 use crate::store::body::BodyError;
 use crate::store::entry::{EntryKind, Role};
 use recorded_prompts::RecordedPrompts;
@@ -22,6 +23,8 @@ use recorded_trace::TraceEvidence;
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
     session: &'a LoadedSession,
+    /// What replays need, if it was read already.
+    inputs: Option<&'a ReplayInputs>,
     /// ms for which the provider keeps a prompt.
     retention_ms: f64,
     prompts: Option<RecordedPrompts>,
@@ -29,10 +32,14 @@ pub(super) struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    pub(super) fn new(session: &'a LoadedSession, retention: Retention) -> Self {
+    pub(super) fn new(
+        session: &'a LoadedSession,
+        retention: Retention,
+        inputs: Option<&'a ReplayInputs>,
+    ) -> Self {
         // The provider did report a cache, so it keeps prompts even where the configuration asks for none.
         let retention = if retention == Retention::None { Retention::Short } else { retention };
-        Self { session, retention_ms: retention.ms(), prompts: None, trace: None }
+        Self { session, inputs, retention_ms: retention.ms(), prompts: None, trace: None }
     }
 
     /// Returns the cause of unread tokens.
@@ -56,7 +63,7 @@ impl<'a> Evidence<'a> {
             return Ok((MissCause::SystemChanged, None));
         }
         if self.trace.is_none() {
-            self.trace = Some(TraceEvidence::read(session)?);
+            self.trace = Some(TraceEvidence::read(session, self.inputs)?);
         }
         let traced = self.trace.as_ref().and_then(|trace| trace.change_between(earlier, request.entry));
         Ok(traced.unwrap_or((MissCause::Unknown, None)))

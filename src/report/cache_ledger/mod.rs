@@ -6,6 +6,7 @@
 
 mod cause;
 mod cost;
+mod description;
 mod evidence;
 mod requests;
 mod scan;
@@ -21,6 +22,7 @@ use crate::ids::EntryIx;
 use crate::replay::Cost;
 use crate::replay::cache::TokenSplit;
 use crate::session::LoadedSession;
+use crate::session::replay_inputs::ReplayInputs;
 use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
 
@@ -88,9 +90,20 @@ impl CacheMiss {
 /// # Errors
 /// When an entry cannot be read again.
 pub fn cache_ledger(session: &LoadedSession) -> Result<CacheLedger, BodyError> {
+    cache_ledger_from(session, None)
+}
+
+/// Like [`cache_ledger`], with the inputs of replays if they were read already.
+///
+/// # Errors
+/// When an entry cannot be read again.
+pub fn cache_ledger_from(
+    session: &LoadedSession,
+    inputs: Option<&ReplayInputs>,
+) -> Result<CacheLedger, BodyError> {
     let prices = PriceCache::new(session);
     let retention = session.cache_retention();
-    let mut evidence = Evidence::new(session, retention);
+    let mut evidence = Evidence::new(session, retention, inputs);
     let (mut scan, mut calls) = (PromptScan::default(), Vec::new());
     for step in ledger_steps(&session.index) {
         let request = match step {
@@ -126,4 +139,25 @@ pub fn cache_ledger(session: &LoadedSession) -> Result<CacheLedger, BodyError> {
         });
     }
     Ok(CacheLedger { calls, retention })
+}
+
+/// Returns the share of all prompt tokens that misses did not read, from counts alone: no cause is looked for.
+pub fn missed_share(session: &LoadedSession) -> f64 {
+    let (mut scan, mut missed, mut all) = (PromptScan::default(), 0.0, 0.0);
+    for step in ledger_steps(&session.index) {
+        match step {
+            LedgerStep::Call(request) => {
+                let split = TokenSplit::from_usage(&request.usage);
+                all += split.read + split.write + split.input;
+                if let Reading::Unread(unread) = scan.read(&request)
+                    && unread.is_counted()
+                {
+                    missed += unread.tokens;
+                }
+            }
+            LedgerStep::Warmed(usage, at) => scan.warm(&usage, at),
+            LedgerStep::NewContext(cause, entry) => scan.replace(cause, entry),
+        }
+    }
+    if all > 0.0 { missed / all } else { 0.0 }
 }

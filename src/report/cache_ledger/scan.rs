@@ -46,6 +46,11 @@ pub(super) struct Unread {
 }
 
 impl Unread {
+    /// Whether the prompt could have been read from the cache.
+    pub(super) fn is_counted(&self) -> bool {
+        self.previous.is_some() && self.replaced.is_none()
+    }
+
     /// Returns the time since the previous prompt was sent, ms; NaN without one.
     pub(super) fn age_ms(&self, request: &Request) -> f64 {
         self.previous.map_or(f64::NAN, |previous| request.started - previous.sent_at)

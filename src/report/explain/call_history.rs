@@ -166,7 +166,7 @@ mod tests {
         let session = loaded_session(&transcript(entries), 200_000.0);
         let limits = ContextLimits { runtime_window: 200_000.0, ..session.limits };
         let session = LoadedSession { limits, ..session };
-        call_history(&Case::read(&session).expect("memory is readable"))
+        call_history(&Case::read(&session, None).expect("memory is readable"))
     }
 
     fn turns(prompts: impl IntoIterator<Item = u64>) -> Vec<String> {

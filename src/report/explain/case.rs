@@ -9,6 +9,7 @@ use crate::report::explain::counted_calls::{CountedCall, counted_calls, token_ra
 use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::overflow::Overflow;
+use crate::session::replay_inputs::ReplayInputs;
 use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role, StopReason};
@@ -49,10 +50,11 @@ impl<'a> Case<'a> {
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub(super) fn read(session: &'a LoadedSession) -> Result<Self, BodyError> {
+    pub(super) fn read(session: &'a LoadedSession, inputs: Option<&ReplayInputs>) -> Result<Self, BodyError> {
         let explained = failed_call(session);
-        let runner =
-            explained.map(|overflow| ReplayRunner::read(session, Some(overflow.entry))).transpose()?;
+        let runner = explained
+            .map(|overflow| ReplayRunner::read(session, Some(overflow.entry), inputs))
+            .transpose()?;
         let whole = runner.as_ref().map_or(session, |runner| &runner.session);
         let on_path = counted_calls(session, &whole.context.path);
         let compactions = read_compactions(session, &whole.context.path, &on_path)?;
@@ -206,7 +208,7 @@ mod tests {
 
     fn with_case<T>(entries: &[String], ask: impl FnOnce(Case<'_>) -> T) -> T {
         let session = loaded_session(&transcript(entries), 200_000.0);
-        ask(Case::read(&session).expect("memory is readable"))
+        ask(Case::read(&session, None).expect("memory is readable"))
     }
 
     fn turns(prompts: &[&[u64]]) -> Vec<String> {

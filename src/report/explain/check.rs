@@ -58,7 +58,7 @@ mod tests {
 
     fn checked(entries: &[String]) -> Option<(EntryIx, f64)> {
         let session = loaded_session(&transcript(entries), 200_000.0);
-        let case = Case::read(&session).expect("memory is readable");
+        let case = Case::read(&session, None).expect("memory is readable");
         let check = last_check(case.failure.as_ref().expect("a refusal"), &case.calls);
         check.map(|check| (check.entry, check.tokens))
     }

@@ -9,9 +9,10 @@ use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::Finding;
 use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
-use crate::report::explain::{aftermath, mismeasured, verdict};
+use crate::report::explain::{aftermath, cache_misses, mismeasured, verdict};
 use crate::session::LoadedSession;
 use crate::session::overflow::Overflow;
+use crate::session::replay_inputs::ReplayInputs;
 use crate::session::replay_summary::ReplaySummary;
 use crate::store::body::BodyError;
 
@@ -83,13 +84,26 @@ impl Explanation {
 /// # Errors
 /// When an entry cannot be read again.
 pub fn explain(session: &LoadedSession) -> Result<Explanation, BodyError> {
-    let case = Case::read(session)?;
+    explain_from(session, None)
+}
+
+/// Like [`explain`], with the inputs of replays if they were read already.
+///
+/// # Errors
+/// When an entry cannot be read again.
+pub fn explain_from(
+    session: &LoadedSession,
+    inputs: Option<&ReplayInputs>,
+) -> Result<Explanation, BodyError> {
+    let case = Case::read(session, inputs)?;
     let mismeasured = mismeasured::find_mismeasured(&case);
     let aftermath = aftermath::find_aftermath(&case);
     let overflows = case.overflows().to_vec();
     let course = call_history::call_history(&case);
+    let cache_misses = cache_misses::find_cache_misses(&case)?;
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
-        let findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
+        let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
+        findings.extend(cache_misses);
         return Ok(Explanation {
             overflows,
             course,
@@ -110,7 +124,7 @@ pub fn explain(session: &LoadedSession) -> Result<Explanation, BodyError> {
     let opened = guards::try_gates(runner);
     let guards = guards::report_guards(&case, failure, &opened);
     let mechanism = mechanism::find_mechanism(&case, failure);
-    let findings = verdict::overflow_findings(
+    let mut findings = verdict::overflow_findings(
         &case,
         failure,
         &mechanism,
@@ -118,6 +132,7 @@ pub fn explain(session: &LoadedSession) -> Result<Explanation, BodyError> {
         mismeasured.clone(),
         aftermath.clone(),
     );
+    findings.extend(cache_misses);
     let SearchResult { advice, recorded, tried_count: tried, is_exhausted: exhausted } =
         advice::search_advice(&case, findings.first());
     Ok(Explanation {

@@ -53,12 +53,14 @@ pub enum FindingClass {
     AtRisk,
     /// The stored counter exceeds the tokens in the session.
     CounterInflated,
+    /// Prompts that the provider's cache should have served are most of the cost.
+    CacheMisses,
     /// No problem found.
     Healthy,
 }
 
 impl FindingClass {
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::BytesLimit,
         Self::WrongWindow,
         Self::CounterStaleLow,
@@ -83,6 +85,7 @@ impl FindingClass {
         Self::CompactionTreadmill,
         Self::AtRisk,
         Self::CounterInflated,
+        Self::CacheMisses,
         Self::Healthy,
     ];
 
@@ -113,6 +116,7 @@ impl FindingClass {
             Self::CompactionTreadmill => "compaction-treadmill",
             Self::AtRisk => "at-risk",
             Self::CounterInflated => "counter-inflated",
+            Self::CacheMisses => "cache-misses",
             Self::Healthy => "healthy",
         }
     }

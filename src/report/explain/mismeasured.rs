@@ -312,7 +312,7 @@ mod tests {
         let item = SessionItem { tokens, ..session.item };
         let limits = ContextLimits { stored_totals: totals, ..session.limits };
         let session = LoadedSession { item, limits, ..session };
-        detect_wrong_counter(&Case::read(&session).expect("memory is readable"))
+        detect_wrong_counter(&Case::read(&session, None).expect("memory is readable"))
     }
 
     fn stored(total: f64) -> StoredTotals {

@@ -6,6 +6,7 @@
 
 pub mod advice;
 mod aftermath;
+mod cache_misses;
 mod call_history;
 mod case;
 mod check;
@@ -30,7 +31,7 @@ pub use advice::{Advice, AdvisedChange};
 pub use call_history::{CallHistory, CallPoint};
 pub use case::failed_call;
 pub use counts::PromptCount;
-pub use explanation::{Explanation, explain};
+pub use explanation::{Explanation, explain, explain_from};
 pub use failure::Failure;
 pub use finding::{Confidence, Evidence, Finding, FindingClass};
 pub use guards::{GuardKind, GuardReport, GuardState};

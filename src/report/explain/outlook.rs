@@ -229,7 +229,7 @@ mod tests {
 
     fn is_treadmill(after: [u64; 2]) -> bool {
         let session = compacted_twice();
-        let mut case = Case::read(&session).expect("memory is readable");
+        let mut case = Case::read(&session, None).expect("memory is readable");
         assert_eq!(case.compactions.len(), 2);
         for (compaction, after) in case.compactions.iter_mut().zip(after) {
             compaction.estimated = (100_000, after);

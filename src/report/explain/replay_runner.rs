@@ -31,13 +31,21 @@ pub(super) struct ReplayRunner {
 }
 
 impl ReplayRunner {
-    /// Reads the input of replays. `failing` is the failed call; `None` replays the session without one.
+    /// Reads the input of replays. `failing` is the failed call; `None` replays the session without one. `known` are the
+    /// inputs of the session at its own leaf.
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub(super) fn read(loaded: &LoadedSession, failing: Option<EntryIx>) -> Result<Self, BodyError> {
+    pub(super) fn read(
+        loaded: &LoadedSession,
+        failing: Option<EntryIx>,
+        known: Option<&ReplayInputs>,
+    ) -> Result<Self, BodyError> {
         let session = session_through(loaded, failing);
-        let inputs = ReplayInputs::read(&session, PolicySet::NONE)?;
+        let inputs = match known.filter(|_| session.leaf == loaded.leaf) {
+            Some(known) => known.clone(),
+            None => ReplayInputs::read(&session, PolicySet::NONE)?,
+        };
         let record = inputs.recorded_trace(&session);
         let (fixed, weights) = inputs.calibrated_weights(&session);
         Ok(Self {

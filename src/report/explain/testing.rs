@@ -41,7 +41,7 @@ pub(super) fn with_failure<T>(
     };
     let entries: Vec<String> = kinds.iter().map(entry).chain([refusal()]).collect();
     let session = loaded_session(&transcript(&entries), 200_000.0);
-    let mut case = Case::read(&session).expect("memory is readable");
+    let mut case = Case::read(&session, None).expect("memory is readable");
     let mut failure = case.failure.take().expect("a refusal");
     assert_eq!(failure.session.context.messages.len(), weights.len());
     (failure.weights, failure.limit) = (weights, 1_000);

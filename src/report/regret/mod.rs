@@ -5,16 +5,20 @@
 //! Under the recorded settings this finds repetitions that happened. Under other settings it finds uses of content that the
 //! prompt would have lacked.
 
+mod description;
 mod identifiers;
+pub mod json;
 mod need;
 mod needs;
-mod path_texts;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 pub use need::{Need, NeedKind};
+pub use texts::RegretTexts;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use crate::ids::EntryIx;
 use crate::replay::{ContextLoss, Settings, context_losses};
@@ -23,8 +27,8 @@ use crate::session::replay_inputs::ReplayInputs;
 use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
 
-use needs::{CallLookup, find_needs};
-use path_texts::{PathMessage, read_path};
+use needs::{CallLookup, Weights, find_needs};
+use texts::PathMessage;
 
 /// A lost message and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,39 +97,92 @@ impl RegretTotals {
     }
 }
 
-/// Finds the regret of the recorded settings, or of others if `simulated`. Reads the texts of the path.
-///
-/// # Errors
-/// When an entry cannot be read again.
-pub fn find_regret(
-    session: &LoadedSession,
-    inputs: &ReplayInputs,
-    settings: &Settings,
-    simulated: bool,
-) -> Result<Regret, BodyError> {
-    let replayed = inputs.replay_session(session);
-    let record = inputs.recorded_trace(session);
-    let losses = context_losses(&replayed, settings, &record, simulated);
-    let mut lost: Vec<LostMessage> =
-        losses.iter().map(|loss| LostMessage { loss: *loss, tool: None, needs: Vec::new() }).collect();
-    let regret = |lost| Regret { lost, calls: record.calls.len() };
-    if lost.is_empty() {
-        return Ok(regret(lost));
+/// Finds the regret of any number of settings for one session. The texts of the path are read once, and only if a prompt
+/// lacks a message.
+#[derive(Debug)]
+pub struct RegretFinder<'a> {
+    session: &'a LoadedSession,
+    inputs: &'a ReplayInputs,
+    /// Texts from before entries were added.
+    known: Option<Arc<RegretTexts>>,
+    texts: OnceLock<Arc<RegretTexts>>,
+}
+
+impl<'a> RegretFinder<'a> {
+    pub fn new(session: &'a LoadedSession, inputs: &'a ReplayInputs) -> Self {
+        Self::extending(session, inputs, None)
     }
-    let (_, weights) = inputs.calibrated_weights(session);
-    let path = read_path(session, replayed.path, &weights)?;
-    let prices = PriceCache::new(session);
-    let price_of = |message: &PathMessage| prices.price_of(message.entry);
-    // Where the settings decide when to compact, the recorded summaries do not exist.
-    let has_summaries = !(simulated && settings.policies.enabled.has(crate::policy::Policy::Compact));
-    let calls = CallLookup::new(record.calls.iter().map(|call| call.path_index).collect());
-    for (loss, need) in find_needs(&path, &losses, &calls, has_summaries, &price_of) {
-        lost[loss].needs.push(need);
+
+    /// Like [`Self::new`], but reads only the texts of entries that were added since `known`.
+    pub fn extending(
+        session: &'a LoadedSession,
+        inputs: &'a ReplayInputs,
+        known: Option<Arc<RegretTexts>>,
+    ) -> Self {
+        Self { session, inputs, known, texts: OnceLock::new() }
     }
-    let tools: HashMap<EntryIx, &String> =
-        path.iter().filter_map(|message| Some((message.entry, message.tool.as_ref()?))).collect();
-    for own in &mut lost {
-        own.tool = tools.get(&own.loss.entry).map(|tool| (*tool).clone());
+
+    /// Finds the regret of the recorded settings.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn recorded(&self) -> Result<Regret, BodyError> {
+        self.find(&self.inputs.recorded_settings, false)
     }
-    Ok(regret(lost))
+
+    /// Finds the regret of other settings.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn simulated(&self, settings: &Settings) -> Result<Regret, BodyError> {
+        self.find(settings, true)
+    }
+
+    fn find(&self, settings: &Settings, simulated: bool) -> Result<Regret, BodyError> {
+        let (session, inputs) = (self.session, self.inputs);
+        let replayed = inputs.replay_session(session);
+        let record = inputs.recorded_trace(session);
+        let losses = context_losses(&replayed, settings, &record, simulated);
+        let mut lost: Vec<LostMessage> =
+            losses.iter().map(|loss| LostMessage { loss: *loss, tool: None, needs: Vec::new() }).collect();
+        if lost.is_empty() {
+            return Ok(Regret { lost, calls: record.calls.len() });
+        }
+        let texts = self.texts(replayed.path)?;
+        let (_, tokens) = inputs.calibrated_weights(session);
+        let prices = PriceCache::new(session);
+        let weights = Weights {
+            tokens: &|message| tokens.get(&message.entry).copied().unwrap_or(message.estimate),
+            price: &|message: &PathMessage| prices.price_of(message.entry),
+        };
+        // Where the settings decide when to compact, the recorded summaries do not exist.
+        let has_summaries = !(simulated && settings.policies.enabled.has(crate::policy::Policy::Compact));
+        let calls = CallLookup::new(record.calls.iter().map(|call| call.path_index).collect());
+        for (loss, need) in find_needs(&texts.messages, &losses, &calls, has_summaries, &weights) {
+            lost[loss].needs.push(need);
+        }
+        let tools: HashMap<EntryIx, &String> = texts
+            .messages
+            .iter()
+            .filter_map(|message| Some((message.entry, message.tool.as_ref()?)))
+            .collect();
+        for own in &mut lost {
+            own.tool = tools.get(&own.loss.entry).map(|tool| (*tool).clone());
+        }
+        Ok(Regret { lost, calls: record.calls.len() })
+    }
+
+    fn texts(&self, path: &[EntryIx]) -> Result<&Arc<RegretTexts>, BodyError> {
+        if self.texts.get().is_none() {
+            let read = RegretTexts::read(self.session, path, self.known.as_deref())?;
+            // Another thread may have read them too; they are the same.
+            _ = self.texts.set(Arc::new(read));
+        }
+        Ok(self.texts.get_or_init(Arc::default))
+    }
+
+    /// Returns the texts, if they were read, for [`Self::extending`].
+    pub fn into_texts(self) -> Option<Arc<RegretTexts>> {
+        self.texts.into_inner().or(self.known)
+    }
 }

@@ -1,9 +1,11 @@
 //! Finds the later needs of lost messages, from identifiers and tool calls alone.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::identifiers::IdentifierHash;
 use super::need::{Need, NeedKind};
-use super::path_texts::{PathMessage, ToolUse};
+use super::texts::{PathMessage, ToolUse};
 use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
 use crate::replay::ContextLoss;
@@ -46,7 +48,15 @@ impl<'a> Losses<'a> {
     /// Returns the loss because of which the prompt of a call lacks a message.
     fn at(&self, message: &PathMessage, call: usize) -> Option<usize> {
         let own = self.by_entry.get(&message.entry)?;
-        own.iter().copied().find(|at| self.all[*at].covers(call))
+        // They are in the order of the calls, and no two of them overlap.
+        let last = own.partition_point(|at| self.all[*at].from_call <= call).checked_sub(1)?;
+        own.get(last).copied().filter(|at| self.all[*at].covers(call))
+    }
+
+    /// Whether no later prompt has the message either.
+    fn is_gone(&self, message: &PathMessage, call: usize) -> bool {
+        let is_lost_for_good = |at: usize| self.all[at].until_call.is_none();
+        !self.is_shown(message, call) && self.at(message, call).is_some_and(is_lost_for_good)
     }
 
     /// Whether the prompt of a call shows the whole message.
@@ -56,41 +66,94 @@ impl<'a> Losses<'a> {
     }
 }
 
-/// Returns each need with the index of its loss, in the order of the path. `price_of` is the list price of an answer's
-/// model; `has_summaries` says whether the recorded summaries are in the prompts.
+/// The rates by which needs are weighed.
+pub(super) struct Weights<'a> {
+    /// Tokens of a message on the provider's scale.
+    pub(super) tokens: &'a dyn Fn(&PathMessage) -> f64,
+    /// The list price of an answer's model.
+    pub(super) price: &'a dyn Fn(&PathMessage) -> Option<Price>,
+}
+
+/// Returns each need with the index of its loss, in the order of the path. `has_summaries` says whether the recorded
+/// summaries are in the prompts.
 pub(super) fn find_needs(
-    path: &[PathMessage],
+    path: &[Arc<PathMessage>],
     losses: &[ContextLoss],
     calls: &CallLookup,
     has_summaries: bool,
-    price_of: &dyn Fn(&PathMessage) -> Option<Price>,
+    weights: &Weights<'_>,
 ) -> Vec<(usize, Need)> {
     let losses = Losses::new(losses, has_summaries);
+    let mut results: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, message) in path.iter().enumerate() {
+        if let Some(call) = &message.answers {
+            results.entry(call).or_default().push(at);
+        }
+    }
     let mut needs = Vec::new();
-    let mut sources: HashMap<&str, Vec<usize>> = HashMap::new();
-    let mut used: HashMap<(&str, &str), (usize, &ToolUse)> = HashMap::new();
+    let mut known = Known::default();
     for (at, message) in path.iter().enumerate() {
         let speaks = matches!(message.role, Role::Assistant | Role::User);
         if let Some(call) = calls.call_at(message.position, message.role).filter(|_| speaks) {
-            let asks = Asking { path, losses: &losses, at, call };
-            let fetched = asks.fetched_again(&used, price_of);
+            let asks = Asking { path, losses: &losses, results: &results, at, call };
+            let fetched = asks.fetched_again(&known, weights);
             // A repeated call names its own path; that is no second need.
-            let quoted = asks.quoted(&sources, &fetched);
+            let quoted = asks.quoted(&mut known.sources, &fetched);
             needs.extend(fetched);
             needs.extend(quoted);
         }
-        for identifier in &message.identifiers {
-            sources.entry(identifier).or_default().push(at);
-        }
-        used.extend(message.uses.iter().map(|own| ((own.tool.as_str(), own.arguments.as_str()), (at, own))));
+        known.add(at, message);
     }
     needs
 }
 
+/// The messages before the current one.
+#[derive(Default)]
+struct Known<'a> {
+    sources: HashMap<IdentifierHash, Sources>,
+    /// The last call with a tool and arguments, and the message that made it.
+    used: HashMap<(&'a str, &'a str), (usize, &'a ToolUse)>,
+    /// The last message that wrote to a path, and the last one that wrote at all.
+    written: HashMap<&'a str, usize>,
+    last_write: Option<usize>,
+}
+
+/// The messages that have an identifier.
+#[derive(Default)]
+struct Sources {
+    at: Vec<usize>,
+    /// Of these, how many no later prompt has, from the first on.
+    gone: usize,
+}
+
+impl<'a> Known<'a> {
+    fn add(&mut self, at: usize, message: &'a PathMessage) {
+        for identifier in &message.identifiers {
+            self.sources.entry(*identifier).or_default().at.push(at);
+        }
+        for own in &message.uses {
+            self.used.insert((&own.tool, &own.arguments), (at, own));
+            if let Some(path) = own.path.as_deref().filter(|_| own.writes()) {
+                self.written.insert(path, at);
+                self.last_write = Some(at);
+            }
+        }
+    }
+
+    /// Whether a file tool wrote to the path of a call since, or to any file if the call runs a command.
+    fn is_written_since(&self, caller: usize, earlier: &ToolUse) -> bool {
+        let own = earlier.path.as_deref().and_then(|path| self.written.get(path).copied());
+        let any = self.last_write.filter(|_| earlier.runs_command);
+        own.max(any).is_some_and(|at| at >= caller)
+    }
+}
+
 /// One answer or question, and the call to which it belongs.
 struct Asking<'a> {
-    path: &'a [PathMessage],
+    path: &'a [Arc<PathMessage>],
     losses: &'a Losses<'a>,
+    /// The results of each call.
+    results: &'a HashMap<&'a str, Vec<usize>>,
     at: usize,
     call: usize,
 }
@@ -107,59 +170,61 @@ impl Asking<'_> {
     }
 
     /// Returns the repeated calls of an answer whose earlier results the prompt lacks.
-    fn fetched_again(
-        &self,
-        used: &HashMap<(&str, &str), (usize, &ToolUse)>,
-        price_of: &dyn Fn(&PathMessage) -> Option<Price>,
-    ) -> Vec<(usize, Need)> {
+    fn fetched_again(&self, known: &Known<'_>, weights: &Weights<'_>) -> Vec<(usize, Need)> {
         let uses = self.message().uses.iter();
         uses.filter_map(|again| {
-            let (caller, earlier) = *used.get(&(again.tool.as_str(), again.arguments.as_str()))?;
+            let (caller, earlier) = *known.used.get(&(again.tool.as_str(), again.arguments.as_str()))?;
             let result = self.result_of(caller, &earlier.id)?;
             let loss = self.losses.at(&self.path[result], self.call)?;
-            if self.is_written_between(caller, earlier) {
+            if known.is_written_since(caller, earlier) {
                 return None;
             }
-            let repeated = self.result_of(self.at, &again.id).map_or(0.0, |at| self.path[at].tokens);
+            let result = self.result_of(self.at, &again.id);
+            let repeated = result.map_or(0.0, |at| (weights.tokens)(&self.path[at]));
             let (loss, need) = self.need(loss, NeedKind::FetchedAgain, again.arguments.clone());
-            let cost = price_of(self.message()).map(|price| repetition_cost(again.tokens, repeated, &price));
+            let price = (weights.price)(self.message());
+            let cost = price.map(|price| repetition_cost(again.tokens, repeated, &price));
             Some((loss, Need { tokens: again.tokens + repeated, cost, ..need }))
         })
         .collect()
     }
 
-    /// Returns the position of a call's result, before the next answers.
+    /// Returns the position of the first result of a call behind its caller.
     fn result_of(&self, caller: usize, id: &str) -> Option<usize> {
-        let behind = self.path.iter().enumerate().skip(caller + 1);
-        behind.into_iter().find(|(_, message)| message.answers.as_deref() == Some(id)).map(|(at, _)| at)
-    }
-
-    /// Whether a file tool wrote to the path of a call since, or to any file if the call runs a command.
-    fn is_written_between(&self, caller: usize, earlier: &ToolUse) -> bool {
-        let mut between = self.path[caller..self.at].iter().flat_map(|message| &message.uses);
-        between.any(|call| {
-            let is_same = earlier.path.is_some() && call.path == earlier.path;
-            call.writes() && (is_same || earlier.runs_command)
-        })
+        let all = self.results.get(id)?;
+        all.get(all.partition_point(|at| *at <= caller)).copied()
     }
 
     /// Returns the identifiers that only lost messages had, one for each loss.
-    fn quoted(&self, sources: &HashMap<&str, Vec<usize>>, fetched: &[(usize, Need)]) -> Vec<(usize, Need)> {
+    fn quoted(
+        &self,
+        sources: &mut HashMap<IdentifierHash, Sources>,
+        fetched: &[(usize, Need)],
+    ) -> Vec<(usize, Need)> {
         let kind = if self.message().role == Role::User { NeedKind::AskedAgain } else { NeedKind::Quoted };
         let mut found: Vec<(usize, Need)> = Vec::new();
-        for identifier in &self.message().identifiers {
-            let Some(earlier) = sources.get(identifier.as_str()) else { continue };
-            if earlier.iter().any(|at| self.losses.is_shown(&self.path[*at], self.call)) {
+        for (identifier, name) in self.message().identifiers.iter().zip(&self.message().names) {
+            let Some(loss) = sources.get_mut(identifier).and_then(|sources| self.only_loss(sources)) else {
                 continue;
-            }
-            let loss = earlier.iter().rev().find_map(|at| self.losses.at(&self.path[*at], self.call));
-            let Some(loss) = loss else { continue };
+            };
             let is_known = found.iter().chain(fetched).any(|(known, _)| *known == loss);
             if !is_known {
-                found.push(self.need(loss, kind, identifier.clone()));
+                found.push(self.need(loss, kind, name.clone()));
             }
         }
         found
+    }
+
+    /// Returns the last loss among the sources of an identifier if the prompt shows none of them.
+    fn only_loss(&self, sources: &mut Sources) -> Option<usize> {
+        let message = |at: &usize| -> &PathMessage { &self.path[*at] };
+        while sources.at.get(sources.gone).is_some_and(|at| self.losses.is_gone(message(at), self.call)) {
+            sources.gone += 1;
+        }
+        if sources.at[sources.gone..].iter().rev().any(|at| self.losses.is_shown(message(at), self.call)) {
+            return None;
+        }
+        sources.at.iter().rev().find_map(|at| self.losses.at(message(at), self.call))
     }
 }
 
@@ -169,3 +234,7 @@ fn repetition_cost(call: f64, result: f64, price: &Price) -> f64 {
     let (write, input) = if writes { (result, 0.0) } else { (0.0, result) };
     TokenSplit { read: 0.0, write, input, output: call }.cost(price)
 }
+
+#[cfg(test)]
+#[path = "needs_tests.rs"]
+mod tests;

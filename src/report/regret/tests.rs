@@ -39,7 +39,7 @@ fn regret_under(config: &str, entries: &[String]) -> Regret {
     let price = find("anthropic", "claude-opus-4-6").map(|entry| entry.price);
     let session = LoadedSession { config: Arc::new(own), price, ..session };
     let inputs = ReplayInputs::read(&session, session.gateway_policies()).unwrap();
-    find_regret(&session, &inputs, &inputs.recorded_settings, false).unwrap()
+    RegretFinder::new(&session, &inputs).recorded().unwrap()
 }
 
 fn regret(rest: &[String]) -> Regret {

@@ -12,7 +12,7 @@ fn cell(overflows: usize, cost: f64, peak: f64) -> Cell {
         cost_breakdown: Cost { recorded: Some(cost), ..Cost::default() },
         ..TraceTotals::default()
     };
-    Cell { points: Vec::new(), changed_keys: 1, distance: 0.5, totals }
+    Cell { points: Vec::new(), changed_keys: 1, distance: 0.5, totals, regret: None }
 }
 
 /// A sweep of these cells, all of them on the front; the first is the current one.
@@ -25,6 +25,7 @@ fn sweep_of(cells: Vec<Cell>) -> Sweep {
         window: 1_000.0,
         headroom: 0.0,
         recorded: TraceTotals::default(),
+        recorded_regret: None,
         current: 0,
         pareto_front: (0..cells.len()).collect(),
         smallest_fitting: None,

@@ -1,6 +1,7 @@
 //! One cell of a grid: the totals of a replay under its settings.
 
 use crate::replay::TraceTotals;
+use crate::report::regret::RegretTotals;
 use crate::report::sweep::front::CellScore;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +13,8 @@ pub struct Cell {
     /// Sum of the distances from the current settings, where 1 is a whole axis.
     pub distance: f64,
     pub totals: TraceTotals,
+    /// What its prompts lacked and needed again; only known for cells that a person would choose.
+    pub regret: Option<RegretTotals>,
 }
 
 impl Cell {

@@ -167,7 +167,7 @@ impl AxisTrial<'_> {
     }
 
     fn totals_under(&self, changes: &[SettingChange], policies: PolicySet) -> Option<TraceTotals> {
-        let RecordedSession { session, inputs, trace } = self.recording;
+        let RecordedSession { session, inputs, trace, .. } = self.recording;
         let settings = settings_under(session, changes, policies).0;
         simulated_totals(&inputs.replay_session(session), &settings, trace, &self.keep_running)
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::js::{Object, Value};
 use crate::policy::Policy;
-use crate::replay::TraceTotals;
+use crate::report::regret::json::RegretTotalsJson;
 use crate::report::sweep::{Axis, Cell, Sweep};
 use crate::session::LoadedSession;
 use crate::session::json::{RulesetJson, SessionJson, rounded, ruleset_json, session_json};
@@ -65,6 +65,8 @@ struct CellJson {
     cleared: Option<f64>,
     left_out_per_call: Option<f64>,
     summaries: usize,
+    /// What the prompts lacked and needed again. Null except for trade-offs, the current cell and the smallest change.
+    regret: Option<RegretTotalsJson>,
     /// Number of settings that differ from the current ones.
     changes: usize,
     /// Distance from the current settings.
@@ -92,6 +94,8 @@ struct RecordedJson {
     /// Tokens that were not sent, counted once for each call.
     cleared: Option<f64>,
     summaries: usize,
+    /// What the prompts lacked and needed again.
+    regret: Option<RegretTotalsJson>,
 }
 
 /// Returns the session, the rules in force, axes, cells, the front and the smallest change.
@@ -104,7 +108,7 @@ pub fn sweep_json(session: &LoadedSession, sweep: &Sweep) -> SweepJson {
         policy: sweep.policies.iter().map(Policy::word).collect(),
         base: changes_json(&sweep.base),
         axes: sweep.axes.iter().map(axis_json).collect(),
-        recorded: recorded_json(&sweep.recorded),
+        recorded: recorded_json(sweep),
         current: sweep.current,
         cells: sweep.cells.iter().map(|cell| cell_json(sweep, cell)).collect(),
         pareto: sweep.pareto_front.clone(),
@@ -131,6 +135,7 @@ fn cell_json(sweep: &Sweep, cell: &Cell) -> CellJson {
         cleared: rounded(cell.cleared_tokens()),
         left_out_per_call: rounded(cell.cleared_tokens_per_call()),
         summaries: cell.summary_count(),
+        regret: cell.regret.as_ref().map(RegretTotalsJson::new),
         changes: cell.changed_keys,
         distance: cell.distance,
     }
@@ -150,7 +155,8 @@ fn smallest_json(session: &LoadedSession, sweep: &Sweep, cell: usize) -> Smalles
     }
 }
 
-fn recorded_json(totals: &TraceTotals) -> RecordedJson {
+fn recorded_json(sweep: &Sweep) -> RecordedJson {
+    let totals = &sweep.recorded;
     RecordedJson {
         calls: totals.calls,
         overflows: totals.overflows,
@@ -159,5 +165,6 @@ fn recorded_json(totals: &TraceTotals) -> RecordedJson {
         cost: totals.cost_breakdown.total(),
         cleared: rounded(totals.withheld_tokens),
         summaries: totals.compactions,
+        regret: sweep.recorded_regret.as_ref().map(RegretTotalsJson::new),
     }
 }

@@ -20,16 +20,22 @@ pub use choose::{default_axes, usual_axes};
 pub use front::{CellScore, pareto_front, smallest_fitting};
 pub use grid::{Grid, MAX_CELLS};
 
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use std::collections::BTreeSet;
+
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::format::quantity;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{Settings, TraceTotals, simulated_totals};
+use crate::report::regret::{RegretFinder, RegretTotals};
 use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
 use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::simulate_settings;
 use crate::write::patch::ConfigPatch;
+
+/// The most trade-offs for which a sweep finds the regret.
+const MAX_REGRET_CELLS: usize = 24;
 
 /// The request for a sweep.
 #[derive(Debug, Clone)]
@@ -63,6 +69,8 @@ pub struct Sweep {
     pub headroom: f64,
     /// Totals of the recorded session.
     pub recorded: TraceTotals,
+    /// What the recorded prompts lacked and needed again; `None` if a text cannot be read again.
+    pub recorded_regret: Option<RegretTotals>,
     pub cells: Vec<Cell>,
     /// The cell without changes.
     pub current: usize,
@@ -88,6 +96,28 @@ impl Sweep {
                 "{calls} overflowed in the recording; here every call fits because the simulation compacts when the settings say so"
             )
         })
+    }
+
+    /// Adds the regret of the record and of the cells that a person would choose. For each, a trace is made again and all
+    /// later messages are compared, so the other cells have none.
+    fn add_regret(
+        &mut self,
+        recording: &RecordedSession,
+        bare: &[(Cell, Settings)],
+        wanted: KeepRunning<'_>,
+    ) {
+        let finder = RegretFinder::new(&recording.session, &recording.inputs);
+        self.recorded_regret = finder.recorded().ok().map(|regret| regret.totals());
+        let mut chosen: BTreeSet<usize> = self.trade_offs().into_iter().take(MAX_REGRET_CELLS).collect();
+        chosen.extend([self.current].into_iter().chain(self.smallest_fitting));
+        let found: Vec<(usize, Option<RegretTotals>)> = chosen
+            .into_par_iter()
+            .filter(|_| wanted())
+            .map(|cell| (cell, finder.simulated(&bare[cell].1).ok().map(|regret| regret.totals())))
+            .collect();
+        for (cell, regret) in found {
+            self.cells[cell].regret = regret;
+        }
     }
 
     /// Returns all changes of a cell: the base changes and its own.
@@ -164,11 +194,12 @@ pub fn sweep(
         cells.iter().map(|cell| cell.score(cell_fits(cell, window, requested.headroom))).collect();
     let weights: Vec<[f64; 3]> = cells.iter().map(Cell::trade_off_values).collect();
     let now: Vec<usize> = requested.axes.iter().map(|axis| axis.current).collect();
-    Ok(Some(Sweep {
+    let mut sweep = Sweep {
         current: grid.cell_index(&now),
         pareto_front: pareto_front(&weights),
         smallest_fitting: smallest_fitting(&weighed),
         recorded: recording.trace.totals(),
+        recorded_regret: None,
         axes: requested.axes,
         base: requested.base,
         policies: requested.policies,
@@ -176,7 +207,9 @@ pub fn sweep(
         window,
         grid,
         cells,
-    }))
+    };
+    sweep.add_regret(recording, &bare, wanted);
+    Ok(wanted().then_some(sweep))
 }
 
 /// Returns the cells with their settings, before any replay.
@@ -191,7 +224,10 @@ fn cells_to_replay(session: &LoadedSession, requested: &SweepSpec, grid: &Grid) 
         let policies = cell_policies(&requested.axes, &at, requested.policies);
         let (settings, switched_on) = settings_under(session, &changes, policies);
         let keys = keys + usize::from(switched_on && !base_on);
-        (Cell { points: at, changed_keys: keys, distance, totals: TraceTotals::default() }, settings)
+        (
+            Cell { points: at, changed_keys: keys, distance, totals: TraceTotals::default(), regret: None },
+            settings,
+        )
     };
     (0..grid.len()).map(bare).collect()
 }

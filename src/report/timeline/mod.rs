@@ -3,13 +3,16 @@
 
 mod description;
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::context::tokens_before::TokensBefore;
+use crate::ids::EntryIx;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{
     CallReplay, Cost, ModelCall, RecordedTrace, Replay, Settings, TraceTotals, simulated_trace,
 };
+use crate::report::cache_ledger::{CacheMiss, CacheTotals, CachedCall, cache_ledger_from};
 use crate::session::LoadedSession;
 use crate::session::budget_marks::{Threshold, ThresholdMark, threshold_marks};
 use crate::session::path_texts::IsWanted;
@@ -67,6 +70,8 @@ pub struct RecordedSession {
     /// The inputs that replays need.
     pub inputs: ReplayInputs,
     pub trace: Arc<RecordedTrace>,
+    /// What the provider's cache did for each call of the path; empty if a text cannot be read again.
+    cache: HashMap<EntryIx, CachedCall>,
 }
 
 impl RecordedSession {
@@ -92,7 +97,16 @@ impl RecordedSession {
         wanted: &dyn Fn() -> bool,
     ) -> Option<Self> {
         let trace = inputs.recorded_trace_while(&session, wanted)?;
-        Some(Self { session, inputs, trace })
+        Some(Self::with_cache(session, inputs, trace))
+    }
+
+    fn with_cache(session: Arc<LoadedSession>, inputs: ReplayInputs, trace: Arc<RecordedTrace>) -> Self {
+        let ledger =
+            cache_ledger_from(&session, Some(&inputs)).map(|ledger| ledger.calls).unwrap_or_default();
+        let on_path: HashSet<EntryIx> = trace.calls.iter().map(|call| call.entry).collect();
+        let calls = ledger.into_iter().filter(|call| on_path.contains(&call.entry));
+        let cache = calls.map(|call| (call.entry, call)).collect();
+        Self { session, inputs, trace, cache }
     }
 }
 
@@ -136,7 +150,7 @@ impl Timeline {
     ) -> Self {
         let totals = replay.totals();
         let trace = inputs.recorded_trace(&loaded);
-        let recorded = Arc::new(RecordedSession { session: Arc::new(loaded), inputs, trace });
+        let recorded = Arc::new(RecordedSession::with_cache(Arc::new(loaded), inputs, trace));
         Self { recorded, settings: Some(settings), simulated: replay.simulated, totals }
     }
 
@@ -269,6 +283,18 @@ impl Timeline {
     pub fn peak_tokens(&self) -> f64 {
         let peaks = self.visible_traces().iter().map(|trace| self.totals[*trace as usize].largest_prompt);
         peaks.fold(0.0, f64::max)
+    }
+
+    /// Returns the counted miss of a recorded call.
+    pub fn miss(&self, call: usize) -> Option<&CacheMiss> {
+        let entry = self.calls().get(call)?.entry;
+        self.recorded.cache.get(&entry)?.miss.as_ref().filter(|miss| miss.is_counted())
+    }
+
+    /// Returns the sums of the cache over all calls of the path.
+    pub fn cache_totals(&self) -> CacheTotals {
+        let calls = self.calls().iter().filter_map(|call| self.recorded.cache.get(&call.entry));
+        CacheTotals::of(calls)
     }
 
     /// Returns the cost of a trace with its summaries, USD; `None` if no call has a price.

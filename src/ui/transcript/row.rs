@@ -10,10 +10,11 @@ use ratatui::text::Span;
 use super::columns::{Columns, put_number};
 use super::compaction_marker;
 use crate::app::App;
+use crate::app::regret::RowRegret;
 use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
 use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
 use crate::context::tokens_before::recorded_tokens_before;
-use crate::format::{format_short_estimate, format_short_tokens, minute, quantity};
+use crate::format::{format_number, format_short_estimate, format_short_tokens, minute, quantity};
 use crate::ids::EntryIx;
 use crate::policy::Fate;
 use crate::session::LoadedSession;
@@ -185,10 +186,28 @@ impl RowPainter<'_> {
             RowKind::Entry | RowKind::Cut | RowKind::Compacted { .. } => (&spans[..], &[][..]),
             _ => spans.split_at(spans.len() - 1),
         };
-        let room = end.saturating_sub(spans_width(tail)).max(at.0);
+        let mut tail = tail.to_vec();
+        tail.extend(self.regret(row, end.saturating_sub(at.0)));
+        let room = end.saturating_sub(spans_width(&tail)).max(at.0);
         let x = put_spans(buf, at, room, texts);
-        put_spans(buf, (x, at.1), end, tail);
+        put_spans(buf, (x, at.1), end, &tail);
         self.mark_matches(row, texts, at, room, buf);
+    }
+
+    /// Returns the mark of a row whose message was needed again, as long as half of the row allows.
+    fn regret(&self, row: &TranscriptRow, columns: u16) -> Option<Span<'static>> {
+        let sign = glyphs::AGAIN;
+        let forms = match self.app.row_regret(row)? {
+            RowRegret::One(need) => {
+                [format!(" {sign} {}", need.describe()), format!(" {sign} {}", need.describe_distance())]
+            }
+            RowRegret::Several(count) => {
+                [format!(" {sign} {} needed again", format_number(count as u64)), format!(" {sign} {count}")]
+            }
+        };
+        let fits = |words: &String| text::width(words) <= usize::from(columns / 2);
+        let words = forms.into_iter().find(fits).unwrap_or_else(|| format!(" {sign}"));
+        Some(Span::styled(words, self.theme.style(Role::Warn)))
     }
 
     /// Returns the words of a row: tool, text and the number of entries in a fold.

@@ -19,9 +19,11 @@ pub(super) struct TraceEvidence {
 }
 
 impl TraceEvidence {
-    pub(super) fn read(session: &LoadedSession) -> Result<Self, BodyError> {
-        let inputs = ReplayInputs::read(session, session.gateway_policies())?;
-        let trace = inputs.recorded_trace(session);
+    pub(super) fn read(session: &LoadedSession, inputs: Option<&ReplayInputs>) -> Result<Self, BodyError> {
+        let trace = match inputs {
+            Some(inputs) => inputs.recorded_trace(session),
+            None => ReplayInputs::read(session, session.gateway_policies())?.recorded_trace(session),
+        };
         let positions = trace.calls.iter().enumerate().map(|(at, call)| (call.entry, at)).collect();
         Ok(Self { trace, positions })
     }

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::text::Span;
 
-use super::{View, dash, label, left_out, peak};
+use super::{View, dash, label, left_out, peak, regret};
 use crate::format::format_number;
 use crate::gateway::setting_value::input_text;
 use crate::report::cost::format_cost;
@@ -84,6 +84,9 @@ impl View<'_> {
             ),
             fact("cleared", left_out(cell), now.map(left_out)),
         ];
+        if cell.regret.is_some() {
+            facts.push(fact("needed again", regret(cell), now.map(regret)));
+        }
         if cell.overflows() > 0 {
             facts[2].insert(0, self.span(Role::Danger, format!("{} ", glyphs::ALERT)));
         }

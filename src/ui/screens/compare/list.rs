@@ -4,17 +4,17 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::{View, dash, label, left_out, peak, short_name};
+use super::{View, dash, label, left_out, peak, regret, regret_role, short_name};
 use crate::app::screens::compare::CompareFocus;
 use crate::report::cost::format_cost;
 use crate::report::sweep::{Axis, Cell};
 use crate::text;
-use crate::ui::frame_box;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right, row_at, scrollbar, title};
+use crate::ui::{frame_box, glyphs};
 
-/// Columns of the numbers, from the right: cleared, peak, cost.
-const NUMBER_WIDTHS: [u16; 3] = [8, 9, 8];
+/// Columns of the numbers, from the right: cleared, peak, cost, needed again.
+const NUMBER_WIDTHS: [u16; 4] = [8, 9, 8, 6];
 /// Largest and smallest width of a setting.
 const MAX_SETTING_WIDTH: u16 = 16;
 const MIN_SETTING_WIDTH: u16 = 5;
@@ -104,13 +104,16 @@ impl View<'_> {
             x += width;
         }
         let numbers = match row {
-            TableRow::Header => ["cleared", "peak", "cost"].map(|word| self.span(Role::Muted, word)),
+            TableRow::Header => {
+                ["cleared", "peak", "cost", glyphs::AGAIN].map(|word| self.span(Role::Muted, word))
+            }
             TableRow::Cell { cell, .. } => {
                 let danger = if cell.overflows() > 0 { Role::Danger } else { Role::Text };
                 [
                     self.span(Role::Text, left_out(cell)),
                     self.span(danger, peak(cell)),
                     self.span(Role::Text, format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash)),
+                    self.span(regret_role(cell), regret(cell)),
                 ]
             }
         };

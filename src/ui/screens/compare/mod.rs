@@ -113,6 +113,15 @@ fn peak(cell: &Cell) -> String {
     format_short_tokens(round_tokens(cell.peak()), cell.totals.peak_is_measured)
 }
 
+/// Formats the messages that prompts lacked and needed again; a dash where they are not counted.
+fn regret(cell: &Cell) -> String {
+    cell.regret.map_or_else(dash, |regret| format_number(regret.needed as i64))
+}
+
+fn regret_role(cell: &Cell) -> Role {
+    if cell.regret.is_some_and(|regret| regret.needed > 0) { Role::Warn } else { Role::Muted }
+}
+
 /// Formats the tokens that a call leaves out on average.
 fn left_out(cell: &Cell) -> String {
     match round_tokens(cell.cleared_tokens_per_call()) {

@@ -2,15 +2,16 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Span;
 
 use super::View;
 use crate::app::screens::timeline::BarMetric;
-use crate::format::{format_amount, format_short, round_tokens};
+use crate::format::{format_amount, format_short, quantity, round_tokens};
 use crate::replay::CallReplay;
 use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role};
-use crate::ui::widgets::{apply_style, put, title};
+use crate::ui::widgets::{apply_style, on_title, put, title};
 
 impl View<'_> {
     /// Returns the shown measure: tokens if no call has a cost.
@@ -36,7 +37,8 @@ impl View<'_> {
             }
             BarMetric::Cache => "Tokens not read from the cache",
         };
-        title(self.theme, buf, self.places.bars_title, name, false);
+        let after = title(self.theme, buf, self.places.bars_title, name, false);
+        self.missed_calls(after, buf);
         let traces = self.timeline.visible_traces();
         let most = traces.iter().map(|trace| self.max_value(*trace, shown)).fold(0.0, f64::max);
         let height = area.height / traces.len() as u16;
@@ -45,6 +47,19 @@ impl View<'_> {
             self.trace_bars(*trace, shown, most, strip, buf);
             self.bars_label(*trace, shown, strip, buf);
         }
+    }
+
+    /// Sums up the calls that missed the cache, beside the title.
+    fn missed_calls(&self, after: u16, buf: &mut Buffer) {
+        let totals = self.timeline.cache_totals();
+        if totals.misses.calls == 0 {
+            return;
+        }
+        let missed = format!("{} missed the cache", quantity(totals.misses.calls, "call"));
+        let words = totals.describe_extra_cost().map_or(missed.clone(), |cost| format!("{missed}, {cost}"));
+        let area = self.places.bars_title;
+        let span = Span::styled(words, self.theme.style(Role::Warn));
+        on_title(buf, area.y, after, area.right().saturating_sub(1), &[span]);
     }
 
     /// Returns the largest visible value of a trace.
@@ -67,11 +82,16 @@ impl View<'_> {
         let calls = self.timeline.trace(trace);
         let role = if trace == TraceKind::Simulated { Role::PlanBar } else { Role::Ghost };
         let style = self.theme.style(role);
+        let missed_style = self.theme.style(Role::Warn);
         let full = f64::from(area.height) * 8.0;
         let cursor = Rect { x: self.cursor_column(), width: 1, ..area };
         apply_style(buf, cursor, self.theme.background(BackgroundRole::Selected));
         for column in 0..area.width {
-            let own = &calls[self.grid.calls_at(usize::from(column))];
+            let range = self.grid.calls_at(usize::from(column));
+            let missed =
+                trace == TraceKind::Recorded && range.clone().any(|call| self.timeline.miss(call).is_some());
+            let style = if missed { missed_style } else { style };
+            let own = &calls[range];
             let largest = own.iter().map(|call| value(call, shown)).fold(0.0, f64::max);
             let eighths = if most > 0.0 { (largest / most * full).round() as u16 } else { 0 };
             let eighths = if largest > 0.0 { eighths.max(1) } else { 0 };

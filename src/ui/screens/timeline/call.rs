@@ -12,6 +12,7 @@ use crate::format::{
 };
 use crate::policy::Fate;
 use crate::replay::{CallReplay, PromptSizeSource};
+use crate::report::cost::format_cost;
 use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::status::first_key;
@@ -118,6 +119,7 @@ impl View<'_> {
             column(3, self.split("write", at, |call| call.split.write)),
             column(4, self.split("input", at, |call| call.split.input)),
             column(2, self.both(|trace| self.policy_effects(trace, at))),
+            column(2, self.both(|trace| self.missed(trace, at))),
         ]
     }
 
@@ -203,6 +205,17 @@ impl View<'_> {
             }
             spans
         })
+    }
+
+    /// Returns what the recorded call did not read from the cache, and why.
+    fn missed(&self, trace: TraceKind, at: usize) -> Spans {
+        let Some(miss) = self.timeline.miss(at).filter(|_| trace == TraceKind::Recorded) else {
+            return Vec::new();
+        };
+        let cost = format_cost(&miss.cost).map(|cost| format!(", {cost}")).unwrap_or_default();
+        let tokens = format_short(round_tokens(miss.tokens));
+        let cause = miss.describe_cause(self.timeline.session());
+        vec![self.styled(format!("missed {tokens}{cost}: {cause}"), Role::Warn)]
     }
 
     /// Returns the effects of the policies before and at the call.

@@ -1,15 +1,17 @@
 //! The messages of a path as regret compares them: their identifiers and tool calls, without their texts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::identifiers::identifiers;
+use super::identifiers::{IdentifierHash, identifiers};
 use crate::context::bodies::into_message;
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::session::LoadedSession;
+use crate::session::message_texts::join_texts;
 use crate::store::body::{BodyError, read_entry};
 use crate::store::entry::Role;
 
@@ -17,6 +19,13 @@ use crate::store::entry::Role;
 const PATH_KEYS: [&str; 4] = ["path", "file_path", "filePath", "file"];
 /// Parts of the names of tools that change files.
 const WRITING_TOOLS: [&str; 4] = ["write", "edit", "patch", "replace"];
+
+/// The messages of a path. They do not depend on settings, so all traces of a session share them.
+#[derive(Debug, Clone, Default)]
+pub struct RegretTexts {
+    path: Vec<EntryIx>,
+    pub(super) messages: Vec<Arc<PathMessage>>,
+}
 
 /// One message of the path.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +38,12 @@ pub(super) struct PathMessage {
     pub(super) tool: Option<String>,
     /// The call that a result answers.
     pub(super) answers: Option<String>,
-    pub(super) tokens: f64,
-    pub(super) identifiers: BTreeSet<String>,
+    /// Tokens by rule.
+    pub(super) estimate: f64,
+    /// In the order of their digests, each once.
+    pub(super) identifiers: Vec<IdentifierHash>,
+    /// The texts of these identifiers; only for messages of the model and of the person, which use them.
+    pub(super) names: Vec<String>,
     pub(super) uses: Vec<ToolUse>,
 }
 
@@ -57,59 +70,54 @@ impl ToolUse {
     }
 }
 
-/// Reads the messages of a path. `weights` are tokens on the provider's scale.
-pub(super) fn read_path(
+impl RegretTexts {
+    /// Reads the messages of a path. `known` are those before entries were added; only the added ones are read.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn read(session: &LoadedSession, path: &[EntryIx], known: Option<&Self>) -> Result<Self, BodyError> {
+        let same = known.map_or(0, |known| known.shared_with(path));
+        let read = |(position, ix): (usize, &EntryIx)| read_message(session, position, *ix);
+        let added: Result<Vec<_>, BodyError> = path.par_iter().enumerate().skip(same).map(read).collect();
+        let kept =
+            known.into_iter().flat_map(|known| &known.messages).filter(|message| message.position < same);
+        let messages = kept.cloned().chain(added?.into_iter().flatten().map(Arc::new)).collect();
+        Ok(Self { path: path.to_vec(), messages })
+    }
+
+    /// Counts the entries that both paths have in common. The last one may have been a line that was not complete.
+    fn shared_with(&self, path: &[EntryIx]) -> usize {
+        let same = self.path.iter().zip(path).take_while(|(one, other)| one == other).count();
+        same.min(self.path.len().saturating_sub(1))
+    }
+}
+
+fn read_message(
     session: &LoadedSession,
-    path: &[EntryIx],
-    weights: &HashMap<EntryIx, f64>,
-) -> Result<Vec<PathMessage>, BodyError> {
-    let read = |(position, ix): (usize, &EntryIx)| {
-        let entry = session.index.entry(*ix);
-        let Some(size) = entry.message else { return Ok(None) };
-        let body = read_entry(&session.source, &session.index, *ix)?;
-        let message = into_message(body, entry.kind);
-        let text_of = |key: &str| Some(js::to_text(Some(message.get(key)?)).to_string_lossy());
-        Ok(Some(PathMessage {
-            entry: *ix,
-            position,
-            role: size.role,
-            tool: text_of("toolName").filter(|_| size.role == Role::ToolResult),
-            answers: text_of("toolCallId").filter(|_| size.role == Role::ToolResult),
-            tokens: weights.get(ix).copied().unwrap_or_else(|| estimate_or_zero(&size) as f64),
-            identifiers: identifiers(&text_of_message(&message)),
-            uses: tool_uses(&message),
-        }))
-    };
-    let messages: Result<Vec<_>, BodyError> = path.par_iter().enumerate().map(read).collect();
-    Ok(messages?.into_iter().flatten().collect())
-}
-
-/// Joins the texts of a message and the arguments of its calls. Thinking is left out: the model does not get it back.
-fn text_of_message(message: &Value) -> String {
-    let mut text = String::new();
-    let content = message.get("content").or_else(|| message.get("summary"));
-    match content {
-        Some(Value::Array(blocks)) => {
-            for block in blocks {
-                let part = block.get("text").or_else(|| block.get("arguments"));
-                push_texts(part, &mut text);
-            }
-        }
-        other => push_texts(other, &mut text),
-    }
-    text
-}
-
-fn push_texts(value: Option<&Value>, text: &mut String) {
-    match value {
-        Some(Value::String(own)) => {
-            text.push_str(&own.to_string_lossy());
-            text.push('\n');
-        }
-        Some(Value::Array(items)) => items.iter().for_each(|item| push_texts(Some(item), text)),
-        Some(Value::Object(object)) => object.iter().for_each(|(_, item)| push_texts(Some(item), text)),
-        _ => {}
-    }
+    position: usize,
+    ix: EntryIx,
+) -> Result<Option<PathMessage>, BodyError> {
+    let entry = session.index.entry(ix);
+    let Some(size) = entry.message else { return Ok(None) };
+    let body = read_entry(&session.source, &session.index, ix)?;
+    let message = into_message(body, entry.kind);
+    let is_result = size.role == Role::ToolResult;
+    let text_of = |key: &str| Some(js::to_text(Some(message.get(key)?)).to_string_lossy());
+    let text = join_texts(&message);
+    let found = identifiers(&text);
+    let speaks = matches!(size.role, Role::Assistant | Role::User);
+    let names = found.iter().filter(|_| speaks).map(|(_, text)| (*text).to_owned()).collect();
+    Ok(Some(PathMessage {
+        entry: ix,
+        position,
+        role: size.role,
+        tool: text_of("toolName").filter(|_| is_result),
+        answers: text_of("toolCallId").filter(|_| is_result),
+        estimate: estimate_or_zero(&size) as f64,
+        identifiers: found.iter().map(|(hash, _)| *hash).collect(),
+        names,
+        uses: tool_uses(&message),
+    }))
 }
 
 fn tool_uses(message: &Value) -> Vec<ToolUse> {

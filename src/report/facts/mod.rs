@@ -1,0 +1,42 @@
+//! Facts of a text that can be found again in another one: paths, ids, numbers, dates, errors, and the sentences that set a
+//! limit or take a decision. Found by their form alone, in any language that [`cues`] knows; nothing is inferred.
+
+mod cues;
+mod fact;
+mod kinds;
+mod sentences;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use fact::{Fact, FactKind, MAX_FACT_BYTES};
+pub use sentences::{SentenceWords, sentence_words};
+
+use kinds::{Word, classify};
+
+/// Returns the paths, ids, numbers, dates and errors of a text, in its order; repetitions included.
+pub fn facts(text: &str) -> Vec<Fact<'_>> {
+    let mut found = Vec::new();
+    let words: Vec<&str> = words::words(text).collect();
+    let mut at = 0;
+    while at < words.len() {
+        let (taken, word) = words::join(text, &words[at..]);
+        if let Some(Word { kind, text: own, key }) = classify(word, text) {
+            let name = words::name_before(text, own);
+            found.push(Fact { kind, text: own, key, name });
+        }
+        at += taken;
+    }
+    found.extend(sentences::errors(text));
+    found
+}
+
+/// Returns the sentences that set a limit.
+pub fn constraints(text: &str) -> Vec<Fact<'_>> {
+    sentences::with_cues(text, FactKind::Constraint)
+}
+
+/// Returns the sentences that take a decision.
+pub fn decisions(text: &str) -> Vec<Fact<'_>> {
+    sentences::with_cues(text, FactKind::Decision)
+}

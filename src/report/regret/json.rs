@@ -1,0 +1,39 @@
+//! The sums of a regret as JSON, for `regret` and `sweep`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::RegretTotals;
+use crate::session::json::rounded;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegretTotalsJson {
+    lost: usize,
+    /// Estimated tokens that were gone.
+    lost_tokens: Option<f64>,
+    /// Lost messages that were needed again.
+    needed: usize,
+    fetched_again: usize,
+    quoted: usize,
+    asked_again: usize,
+    /// Estimated tokens of all repetitions.
+    tokens: Option<f64>,
+    /// List price of all repetitions, USD.
+    cost: Option<f64>,
+}
+
+impl RegretTotalsJson {
+    pub fn new(totals: &RegretTotals) -> Self {
+        Self {
+            lost: totals.lost,
+            lost_tokens: rounded(totals.lost_tokens),
+            needed: totals.needed,
+            fetched_again: totals.fetched_again,
+            quoted: totals.quoted,
+            asked_again: totals.asked_again,
+            tokens: rounded(totals.tokens),
+            cost: totals.cost,
+        }
+    }
+}
