@@ -91,7 +91,7 @@ impl Opened {
         Self { folder, loaded }
     }
 
-    fn material(&self) -> ReplayInputs {
+    fn inputs(&self) -> ReplayInputs {
         ReplayInputs::read(&self.loaded, every()).expect("its texts")
     }
 }
@@ -115,7 +115,7 @@ fn settings(session: &LoadedSession, policies: PolicySet) -> Settings {
 /// Runs a bench with a session, its record under no step, and settings under which every step acts.
 fn with_lanes(calls: usize, ask: impl FnOnce(&ReplaySession<'_>, &RecordedTrace, &Settings)) {
     let opened = Opened::new(calls);
-    let inputs = opened.material();
+    let inputs = opened.inputs();
     let session = ReplaySession { prune_eligible: true, ..inputs.replay_session(&opened.loaded) };
     let record = RecordedTrace::new(&session, &settings(&opened.loaded, PolicySet::NONE));
     ask(&session, &record, &settings(&opened.loaded, every()));
@@ -124,7 +124,7 @@ fn with_lanes(calls: usize, ask: impl FnOnce(&ReplaySession<'_>, &RecordedTrace,
 #[divan::bench(args = CALLS, sample_count = 10)]
 fn reading_what_a_replay_asks_of_the_texts(bencher: Bencher<'_, '_>, calls: usize) {
     let opened = Opened::new(calls);
-    bencher.bench_local(|| opened.material());
+    bencher.bench_local(|| opened.inputs());
 }
 
 #[divan::bench(args = CALLS, sample_count = 20)]

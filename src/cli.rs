@@ -3,7 +3,7 @@
 pub mod guide;
 mod help;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
@@ -63,6 +63,10 @@ pub struct StoreArgs {
     /// Find SESSION in this store instead of the gateway's state dir
     #[arg(long, value_name = "PATH", global = true)]
     pub store: Option<PathBuf>,
+    /// Read a store on another machine through this command, such as "docker exec -i NAME"; ssh://HOST[/PATH] as a
+    /// PATH does it through ssh
+    #[arg(long, value_name = "COMMAND", global = true, conflicts_with = "demo")]
+    pub via: Option<String>,
     /// Use only this agent's sessions
     #[arg(long, value_name = "ID", global = true)]
     pub agent: Option<String>,
@@ -72,7 +76,7 @@ pub struct StoreArgs {
     /// Read this gateway configuration instead of the store's openclaw.json
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// Apply the rules of this release, such as 2026.4.15 or pi-1.5; known are 2026.1.24 to 2026.9.6 and pi-0.55 to pi-1.5
+    /// Apply the rules of this release, such as 2026.4.15 or pi-1.5; clawscope knows 2026.1.24 to 2026.9.6 and pi-0.55 to pi-1.5
     /// [default: the release that last wrote the store, else 2026.3.2]
     #[arg(long, value_name = "VERSION", global = true)]
     pub ruleset: Option<String>,
@@ -86,7 +90,7 @@ pub enum Command {
     /// Search every transcript of a store; exit code 1 if nothing is found
     #[command(after_long_help = help::SEARCH)]
     Search(SearchArgs),
-    /// Show what the store knows of a session besides its transcript, field by field
+    /// Show what the store knows about a session besides its transcript, field by field
     #[command(after_long_help = help::RECORD)]
     Record(SessionArgs),
     /// Draw a transcript as a tree with sizes, branches and the active leaf
@@ -162,10 +166,10 @@ pub enum Command {
         #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
         topic: Option<guide::Topic>,
     },
-    /// List the presets: settings under a name, for --settings
+    /// List the presets: named sets of settings, for --settings
     #[command(after_long_help = help::PRESETS)]
     Presets {
-        /// Print JSON
+        /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
@@ -182,6 +186,9 @@ pub enum Command {
         /// Print the schema of this command, or of error
         name: Option<String>,
     },
+    /// Answer another clawscope, which reads a store of this machine
+    #[command(after_long_help = help::SERVE)]
+    Serve(ServeArgs),
     /// Print a completion script for your shell
     #[command(after_long_help = help::COMPLETIONS)]
     Completions {
@@ -193,7 +200,18 @@ pub enum Command {
     Man {
         /// Print the page of this command [default: clawscope]
         command: Option<String>,
+        /// Write the pages of clawscope and of every command to this folder instead
+        #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
+        out: Option<PathBuf>,
     },
+}
+
+/// The link to another clawscope.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Talk over standard input and output
+    #[arg(long, required = true)]
+    pub stdio: bool,
 }
 
 /// A store to list.
@@ -255,7 +273,7 @@ impl From<SortBy> for SortColumn {
 /// Words to search for.
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Find messages that hold all these words; a word with a capital is case-sensitive
+    /// Find messages that contain all these words; a word with a capital is case-sensitive
     pub text: String,
     #[command(flatten)]
     pub list: ListArgs,
@@ -278,6 +296,9 @@ pub struct DoctorArgs {
     /// Compare every transcript file, entry by entry, with its copy in the database
     #[arg(long, conflicts_with = "repair")]
     pub migration: bool,
+    /// Show this program instead of a store: version, build, terminal, paths and the programs that it can use
+    #[arg(long = "self", conflicts_with_all = ["path", "repair", "migration"])]
+    pub about_self: bool,
 }
 
 /// A session to look at.
@@ -322,7 +343,7 @@ pub struct ExplainArgs {
 pub struct CacheArgs {
     /// The session: its key, its id or the unique start of one, or a transcript's path [default: the whole store]
     pub session: Option<String>,
-    /// List every call, not only the newest 40
+    /// List every call [default: the newest 40]
     #[arg(long, requires = "session")]
     pub all: bool,
     /// Print one JSON object instead of text
@@ -386,7 +407,7 @@ pub struct PlanArgs {
     /// it
     #[arg(long, value_name = "FILE|NAME")]
     pub settings: Option<PathBuf>,
-    /// Set the model's window; `learnt` infers it from calls that the provider refused or answered
+    /// Infer the model's window from calls that the provider refused or answered
     #[arg(long, value_name = "learnt", value_enum)]
     pub window: Option<WindowArg>,
     /// Respect the gates, with the next call at this time: `now`, an RFC 3339 time, or ms since 1970
@@ -415,10 +436,10 @@ pub struct SimulateArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct ReplaySettingsArgs {
-    /// Set the model's window; `learnt` infers it from calls that the provider refused or answered
+    /// Infer the model's window from calls that the provider refused or answered
     #[arg(long, value_name = "learnt", value_enum)]
     pub window: Option<WindowArg>,
-    /// Apply these policies, as in `simulate`; `compact` replaces the recorded compactions by those that the settings
+    /// Apply these policies, as in `simulate`; `compact` replaces the recorded compactions with those that the settings
     /// trigger [default: gateway, and the policies of the keys in --set]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(POLICIES))]
     pub policy: Vec<String>,
@@ -455,7 +476,7 @@ pub struct RegretArgs {
     pub target: SessionArgs,
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
-    /// List every need, not only the first 40
+    /// List every later use [default: the first 40]
     #[arg(long)]
     pub all: bool,
 }
@@ -500,7 +521,7 @@ pub enum MeasureArg {
     Cost,
     /// The number of calls that do not fit
     Overflows,
-    /// The tokens not sent
+    /// The tokens removed from prompts
     Cleared,
 }
 
@@ -522,7 +543,7 @@ pub struct SummarizeArgs {
     /// End the branch at this entry: its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
-    /// Write it with this summarizer [default: config.toml, else extractive]
+    /// Write the summary with this summarizer [default: config.toml, else extractive]
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
     pub with: Option<String>,
     /// Add instructions, like the text after /compact; extractive cannot use them
@@ -691,12 +712,12 @@ pub struct RulesArgs {
 /// Settings to list.
 #[derive(Debug, Args)]
 pub struct SettingsArgs {
-    /// The session whose values are listed [default: those of the store, for a window of 200,000 tokens]
+    /// List the values of this session [default: those of the store, for a window of 200,000 tokens]
     pub session: Option<String>,
-    /// A Markdown table of keys, defaults and releases, whatever the store
+    /// Print a Markdown table of keys, defaults and releases, the same for every store
     #[arg(long, conflicts_with_all = ["json", "session"])]
     pub markdown: bool,
-    /// One JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -749,6 +770,7 @@ impl Cli {
                 | Command::Demo { .. }
                 | Command::Schema { .. }
                 | Command::Completions { .. }
+                | Command::Serve(_)
                 | Command::Man { .. },
             )
             | None => false,
@@ -772,6 +794,21 @@ impl Cli {
         };
         Some((&mut overrides.settings, &mut overrides.set))
     }
+
+    /// Returns `--settings` of the command.
+    pub fn settings(&self) -> Option<&Path> {
+        match self.command.as_ref()? {
+            Command::Simulate(args) => args.plan.settings.as_deref(),
+            Command::Commit(args) => args.plan.settings.as_deref(),
+            Command::Export(args) => args.plan.settings.as_deref(),
+            Command::Context(args) => args.settings.settings.as_deref(),
+            Command::Replay(args) => args.overrides.settings.as_deref(),
+            Command::Regret(args) => args.overrides.settings.as_deref(),
+            Command::Sweep(args) => args.overrides.settings.as_deref(),
+            Command::Check(args) => args.overrides.settings.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 impl Command {
@@ -785,6 +822,7 @@ impl Command {
                 | Self::Commit(_)
                 | Self::Undo(_)
                 | Self::Demo { .. }
+                | Self::Serve(_)
                 | Self::Completions { .. }
                 | Self::Man { .. }
         )

@@ -1,7 +1,9 @@
-//! Opens files for reading, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
+//! Opens files for reading or as a lock, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
 //! folder or a link to one may stand where a file is expected: opening such a thing could wait for ever or change it.
-//! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file.
+//! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file;
+//! [`attached`] holds the settings of a person on another machine.
 
+pub mod attached;
 pub mod replace;
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -34,12 +36,32 @@ pub fn open_without_link(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Creates a file that serves as a lock, or opens it; refuses anything but a regular file, which is never truncated.
+///
+/// # Errors
+/// As [`open_without_link`].
+pub fn open_for_lock(path: &Path) -> io::Result<File> {
+    if let Ok(found) = std::fs::symlink_metadata(path) {
+        check_regular(&found)?;
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    let file = without_waiting(&mut options, true).open(path)?;
+    check_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
 /// Reads a whole file of at most `limit` bytes.
 ///
 /// # Errors
 /// As [`open`], and [`io::ErrorKind::FileTooLarge`] beyond the limit.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read_open(open(path)?, limit)
+    match attached::text(path) {
+        Some(text) if text.len() as u64 > limit => Err(too_large(limit)),
+        Some(text) => Ok(text.as_bytes().to_vec()),
+        None if attached::is_missing(path) => Err(io::ErrorKind::NotFound.into()),
+        None => read_open(open(path)?, limit),
+    }
 }
 
 /// Reads the rest of an open file of at most `limit` bytes.
@@ -49,12 +71,13 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 pub fn read_open(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if file.take(limit.saturating_add(1)).read_to_end(&mut bytes)? as u64 > limit {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("the file has more than {limit} bytes"),
-        ));
+        return Err(too_large(limit));
     }
     Ok(bytes)
+}
+
+fn too_large(limit: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("the file has more than {limit} bytes"))
 }
 
 /// Reads a whole text file of at most `limit` bytes.
@@ -72,18 +95,22 @@ fn check_regular(metadata: &Metadata) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-#[cfg(unix)]
 fn open_without_waiting(path: &Path, refuses_links: bool) -> io::Result<File> {
+    without_waiting(OpenOptions::new().read(true), refuses_links).open(path)
+}
+
+#[cfg(unix)]
+fn without_waiting(options: &mut OpenOptions, refuses_links: bool) -> &mut OpenOptions {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt as _;
     let links = if refuses_links { OFlags::NOFOLLOW } else { OFlags::empty() };
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | links;
-    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+    options.custom_flags(flags.bits().cast_signed())
 }
 
 #[cfg(not(unix))]
-fn open_without_waiting(path: &Path, _: bool) -> io::Result<File> {
-    OpenOptions::new().read(true).open(path)
+fn without_waiting(options: &mut OpenOptions, _: bool) -> &mut OpenOptions {
+    options
 }
 
 #[cfg(test)]
@@ -132,7 +159,11 @@ mod tests {
         for name in ["fifo", "pipe", "zero", "loop", "gone"] {
             assert!(open(&at(name)).is_err(), "{name}");
             assert!(open_without_link(&at(name)).is_err(), "{name}");
+            assert!(open_for_lock(&at(name)).is_err(), "{name}");
         }
+        assert!(open_for_lock(&at("good")).is_err() && !at("none").exists());
+        assert!(open_for_lock(&at("new")).is_ok() && open_for_lock(&at("file")).is_ok());
+        assert_eq!(read_text(&at("file"), 9).unwrap(), "x");
         assert!(open_without_link(&at("good")).is_err());
     }
 }

@@ -23,7 +23,7 @@ macro_rules! topic {
 }
 
 /// The topics, in reading order.
-pub const TOPICS: [Topic; 24] = [
+pub const TOPICS: [Topic; 25] = [
     topic!("start"),
     topic!("screens"),
     topic!("keys"),
@@ -40,6 +40,7 @@ pub const TOPICS: [Topic; 24] = [
     topic!("export"),
     topic!("dataset"),
     topic!("watch"),
+    topic!("remote"),
     topic!("releases"),
     topic!("databases"),
     topic!("pi"),

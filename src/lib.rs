@@ -29,7 +29,8 @@
 //!   [`report`], questions about a session answered as values, among them [`report::explain`], [`report::sweep`], [`report::cache_ledger`], [`report::regret`] and [`report::summary_audit`];
 //!   [`export`], sessions and screens as documents without secrets; [`dataset`], sessions as tables for other engines.
 //! * **Program**: [`app`], events in and effects out, without IO; [`ui`], state to cells; [`runtime`], the only terminal
-//!   and the only tokio; [`cli`] and [`command`], arguments to library calls to text.
+//!   and the only tokio; [`cli`] and [`command`], arguments to library calls to text; [`remote`], the same commands and
+//!   screens for a store on another machine.
 //!
 //! # Decisions
 //!
@@ -68,6 +69,7 @@
 //! | commit | writing a plan as a new branch, or as pi's own context edits |
 //! | diagnostic, finding | a fault in a store; one part of an explanation |
 //! | loaded session, context details | a session with everything that reports need; the features of its context |
+//! | link, person, serving side | the command to another machine; who reads the answer; the clawscope at the store |
 pub mod app;
 pub mod cli;
 pub mod command;
@@ -86,6 +88,7 @@ pub mod js;
 pub mod plan;
 pub mod policy;
 pub mod redact;
+pub mod remote;
 pub mod replay;
 pub mod report;
 pub mod rulebook;

@@ -8,25 +8,29 @@ use clawscope::command::output::Output;
 use clawscope::command::{self, environment::Invocation};
 use clawscope::commit::{Clock as _, SystemClock};
 use clawscope::gateway::env::Environment;
-use clawscope::runtime::{PagedOutput, write_report_on_crash};
+use clawscope::remote;
+use clawscope::runtime::{PagedOutput, watch_terminal, write_report_on_crash};
 
 fn main() -> ExitCode {
     let invocation = Invocation { env: Environment::from_process(), now_ms: SystemClock.now_ms() };
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = watch_terminal(&words, &invocation.env) {
+        return code;
+    }
     write_report_on_crash(&invocation.env);
     let on_terminal = stdout().is_terminal();
-    // Asked of nothing else: where there is no terminal, that would start other programs to look for one.
+    // Only the screen asks the terminal; without a terminal the query would start other programs.
     let size = if on_terminal { crossterm::terminal::size().ok() } else { None };
     let columns = size.map(|(columns, _)| usize::from(columns));
     let colour = on_terminal && invocation.env.get("NO_COLOR").is_none();
-    let words: Vec<OsString> = std::env::args_os().collect();
     command::select_time_zone(&words, &invocation.env);
     let pager = size.and_then(|(_, rows)| Some((command::pager_for(&words, &invocation.env)?, rows)));
     let mut err = stderr();
     let run = |out: &mut dyn Write| {
         let mut output = Output::new(out, &mut err).with_terminal(columns, colour);
-        command::main(words, &invocation, &mut output)
+        remote::main(words, &invocation, &mut output)
     };
-    // A reader that went away, as `head` does, is no failure; anything else was told by the command.
+    // A reader that closes the pipe early, such as `head`, is no failure. The command has already reported any other.
     let code = if let Some((pager, rows)) = pager {
         let mut paged = PagedOutput::new(stdout(), pager, rows);
         let code = run(&mut paged);

@@ -106,7 +106,7 @@ pub(crate) fn replay(file: &Path) -> Result<String> {
     let times = (0..9)
         .map(|_| {
             let began = Instant::now();
-            calls = simulated_trace(&session, &settings, &record, &|| true).expect("a lane").len();
+            calls = simulated_trace(&session, &settings, &record, &|| true).expect("a trace").len();
             ms(began)
         })
         .collect();

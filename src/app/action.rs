@@ -8,7 +8,7 @@ pub enum ScreenKind {
     Palette,
     Findings,
     /// The policies, each with its effect.
-    Steps,
+    Policies,
     Estimators,
     Breakdown,
     /// Compares the recorded recovery from an overflow with the expected one.
@@ -94,9 +94,9 @@ pub enum Action {
     TogglePrune,
     /// Shows the next call, the failed call or the whole session.
     NextTarget,
-    ToggleStep,
-    NextStep,
-    PreviousStep,
+    TogglePolicy,
+    NextPolicy,
+    PreviousPolicy,
     /// Switches between respecting shut gates and previewing pruning as if it ran.
     ToggleGate,
     Diff,
@@ -154,8 +154,8 @@ pub enum Action {
     CellRight,
     CellLeft,
     /// Selects the next value of the setting that the map holds fixed.
-    NextHeld,
-    PreviousHeld,
+    RaiseThird,
+    LowerThird,
     NextMeasure,
     /// Moves to the smallest change after which every call fits.
     Smallest,
@@ -225,7 +225,7 @@ impl ActionGroup {
     pub fn name(self) -> &'static str {
         match self {
             Self::Move => "Move",
-            Self::Screen => "Panes",
+            Self::Screen => "Panes and screens",
             Self::Transcript => "Transcript",
             Self::Message => "Message",
             Self::Tuning => "Tuning",
@@ -262,7 +262,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Show(ScreenKind::Breakdown), "breakdown", ActionGroup::Screen, "what is in the window"),
     (Action::Open, "open", ActionGroup::Screen, "open"),
     (Action::Back, "back", ActionGroup::Screen, "back"),
-    (Action::JumpBack, "jump-back", ActionGroup::Screen, "back to before the jump"),
+    (Action::JumpBack, "jump-back", ActionGroup::Screen, "back to before a jump"),
     (Action::JumpForward, "jump-forward", ActionGroup::Screen, "forward again"),
     (Action::Search, "search", ActionGroup::Screen, "search or filter"),
     (Action::Show(ScreenKind::Search), "search-all", ActionGroup::Screen, "search all sessions"),
@@ -290,7 +290,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CycleFilter, "cycle-filter", ActionGroup::Transcript, "next filter"),
     (Action::CycleFilterBack, "cycle-filter-back", ActionGroup::Transcript, "previous filter"),
     (Action::ToggleHistory, "toggle-history", ActionGroup::Transcript, "toggle full history"),
-    (Action::Mark, "mark", ActionGroup::Transcript, "mark the row, with a letter"),
+    (Action::Mark, "mark", ActionGroup::Transcript, "mark the row"),
     (Action::GoToMark, "go-to-mark", ActionGroup::Transcript, "go to a mark"),
     (Action::Diff, "diff", ActionGroup::Message, "toggle diff"),
     (Action::Raw, "raw", ActionGroup::Message, "toggle raw JSON"),
@@ -304,11 +304,11 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CopyMenu, "copy-menu", ActionGroup::Message, "choose what to copy"),
     (Action::Pager, "pager", ActionGroup::Message, "open in pager"),
     (Action::TogglePrune, "toggle-prune", ActionGroup::Tuning, "toggle the preview"),
-    (Action::NextTarget, "next-target", ActionGroup::Tuning, "next target of preview"),
-    (Action::Show(ScreenKind::Steps), "steps", ActionGroup::Tuning, "effect of each policy"),
-    (Action::ToggleStep, "toggle-step", ActionGroup::Tuning, "toggle the policy"),
-    (Action::NextStep, "next-step", ActionGroup::Tuning, "next policy"),
-    (Action::PreviousStep, "previous-step", ActionGroup::Tuning, "previous policy"),
+    (Action::NextTarget, "next-target", ActionGroup::Tuning, "next call or session"),
+    (Action::Show(ScreenKind::Policies), "policies", ActionGroup::Tuning, "effect of each policy"),
+    (Action::TogglePolicy, "toggle-policy", ActionGroup::Tuning, "toggle the policy"),
+    (Action::NextPolicy, "next-policy", ActionGroup::Tuning, "next policy"),
+    (Action::PreviousPolicy, "previous-policy", ActionGroup::Tuning, "previous policy"),
     (Action::ToggleGate, "toggle-gate", ActionGroup::Tuning, "respect or ignore gates"),
     (Action::Less, "less", ActionGroup::Tuning, "decrease"),
     (Action::More, "more", ActionGroup::Tuning, "increase"),
@@ -322,8 +322,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::RedoTuning, "redo-tuning", ActionGroup::Tuning, "redo the change"),
     (Action::CopyPatch, "copy-patch", ActionGroup::Tuning, "copy the config patch"),
     (Action::Show(ScreenKind::CommandLog), "command-log", ActionGroup::Screen, "command log"),
-    (Action::Show(ScreenKind::Presets), "presets", ActionGroup::Tuning, "presets, two compared"),
-    (Action::NextRuleset, "next-ruleset", ActionGroup::Tuning, "use the next version"),
+    (Action::Show(ScreenKind::Presets), "presets", ActionGroup::Tuning, "compare two presets"),
+    (Action::NextRuleset, "next-ruleset", ActionGroup::Tuning, "use the next release"),
     (Action::NextCall, "next-call", ActionGroup::Timeline, "next call"),
     (Action::PreviousCall, "previous-call", ActionGroup::Timeline, "previous call"),
     (Action::SkipCalls, "skip-calls", ActionGroup::Timeline, "ten calls forward"),
@@ -336,7 +336,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CostOrCache, "cost-or-cache", ActionGroup::Timeline, "toggle cost and cache"),
     (Action::CellRight, "cell-right", ActionGroup::Compare, "next cell"),
     (Action::CellLeft, "cell-left", ActionGroup::Compare, "previous cell"),
-    (Action::NextMeasure, "next-measure", ActionGroup::Compare, "next metric"),
+    (Action::NextMeasure, "next-measure", ActionGroup::Compare, "next measure"),
     (Action::Smallest, "smallest", ActionGroup::Compare, "go to smallest change"),
     (Action::NextAxis, "next-axis", ActionGroup::Compare, "next x-axis setting"),
     (Action::PreviousAxis, "previous-axis", ActionGroup::Compare, "previous x-axis setting"),
@@ -345,8 +345,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::TurnAxes, "turn-axes", ActionGroup::Compare, "swap axes"),
     (Action::EditAxes, "edit-axes", ActionGroup::Compare, "edit settings and ranges"),
     (Action::Headroom, "headroom", ActionGroup::Compare, "tokens to leave free"),
-    (Action::NextHeld, "next-held", ActionGroup::Compare, "raise the third setting"),
-    (Action::PreviousHeld, "previous-held", ActionGroup::Compare, "lower the third setting"),
+    (Action::RaiseThird, "raise-third", ActionGroup::Compare, "raise the third setting"),
+    (Action::LowerThird, "lower-third", ActionGroup::Compare, "lower the third setting"),
     (Action::Commit, "commit", ActionGroup::Commit, "commit…"),
     (Action::Undo, "undo", ActionGroup::Commit, "undo a commit…"),
     (Action::Show(ScreenKind::Commits), "commits", ActionGroup::Commit, "list commits"),
@@ -368,7 +368,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::SaveScreen, "save-screen", ActionGroup::Program, "save the screen as SVG"),
     (Action::Demo, "demo", ActionGroup::Program, "open the demo store"),
     (Action::ToggleMouse, "toggle-mouse", ActionGroup::Program, "toggle mouse capture"),
-    (Action::ToggleUtc, "toggle-utc", ActionGroup::Program, "times in UTC or local"),
+    (Action::ToggleUtc, "toggle-utc", ActionGroup::Program, "toggle UTC and local"),
     (Action::NextTheme, "next-theme", ActionGroup::Program, "next theme"),
     (Action::ShowSecrets, "show-secrets", ActionGroup::Program, "toggle secrets"),
     (Action::Quit, "quit", ActionGroup::Program, "quit"),
@@ -413,8 +413,8 @@ impl Action {
                 | Self::PreviousOverflow
                 | Self::CellLeft
                 | Self::CellRight
-                | Self::NextStep
-                | Self::PreviousStep
+                | Self::NextPolicy
+                | Self::PreviousPolicy
                 | Self::Less
                 | Self::More
                 | Self::ScrollLeft

@@ -28,7 +28,7 @@ impl Alerts {
         self.sessions.entry(key.clone()).or_default();
     }
 
-    /// Observes a counted session. The first count of a known session is where it stands, not a crossing.
+    /// Observes a counted session. The first count of a known session is its baseline, not a crossing.
     pub(super) fn observe(&mut self, item: &SessionItem, now_ms: i64) -> Option<FullnessAlert> {
         let fullness = item.fullness().filter(|_| item.entries.is_some() && !item.is_aside())?;
         let Some(state) = self.sessions.get_mut(&item.key) else {

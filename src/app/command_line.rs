@@ -67,7 +67,7 @@ impl App {
                 let words = axes.fold(of_session("sweep"), |words, axis| words.option("--vary", axis));
                 self.with_settings(words, session)
             }
-            ScreenKind::Steps => self.with_gates(self.with_plan(of_session("simulate"), session)),
+            ScreenKind::Policies => self.with_gates(self.with_plan(of_session("simulate"), session)),
             _ => return None,
         })
     }
@@ -124,10 +124,11 @@ impl App {
     /// Adds the store and the rules on the screen.
     fn in_store(&self, words: CommandWords) -> Option<CommandWords> {
         let listing = self.listing.as_ref()?;
-        let words = match &listing.store_path {
+        let words = match (&listing.store_path, &self.options.remote_store) {
             _ if listing.demo => words.flag("--demo"),
-            Some(path) => words.option("--store", path.to_string_lossy()),
-            None => words,
+            (Some(path), Some(remote)) => remote.add_to(words, path),
+            (Some(path), None) => words.option("--store", path.to_string_lossy()),
+            (None, _) => words,
         };
         Some(match listing.ruleset.provenance {
             Provenance::Flag | Provenance::Tuned => words.option("--ruleset", listing.ruleset.id.id()),

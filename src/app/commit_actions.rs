@@ -54,21 +54,21 @@ impl App {
             self.show_toast(words.into(), true);
             return Vec::new();
         }
-        let Some(inspection) = self.active_session().cloned() else { return Vec::new() };
-        if inspection.unfinished_commit.as_ref().is_some_and(|found| found.refusal().is_some()) {
+        let Some(session) = self.active_session().cloned() else { return Vec::new() };
+        if session.unfinished_commit.as_ref().is_some_and(|found| found.refusal().is_some()) {
             self.notify_unfinished();
             return Vec::new();
         }
         let Some(plan) = self.plan.clone() else {
             self.show_toast(
-                format!("{}; press p to preview a plan first", nothing_to_write(&inspection)),
+                format!("{}; press p to preview a plan first", nothing_to_write(&session)),
                 false,
             );
             return Vec::new();
         };
         if !self.waiting_policies.is_empty() {
             let steps: Vec<&str> = self.waiting_policies.iter().map(Policy::word).collect();
-            self.show_toast(format!("not yet: still reading the texts for {}", steps.join(", ")), false);
+            self.show_note(format!("not yet: still reading the texts for {}", steps.join(", ")));
             return Vec::new();
         }
         if plan.is_empty() {
@@ -76,11 +76,11 @@ impl App {
                 .gate
                 .reason()
                 .map_or("no message changes", |_| "the gate is closed; press i to preview anyway");
-            self.show_toast(format!("{}: {why}", nothing_to_write(&inspection)), false);
+            self.show_note(format!("{}: {why}", nothing_to_write(&session)));
             return Vec::new();
         }
-        let made = self.summary_for(&inspection, &plan);
-        self.open_write_dialog(PendingWrite::Commit { session: inspection, plan, summary: made })
+        let made = self.summary_for(&session, &plan);
+        self.open_write_dialog(PendingWrite::Commit { session, plan, summary: made })
     }
 
     /// Opens the write dialog. It waits while the session is being read again, because a write is checked against the
@@ -89,9 +89,9 @@ impl App {
         let (stage, effect) = match &write {
             _ if self.is_refreshing => (WriteStage::Waiting, None),
             PendingWrite::Commit { session, plan, summary: None } if plan.compaction.is_some() => {
-                let (inspection, plan) = (Arc::clone(session), Arc::clone(plan));
+                let (session, plan) = (Arc::clone(session), Arc::clone(plan));
                 let stage = WriteStage::Summarising(SummaryStage::Reading);
-                (stage, Some(Effect::Summarise { session: inspection, plan, consented: false }))
+                (stage, Some(Effect::Summarise { session, plan, consented: false }))
             }
             _ => (WriteStage::Checking, Some(Effect::PreviewWrite(write.clone()))),
         };
@@ -118,8 +118,9 @@ impl App {
             _ => None,
         });
         let Some(write) = waiting else { return Vec::new() };
-        let (PendingWrite::Commit { session: asked, .. } | PendingWrite::Undo { session: asked, .. }) = write;
-        let same = self.active_session().is_some_and(|open| open.item.key == asked.item.key);
+        let (PendingWrite::Commit { session: written, .. } | PendingWrite::Undo { session: written, .. }) =
+            write;
+        let same = self.active_session().is_some_and(|open| open.item.key == written.item.key);
         let undo = match write {
             PendingWrite::Undo { target, .. } => Some(target.clone()),
             PendingWrite::Commit { .. } => None,
@@ -169,7 +170,7 @@ impl App {
         };
         let plan = self.plan.clone().filter(|plan| !plan.is_empty());
         let made = plan.as_ref().and_then(|plan| self.summary_for(&session, plan));
-        self.show_toast("exporting…".into(), false);
+        self.show_note("exporting…".into());
         vec![Effect::Export { format, session, plan, summary: made }]
     }
 
@@ -204,7 +205,7 @@ impl App {
 
     pub(super) fn copy_patch(&mut self) -> Vec<Effect> {
         if !self.tuning.has_changes() {
-            self.show_toast("no changes, so no patch".into(), false);
+            self.show_note("no changes, so no patch".into());
             return Vec::new();
         }
         let on = self.active_session().is_some_and(|session| session.pruning_configured);

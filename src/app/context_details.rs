@@ -45,9 +45,9 @@ impl App {
         if loaded.details.is_some() || self.requested_details.as_ref() == Some(&loaded.view_key()) {
             return;
         }
-        let inspection = Arc::clone(loaded);
-        self.requested_details = Some(inspection.view_key());
-        effects.push(Effect::LoadDetails { session: inspection });
+        let session = Arc::clone(loaded);
+        self.requested_details = Some(session.view_key());
+        effects.push(Effect::LoadDetails { session });
     }
 
     /// Stores the details and makes the plan again with every policy.

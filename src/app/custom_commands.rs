@@ -22,11 +22,11 @@ const ID_SIGNS: &str = "-_.:@+/=,%";
 ///
 /// # Errors
 /// The first key that no terminal has.
-pub fn bind_commands(keymap: &mut Keymap, commands: &[CustomCommand]) -> Result<Vec<String>, String> {
+pub fn bind_commands(keymap: &mut Keymap, commands: &[CustomCommand]) -> Result<Vec<String>, BindError> {
     let mut warnings = Vec::new();
     for (at, command) in (0..=u16::MAX).zip(commands) {
         let key = parse_key(&command.key)
-            .ok_or_else(|| format!("{}: key = {}", command.origin, key_slip(&command.key)))?;
+            .ok_or_else(|| BindError { origin: command.origin.clone(), key: command.key.clone() })?;
         let mut replaced: Vec<String> = contexts(command.row)
             .iter()
             .filter_map(|context| keymap.replace(*context, key, Action::Custom(at)))
@@ -67,6 +67,51 @@ fn name_of(action: Action, commands: &[CustomCommand]) -> String {
     }
 }
 
+/// A command's key that no terminal has.
+#[derive(Debug, thiserror::Error)]
+#[error("{origin}: key = {}", key_slip(.key))]
+pub struct BindError {
+    origin: String,
+    key: String,
+}
+
+/// Why a command cannot run on the selected row.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum RowError {
+    #[error("it works on a row of the sessions. Press 1 first.")]
+    NoSessionRow,
+    #[error("it works on an entry of the transcript. Press 2 first.")]
+    NoEntryRow,
+    #[error("the session has no transcript file")]
+    NoFile,
+    #[error("the session is in a database, so it has no {{file}}")]
+    InDatabase,
+    #[error("the entry has no id. Use {{line}}.")]
+    NoId,
+    #[error("no store is open")]
+    NoStore,
+    /// The id as the screen shows it.
+    #[error("the {} {:?} could be read as an option or as code. Use {{file}}.", .0.as_str(), .1)]
+    UnsafeId(IdKind, String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IdKind {
+    Session,
+    Key,
+    Entry,
+}
+
+impl IdKind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session id",
+            Self::Key => "session key",
+            Self::Entry => "entry id",
+        }
+    }
+}
+
 /// The row that a command runs on.
 struct Row<'a> {
     item: &'a SessionItem,
@@ -92,20 +137,19 @@ impl App {
         }
     }
 
-    fn row_for(&self, kind: CommandRow) -> Result<Row<'_>, String> {
+    fn row_for(&self, kind: CommandRow) -> Result<Row<'_>, RowError> {
         let store = self.listing.as_ref().and_then(|listing| listing.store_path.as_deref());
         let is_here = self.overlay().is_none();
         match kind {
             CommandRow::Session => {
                 let item = self.sessions.selected().filter(|_| is_here && self.focus == Pane::Sessions);
-                let item = item.ok_or("it works on a row of the sessions. Press 1 first.")?;
+                let item = item.ok_or(RowError::NoSessionRow)?;
                 Ok(Row { item, entry: None, store })
             }
             CommandRow::Entry => {
                 let is_here = is_here && matches!(self.focus, Pane::Transcript | Pane::Message);
                 let shown = self.displayed_session().zip(self.selected_entry()).filter(|_| is_here);
-                let (session, entry) =
-                    shown.ok_or("it works on an entry of the transcript. Press 2 first.")?;
+                let (session, entry) = shown.ok_or(RowError::NoEntryRow)?;
                 Ok(Row { item: &session.item, entry: Some((session, entry)), store })
             }
         }
@@ -113,44 +157,43 @@ impl App {
 }
 
 impl Row<'_> {
-    fn value(&self, placeholder: Placeholder) -> Result<String, String> {
+    fn value(&self, placeholder: Placeholder) -> Result<String, RowError> {
         match placeholder {
-            Placeholder::Session => checked_id("session id", &self.item.id),
-            Placeholder::Key => checked_id("session key", &self.item.key.0),
+            Placeholder::Session => checked_id(IdKind::Session, &self.item.id),
+            Placeholder::Key => checked_id(IdKind::Key, &self.item.key.0),
             Placeholder::File => {
-                let path = self.item.path.as_deref().ok_or("the session has no transcript file")?;
+                let path = self.item.path.as_deref().ok_or(RowError::NoFile)?;
                 match database_of(path) {
-                    Some(_) => Err("the session is in a database, so it has no {file}".to_owned()),
+                    Some(_) => Err(RowError::InDatabase),
                     None => Ok(file_argument(&path.to_string_lossy()).into_owned()),
                 }
             }
             Placeholder::Entry => {
                 let (session, entry) = self.entry()?;
-                let id = session.index.entry(entry).id.ok_or("the entry has no id. Use {line}.")?;
-                checked_id("entry id", session.index.ids.text(id))
+                let id = session.index.entry(entry).id.ok_or(RowError::NoId)?;
+                checked_id(IdKind::Entry, session.index.ids.text(id))
             }
             Placeholder::Line => {
                 let (session, entry) = self.entry()?;
                 Ok(session.index.entry(entry).line.to_string())
             }
             Placeholder::Store => {
-                let path = self.store.ok_or("no store is open")?;
+                let path = self.store.ok_or(RowError::NoStore)?;
                 Ok(file_argument(&path.to_string_lossy()).into_owned())
             }
         }
     }
 
-    fn entry(&self) -> Result<(&LoadedSession, EntryIx), String> {
-        self.entry.ok_or_else(|| "no entry is selected".to_owned())
+    fn entry(&self) -> Result<(&LoadedSession, EntryIx), RowError> {
+        self.entry.ok_or(RowError::NoEntryRow)
     }
 }
 
-/// Refuses an id that a program could take for an option or a shell for code.
-fn checked_id(kind: &str, id: &str) -> Result<String, String> {
+/// Refuses an id that a program could read as an option or a shell as code.
+fn checked_id(kind: IdKind, id: &str) -> Result<String, RowError> {
     let is_plain = |char: char| char.is_alphanumeric() || ID_SIGNS.contains(char);
     if id.is_empty() || id.starts_with(['-', '+', '=', '@', '%']) || !id.chars().all(is_plain) {
-        let shown = text::visible(id);
-        return Err(format!("the {kind} {shown:?} could be taken for an option or for code. Use {{file}}."));
+        return Err(RowError::UnsafeId(kind, text::visible(id).into_owned()));
     }
     Ok(id.to_owned())
 }
@@ -188,14 +231,15 @@ mod tests {
     #[test]
     fn an_unknown_key_is_an_error_with_a_name_that_is_near() {
         let tables = "[[command]]\nkey = \"entr\"\nname = \"x\"\ncommand = \"ls\"\n";
-        let error = bind_commands(&mut Keymap::standard(), &commands(tables)).expect_err("a slip");
+        let error =
+            bind_commands(&mut Keymap::standard(), &commands(tables)).expect_err("a slip").to_string();
         assert!(error.contains("\"entr\"") && error.contains("enter"), "{error}");
     }
 
     #[test]
     fn an_id_that_could_be_an_option_or_code_is_refused() {
         for id in ["agent:main:telegram:group:-100", "a1b2c3", "whatsapp:+49@s.net", "日本"] {
-            assert_eq!(checked_id("session key", id).as_deref(), Ok(id));
+            assert_eq!(checked_id(IdKind::Key, id).as_deref(), Ok(id));
         }
         for id in [
             "",
@@ -214,7 +258,7 @@ mod tests {
             "*",
             "~",
         ] {
-            assert!(checked_id("session key", id).is_err(), "{id:?}");
+            assert!(checked_id(IdKind::Key, id).is_err(), "{id:?}");
         }
     }
 }

@@ -73,9 +73,9 @@ impl App {
             Action::ScrollLeft => return self.scroll_message_sideways(-1),
             Action::ScrollRight => return self.scroll_message_sideways(1),
             Action::Thinking => self.change_message_view(MessagePane::toggle_thinking),
-            Action::ToggleStep => self.toggle_policy(),
-            Action::NextStep => self.focus_policy_by(1),
-            Action::PreviousStep => self.focus_policy_by(-1),
+            Action::TogglePolicy => self.toggle_policy(),
+            Action::NextPolicy => self.focus_policy_by(1),
+            Action::PreviousPolicy => self.focus_policy_by(-1),
             Action::TogglePrune
             | Action::ToggleGate
             | Action::Less
@@ -138,8 +138,8 @@ impl App {
             | Action::CostOrCache
             | Action::CellRight
             | Action::CellLeft
-            | Action::NextHeld
-            | Action::PreviousHeld
+            | Action::RaiseThird
+            | Action::LowerThird
             | Action::NextMeasure
             | Action::Smallest
             | Action::TurnAxes
@@ -241,7 +241,7 @@ impl App {
                     Some(RowKind::Entry) => self.zoom_message(self.message.view),
                     Some(RowKind::Cut) => {
                         self.tuning.focus_policy(Policy::Compact);
-                        return self.toggle_screen(ScreenKind::Steps);
+                        return self.toggle_screen(ScreenKind::Policies);
                     }
                     Some(_) => self.dispatch_transcript(Action::Fold),
                     None => {}
@@ -357,7 +357,7 @@ impl App {
             return;
         }
         let Some(control) = self.tuning.focused_setting().map(|row| row.control) else {
-            self.show_toast(format!("{} has no settings", self.tuning.policy.word()), false);
+            self.show_note(format!("{} has no settings", self.tuning.policy.word()));
             return;
         };
         if matches!(control, Control::List | Control::Text) {
@@ -375,7 +375,7 @@ impl App {
         let reported = row.and_then(|row| Some(format!("{} is {}", row.name(), row.control.fixed_reason()?)));
         let fixed = reported.is_some();
         if let Some(words) = reported {
-            self.show_toast(words, false);
+            self.show_note(words);
         }
         fixed
     }

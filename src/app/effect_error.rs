@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::commit::CommitError;
 use crate::report::compare::BranchComparisonError;
 use crate::report::estimators::EstimatesError;
+use crate::session::setting_change::ChangeError;
 use crate::store::body::BodyError;
 use crate::write::request::WriteError;
 use crate::write::summary::job::SummaryJobError;
@@ -26,6 +27,12 @@ pub enum EffectError {
     Repair(Arc<CommitError>),
     #[error("{0}")]
     Write(Arc<WriteError>),
+    /// A preset holds a key or value that the gateway would reject.
+    #[error("{0}")]
+    Setting(Arc<ChangeError>),
+    /// The screen only reads; the reason and what to do instead.
+    #[error("{0}")]
+    ReadOnly(String),
     /// The session was removed since it was requested.
     #[error("The session is no longer in the store.")]
     SessionGone,
@@ -43,6 +50,7 @@ macro_rules! from_shared {
 
 from_shared!(
     BodyError => Body,
+    ChangeError => Setting,
     EstimatesError => Estimates,
     SummaryJobError => Summary,
     BranchComparisonError => Comparison,

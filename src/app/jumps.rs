@@ -63,7 +63,7 @@ impl App {
         };
         let Some(place) = self.jumps.step(is_forward, here, exists) else {
             let words = if is_forward { "no later place" } else { "no earlier place" };
-            self.show_toast(words.into(), false);
+            self.show_note(words.into());
             return Vec::new();
         };
         self.input = None;

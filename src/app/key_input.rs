@@ -84,7 +84,7 @@ impl App {
         match found {
             Some(entry) => self.reveal_found(entry),
             None if text.is_empty() => {}
-            None => self.show_toast("no session or entry matches".into(), false),
+            None => self.show_note("no session or entry matches".into()),
         }
         Vec::new()
     }
@@ -115,7 +115,7 @@ impl App {
             InputPurpose::Filter => {
                 let text = prompt.line.text().to_owned();
                 self.filter_sessions(&text);
-                let problem = self.sessions.problem.clone();
+                let problem = self.sessions.problem.as_ref().map(ToString::to_string);
                 if let Some(prompt) = &mut self.input {
                     prompt.error = problem;
                 }
@@ -144,7 +144,7 @@ impl App {
             InputPurpose::Search => self.start_search(prompt.line.into_text()),
             InputPurpose::Find => {
                 if self.find_in_message(prompt.line.text()) == 0 && !prompt.line.text().is_empty() {
-                    self.show_toast(format!("no match for {:?}", prompt.line.text()), true);
+                    self.show_note(format!("no match for “{}”", prompt.line.text()));
                 }
                 Vec::new()
             }

@@ -58,13 +58,13 @@ pub const SESSION_MARKS: [(Mark, LegendRow); 14] = [
 const TREE: [LegendRow; 12] = [
     row("▌", Tone::Focus, "cursor", "the selected row; green: just added"),
     row("▏", Tone::Fate(Fate::Protected), "protected zone", "its position protects it"),
-    row("●", Tone::User, "your turn", "a message of a person"),
+    row("●", Tone::User, "your turn", "a message from the user"),
     row("▸ ▾", Tone::Text, "folded, open", "space folds and unfolds"),
     row("├ │ └ ┬ ┄", Tone::Muted, "rails", "turns and branches of the tree"),
     row("⚠", Tone::Danger, "failed call", "the provider refused it"),
     row("↺", Tone::Warn, "needed again", "a prompt lacked it; then it was used"),
-    row("→", Tone::Muted, "before, after", "what the plan makes of it"),
-    row("…", Tone::Muted, "cut here", "the text goes on"),
+    row("→", Tone::Muted, "before, after", "without and with the plan"),
+    row("…", Tone::Muted, "cut here", "the text continues"),
     row("⟨ ⟩", Tone::Muted, "shortened", "text that the gateway added"),
     row("━ ╸ ─", Tone::Muted, "thin bar", "share of the largest, or of the window"),
     row("┃", Tone::Muted, "scrollbar", "the visible part of a list"),
@@ -87,7 +87,7 @@ const CHARTS: [LegendRow; 8] = [
     row("Σ", Tone::Fate(Fate::Summarised), "compaction", "older messages became a summary"),
     row("▲", Tone::Focus, "pointer", "the selected call or cell"),
     row("◉", Tone::Focus, "selected", "the point under the cursor"),
-    row("← → ↑ ↓", Tone::Muted, "more", "the map goes on there"),
+    row("← → ↑ ↓", Tone::Muted, "more", "the map continues there"),
 ];
 
 const SETTINGS: [LegendRow; 7] = [

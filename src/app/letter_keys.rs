@@ -19,11 +19,11 @@ impl App {
             LetterKind::Mark | LetterKind::GoToMark => self.mark_rows(),
         };
         if kind == LetterKind::GoToMark && rows.is_empty() {
-            self.show_toast("no marks in this session".into(), false);
+            self.show_note("no marks in this session".into());
         } else if kind == LetterKind::Copy && rows.is_empty() {
-            self.show_toast("nothing to copy".into(), false);
+            self.show_note("nothing to copy".into());
         } else if kind == LetterKind::Mark && self.selected_entry().is_none() {
-            self.show_toast("no row to mark".into(), false);
+            self.show_note("no row to mark".into());
         } else {
             self.views.push(Overlay::Letters(LettersWindow { kind, rows }));
         }

@@ -1,4 +1,4 @@
-//! One line of text that is edited as in a shell. The cursor stands between characters as a person sees them, so that
+//! One line of text that is edited as in a shell. The cursor is between characters as a person sees them, so that
 //! an accent or a flag moves and goes as a whole.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

@@ -81,7 +81,7 @@ impl App {
             moved = pane.scroll_sideways(steps * SIDEWAYS_COLUMNS, height, shown);
         });
         if !moved {
-            self.show_toast("no line reaches beyond the pane".into(), false);
+            self.show_note("no line reaches beyond the pane".into());
         }
         Vec::new()
     }

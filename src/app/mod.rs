@@ -42,6 +42,7 @@ pub mod plan_totals;
 mod preset_actions;
 mod preview;
 pub mod regret;
+pub mod remote_store;
 pub mod replay_state;
 mod screen_actions;
 pub mod screens;

@@ -92,8 +92,9 @@ impl App {
     }
 
     pub(super) fn on_presets_compared(&mut self, epoch: Epoch, pair: &PresetPair, outcomes: PresetOutcomes) {
-        if let Some((asked, known, answer)) = self.presets_mut().and_then(|screen| screen.outcomes.as_mut())
-            && *asked == epoch
+        if let Some((known_epoch, known, answer)) =
+            self.presets_mut().and_then(|screen| screen.outcomes.as_mut())
+            && *known_epoch == epoch
             && **known == *pair
         {
             *answer = Some(outcomes);
@@ -138,7 +139,9 @@ impl App {
         let values = preset.map(|preset| preset.values.clone());
         let changes = match values {
             None => Err(format!("no preset {name}")),
-            Some(values) => values.and_then(|values| parse_preset(name, &values)),
+            Some(values) => {
+                values.and_then(|values| parse_preset(name, &values).map_err(|error| error.to_string()))
+            }
         };
         let changes = match changes {
             Ok(changes) if self.active_session().is_some() => changes,

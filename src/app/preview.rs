@@ -103,8 +103,8 @@ impl App {
         let rules = session.ruleset.id.rules();
         let details = self.tuning.policies.iter().filter(|step| step.needs_features(rules)).count();
         if session.context.messages.len() * (1 + details) <= MAX_PROFILE_MESSAGES {
-            let (obeys, at) = (self.respects_gates(), self.call_time_ms() as f64);
-            let gate = |settings: &PruneSettings| gate_at(settings, session, obeys, at);
+            let (respects_gate, at) = (self.respects_gates(), self.call_time_ms() as f64);
+            let gate = |settings: &PruneSettings| gate_at(settings, session, respects_gate, at);
             self.tuning.compute_profile(session, gate, self.waiting_policies);
         } else {
             self.tuning.clear_profile();
@@ -134,9 +134,9 @@ impl App {
 }
 
 /// Returns the pruner's gate at a time (ms), or an open gate unless gates are respected.
-fn gate_at(settings: &PruneSettings, session: &LoadedSession, obeys: bool, at_ms: f64) -> Gate {
+fn gate_at(settings: &PruneSettings, session: &LoadedSession, respects_gate: bool, at_ms: f64) -> Gate {
     let gate = session.gate(true, settings, at_ms);
-    if obeys || gate.is_open() { gate } else { Gate::Open { idle_ms: f64::NAN } }
+    if respects_gate || gate.is_open() { gate } else { Gate::Open { idle_ms: f64::NAN } }
 }
 
 /// Returns the tokens that each configured policy would free alone with an open gate; `None` when that cannot be

@@ -45,26 +45,25 @@ impl App {
 
     /// Requests the input of the shown screen: first the recording, then a replay under the tuned settings.
     pub(super) fn request_replay(&mut self, effects: &mut Vec<Effect>) {
-        let Some(inspection) = self.replayed_session().filter(|_| self.reads_recording()).map(Arc::clone)
-        else {
+        let Some(session) = self.replayed_session().filter(|_| self.reads_recording()).map(Arc::clone) else {
             return;
         };
         let comparing = self.is_comparing();
-        let steps = self.tuned_policies(inspection.gateway_policies());
+        let steps = self.tuned_policies(session.gateway_policies());
         // Any cell may compact.
         let steps = steps.with(Policy::Compact, comparing || steps.has(Policy::Compact));
-        let rules = inspection.ruleset.id.rules();
+        let rules = session.ruleset.id.rules();
         let known = self.replay_state.recording.clone();
         let known = known.filter(|known| known.inputs.covers(steps, rules));
-        let is_newest = known.as_ref().is_some_and(|known| known.session.view_key() == inspection.view_key());
-        let requested = Some((inspection.view_key(), steps));
+        let is_newest = known.as_ref().is_some_and(|known| known.session.view_key() == session.view_key());
+        let requested = Some((session.view_key(), steps));
         if !is_newest
             && self.replay_state.requested_recording != requested
             && !self.replay_state.defer_read(known.is_some(), self.now_ms)
         {
             self.replay_state.requested_recording = requested;
-            let known = self.extendable_recording().filter(|known| known.session.leaf == inspection.leaf);
-            effects.push(Effect::ReadRecording { session: inspection, policies: steps, previous: known });
+            let known = self.extendable_recording().filter(|known| known.session.leaf == session.leaf);
+            effects.push(Effect::ReadRecording { session, policies: steps, previous: known });
         }
         // A comparison hides the replay, which catches up when it shows again.
         let shown = self.shows_replay() && !matches!(self.page(), Some(Overlay::Compare));

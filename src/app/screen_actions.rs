@@ -67,7 +67,7 @@ impl App {
                 effects
             }
             Err(reason) => {
-                self.show_toast(reason.to_owned(), false);
+                self.show_note(reason.to_owned());
                 Vec::new()
             }
         }
@@ -83,7 +83,7 @@ impl App {
 
     /// Brings the state that a screen shows up to date; returns the requests that this takes.
     fn on_opened_screen(&mut self, kind: ScreenKind) -> Vec<Effect> {
-        if kind == ScreenKind::Steps {
+        if kind == ScreenKind::Policies {
             self.replan(false);
         }
         if kind == ScreenKind::Timeline {
@@ -156,7 +156,7 @@ impl App {
             Outcome::Ignored | Outcome::Done | Outcome::Program(_) => {}
             Outcome::Close => drop(self.views.pop()),
             Outcome::GoTo(entry) => self.go_to_entry(entry),
-            Outcome::Say(text) => self.show_toast(text.to_owned(), false),
+            Outcome::Say(text) => self.show_note(text.to_owned()),
             Outcome::Copy { text, label } => return vec![Effect::Copy { text, label }],
             Outcome::Apply(settings) => {
                 let settings: Vec<(SettingId, &_)> =

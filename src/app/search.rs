@@ -38,7 +38,7 @@ impl App {
         let first = pane.matches.iter().find(|entry| Some(**entry) >= at).or(pane.matches.first());
         match first.copied() {
             Some(entry) => self.reveal_found(entry),
-            None => self.show_toast(format!("no match for “{query}”"), false),
+            None => self.show_note(format!("no match for “{query}”")),
         }
         effects
     }

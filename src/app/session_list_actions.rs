@@ -23,7 +23,7 @@ impl App {
     /// Opens the selected session after a filter was typed, or explains why no session is selected.
     pub(super) fn submit_session_filter(&mut self) -> Vec<Effect> {
         if let Some(problem) = self.sessions.problem.clone() {
-            self.show_toast(problem, true);
+            self.show_toast(problem.to_string(), true);
         }
         self.dispatch(Action::Open)
     }

@@ -11,6 +11,7 @@ use crate::session::SessionItem;
 use crate::session::family::{Families, Rollup};
 use crate::session::order::SessionOrder;
 use crate::session::query::{MatchedWord, SessionQuery};
+use crate::session::query_error::QueryError;
 use crate::session::search_text::SearchText;
 
 const DAY_MS: i64 = 86_400_000;
@@ -29,7 +30,7 @@ pub struct SessionsPane {
     /// Words of the filter to highlight.
     pub words: Vec<MatchedWord>,
     /// The problem with the filter, if it has one.
-    pub problem: Option<String>,
+    pub problem: Option<QueryError>,
     /// Sessions whose sub-agents are hidden.
     pub folded: HashSet<SessionKey>,
     /// Which session started which.

@@ -16,6 +16,7 @@ use crate::app::message::MessagePane;
 pub(super) use crate::app::place::{PendingPlace, Place, PlaceRow};
 use crate::app::plan_totals::PlanTotals;
 use crate::app::regret::RegretState;
+use crate::app::remote_store::RemoteStore;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
 use crate::app::screens::compare::CompareScreen;
@@ -67,6 +68,8 @@ pub struct Options {
     pub utc: bool,
     /// The name of the local zone.
     pub zone_name: String,
+    /// The way to the store, if it is on another machine.
+    pub remote_store: Option<RemoteStore>,
 }
 
 impl Default for Options {
@@ -83,6 +86,7 @@ impl Default for Options {
             alerts: AlertLevels::default(),
             utc: true,
             zone_name: "UTC".to_owned(),
+            remote_store: None,
         }
     }
 }
@@ -93,6 +97,8 @@ pub struct Toast {
     pub text: String,
     /// Whether it reports a failure or a refusal.
     pub is_error: bool,
+    /// Whether it only says why nothing happens; a note has no sign.
+    pub is_note: bool,
     /// When it disappears, ms.
     pub until_ms: i64,
 }
@@ -205,7 +211,7 @@ pub struct App {
     pub(super) tuning_histories: HashMap<SessionKey, History<TuningState>>,
     /// The setting whose slider this event moves.
     pub(super) moved_setting: Option<SettingId>,
-    /// Whether this event undoes or redoes a change, and so is no change of its own.
+    /// Whether this event undoes or redoes a change, and so is not itself a change.
     pub(super) is_undoing: bool,
     /// The state to bring back once the store is read under its rules.
     pub(super) restored_tuning: Option<TuningState>,

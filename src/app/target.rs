@@ -70,7 +70,7 @@ impl App {
     /// Shows the next target; skips the failed call when no call overflowed.
     pub(super) fn select_next_target(&mut self) -> Vec<Effect> {
         if self.active_session().is_none() {
-            self.show_toast("no session is open".into(), false);
+            self.show_note("no session is open".into());
             return Vec::new();
         }
         let mut target = self.target.next();

@@ -91,15 +91,15 @@ pub struct TranscriptRowTokens {
 
 impl TranscriptPane {
     /// Shows a session with the cursor on its last row.
-    pub fn new(inspection: Arc<LoadedSession>, height: usize) -> Self {
+    pub fn new(session: Arc<LoadedSession>, height: usize) -> Self {
         let mut pane = Self {
-            labels: resolve_labels(&inspection.index, &inspection.tree),
-            appended_since: inspection.epoch,
-            findings: inspection.diagnostics(),
+            labels: resolve_labels(&session.index, &session.tree),
+            appended_since: session.epoch,
+            findings: session.diagnostics(),
             search: SearchState::default(),
-            active_session: Arc::clone(&inspection),
+            active_session: Arc::clone(&session),
             failed_overflow: None,
-            session: inspection,
+            session,
             rows: Vec::new(),
             compaction_marker: None,
             scroll: Scroll::default(),

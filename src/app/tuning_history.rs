@@ -46,7 +46,7 @@ impl<State: PartialEq> History<State> {
         }
     }
 
-    /// Ends the step of the setting that moves: the next move of it is a step of its own.
+    /// Ends the step of the setting that moves: its next move is a new step.
     pub(super) fn end_move(&mut self) {
         self.moving = None;
     }

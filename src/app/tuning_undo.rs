@@ -82,7 +82,7 @@ impl App {
         let state = session.and_then(|key| self.tuning_histories.get_mut(&key)?.step(forward, now.clone()));
         let Some(state) = state else {
             let words = if forward { "nothing to redo" } else { "no changed setting to undo" };
-            self.show_toast(words.into(), false);
+            self.show_note(words.into());
             return Vec::new();
         };
         self.is_undoing = true;

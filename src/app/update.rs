@@ -343,7 +343,7 @@ impl App {
     /// Notes polled folders: the header shows it always, and a toast says why once.
     fn on_polling_changed(&mut self, why: Option<String>) -> Vec<Effect> {
         if let Some(why) = why.clone().filter(|_| self.polling_reason.is_none()) {
-            self.show_toast(why, false);
+            self.show_note(why);
         }
         self.polling_reason = why;
         Vec::new()
@@ -402,7 +402,12 @@ impl App {
 
     pub(super) fn show_toast(&mut self, text: String, failed: bool) {
         let ms = if failed { 2 * TOAST_MS } else { TOAST_MS };
-        self.toast = Some(Toast { text, is_error: failed, until_ms: self.now_ms + ms });
+        self.toast = Some(Toast { text, is_error: failed, is_note: false, until_ms: self.now_ms + ms });
+    }
+
+    /// Shows why a key does nothing now.
+    pub(super) fn show_note(&mut self, text: String) {
+        self.toast = Some(Toast { text, is_error: false, is_note: true, until_ms: self.now_ms + TOAST_MS });
     }
 
     /// Removes the toast and the highlights that have expired.

@@ -63,12 +63,18 @@ Start here:
   clawscope simulate KEY --set contextPruning.softTrimRatio=0.2
                                  preview another threshold
   clawscope commit KEY           show what a commit would write
+  clawscope ssh://HOST           open the screen on the store of another machine
   clawscope guide                list the topics of the guide
 
 SESSION is a session key, a session id or the unique start of one, or the path of a transcript. A path needs no store. \
 Commands that only read also take a part of the key or title:
   clawscope context ./2f6c.jsonl --json
   clawscope explain 8812
+
+A store on another machine is a PATH too: ssh://HOST, ssh://USER@HOST:PORT/srv/.openclaw or ssh://HOST/~/copy. --via reads \
+through any other command:
+  clawscope --via \"docker exec -i gateway\"
+  clawscope sessions --via \"kubectl exec -i pod --\"
 
 Keys of --set (the gateway's own names where it has them; `clawscope settings` lists their values):
 {settings}
@@ -115,7 +121,7 @@ Files in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope:
                         motion = false, ascii = true; [summarizer]
                         (clawscope summarize --help). Variables override it,
                         options override both.
-  presets/NAME.toml     settings under a name, for --settings NAME
+  presets/NAME.toml     named settings, for --settings NAME
   keymap.toml           [global] \"ctrl-q\" = \"quit\" binds a key to an action;
                         \"\" unbinds it. `:` on the screen lists the actions.
 
@@ -141,10 +147,10 @@ Examples:
   clawscope search timeout ~/.openclaw --limit 0
   clawscope search libatomic --json | jq -r '.sessions[].session.key'
 
-A hit is one message that holds every word: in its text, thinking, tool calls, results or summary. Ids, images and settings \
-of the provider are no hits. Sessions with most hits on the active branch come first, then the most recent; the hits of a \
+A hit is one message that contains every word: in its text, thinking, tool calls, results or summary. clawscope does not search ids, \
+images and settings of the provider. Sessions with most hits on the active branch come first, then the most recent; the hits of a \
 session are newest first. clawscope keeps the 100 newest hits of each of the 200 most recent sessions, and 10 of every \
-other; it counts all.";
+other, but counts all of them.";
 
 pub(super) const TREE: &str = "\
 Examples:
@@ -172,7 +178,7 @@ same prompt, with its reason.
 --estimators: pi (chars/4, as pi and compaction count), gateway (chars/4, as pruning counts), weighted (chars/4 with \
 the weights of 2026.9 for Chinese, Japanese and Korean), usage (the last count plus chars/4 of everything since), bpe (a \
 tokenizer: exact for OpenAI's models, approximate for all others), calibrated (tokens per char for each script, fitted to \
-the counts of this session). The error is (estimate - measured) / measured: a negative error is too low.
+the counts of this session). The error is (estimate - measured) / measured; if it is negative, the estimate is too low.
 
 --recorded compares the messages that the gateway recorded at the start of a run with those that clawscope builds from \
 the transcript. It applies and lists the gateway's own repairs first, and ignores places that the recorder cut or masked.";
@@ -196,7 +202,7 @@ Examples:
   clawscope recovery agent:main:main
   clawscope recovery KEY --json | jq '.ending'
 
-Follows the last call that the provider refused as too large, attempt by attempt, next to what the transcript records. If \
+Follows the last call that the provider refused as too large, attempt by attempt, beside what the transcript records. If \
 no call was refused, it shows what the next overflow would lead to. Whether a prompt then fits is an estimate, scaled by \
 the size of the refused call.
 
@@ -209,7 +215,7 @@ Examples:
   clawscope cache KEY --json \\
       | jq '.calls[] | select(.miss.isMiss)'
 
-A call misses the cache if it reads at least 1,025 tokens less than the previous prompt held. That is pi's own rule, so the \
+A call misses the cache if it reads at least 1,025 tokens less than the size of the previous prompt. That is pi's own rule, so the \
 sums equal those of pi 1.5. A first call, and a call after a compaction or a reset, has a new prompt and misses nothing. \
 `clawscope guide cache` describes the causes.";
 
@@ -220,10 +226,10 @@ Examples:
   clawscope regret KEY --json \\
       | jq '.recorded.lost[] | select(.needs != [])'
 
-Follows every message that a prompt lacked: was it fetched again with the same call, did the model use an id, path, number \
-or error of it that nothing else in the prompt had, or did the person? With other settings, it does the same for the \
-prompts that those would have sent. Tokens and costs of repetitions are estimates at list prices. `clawscope guide regret` \
-describes the rules.";
+For every message that is missing from a prompt, shows whether it was needed again: the model repeated the same call, or \
+the model or the user used an id, path, number or error that only this message has. With other settings, it does the same \
+for the prompts that those settings would have sent. Tokens and costs of repetitions are estimates at list prices. \
+`clawscope guide regret` describes the rules.";
 
 pub(super) const REPLAY: &str = "\
 Examples:
@@ -266,8 +272,8 @@ Examples:
   clawscope check KEY --budget 90%
   clawscope check KEY --budget 150000 --set contextPruning.ttl=5m --json
 
-Replays the session (`clawscope replay --help`). Exit code 0: every prompt fits the budget; 1: at least one does not. A \
-prompt is the provider's count, adjusted by what your settings change, or an estimate if there is no count.";
+Replays the session (`clawscope replay --help`). Exit code 0: every prompt fits the budget; 1: at least one does not. The \
+size of a prompt is the provider's count, adjusted by what your settings change, or an estimate if there is no count.";
 
 pub(super) const SIMULATE: &str = "\
 Examples:
@@ -283,7 +289,7 @@ Examples:
                                                   write the summary and count it
 
 clawscope writes nothing. It applies policies in the gateway's order: compact and truncate change the transcript; \
-repair, history and images run once for each run; prune, guard and clear run for every call.
+repair, history and images run once per run; prune, guard and clear run for every call.
 
 The gateway prunes only if mode is cache-ttl, the provider and model are eligible, and the ttl has passed since the last \
 call. The preview ignores these gates and shows their state; --gates and --now respect them. `clawscope --help` lists the \
@@ -356,8 +362,8 @@ Examples:
   clawscope record KEY
   clawscope record KEY --json | jq .record
 
-Shows the session record of the store with its toggles, policies, overrides and counters, fields that clawscope does not \
-know too, and what the session cost with the sub-agents that it started. Secrets are masked.";
+Shows the session record of the store with its toggles, policies, overrides and counters, including fields that clawscope \
+does not know, and what the session cost with the sub-agents that it started. Secrets are masked.";
 
 pub(super) const COMMITS: &str = "\
 Examples:
@@ -389,10 +395,10 @@ Examples:
   clawscope export KEY --format pi --shape-only --out report.jsonl
   clawscope export KEY --format pi --shape-only --out report/
 
-Every format replaces secrets by [redacted:KIND:N] and leaves out images; --no-redact keeps both. No rule finds every \
+Every format replaces secrets with [redacted:KIND:N] and leaves out images; --no-redact keeps both. No rule finds every \
 secret, so read the file before you share it.
 
---shape-only replaces every letter and digit of the conversation and keeps sizes, ids, times, roles, names and usage, so \
+--shape-only replaces every letter and digit of the conversation and keeps sizes, generated ids, times, roles, usage and the names of known tools and models, so \
 that `clawscope context` prints the same numbers. If --out is a folder, clawscope adds the session's record and settings, \
 and the folder opens as a store.
 
@@ -408,8 +414,8 @@ Examples:
   clawscope dataset --out fleet --query mine.sql
 
 Writes one folder for each table, with one Parquet file for each session, below host=NAME/day=DATE: the UTC day on which the \
-session began. A later run reads only sessions that changed, and removes those that their store no longer lists. A run that \
-is killed leaves the old files.
+session began. A later run reads only sessions that changed, and removes those that their store no longer lists. A killed \
+run leaves the old files in place.
 
 No words of a conversation are written without --text. `clawscope guide dataset` describes every column and recipe, and \
 `clawscope schema dataset` prints them as JSON.";
@@ -420,7 +426,7 @@ Examples:
   clawscope watch ~/.openclaw --session agent:main:main --json
   clawscope watch --alert 80% --alert 95%          say when a session gets full
 
-ctrl-c ends it. Totals are estimates (~) of the context that ends at the entry.";
+ctrl-c stops it. Totals are estimates (~) of the context that ends at the entry.";
 
 pub(super) const RULE: &str = "\
 Examples:
@@ -446,7 +452,7 @@ Examples:
   clawscope rules --releases                      every ruleset
 
 Releases with the same rules share a ruleset, named after the first of them. `clawscope replay SESSION --ruleset VERSION` \
-shows what an upgrade does to a session, `clawscope explain --all --ruleset VERSION` what it does to a store.";
+shows what an upgrade does to a session; `clawscope explain --all --ruleset VERSION` what it does to a store.";
 
 pub(super) const SETTINGS_HELP: &str = "\
 Examples:
@@ -464,6 +470,7 @@ Examples:
   clawscope doctor ~/copy-of-openclaw --json
   clawscope doctor --repair                       finish interrupted commits
   clawscope doctor --migration                    check the database import
+  clawscope doctor --self                         this program and your terminal
 
 Reads every transcript of the store and lists problems, the release and its ruleset, every setting in force with the file \
 and line that sets it, and when each session will reset.
@@ -471,11 +478,14 @@ and line that sets it, and when each session will reset.
 --repair finishes a commit that a kill, a power failure or a full disk interrupted. It takes \
 the gateway's lock and never removes a byte that was in the file.
 
---migration compares every transcript file that is left with its session in the database, which gateways since 2026.8.1 \
+--migration compares every remaining transcript file with its session in the database, which gateways since 2026.8.1 \
 use. It lists each entry that is lost, added, changed, moved, duplicated or has another parent, with its line, and \
 counts the changes that the importer makes on purpose. It does not print texts.
 
-Exit code 3: the store, its configuration or a transcript cannot be read. With --migration, 1: the import lost or changed \
+--self shows version and build, what the terminal can do and which variable says so, the paths of settings and log, and \
+which other programs clawscope found. It reads no session and asks the terminal nothing.
+
+Exit code 3: the store, its configuration or a transcript cannot be read, or with --self clawscope's own settings. With --migration, 1: the import lost or changed \
 something.";
 
 pub(super) const COMPLETIONS: &str = "\
@@ -511,4 +521,14 @@ Examples:
 pub(super) const MAN: &str = "\
 Examples:
   clawscope man | man -l -
-  clawscope man simulate > clawscope-simulate.1";
+  clawscope man simulate > clawscope-simulate.1
+  clawscope man --out ~/.local/share/man/man1     the pages of all commands";
+
+pub(super) const SERVE: &str = "\
+Examples:
+  clawscope sessions ssh://gateway                starts it there
+  clawscope --via \"docker exec -i gateway\"      starts it in a container
+  ssh gateway clawscope serve --stdio             greets with its version
+
+clawscope starts it on the other machine; you never need to. It listens on no port, reads one request, runs only commands \
+that read, and ends with the link. `clawscope guide remote` describes it.";

@@ -12,7 +12,7 @@ pub(super) fn parse_amount(option: &str, text: &str) -> Result<Amount, Failure> 
 pub(super) fn resolve_amount(amount: Amount, option: &str, window: f64) -> Result<f64, Failure> {
     amount.tokens(window).ok_or_else(|| {
         Failure::usage(format!(
-            "{option}: nothing tells the window of the model, so there is no share of it. Give tokens instead."
+            "{option}: the window of the model is unknown, so clawscope cannot compute a share of it. Give tokens instead."
         ))
     })
 }

@@ -61,8 +61,8 @@ fn run_store(
     print_sessions(&store, output)?;
     let days = store.days.iter().map(|(day, totals)| (day.as_str(), totals));
     print_totals("day (UTC)", days, output)?;
-    for (item, error) in &store.unread {
-        output.line(Tone::Warning, &format!("{}: {error}", item.key))?;
+    for (item, failure) in &store.unread {
+        output.line(Tone::Warning, &format!("{}: {}", item.key, failure.message()))?;
     }
     Ok(())
 }

@@ -161,7 +161,10 @@ pub(super) fn store_json(store: &StoreLedger) -> StoreCacheJson {
             .collect(),
         days: days_json(&store.days),
         unread: unread
-            .map(|(item, error)| UnreadSessionJson { session: session_json(item), error: error.clone() })
+            .map(|(item, failure)| UnreadSessionJson {
+                session: session_json(item),
+                error: failure.message().to_owned(),
+            })
             .collect(),
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct StoreLedger {
     pub(super) days: BTreeMap<String, CacheTotals>,
     pub(super) totals: CacheTotals,
     /// Sessions that cannot be read, and why.
-    pub(super) unread: Vec<(SessionItem, String)>,
+    pub(super) unread: Vec<(SessionItem, Failure)>,
 }
 
 type Sums = (CacheTotals, BTreeMap<String, CacheTotals>);
@@ -42,7 +42,7 @@ pub(super) fn read_store(workspace: &Workspace) -> StoreLedger {
     for (item, sum) in items.into_iter().zip(sums) {
         match sum {
             Ok((totals, days)) => store.add(item, totals, &days),
-            Err(error) => store.unread.push((item.clone(), error)),
+            Err(failure) => store.unread.push((item.clone(), failure)),
         }
     }
     store.sessions.sort_by(|(_, one), (_, other)| {
@@ -64,11 +64,8 @@ impl StoreLedger {
     }
 }
 
-fn sum_session(workspace: &Workspace, item: &SessionItem) -> Result<Sums, String> {
-    let session = workspace.open_item(item).map_err(|failure| match failure {
-        Failure::Reported { message, .. } => message,
-        Failure::OutputClosed | Failure::CheckFailed => "it cannot be opened".to_owned(),
-    })?;
-    let ledger = cache_ledger(&session).map_err(|error| error.to_string())?;
+fn sum_session(workspace: &Workspace, item: &SessionItem) -> Result<Sums, Failure> {
+    let session = workspace.open_item(item)?;
+    let ledger = cache_ledger(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     Ok((CacheTotals::of(&ledger.calls), totals_by_day(&ledger.calls)))
 }

@@ -53,20 +53,24 @@ pub(super) fn run(
 }
 
 fn verdict_line(replayed: &ReplayReport, budget: &str, over: &[usize]) -> String {
-    let key = &replayed.inspection.item.key.0;
+    let key = &replayed.session.item.key.0;
     let replay = &replayed.replay;
     let calls = format_count(replay.calls.len() as u64, "call", "calls");
     let Some(first) = over.first() else {
         let [_, simulated] = replay.totals();
         let largest = simulated.peak.1.and_then(|at| replay.simulated.get(at));
         let peak = largest.map_or_else(|| "0".to_owned(), format_prompt);
-        return format!("{key}: {calls} within {budget}, the largest has {peak} tokens");
+        return format!("{key}: all {calls} fit within {budget}; the largest prompt has {peak} tokens");
     };
     let call = &replay.simulated[*first];
-    let entry = replayed.inspection.index.display_id(replay.calls[*first].entry);
+    let entry = replayed.session.index.display_id(replay.calls[*first].entry);
     let count = format_number(over.len() as u64);
     let what = if call.has_size() { format!("with {}", format_prompt(call)) } else { format_prompt(call) };
-    format!("{key}: {count} of {calls} over {budget}, the first at {entry} ({}) {what}", format_call(*first))
+    let verb = if over.len() == 1 { "exceeds" } else { "exceed" };
+    format!(
+        "{key}: {count} of {calls} {verb} {budget}; the first is {} ({entry}) {what}",
+        format_call(*first)
+    )
 }
 
 /// Whether every call fits a budget. Tokens are whole.
@@ -106,13 +110,13 @@ fn report_json(replayed: &ReplayReport, budget: f64, over: &[usize]) -> CheckJso
     let [_, simulated] = replay.totals();
     let first = |at: &usize| CallOverBudgetJson {
         index: *at,
-        entry: replayed.inspection.index.display_id(replay.calls[*at].entry),
+        entry: replayed.session.index.display_id(replay.calls[*at].entry),
         time: rounded(replay.calls[*at].started),
         tokens: rounded(replay.simulated[*at].expected),
     };
     CheckJson {
-        session: session_json(&replayed.inspection.item),
-        ruleset: ruleset_json(&replayed.inspection.ruleset),
+        session: session_json(&replayed.session.item),
+        ruleset: ruleset_json(&replayed.session.ruleset),
         budget: rounded(budget),
         fits: over.is_empty(),
         over: over.len(),

@@ -32,11 +32,10 @@ pub(super) fn run(
     if args.with.is_some() {
         refuse_without_compaction(&preview, "--with")?;
     }
-    if let Some(refusal) = preview.inspection.unfinished_commit.as_ref().and_then(InterruptedCommit::refusal)
-    {
+    if let Some(refusal) = preview.session.unfinished_commit.as_ref().and_then(InterruptedCommit::refusal) {
         return Err(Failure::refused(refusal.to_string()));
     }
-    if database_of(preview.inspection.source.path()).is_some() {
+    if database_of(preview.session.source.path()).is_some() {
         // Refuses databases before everything else: no plan can be written there, so its details do not matter.
         writing::refuse_early(&write_job(&preview, None, args, place, invocation))?;
     }
@@ -90,7 +89,7 @@ fn write_job<'a>(
     invocation: &Invocation,
 ) -> WriteJob<'a> {
     WriteJob {
-        inspection: &preview.inspection,
+        session: &preview.session,
         ask: WriteAction::Commit { plan: &preview.plan, summary: made.map(|made| &made.summary) },
         write: args.write,
         read: None,
@@ -112,7 +111,7 @@ fn print(
     other: Option<SummarizerKind>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    super::session_output::print_session_header(output, &preview.inspection, preview.inspection.window)?;
+    super::session_output::print_session_header(output, &preview.session, preview.session.window)?;
     if preview.simulated.policies.enabled.has(Policy::Prune) {
         preview.print_gate(output)?;
     }
@@ -133,11 +132,11 @@ fn print(
 
 /// Explains a plan without changes; a closed gate is the usual cause.
 fn describe_no_changes(preview: &Preview) -> String {
-    let path = preview.inspection.source.path().display();
+    let path = preview.session.source.path().display();
     let pruned = preview.simulated.policies.enabled.has(Policy::Prune);
     match preview.gate.reason() {
         Some(reason) if pruned && !preview.gate_ignored => {
-            let pi = preview.inspection.ruleset.id.is_pi();
+            let pi = preview.session.ruleset.id.is_pi();
             let who =
                 if pi { "pi itself prunes nothing" } else { "the gateway would not prune at this moment" };
             // `Gate::Off` closes the gate even without `--gates`; the other causes close it only with `--gates` or

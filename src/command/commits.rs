@@ -12,9 +12,9 @@ use super::session_output::{SessionJson, finite, print_session_header, session_j
 use super::table::{Align, Cell, Table};
 use super::writing::ReplacedEntryJson;
 use crate::cli::{SessionArgs, StoreArgs};
-use crate::commit::PolicyRecord;
+use crate::commit::{PolicyRecord, ReceiptKind};
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_estimate, format_time};
+use crate::format::{format_estimate, format_time, quantity};
 use crate::js::Value;
 use crate::write::commit_list::{CommitRecord, CommitStatus, list_commits};
 
@@ -40,12 +40,24 @@ pub(super) fn run(
     table(&commits).print(output, "")?;
     writeln!(output)?;
     let in_force = commits.iter().filter(|committed| committed.status == CommitStatus::InForce).count();
-    let all = format_count(commits.len() as u64, "commit or undo", "commits and undos");
+    let all = describe_count(&commits);
     output.line(
         Tone::Plain,
         &format!("{all}, {in_force} active · `clawscope undo --commit ID` undoes one of them"),
     )?;
     Ok(())
+}
+
+/// Counts commits and undos: `2 commits and 1 undo`.
+fn describe_count(records: &[CommitRecord]) -> String {
+    let undos = records.iter().filter(|record| record.receipt.kind == ReceiptKind::Undo).count();
+    let parts = [(records.len() - undos, "commit"), (undos, "undo")];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| quantity(*count as u64, word))
+        .collect();
+    parts.join(" and ")
 }
 
 fn table(commits: &[CommitRecord]) -> Table {
@@ -55,7 +67,7 @@ fn table(commits: &[CommitRecord]) -> Table {
         ("what", Align::Left),
         ("tokens", Align::Right),
         ("changed", Align::Right),
-        ("left", Align::Left),
+        ("old leaf", Align::Left),
         ("state", Align::Left),
     ]);
     for committed in commits {

@@ -46,11 +46,11 @@ fn print(
     output: &mut Output,
 ) -> Result<(), Failure> {
     print_session_header(output, session, session.window)?;
-    let shared = format_count(comparison.shared_entries as u64, "entry", "entries");
+    let shared = format_count(comparison.shared_entries as u64, "entry in common", "entries in common");
     let parting = comparison.fork_point.map(|entry| session.index.display_id(entry));
     let parting =
         parting.map_or_else(|| "no common entry".to_owned(), |name| format!("they diverge after {name}"));
-    output.line(Tone::Plain, &format!("{shared} in common; {parting}"))?;
+    output.line(Tone::Plain, &format!("{shared}; {parting}"))?;
     writeln!(output)?;
     facts_table(comparison).print(output, "")?;
     writeln!(output)?;

@@ -92,7 +92,7 @@ fn show_under_settings(
     preview: &Preview,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (args, session, plan) = (&view.context, &preview.inspection, &preview.plan);
+    let (args, session, plan) = (&view.context, &preview.session, &preview.plan);
     if args.messages {
         return Err(Failure::usage(
             "--messages prints the transcript's own messages. `clawscope simulate` has --messages for other settings.",

@@ -31,7 +31,7 @@ pub(super) fn plan_next_call(
     };
     let mut preview = preview_session(workspace, session, leaf, &plan)?;
     if let Some(window) = preview.simulated.assumed.runtime_window {
-        preview.inspection.limits.runtime_window = window;
+        preview.session.limits.runtime_window = window;
     }
     Ok(preview)
 }

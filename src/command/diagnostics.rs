@@ -29,7 +29,6 @@ use crate::session::simulated_settings::{EffectiveSetting, effective_setting_row
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
 use crate::store::pi_dirs::load_settings;
-use crate::store::session::Session;
 
 /// The model of an agent's next call, unless the session overrides it.
 #[derive(Debug)]
@@ -92,19 +91,48 @@ pub(super) struct DoctorReport {
     mark_counts: Vec<(&'static str, u64)>,
 }
 
+/// What the report needs of an opened transcript, so that memory holds few transcripts at once.
+#[derive(Debug)]
+pub(super) struct TranscriptFacts {
+    ruleset: Ruleset,
+    compaction: CompactionSettings,
+    bytes: u64,
+    entries: u64,
+    bad_lines: u64,
+    marks: Vec<Mark>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl From<LoadedSession> for TranscriptFacts {
+    fn from(session: LoadedSession) -> Self {
+        let diagnostics = session.diagnostics();
+        let LoadedSession { index, item, ruleset, configured_settings, .. } = session;
+        Self {
+            ruleset: ruleset.id,
+            compaction: configured_settings.compaction,
+            bytes: index.end + index.pending_bytes,
+            entries: index.entries.len() as u64,
+            bad_lines: index.bad_lines,
+            marks: item.marks,
+            diagnostics,
+        }
+    }
+}
+
 /// Counts transcripts per ruleset: a pi store may mix versions.
 fn count_rulesets(read: &[ReadSession]) -> Vec<(Ruleset, u64)> {
     let opened = |ruleset: Ruleset| {
-        let own = read.iter().filter_map(|(_, session)| session.as_ref().ok());
-        own.filter(|session| session.ruleset.id == ruleset).count() as u64
+        let own = read.iter().filter_map(|session| session.as_ref().ok());
+        own.filter(|session| session.ruleset == ruleset).count() as u64
     };
     let counts = Ruleset::ALL.into_iter().map(|ruleset| (ruleset, opened(ruleset)));
     counts.filter(|(_, count)| *count > 0).collect()
 }
 
-type ReadSession = (SessionItem, Result<LoadedSession, Failure>);
+type ReadSession = Result<TranscriptFacts, Failure>;
 
 impl DoctorReport {
+    /// `read` has the transcript of each listed item.
     pub(super) fn new(workspace: &Workspace, read: Vec<ReadSession>) -> Self {
         let config = &workspace.store().config;
         let pi = PiSettingsReport::load(workspace.store());
@@ -141,10 +169,10 @@ impl DoctorReport {
             entries: 0,
             bad_lines: 0,
             ruleset_counts: count_rulesets(&read),
-            mark_counts: count_marks(&read),
+            mark_counts: count_marks(&workspace.listed.items, &read),
         };
-        for (item, session) in read {
-            checkup.add_session(&item, session);
+        for (item, session) in workspace.listed.items.iter().zip(read) {
+            checkup.add_session(item, session);
         }
         checkup
             .diagnostics
@@ -153,15 +181,14 @@ impl DoctorReport {
         checkup
     }
 
-    fn add_session(&mut self, item: &SessionItem, read: Result<LoadedSession, Failure>) {
+    fn add_session(&mut self, item: &SessionItem, read: ReadSession) {
         match read {
-            Ok(session) => {
-                let index = &session.index;
+            Ok(facts) => {
                 self.transcripts += 1;
-                self.bytes += index.end + index.pending_bytes;
-                self.entries += index.entries.len() as u64;
-                self.bad_lines += index.bad_lines;
-                self.diagnostics.extend(session.diagnostics());
+                self.bytes += facts.bytes;
+                self.entries += facts.entries;
+                self.bad_lines += facts.bad_lines;
+                self.diagnostics.extend(facts.diagnostics);
             }
             // A session has no file before its first answer (store E7); the list marks it as missing.
             Err(_) if item.has(Mark::Missing) || item.path.is_none() => {}
@@ -242,10 +269,7 @@ fn agent_reports(workspace: &Workspace, pi: Option<&PiSettingsReport>) -> Vec<Ag
 
 /// Takes the settings of any session, as a gateway applies the same to all; pi's come from its own settings file.
 fn store_compaction(workspace: &Workspace, read: &[ReadSession]) -> CompactionSettings {
-    let any = read
-        .iter()
-        .find_map(|(_, read)| read.as_ref().ok())
-        .map(|session| session.configured_settings.compaction);
+    let any = read.iter().find_map(|read| read.as_ref().ok()).map(|facts| facts.compaction);
     let rules = workspace.store().ruleset.id.rules();
     let config = &workspace.store().config.js_root;
     let pi = load_settings(&workspace.store().path_kind, None).filter(|_| rules.reserve == Reserve::Runtime);
@@ -307,16 +331,16 @@ fn redact_secrets(mut rows: Vec<ResolvedSetting>) -> Vec<ResolvedSetting> {
 }
 
 fn session_lifecycles(workspace: &Workspace) -> Vec<(String, Lifecycle)> {
+    let sessions = workspace.store().sessions_by_key();
     let of = |item: &SessionItem| {
-        let own = |session: &&Session| session.key == item.key && session.path == item.path;
-        let session = workspace.store().sessions.iter().find(own)?;
+        let session = sessions.get(&item.key).filter(|session| session.path == item.path)?;
         Some((item.key.0.clone(), Lifecycle::for_session(workspace.store(), session)?))
     };
     workspace.listed.items.iter().filter_map(of).collect()
 }
 
 /// Counts sessions per mark, including marks that no session has.
-fn count_marks(read: &[ReadSession]) -> Vec<(&'static str, u64)> {
+fn count_marks(items: &[SessionItem], read: &[ReadSession]) -> Vec<(&'static str, u64)> {
     let all = [
         Mark::Running,
         Mark::Overflow,
@@ -336,20 +360,19 @@ fn count_marks(read: &[ReadSession]) -> Vec<(&'static str, u64)> {
         Mark::Imported,
         Mark::NotImported,
     ];
-    let has = |(item, read): &ReadSession, mark| {
-        read.as_ref().map_or_else(|_| item.has(mark), |session| session.item.has(mark))
+    let has = |(item, read): &(&SessionItem, &ReadSession), mark| {
+        read.as_ref().map_or_else(|_| item.has(mark), |facts| facts.marks.contains(&mark))
     };
-    all.into_iter()
-        .map(|mark| (mark.as_str(), read.iter().filter(|read| has(read, mark)).count() as u64))
-        .collect()
+    let count = |mark| items.iter().zip(read).filter(|read| has(read, mark)).count() as u64;
+    all.into_iter().map(|mark| (mark.as_str(), count(mark))).collect()
 }
 
 /// Reports folders that send no change notifications, so that followers must poll them.
 fn polled_folder_diagnostics(workspace: &Workspace) -> impl Iterator<Item = Diagnostic> {
     let folders = if workspace.listed.is_demo { BTreeSet::new() } else { store_folders(workspace.store()) };
     find_polled(folders, WatchMode::from_env(&workspace.env)).into_iter().map(|polled| {
-        let what = format!("is looked at every second while it is followed: {}", polled.reason);
-        let next = "changes show later than elsewhere; run clawscope where the store lies, or raise the limit that is named";
+        let what = format!("is checked every second while clawscope follows it: {}", polled.reason);
+        let next = "changes appear up to a second late; run clawscope on the machine with the store, or raise the limit that the reason names";
         Diagnostic::new(polled.folder, Severity::Note, what, next)
     })
 }

@@ -44,7 +44,7 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let DoctorArgs { list: args, repair: repairs, migration } = args;
+    let DoctorArgs { list: args, repair: repairs, migration, about_self: _ } = args;
     if *migration {
         return super::migration::run(args, place, invocation, output);
     }
@@ -53,8 +53,8 @@ pub(super) fn run(
     if repairs.as_ref().is_some_and(|repairs| !repairs.is_empty()) {
         workspace = Workspace::from_path(args.path.as_deref(), place, invocation)?;
     }
-    let read =
-        workspace.listed.items.par_iter().map(|item| (item.clone(), workspace.open_item(item))).collect();
+    let read = |item| workspace.open_item(item).map(Into::into);
+    let read = workspace.listed.items.par_iter().map(read).collect();
     let checkup = DoctorReport::new(&workspace, read);
     if args.json {
         output.json(&report_json(&workspace, &checkup, repairs.as_deref()))?;
@@ -356,8 +356,10 @@ fn print_rules(workspace: &Workspace, checkup: &DoctorReport, output: &mut Outpu
     output.line(Tone::Strong, &format!("{} · {name}", workspace.listed.name))?;
     let mut head = "rules      ";
     if of_all.is_none() {
-        let of = chosen.release.as_ref().map(|release| format!(", for {release}")).unwrap_or_default();
-        let line = format!("{head}{}{of} ({})", chosen.id.release_span(), chosen.provenance_text());
+        let span = chosen.id.release_span();
+        let release = chosen.release.as_ref().map(ToString::to_string).filter(|release| *release != span);
+        let of = release.map(|release| format!(", for {release}")).unwrap_or_default();
+        let line = format!("{head}{span}{of} ({})", chosen.provenance_text());
         output.line(Tone::Plain, &line)?;
         head = "           ";
     }
@@ -550,8 +552,15 @@ fn print_locks(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failur
 
 fn print_diagnostics(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
     let counts = checkup.counts();
-    let counts: Vec<String> =
-        counts.iter().map(|(name, count)| format!("{name} {}", format_number(*count))).collect();
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| match *name {
+            "bytes" => format_size(*count),
+            "badLines" => format!("unreadable lines {}", format_number(*count)),
+            name => format!("{name} {}", format_number(*count)),
+        })
+        .collect();
     output.line(Tone::Plain, &counts.join(" · "))?;
     if checkup.diagnostics.is_empty() {
         return match checkup.damage_counts() {

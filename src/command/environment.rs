@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 use super::failure::Failure;
 use super::ruleset::requested_ruleset;
@@ -17,7 +18,7 @@ use crate::gateway::state_dir::{profiles, state_dir, with_profile};
 use crate::ids::{EntryIx, SessionKey};
 use crate::session::context_limits::ContextLimits;
 use crate::session::list::{SessionListing, list_item, list_sessions_with, survey_with};
-use crate::session::loading::{OpenError, open};
+use crate::session::loading::{OpenError, open_session};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
@@ -50,6 +51,8 @@ pub struct Workspace {
     requested_ruleset: Option<RulesetChoice>,
     /// Keeps the demo store's temporary folder alive.
     place: StoreLocation,
+    /// Positions of the sessions by key: a search for each of many would cost the square of their number.
+    positions: OnceLock<HashMap<SessionKey, usize>>,
 }
 
 impl Workspace {
@@ -79,7 +82,7 @@ impl Workspace {
             .map_err(|error| Failure::unreadable(format!("cannot write the demo store: {error}")))?;
         let now_ms = place.demo_now_ms().unwrap_or(invocation.now_ms);
         if place.is_demo() {
-            // The demo store is from a place of its own, and looks the same everywhere.
+            // The demo store looks the same in every time zone.
             set_display_zone(None);
         }
         let requested = requested_ruleset(args, &invocation.env)?;
@@ -101,6 +104,7 @@ impl Workspace {
             is_explicit: named,
             requested_ruleset: requested,
             place,
+            positions: OnceLock::new(),
         })
     }
 
@@ -138,7 +142,14 @@ impl Workspace {
     }
 
     pub(super) fn open_key(&self, key: &SessionKey) -> Result<LoadedSession, Failure> {
-        open(self.store(), key, None, self.now_ms as i64, &mut |_, _| true)
+        let sessions = &self.store().sessions;
+        let positions = self.positions.get_or_init(|| {
+            sessions.iter().enumerate().map(|(at, session)| (session.key.clone(), at)).collect()
+        });
+        let session =
+            positions.get(key).and_then(|at| sessions.get(*at)).filter(|session| session.key == *key);
+        let unknown = || open_failure(&OpenError::Unknown { key: key.clone() });
+        open_session(self.store(), session.ok_or_else(unknown)?, None, self.now_ms as i64, &mut |_, _| true)
             .map_err(|error| open_failure(&error))
     }
 

@@ -61,7 +61,7 @@ fn estimator_table(estimates: &Estimates) -> Table {
         ("next prompt", Align::Right),
         ("last call", Align::Right),
         ("mean error", Align::Right),
-        ("lean", Align::Right),
+        ("bias", Align::Right),
         ("worst", Align::Right),
         ("", Align::Left),
     ]);

@@ -45,7 +45,7 @@ pub(super) fn run(
     if args.json {
         return Ok(output.json(&report_json(&session, &explanation))?);
     }
-    ExplanationPrinter { inspection: &session, explanation: &explanation }.print(output)
+    ExplanationPrinter { session: &session, explanation: &explanation }.print(output)
 }
 
 fn print_block(title: &str, table: &Table, output: &mut Output) -> Result<(), Failure> {
@@ -63,14 +63,14 @@ pub(super) fn verdict_tone(explanation: &Explanation) -> Tone {
 }
 
 struct ExplanationPrinter<'a> {
-    inspection: &'a LoadedSession,
+    session: &'a LoadedSession,
     explanation: &'a Explanation,
 }
 
 impl ExplanationPrinter<'_> {
     fn print(&self, output: &mut Output) -> Result<(), Failure> {
         self.print_headline(output)?;
-        print_session_header(output, self.inspection, self.inspection.window)?;
+        print_session_header(output, self.session, self.session.window)?;
         self.print_overflows(output)?;
         self.print_parts(output)?;
         self.print_guards(output)?;
@@ -93,7 +93,7 @@ impl ExplanationPrinter<'_> {
     }
 
     fn entry_names(&self, entries: &[EntryIx]) -> Cell {
-        let shown = entries.iter().take(MAX_NAMED_ENTRIES).map(|ix| self.inspection.index.display_id(*ix));
+        let shown = entries.iter().take(MAX_NAMED_ENTRIES).map(|ix| self.session.index.display_id(*ix));
         let mut names = shown.collect::<Vec<_>>().join(" ");
         if entries.len() > MAX_NAMED_ENTRIES {
             names = format!("{names} +{}", entries.len() - MAX_NAMED_ENTRIES);
@@ -128,7 +128,7 @@ impl ExplanationPrinter<'_> {
     fn overflow_cells(&self, overflow: &Overflow) -> Vec<Cell> {
         let number = |tokens: Option<u64>| tokens.map_or_else(|| "not stated".to_owned(), format_number);
         let recognised = match overflow.recognised {
-            Some(false) => format!("not recognised by {}", self.inspection.gateway_release()),
+            Some(false) => format!("not recognised by {}", self.session.gateway_release()),
             _ => String::new(),
         };
         let text: String = overflow.text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -194,12 +194,12 @@ impl ExplanationPrinter<'_> {
         };
         let by = guard
             .missing_tokens
-            .map(|by| format!(" by {}", format_counted(by, !guard.missing_is_estimate)))
+            .map(|by| format!(", {} short", format_counted(by, !guard.missing_is_estimate)))
             .unwrap_or_default();
         let opens = if guard.opening_keys.is_empty() {
             String::new()
         } else {
-            format!("; every call fits without this: {}", guard.opening_keys.join(" or "))
+            format!("; without this block, every call fits ({})", guard.opening_keys.join(" or "))
         };
         let entry = guard.entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix]));
         vec![
@@ -240,7 +240,7 @@ impl ExplanationPrinter<'_> {
         for (at, finding) in self.explanation.findings.iter().enumerate() {
             writeln!(output)?;
             let flips = if finding.prevents_overflow == Some(true) {
-                " · without this, every call fits"
+                " · without this cause, every call fits"
             } else {
                 ""
             };

@@ -23,7 +23,7 @@ use crate::session::{Mark, SessionItem, TokenCount};
 /// A session and its explanation, or why it has none.
 struct ExplainedSession {
     item: SessionItem,
-    explanation: Result<Explanation, String>,
+    explanation: Result<Explanation, Failure>,
 }
 
 pub(super) fn run(
@@ -45,16 +45,12 @@ pub(super) fn run(
 }
 
 fn explain_session(workspace: &Workspace, item: &SessionItem) -> ExplainedSession {
-    let unread = |error: String| ExplainedSession { item: item.clone(), explanation: Err(error) };
     let session = match workspace.open_item(item) {
         Ok(session) => session,
-        Err(Failure::Reported { message, .. }) => return unread(message),
-        Err(_) => return unread("it cannot be opened".to_owned()),
+        Err(failure) => return ExplainedSession { item: item.clone(), explanation: Err(failure) },
     };
-    match explain(&session) {
-        Ok(text) => ExplainedSession { item: session.item, explanation: Ok(text) },
-        Err(error) => unread(error.to_string()),
-    }
+    let explanation = explain(&session).map_err(|error| Failure::unreadable(error.to_string()));
+    ExplainedSession { item: session.item, explanation }
 }
 
 /// Orders sessions for the list: overflowed, then unhealthy, then healthy; the fuller first within each class.
@@ -116,7 +112,10 @@ fn report_json(workspace: &Workspace, all: Vec<ExplainedSession>, windows: &[u64
     for ExplainedSession { item, explanation } in all {
         match explanation {
             Ok(explanation) => sessions.push(session_verdict_json(&item, &explanation, windows)),
-            Err(error) => unread.push(UnreadJson { session: session_json(&item), error }),
+            Err(failure) => {
+                let error = failure.message().to_owned();
+                unread.push(UnreadJson { session: session_json(&item), error });
+            }
         }
     }
     ExplainedStoreJson { ruleset: ruleset_json(&workspace.store().ruleset), sessions, unread }
@@ -202,7 +201,9 @@ fn row_cells(explained: &ExplainedSession, windows: &[u64]) -> Vec<Cell> {
             cells.push(Cell::new(word(|it| it.confidence.as_str()), Tone::Dim));
             cells.push(verdict.map(|it| it.headline.clone()).unwrap_or_default().into());
         }
-        Err(error) => cells.extend([Cell::new("unread", Tone::Warning), "".into(), error.as_str().into()]),
+        Err(failure) => {
+            cells.extend([Cell::new("unread", Tone::Warning), "".into(), failure.message().into()]);
+        }
     }
     cells
 }

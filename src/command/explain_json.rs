@@ -251,12 +251,12 @@ pub(super) fn verdict_json(explanation: &Explanation) -> Option<VerdictJson> {
     })
 }
 
-pub(super) fn report_json(inspection: &LoadedSession, explanation: &Explanation) -> ExplanationJson {
-    let json = Builder { inspection, explanation };
+pub(super) fn report_json(session: &LoadedSession, explanation: &Explanation) -> ExplanationJson {
+    let json = Builder { session, explanation };
     let findings = |findings: &[Finding]| findings.iter().map(|finding| json.finding(finding)).collect();
     ExplanationJson {
-        session: session_json(&inspection.item),
-        ruleset: ruleset_json(&inspection.ruleset),
+        session: session_json(&session.item),
+        ruleset: ruleset_json(&session.ruleset),
         overflow: explanation.has_overflowed(),
         events: explanation.overflows.iter().map(|overflow| json.overflow(overflow)).collect(),
         verdict: verdict_json(explanation),
@@ -277,13 +277,13 @@ pub(super) fn report_json(inspection: &LoadedSession, explanation: &Explanation)
 }
 
 struct Builder<'a> {
-    inspection: &'a LoadedSession,
+    session: &'a LoadedSession,
     explanation: &'a Explanation,
 }
 
 impl Builder<'_> {
     fn name(&self, entry: EntryIx) -> String {
-        self.inspection.index.display_id(entry)
+        self.session.index.display_id(entry)
     }
 
     fn names(&self, entries: &[EntryIx]) -> Vec<String> {
@@ -291,7 +291,7 @@ impl Builder<'_> {
     }
 
     fn overflow(&self, overflow: &Overflow) -> OverflowJson {
-        let words = &self.inspection.index.values;
+        let words = &self.session.index.values;
         let explained = self.explanation.failure.as_ref().filter(|it| it.overflow.entry == overflow.entry);
         let accepted = explained.and_then(|failure| failure.last_counted);
         OverflowJson {

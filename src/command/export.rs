@@ -55,7 +55,7 @@ pub(super) fn run(
     let made = generate_for_plan(&mut preview, invocation, output)?;
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
     let wanted =
-        ExportRequest { plan: Some(plan), ..export_request(args, &preview.inspection, preview.now_ms, None) };
+        ExportRequest { plan: Some(plan), ..export_request(args, &preview.session, preview.now_ms, None) };
     export_document(args, &wanted, format, invocation, output)
 }
 
@@ -133,12 +133,12 @@ fn has_plan_options(plan: &PlanArgs) -> bool {
 
 fn export_request<'a>(
     args: &ExportArgs,
-    inspection: &'a LoadedSession,
+    session: &'a LoadedSession,
     now_ms: f64,
     plan: Option<(&'a crate::plan::Plan, Option<&'a crate::plan::CompactionSummary>)>,
 ) -> ExportRequest<'a> {
     ExportRequest {
-        session: inspection,
+        session,
         plan,
         now_ms: now_ms as i64,
         redact: !args.no_redact,
@@ -214,7 +214,7 @@ fn refuse_store_target(
 }
 
 /// Whether a gateway or pi keeps sessions in this folder.
-pub(super) fn holds_sessions(folder: &Path) -> bool {
+pub fn holds_sessions(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     name == "sessions" || is_pi_cwd_dir(&name) || folder.join("sessions.json").is_file()
 }
@@ -227,7 +227,8 @@ fn write_output(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Some(out) = &args.out else {
-        let text = if json { documents::escaped(text) } else { text.to_owned() };
+        let is_for_terminal = json && !output.is_file();
+        let text = if is_for_terminal { documents::escaped(text) } else { text.to_owned() };
         return Ok(output.write_all(text.as_bytes())?);
     };
     save_as(&absolute(&invocation.env.cwd, out), text, args.force).map_err(|error| match error {

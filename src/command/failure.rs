@@ -102,6 +102,15 @@ impl Failure {
         self
     }
 
+    /// The problem in words, for a command that goes on with the other sessions.
+    pub(super) fn message(&self) -> &str {
+        match self {
+            Self::Reported { message, .. } => message,
+            Self::OutputClosed => "the output is closed",
+            Self::CheckFailed => "the check failed",
+        }
+    }
+
     pub fn exit(&self) -> Exit {
         match self {
             Self::OutputClosed => Exit::Success,

@@ -1,4 +1,4 @@
-//! `--window learnt`: replaces the configured window by the one that a session's own refusals and answers prove.
+//! `--window learnt`: replaces the configured window with the one that a session's own refusals and answers prove.
 
 use super::failure::Failure;
 use crate::cli::WindowArg;

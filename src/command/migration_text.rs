@@ -175,11 +175,11 @@ fn describe_fault(fault: &ImportFault) -> String {
             )
         }
         ImportFaultKind::Duplicated { duplicate_id: again } if *again == fault.entry_id => {
-            format!("{place}: doubled, the database has it twice")
+            format!("{place}: duplicated, the database has it twice")
         }
         ImportFaultKind::Duplicated { duplicate_id: again } => {
             let again = again.as_deref().unwrap_or("an entry without an id");
-            format!("{place}: doubled, the database also has it as {again}")
+            format!("{place}: duplicated, the database also has it as {again}")
         }
         ImportFaultKind::Moved => format!("{place}: moved to another position in the database"),
     }
@@ -217,7 +217,7 @@ fn print_verdict(totals: &MigrationTotals, output: &mut Output) -> Result<(), Fa
     if totals.is_clean() {
         let words = match (totals.unreadable_pairs, totals.compared_pairs) {
             (0, 0) => "No migration to check.",
-            (0, _) => "Nothing was lost, changed or doubled.",
+            (0, _) => "Nothing was lost, changed or duplicated.",
             _ => "No differences in the sessions that could be compared.",
         };
         return Ok(output.line(if totals.unreadable_pairs > 0 { Tone::Warning } else { Tone::Good }, words)?);

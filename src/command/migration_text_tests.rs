@@ -36,8 +36,8 @@ fn every_fault_names_its_entry_its_line_and_what_differs() {
         "line 4 e3: changed, message.content: 6 chars in the file, 1 char in the database, from character 1; \
          timestamp: \"t\" in the file, nothing in the database; and 3 more",
         "line 4 e3: re-parented, follows e2 in the file but no entry in the database",
-        "line 4 e3: doubled, the database has it twice",
-        "line 4 e3: doubled, the database also has it as zz",
+        "line 4 e3: duplicated, the database has it twice",
+        "line 4 e3: duplicated, the database also has it as zz",
         "line 4 e3: moved to another position in the database",
     ];
     assert_eq!(reported, expected);

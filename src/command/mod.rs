@@ -27,7 +27,7 @@ mod estimators;
 mod explain;
 mod explain_all;
 mod explain_json;
-mod export;
+pub mod export;
 pub mod failure;
 mod flush;
 mod guide;
@@ -62,8 +62,9 @@ mod rule;
 mod rules;
 mod ruleset;
 mod schema;
-mod screen;
+pub mod screen;
 mod search;
+mod self_report;
 mod session_output;
 mod sessions;
 mod setting_value;
@@ -105,7 +106,12 @@ use crate::runtime::pager_line;
 /// Runs a command line, including the program name, and returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, output: &mut Output) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
-    let (result, json) = match Cli::try_parse_from(&words) {
+    main_as(&words, &words, invocation, output)
+}
+
+/// Runs a command line and repeats `typed` in the hints of a failure: the command line of a person on another machine.
+pub fn main_as(words: &[OsString], typed: &[OsString], invocation: &Invocation, output: &mut Output) -> u8 {
+    let (result, json) = match Cli::try_parse_from(words) {
         Ok(mut cli) => {
             let resolved = presets::resolve(&mut cli, &invocation.env);
             (resolved.and_then(|()| dispatch(&cli, invocation, output)), cli.is_json())
@@ -116,7 +122,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, 
     let result = result.and_then(|()| Ok(output.flush()?));
     let Err(failure) = result else { return Exit::Success.code() };
     _ = output.flush();
-    let failure = failure.with_retry(&words);
+    let failure = failure.with_retry(typed);
     _ = output.failure(&failure, json);
     failure.exit().code()
 }
@@ -193,12 +199,16 @@ fn run_command(
         Command::Rules(args) => rules::run(args, place, invocation, output),
         Command::Settings(args) => settings::run(args, place, invocation, output),
         Command::Rule(args) => rule::run(args, output),
+        Command::Doctor(args) if args.about_self => self_report::run(args.list.json, invocation, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
         Command::Presets { json } => presets::run(*json, invocation, output),
         Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),
+        // The program serves before it runs a command, because a link has no other output.
+        Command::Serve(_) => Err(Failure::usage("serve --stdio: only the program itself can serve.")),
         Command::Completions { shell } => completions::run(*shell, output),
-        Command::Man { command } => man::run(command.as_deref(), output),
+        Command::Man { out: Some(out), .. } => man::write_all(out, invocation, output),
+        Command::Man { command, out: None } => man::run(command.as_deref(), output),
     }
 }

@@ -100,7 +100,7 @@ impl Workspace {
         if !listed.is_empty() || text.trim().is_empty() {
             return listed;
         }
-        let (items, _) = read_all(self);
+        let (items, _) = read_all(self, self.listed.items.clone());
         match_part(&items, text).into_iter().cloned().collect()
     }
 

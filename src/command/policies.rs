@@ -172,7 +172,7 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
     if !preview.simulated.policies.enabled.has(Policy::Compact) {
         return Ok(());
     }
-    let session = &preview.inspection;
+    let session = &preview.session;
     output.line(Tone::Plain, "")?;
     let Some(view) = session.compaction_view(&preview.plan) else {
         let words = match session.ruleset.id.rules().compaction {
@@ -214,7 +214,7 @@ fn describe_trigger(trigger: &CompactionTrigger) -> String {
         Some(tokens) => {
             let fires = if trigger.fires { "would start now" } else { "would not start now" };
             let tokens = format_number(tokens.max(0.0) as u64);
-            format!("  {fires}: the last call had {tokens} tokens, the threshold is {threshold}")
+            format!("  {fires}: the last call had {tokens} tokens, the trigger is {threshold}")
         }
     }
 }
@@ -328,10 +328,10 @@ pub(super) struct CompactionJson {
 
 /// Returns the compaction; `None` if the policy is off or has nothing to compact.
 pub(super) fn compaction_json(preview: &Preview) -> Result<Option<CompactionJson>, Failure> {
-    let Some(view) = preview.inspection.compaction_view(&preview.plan) else { return Ok(None) };
+    let Some(view) = preview.session.compaction_view(&preview.plan) else { return Ok(None) };
     Ok(Some(CompactionJson {
         trigger: view.trigger,
-        first_kept: preview.inspection.index.display_id(view.first_kept),
+        first_kept: preview.session.index.display_id(view.first_kept),
         split: view.split.as_str(),
         previous_summary: view.previous,
         history: view.history,

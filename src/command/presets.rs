@@ -13,10 +13,11 @@ use super::table::{Align, Cell, Table};
 use crate::cli::Cli;
 use crate::config::presets::{PresetError, PresetFile, list_presets, preset_names, presets_dir, read_preset};
 use crate::export::json::JsonOutput;
+use crate::files::attached;
 use crate::gateway::env::{Environment, absolute};
 use crate::js::Members;
 
-/// Replaces the name of a preset in `--settings` by its settings, before those of `--set`. A file of that name comes
+/// Replaces the name of a preset in `--settings` with its settings, before those of `--set`. A file of that name comes
 /// first.
 pub(super) fn resolve(cli: &mut Cli, env: &Environment) -> Result<(), Failure> {
     let Some((settings, sets)) = cli.settings_mut() else { return Ok(()) };
@@ -34,8 +35,7 @@ pub(super) fn preset_settings(
     name: &Path,
     env: &Environment,
 ) -> Result<Option<Vec<String>>, Failure> {
-    let path = absolute(&env.cwd, name);
-    if path.exists() && !path.is_dir() {
+    if is_settings_file(&absolute(&env.cwd, name)) {
         return Ok(None);
     }
     let name = name.to_string_lossy().into_owned();
@@ -51,6 +51,14 @@ pub(super) fn preset_settings(
     }
     let preset = read_preset(env, &name).map_err(|error| Failure::usage(format!("{option} {error}")))?;
     Ok(Some(preset.values.iter().map(|(key, value)| format!("{key}={value}")).collect()))
+}
+
+/// A person on another machine means a file of that machine, which is attached to the request.
+fn is_settings_file(path: &Path) -> bool {
+    match attached::settings_folder() {
+        Some(_) => attached::text(path).is_some(),
+        None => path.exists() && !path.is_dir(),
+    }
 }
 
 /// The presets of a person.

@@ -31,7 +31,7 @@ use crate::write::summary::assumed_summary;
 #[derive(Debug)]
 pub(super) struct Preview {
     /// The session at the selected leaf.
-    pub inspection: LoadedSession,
+    pub session: LoadedSession,
     pub simulated: SimulatedSettings,
     /// The gateway's decision at `now_ms`.
     pub gate: Gate,
@@ -88,50 +88,41 @@ pub(super) fn build_preview(
     (place, invocation): (&StoreArgs, &Invocation),
     output: &mut Output,
 ) -> Result<Preview, Failure> {
-    let scene = Workspace::for_session(session, place, invocation)?;
-    let loaded = scene.open_session(session, output)?;
-    preview_session(scene, loaded, leaf, args)
+    let workspace = Workspace::for_session(session, place, invocation)?;
+    let loaded = workspace.open_session(session, output)?;
+    preview_session(workspace, loaded, leaf, args)
 }
 
 /// Builds the plan for a session that is already open.
 pub(super) fn preview_session(
-    scene: Workspace,
+    workspace: Workspace,
     loaded: LoadedSession,
     leaf: Option<&str>,
     args: &PlanArgs,
 ) -> Result<Preview, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), scene.now_ms)
+    let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), workspace.now_ms)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let loaded = require_context(at_leaf(&scene, loaded, leaf)?)?;
+    let loaded = require_context(at_leaf(&workspace, loaded, leaf)?)?;
     let changes = with_learned_window(args.window, changes, &loaded)?;
     refuse_unsupported(&changes, &loaded)?;
     let policies = requested_policies(&args.policy, &changes, &loaded)?;
     let mut simulated = simulate_settings(&loaded, &changes, policies);
-    let inspection = load_details(LoadedSession { window: simulated.window, ..loaded }, policies)?;
-    let summary_length = assume_summary_length(&mut simulated, &inspection, &changes);
-    let gate = inspection.gate(simulated.prune_on, &simulated.prune_settings, now_ms);
+    let session = load_details(LoadedSession { window: simulated.window, ..loaded }, policies)?;
+    let summary_length = assume_summary_length(&mut simulated, &session, &changes);
+    let gate = session.gate(simulated.prune_on, &simulated.prune_settings, now_ms);
     // The user wants the effect of a threshold, not whether this moment allows it, so a closed gate is only reported.
     // `Gate::Off` is a setting and stays closed.
-    let obeyed = args.gates || args.now.is_some() || gate == Gate::Off;
-    let ignored = !obeyed && !gate.is_open();
+    let respected = args.gates || args.now.is_some() || gate == Gate::Off;
+    let ignored = !respected && !gate.is_open();
     let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
-    let plan = inspection.plan(&simulated.policies, used).map_err(|error| {
+    let plan = session.plan(&simulated.policies, used).map_err(|error| {
         Failure::unreadable(format!(
             "{}: {error}, so the gateway changes nothing in it. `clawscope doctor` lists the faults of the file.",
-            inspection.source.path().display()
+            session.source.path().display()
         ))
     })?;
-    Ok(Preview {
-        inspection,
-        simulated,
-        gate,
-        gate_ignored: ignored,
-        now_ms,
-        plan,
-        summary_length,
-        workspace: scene,
-    })
+    Ok(Preview { session, simulated, gate, gate_ignored: ignored, now_ms, plan, summary_length, workspace })
 }
 
 /// Loads the message details where a policy needs more than sizes.
@@ -170,7 +161,7 @@ impl Preview {
         output.line(Tone::Strong, "settings")?;
         let mut table =
             Table::new(&[("contextPruning", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
-        let configured = &self.inspection.setting_rows;
+        let configured = &self.session.setting_rows;
         for row in &self.simulated.prune_rows {
             let control = configured
                 .iter()
@@ -204,7 +195,7 @@ impl Preview {
         if self.gate.is_open() {
             return Ok(());
         }
-        let hint = if self.inspection.ruleset.id.is_pi() {
+        let hint = if self.session.ruleset.id.is_pi() {
             "      pi sends everything unchanged; this shows what editing the context would cut the results to"
         } else if self.gate_ignored {
             "      for now the gateway sends everything unchanged; this shows what pruning does once it runs"
@@ -221,7 +212,7 @@ impl Preview {
         if self.simulated.prune_switched_on {
             output.line(Tone::Warning, "pruning is off in the config; previewing with mode cache-ttl")?;
         }
-        let words = describe_gate(self.gate, &self.inspection);
+        let words = describe_gate(self.gate, &self.session);
         Ok(if self.gate.is_open() {
             output.line(Tone::Good, &format!("would prune now: {words}"))
         } else {
@@ -237,8 +228,8 @@ impl Preview {
             Ordering::Equal => "no change".to_owned(),
             Ordering::Less => "grows".to_owned(),
         };
-        let window = self.inspection.window.tokens.max(0.0) as u64;
-        let shares = [self.inspection.budget().total(), self.inspection.budget_after(&self.plan).total()];
+        let window = self.session.window.tokens.max(0.0) as u64;
+        let shares = [self.session.budget().total(), self.session.budget_after(&self.plan).total()];
         let [share_before, share_after] = shares.map(|tokens| format_percent(tokens, window));
         let line = format!(
             "messages: {} → {} tokens ({saved}) · prompt: {share_before} → {share_after} of the window",
@@ -249,7 +240,7 @@ impl Preview {
         if self.plan.is_empty() {
             output.line(Tone::Dim, "nothing changes")?;
         }
-        if let Some(cost) = self.inspection.cache_cost(&self.plan, self.now_ms) {
+        if let Some(cost) = self.session.cache_cost(&self.plan, self.now_ms) {
             let (next, later) = describe_cache_cost(&cost);
             output.line(Tone::Plain, &format!("cost (est): {next}; {later}"))?;
         }
@@ -261,7 +252,7 @@ impl Preview {
         if !self.plan.settings.enabled.has(Policy::Truncate) {
             return Ok(None);
         }
-        find_rewrite_loss(&self.inspection).map_err(|error| Failure::unreadable(error.to_string()))
+        find_rewrite_loss(&self.session).map_err(|error| Failure::unreadable(error.to_string()))
     }
 
     pub(super) fn describe_changes(&self) -> String {
@@ -299,7 +290,7 @@ fn describe_gate(gate: Gate, session: &LoadedSession) -> String {
         Gate::NoTtl => "a ttl of 0 turns pruning off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
             format!(
-                "the cache is warm: {} of {} since the last call",
+                "the cache is warm ({} of {} since the last call)",
                 format_duration(idle_ms),
                 format_duration(ttl_ms)
             )

@@ -31,7 +31,7 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let replayed = replay_session(&args.target.session, None, &args.overrides, (place, invocation), output)?;
-    let ReplayReport { inspection: session, inputs, simulated, .. } = &replayed;
+    let ReplayReport { session, inputs, simulated, .. } = &replayed;
     let unreadable = |error: crate::store::body::BodyError| Failure::unreadable(error.to_string());
     let finder = RegretFinder::new(session, inputs);
     let recorded = finder.recorded().map_err(unreadable)?;

@@ -40,10 +40,10 @@ pub(super) fn run(
     if args.target.json {
         return Ok(output.json(&report_json(&replayed))?);
     }
-    print_session_header(output, &replayed.inspection, replayed.inspection.window)?;
+    print_session_header(output, &replayed.session, replayed.session.window)?;
     if let Some(own) = &replayed.writer_ruleset {
         print_ruleset(own, output)?;
-        let rules = &replayed.inspection.ruleset;
+        let rules = &replayed.session.ruleset;
         let line = format!(
             "simulated under the rules of {} ({}), compaction included",
             rules.id.display_name(),
@@ -51,7 +51,7 @@ pub(super) fn run(
         );
         output.line(Tone::Plain, &line)?;
     } else {
-        print_ruleset(&replayed.inspection.ruleset, output)?;
+        print_ruleset(&replayed.session.ruleset, output)?;
     }
     writeln!(output)?;
     if replayed.replay.calls.is_empty() {
@@ -70,9 +70,9 @@ fn print_timeline(replayed: ReplayReport, output: &mut Output) -> Result<(), Fai
     for (tone, line) in remarks(&replayed, &replayed.replay.totals()) {
         output.line(tone, &format!("{line}."))?;
     }
-    let ReplayReport { inspection: session, simulated, inputs: material, replay, .. } = replayed;
+    let ReplayReport { session, simulated, inputs, replay, .. } = replayed;
     let settings = simulated.replay_settings();
-    let timeline = Timeline::from_replay(session, material, settings, replay);
+    let timeline = Timeline::from_replay(session, inputs, settings, replay);
     for line in timeline.describe() {
         output.line(Tone::Plain, &line)?;
     }
@@ -164,10 +164,10 @@ fn headline([recorded, simulated]: &[TraceTotals; 2]) -> String {
         count => quantity(count, "overflow"),
     };
     let cost = match (format_cost(&recorded.cost_breakdown), format_cost(&simulated.cost_breakdown)) {
-        (Some(before), Some(after)) => format!("; {before} → {after}"),
+        (Some(before), Some(after)) => format!(", {before} → {after}"),
         _ => String::new(),
     };
-    format!("{calls}: recorded, {}; simulated, {}{cost}", fitted(recorded), fitted(simulated))
+    format!("{calls}, recorded → simulated: {} → {}{cost}", fitted(recorded), fitted(simulated))
 }
 
 /// Returns notes on the quality of the numbers and on settings without effect.
@@ -193,33 +193,33 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
 
 /// Reports conflicts between record, settings and provider.
 fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
-    let ReplayReport { inspection: session, simulated, inputs: material, replay, .. } = replayed;
+    let ReplayReport { session, simulated, inputs, replay, .. } = replayed;
     let mut lines = Vec::new();
     let shared = replayed.shared_rules.map(|shared| match shared {
         SharedRules::WriterUnknown => {
-            "the store does not name the version that wrote it; both columns follow the rules from --ruleset"
+            "the store does not name the release that wrote it; both columns follow the rules from --ruleset"
         }
         SharedRules::OtherPath => {
-            "the version that wrote the store would read another path from this damaged tree; both columns follow the rules from --ruleset"
+            "the release that wrote the store would read another path from this damaged tree; both columns follow the rules from --ruleset"
         }
     });
     lines.extend(shared.map(|line| (Tone::Warning, line.to_owned())));
-    if material.provider_window < session.limits.runtime_window {
-        let window = format_number(round_tokens(material.provider_window));
+    if inputs.provider_window < session.limits.runtime_window {
+        let window = format_number(round_tokens(inputs.provider_window));
         let line = format!(
             "a refusal shows that the provider accepts only {window} tokens, fewer than the gateway assumes"
         );
         lines.push((Tone::Warning, line));
     }
-    if material.provider_window > session.limits.runtime_window {
-        let window = format_number(round_tokens(material.provider_window));
+    if inputs.provider_window > session.limits.runtime_window {
+        let window = format_number(round_tokens(inputs.provider_window));
         let believed = format_number(round_tokens(session.limits.runtime_window));
         let line = format!(
             "the provider answered prompts of up to {window} tokens, although the gateway assumes {believed}"
         );
         lines.push((Tone::Warning, line));
     }
-    lines.extend(material.contradicted_policies.iter().map(|policy| {
+    lines.extend(inputs.contradicted_policies.iter().map(|policy| {
         let word = policy.word();
         let line = format!(
             "the provider's counts show that `{word}` had no effect here; clawscope leaves it out unless --policy names it"
@@ -288,7 +288,7 @@ fn print_calls(replayed: &ReplayReport, all: bool, output: &mut Output) -> Resul
         let tone = |call: &CallReplay| if call.overflowed { Tone::Warning } else { Tone::Plain };
         table.push(vec![
             (at + 1).to_string().into(),
-            replayed.inspection.index.display_id(call.entry).into(),
+            replayed.session.index.display_id(call.entry).into(),
             Cell::new(&format_time(call.started), Tone::Dim),
             Cell::new(&format_duration(call.idle_ms), Tone::Dim),
             Cell::new(&format_prompt(recorded), tone(recorded)),
@@ -358,7 +358,7 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
         ("calls", Align::Right),
         ("time", Align::Left),
         ("messages", Align::Right),
-        ("first", Align::Left),
+        ("first entry", Align::Left),
         ("freed", Align::Right),
         ("cost", Align::Right),
     ]);
@@ -377,7 +377,7 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
             format_number(fired.calls as u64).into(),
             Cell::new(&format_time(fired.time), Tone::Dim),
             describe_changed_messages(fired).into(),
-            fired.first.map(|ix| replayed.inspection.index.display_id(ix)).unwrap_or_default().into(),
+            fired.first.map(|ix| replayed.session.index.display_id(ix)).unwrap_or_default().into(),
             freed.into(),
             fired.cost.map_or_else(|| "-".to_owned(), signed).into(),
         ]);

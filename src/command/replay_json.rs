@@ -203,9 +203,9 @@ struct FiringStatsJson {
 
 pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
     let ReplayReport {
-        inspection: session,
+        session,
         simulated,
-        inputs: material,
+        inputs,
         replay,
         policy_log: record,
         writer_ruleset: written_by,
@@ -219,12 +219,12 @@ pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
         ruleset: ruleset_json(&session.ruleset),
         recorded_ruleset: ruleset_json(written_by.as_ref().unwrap_or(&session.ruleset)),
         window: window_json(session.window),
-        provider_window: finite(material.provider_window),
-        retention: material.retention.as_str(),
+        provider_window: finite(inputs.provider_window),
+        retention: inputs.retention.as_str(),
         touches: if replay.touches_recorded { "recorded" } else { "assumed" },
-        fit_error_percent: material.fit_error.map(|error| (error * 1000.0).round() / 10.0),
+        fit_error_percent: inputs.fit_error.map(|error| (error * 1000.0).round() / 10.0),
         policy: simulated.policies.enabled.iter().map(Policy::word).collect(),
-        contradicted: material.contradicted_policies.iter().map(Policy::word).collect(),
+        contradicted: inputs.contradicted_policies.iter().map(Policy::word).collect(),
         calls: calls.collect(),
         totals: BothTotalsJson { recorded: totals_json(&recorded), simulated: totals_json(&simulated_total) },
         log: record.events.iter().map(|fired| policy_event_json(replayed, fired)).collect(),
@@ -233,7 +233,7 @@ pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
 }
 
 pub(super) fn call_json(replayed: &ReplayReport, at: usize, call: &ModelCall) -> CallJson {
-    let index = &replayed.inspection.index;
+    let index = &replayed.session.index;
     let model = call.cache_key.model.and_then(|(provider, model)| {
         Some(format!("{}/{}", index.values.text(provider)?, index.values.text(model)?))
     });
@@ -268,7 +268,7 @@ fn trace_json(replayed: &ReplayReport, call: &CallReplay) -> TraceJson {
         checked: call.checked.map(Route::as_str),
         compacted: call.compacted.map(compaction_json),
         truncated: call.truncated.map(compaction_json),
-        first_changed: call.first_changed.map(|ix| replayed.inspection.index.display_id(ix)),
+        first_changed: call.first_changed.map(|ix| replayed.session.index.display_id(ix)),
         cache_read: rounded(call.split.read),
         cache_write: rounded(call.split.write),
         input: rounded(call.split.input),
@@ -337,7 +337,7 @@ pub(super) fn policy_event_json(replayed: &ReplayReport, fired: &PolicyEvent) ->
         calls: fired.calls,
         time: finite(fired.time),
         messages: fired.messages,
-        first: fired.first.map(|ix| replayed.inspection.index.display_id(ix)),
+        first: fired.first.map(|ix| replayed.session.index.display_id(ix)),
         tokens: rounded(fired.tokens),
         cost: fired.cost,
     }

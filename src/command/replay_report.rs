@@ -20,7 +20,7 @@ use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
 #[derive(Debug)]
 pub(super) struct ReplayReport {
     /// The session, with the window of the simulated settings.
-    pub inspection: LoadedSession,
+    pub session: LoadedSession,
     pub simulated: SimulatedSettings,
     pub inputs: ReplayInputs,
     pub replay: Replay,
@@ -45,42 +45,42 @@ pub(super) enum SharedRules {
 type WriterSession = Result<Box<(LoadedSession, ReplayInputs)>, Option<SharedRules>>;
 
 pub(super) fn replay_session(
-    session: &str,
+    name: &str,
     leaf: Option<&str>,
     args: &ReplaySettingsArgs,
-    (place, around): (&StoreArgs, &Invocation),
+    (place, invocation): (&StoreArgs, &Invocation),
     output: &mut Output,
 ) -> Result<ReplayReport, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
-    let scene = Workspace::for_session(session, place, around)?;
-    let inspection = require_context(at_leaf(&scene, scene.open_session(session, output)?, leaf)?)?;
-    let changes = with_learned_window(args.window, changes, &inspection)?;
-    refuse_unsupported(&changes, &inspection)?;
+    let workspace = Workspace::for_session(name, place, invocation)?;
+    let session = require_context(at_leaf(&workspace, workspace.open_session(name, output)?, leaf)?)?;
+    let changes = with_learned_window(args.window, changes, &session)?;
+    refuse_unsupported(&changes, &session)?;
     let own = match place.ruleset {
-        Some(_) => load_under_writer_ruleset(session, leaf, &inspection, place, around)?,
+        Some(_) => load_under_writer_ruleset(name, leaf, &session, place, invocation)?,
         None => Err(None),
     };
     let (own, shared_rules) = match own {
         Ok(own) => (Some(own), None),
         Err(shared) => (None, shared),
     };
-    let mut steps = replay_policies(&args.policy, &changes, &inspection)?;
+    let mut steps = replay_policies(&args.policy, &changes, &session)?;
     if args.policy.is_empty() {
         // The other version would have compacted elsewhere, so its compaction is simulated too.
         steps = steps.with(Policy::Compact, steps.has(Policy::Compact) || own.is_some());
     }
-    let simulated = simulate_settings(&inspection, &changes, steps);
+    let simulated = simulate_settings(&session, &changes, steps);
     if let Some(warning) = simulated.trigger_warning() {
         output.note(&warning)?;
     }
-    let inputs = read_inputs(&inspection, steps)?;
+    let inputs = read_inputs(&session, steps)?;
     let left_out = if args.policy.is_empty() {
         let doubted = own.as_ref().map_or(inputs.contradicted_policies, |own| own.1.contradicted_policies);
         untouched_policies(doubted, &changes)
     } else {
         PolicySet::NONE
     };
-    let report = replay_inputs(inspection, inputs, simulated, left_out, own);
+    let report = replay_inputs(session, inputs, simulated, left_out, own);
     Ok(ReplayReport { shared_rules, ..report })
 }
 
@@ -111,46 +111,46 @@ fn replay_inputs(
     own: Option<Box<(LoadedSession, ReplayInputs)>>,
 ) -> ReplayReport {
     simulated.policies.enabled = simulated.policies.enabled.without(left_out);
-    let inspection = LoadedSession { window: simulated.window, ..session };
+    let session = LoadedSession { window: simulated.window, ..session };
     let other = simulated.replay_settings();
     let replay = match &own {
-        Some(own) => inputs.replay_beside(own, &inspection, &other),
-        None => inputs.replay(&inspection, &other),
+        Some(own) => inputs.replay_beside(own, &session, &other),
+        None => inputs.replay(&session, &other),
     };
     ReplayReport {
         policy_log: firing_log(&replay, inputs.provider_window),
         writer_ruleset: own.map(|own| own.0.ruleset),
         shared_rules: None,
-        inspection,
+        session,
         simulated,
         inputs,
         replay,
     }
 }
 
-pub(super) fn read_inputs(inspection: &LoadedSession, steps: PolicySet) -> Result<ReplayInputs, Failure> {
-    ReplayInputs::read(inspection, steps).map_err(|error| Failure::unreadable(error.to_string()))
+pub(super) fn read_inputs(session: &LoadedSession, steps: PolicySet) -> Result<ReplayInputs, Failure> {
+    ReplayInputs::read(session, steps).map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// Loads the session under the version that wrote it, if `--ruleset` names another one: the replay then compares the
 /// upgrade with the recorded run. Returns `Err(None)` for pi and for an unchanged ruleset, and `Err` with a reason if
 /// the comparison is impossible.
 fn load_under_writer_ruleset(
-    session: &str,
+    name: &str,
     leaf: Option<&str>,
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
 ) -> Result<WriterSession, Failure> {
     let place = StoreArgs { ruleset: None, ..place.clone() };
-    let scene = Workspace::for_session(session, &place, around)?;
-    let own = require_context(at_leaf(&scene, scene.open_item(&inspection.item)?, leaf)?)?;
-    let (own_rules, rules) = (own.ruleset.id, inspection.ruleset.id);
+    let workspace = Workspace::for_session(name, &place, invocation)?;
+    let own = require_context(at_leaf(&workspace, workspace.open_item(&session.item)?, leaf)?)?;
+    let (own_rules, rules) = (own.ruleset.id, session.ruleset.id);
     let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();
     if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {
         return Ok(Err(unknown.then_some(SharedRules::WriterUnknown)));
     }
-    if own.context.path != inspection.context.path {
+    if own.context.path != session.context.path {
         return Ok(Err(Some(SharedRules::OtherPath)));
     }
     let inputs = read_inputs(&own, own.gateway_policies())?;

@@ -10,7 +10,7 @@ use crate::session::setting_change::SettingChange;
 pub(super) fn requested_policies(
     policy: &[String],
     changes: &[SettingChange],
-    inspection: &LoadedSession,
+    session: &LoadedSession,
 ) -> Result<PolicySet, Failure> {
     let changed = changes.iter().filter_map(|change| Some((change.policy()?, change)));
     if policy.is_empty() {
@@ -18,10 +18,10 @@ pub(super) fn requested_policies(
     }
     let steps = policy.iter().fold(PolicySet::NONE, |steps, word| match word.as_str() {
         "all" => {
-            let all = Policy::visible_for(inspection.ruleset.id.rules());
+            let all = Policy::visible_for(session.ruleset.id.rules());
             all.into_iter().fold(steps, |steps, step| steps.with(step, true))
         }
-        "gateway" => inspection.gateway_policies().iter().fold(steps, |steps, step| steps.with(step, true)),
+        "gateway" => session.gateway_policies().iter().fold(steps, |steps, step| steps.with(step, true)),
         word => Policy::from_word(word).map_or(steps, |step| steps.with(step, true)),
     });
     for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
@@ -41,10 +41,10 @@ pub(super) fn requested_policies(
 pub(super) fn replay_policies(
     policy: &[String],
     changes: &[SettingChange],
-    inspection: &LoadedSession,
+    session: &LoadedSession,
 ) -> Result<PolicySet, Failure> {
     if !policy.is_empty() {
-        return requested_policies(policy, changes, inspection);
+        return requested_policies(policy, changes, session);
     }
-    Ok(crate::session::simulated_settings::default_replay_policies(inspection, changes))
+    Ok(crate::session::simulated_settings::default_replay_policies(session, changes))
 }

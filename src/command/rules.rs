@@ -181,7 +181,7 @@ fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
         return Ok(output.json(&RulesetsJson { rulesets: ranges.collect() })?);
     }
     let mut table =
-        Table::new(&[("RULESET", Align::Left), ("RELEASES (* VERIFIED AGAINST THE RELEASE)", Align::Left)]);
+        Table::new(&[("ruleset", Align::Left), ("releases (* verified against the release)", Align::Left)]);
     for ruleset in Ruleset::all_known() {
         let releases: Vec<String> = ruleset
             .releases()

@@ -57,7 +57,7 @@ pub(super) fn refuse_unsupported(changes: &[SettingChange], session: &LoadedSess
         let Some(why) = describe_missing(session, change.id) else { continue };
         let (place, key, name) = (&change.origin, change.key(), session.ruleset.id.display_name());
         return Err(Failure::usage(format!(
-            "{place}: {key} cannot be set: {name} does not read it ({why}). Remove it, or choose another version with --ruleset."
+            "{place}: {key} cannot be set: {name} does not read it ({why}). Remove it, or choose another release with --ruleset."
         )));
     }
     Ok(())

@@ -12,7 +12,7 @@ use super::suggest::did_you_mean;
 use super::{
     breakdown_json, cache_json, check, commits, compare, context, doctor, estimators, explain_all,
     explain_json, migration_json, presets, record, recorded_json, recovery, regret_json, replay_json, rule,
-    rules, search, sessions, settings, simulate, summarize, tree, watch, writing,
+    rules, search, self_report, sessions, settings, simulate, summarize, tree, watch, writing,
 };
 use crate::dataset::documentation::json_schema;
 use crate::export::json::{DocumentJson, JsonOutput, Versioned};
@@ -65,7 +65,13 @@ const SCHEMAS: [(&str, Forms); 26] = [
     }),
     ("presets", |all| vec![form::<presets::PresetsJson>(all)]),
     ("settings", |all| vec![form::<settings::SettingsJson>(all)]),
-    ("doctor", |all| vec![form::<doctor::DoctorJson>(all), form::<migration_json::MigrationJson>(all)]),
+    ("doctor", |all| {
+        vec![
+            form::<doctor::DoctorJson>(all),
+            form::<migration_json::MigrationJson>(all),
+            form::<self_report::SelfReportJson>(all),
+        ]
+    }),
     ("rules", |all| {
         vec![
             form::<rules::RulesJson>(all),
@@ -278,6 +284,7 @@ mod tests {
             "sessions --demo",
             "doctor --demo",
             "doctor --demo --migration",
+            "doctor --self",
             "explain --all --demo",
             "rule",
             "explain --all --window 100000 --demo",

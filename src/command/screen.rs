@@ -23,6 +23,12 @@ use crate::ui::glyphs::needs_ascii;
 use crate::write::summary::writer::SummaryWriter;
 
 pub(super) fn run(cli: &Cli, invocation: &Invocation) -> Result<(), Failure> {
+    let (place, options) = prepare(cli, invocation)?;
+    runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))
+}
+
+/// Checks the arguments and the settings of the screen.
+pub fn prepare(cli: &Cli, invocation: &Invocation) -> Result<(StoreRequest, RunOptions), Failure> {
     let place = match resolve_place(cli.path.as_deref(), &cli.store)? {
         StoreRequest::Default => {
             session_from_env(&cli.store, &invocation.env).map_or(StoreRequest::Default, StoreRequest::Path)
@@ -59,8 +65,10 @@ pub(super) fn run(cli: &Cli, invocation: &Invocation) -> Result<(), Failure> {
         alerts: config.alerts,
         summarizer: config.summarizer,
         environment,
+        zone: None,
+        read_only: None,
     };
-    runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))
+    Ok((place, options))
 }
 
 /// Returns the session of the surrounding pi, if its shell tool started this program and no option or variable selects
@@ -92,6 +100,15 @@ fn uses_ascii(config: &Config, env: &Environment) -> bool {
     config.ascii.unwrap_or_else(needed)
 }
 
+/// Reads clawscope's own settings as the screen does, without flags; the error names the file, the key or the variable.
+pub(super) fn read_settings(env: &Environment) -> Result<Config, String> {
+    let config = config::load(env).map_err(|error| error.to_string())?;
+    match screen_options(&config) {
+        Err(Failure::Reported { message, .. }) => Err(message),
+        _ => Ok(config),
+    }
+}
+
 /// Converts the configuration to screen options; an unknown theme, key or action is an error that names its origin.
 fn screen_options(config: &Config) -> Result<Options, Failure> {
     let mut options = Options {
@@ -115,7 +132,8 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
         options.keymap = Keymap::with_overrides(&file.text)
             .map_err(|error| Failure::usage(format!("{}: {error}", file.path.display())))?;
     }
-    options.warnings = bind_commands(&mut options.keymap, &config.commands).map_err(Failure::usage)?;
+    options.warnings = bind_commands(&mut options.keymap, &config.commands)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     options.commands.clone_from(&config.commands);
     Ok(options)
 }
@@ -135,7 +153,7 @@ mod tests {
     fn reported<T>(result: Result<T, Failure>) -> (u8, String) {
         match result {
             Err(Failure::Reported { exit, message, .. }) => (exit.code(), message),
-            _ => panic!("a failure is told"),
+            _ => panic!("expected a failure"),
         }
     }
 

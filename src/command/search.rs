@@ -231,7 +231,7 @@ impl Found<'_> {
         let mut facts = vec![quantity(session.count as u64, "hit")];
         let aside = session.count - session.branch_count;
         if aside > 0 {
-            facts.push(format!("{} off the active branch", format_number(aside as u64)));
+            facts.push(format!("{} on other branches", format_number(aside as u64)));
         }
         facts.extend(session.updated_ms.map(|ms| format_age(ms, self.workspace.now_ms)));
         let key = output.paint(Tone::Strong, &visible(&session.key.0));

@@ -160,7 +160,7 @@ pub(super) fn print_session_header(
     if let Some(unfinished) = &session.unfinished_commit {
         output.line(
             Tone::Bad,
-            &format!("! {}; `clawscope doctor --repair` settles it", unfinished.description()),
+            &format!("! {}; `clawscope doctor --repair` finishes it", unfinished.description()),
         )?;
     }
     Ok(())

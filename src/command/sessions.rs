@@ -36,8 +36,9 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let workspace = Workspace::from_path(args.list.path.as_deref(), place, invocation)?;
-    let (items, unread) = read_all(&workspace);
+    let mut workspace = Workspace::from_path(args.list.path.as_deref(), place, invocation)?;
+    let listed = std::mem::take(&mut workspace.listed.items);
+    let (items, unread) = read_all(&workspace, listed);
     let rollups = Families::build(&items).rollups(&items);
     let chosen = choose(&items, args, workspace.now_ms)?;
     let rollups: Vec<Rollup> = chosen.iter().map(|at| rollups[*at]).collect();
@@ -49,9 +50,9 @@ pub(super) fn run(
     }
     let findings: Vec<Diagnostic> = workspace.listed.diagnostics.iter().cloned().chain(unread).collect();
     if args.list.json {
-        return Ok(output.json(&report_json(&workspace, (&items, &rollups), &findings))?);
+        return Ok(output.json(&report_json(&workspace, (items, &rollups), &findings))?);
     }
-    print(&workspace, &items, &findings, args.sort, output)
+    print(&workspace, items, &findings, args.sort, output)
 }
 
 /// Returns the indices of the sessions that the filter selects, in the requested order.
@@ -70,18 +71,30 @@ fn choose(items: &[SessionItem], args: &SessionsArgs, now_ms: f64) -> Result<Vec
     Ok(chosen)
 }
 
+/// Items that are read before they replace the listed ones, so that memory does not hold a large store's twice.
+const BLOCK: usize = 4_096;
+
 /// Loads each item from its transcript; an unreadable one keeps the data from its row and file.
-pub(super) fn read_all(workspace: &Workspace) -> (Vec<SessionItem>, Vec<Diagnostic>) {
+pub(super) fn read_all(
+    workspace: &Workspace,
+    mut items: Vec<SessionItem>,
+) -> (Vec<SessionItem>, Vec<Diagnostic>) {
     let sessions = workspace.store().sessions_by_key();
     let read = |item: &SessionItem| match workspace.count_item(item, &sessions) {
         Ok(counted) => (counted, None),
         Err(_) if item.has(Mark::Missing) || item.path.is_none() => (item.clone(), None),
         Err(failure) => (item.clone(), unreadable_diagnostic(item, failure)),
     };
-    let items = &workspace.listed.items;
-    let sizes: Vec<u64> = items.iter().map(|item| item.bytes).collect();
-    let (items, findings): (Vec<_>, Vec<_>) = map_by_size(&sizes, |at| read(&items[at])).into_iter().unzip();
-    (items, findings.into_iter().flatten().collect())
+    let mut findings = Vec::new();
+    for block in items.chunks_mut(BLOCK) {
+        let sizes: Vec<u64> = block.iter().map(|item| item.bytes).collect();
+        let counted = map_by_size(&sizes, |at| read(&block[at]));
+        for (item, (counted, finding)) in block.iter_mut().zip(counted) {
+            *item = counted;
+            findings.extend(finding);
+        }
+    }
+    (items, findings)
 }
 
 /// Reports an unreadable transcript as a diagnostic about its session key.
@@ -193,7 +206,7 @@ impl RollupJson {
 
 fn report_json(
     workspace: &Workspace,
-    (items, rollups): (&[SessionItem], &[Rollup]),
+    (items, rollups): (Vec<SessionItem>, &[Rollup]),
     findings: &[Diagnostic],
 ) -> SessionsJson {
     let sessions = workspace.store().sessions_by_key();
@@ -202,9 +215,9 @@ fn report_json(
         demo: workspace.listed.is_demo,
         ruleset: ruleset_json(&workspace.store().ruleset),
         sessions: items
-            .iter()
+            .into_iter()
             .zip(rollups)
-            .map(|(item, rollup)| item_json(workspace, (item, rollup), &sessions))
+            .map(|(item, rollup)| item_json(workspace, (&item, rollup), &sessions))
             .collect(),
         findings: findings.iter().map(DiagnosticJson::from).collect(),
     }
@@ -263,30 +276,31 @@ fn window_guard_name(workspace: &Workspace, item: &SessionItem) -> Option<&'stat
 
 fn print(
     workspace: &Workspace,
-    items: &[SessionItem],
+    items: Vec<SessionItem>,
     findings: &[Diagnostic],
     sort: Option<SortBy>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    for (at, line) in describe_rulesets(workspace, items).into_iter().enumerate() {
+    let is_empty = items.is_empty();
+    for (at, line) in describe_rulesets(workspace, &items).into_iter().enumerate() {
         let line = if at == 0 { format!("{} · {line}", workspace.listed.name) } else { line };
         output.line(if at == 0 { Tone::Strong } else { Tone::Dim }, &line)?;
     }
-    if sort.is_some() && !items.is_empty() {
+    let mut items = items.into_iter().peekable();
+    if sort.is_some() && !is_empty {
         output.line(Tone::Plain, "")?;
-        table(workspace, items, sort, output.width()).print(output, "")?;
+        table(workspace, items.by_ref(), sort, output.width()).print(output, "")?;
     }
-    let mut from = if sort.is_some() { items.len() } else { 0 };
-    while from < items.len() {
-        let agent = &items[from].agent;
-        let len = items[from..].iter().take_while(|item| item.agent == *agent).count();
+    while let Some(first) = items.next() {
+        let agent = first.agent.clone();
+        let mut own = vec![first];
+        own.extend(std::iter::from_fn(|| items.next_if(|item| item.agent == agent)));
         output.line(Tone::Plain, "")?;
-        let count = format_count(len as u64, "session", "sessions");
+        let count = format_count(own.len() as u64, "session", "sessions");
         output.line(Tone::Strong, &format!("agent {agent} · {count}"))?;
-        table(workspace, &items[from..from + len], None, output.width()).print(output, "  ")?;
-        from += len;
+        table(workspace, own.into_iter(), None, output.width()).print(output, "  ")?;
     }
-    if items.is_empty() {
+    if is_empty {
         writeln!(output, "no sessions")?;
     }
     for finding in findings {
@@ -335,7 +349,12 @@ const COLUMNS: [(&str, Align, bool); 12] = [
 /// Terminals below this many columns are narrow.
 const NARROW_WIDTH: usize = 120;
 
-fn table(workspace: &Workspace, items: &[SessionItem], sort: Option<SortBy>, width: Option<usize>) -> Table {
+fn table(
+    workspace: &Workspace,
+    items: impl Iterator<Item = SessionItem>,
+    sort: Option<SortBy>,
+    width: Option<usize>,
+) -> Table {
     let wide = width.is_none_or(|width| width >= NARROW_WIDTH);
     let sorted = sort.map(|sort| SortColumn::from(sort).title());
     let shown = |at: usize| wide || COLUMNS[at].2 || sorted == Some(COLUMNS[at].0);
@@ -343,7 +362,7 @@ fn table(workspace: &Workspace, items: &[SessionItem], sort: Option<SortBy>, wid
     let mut table = Table::new(&columns.map(|(_, (name, align, _))| (*name, *align)).collect::<Vec<_>>());
     for item in items {
         let cells =
-            cells(workspace, item, sort.is_some()).into_iter().enumerate().filter(|(at, _)| shown(*at));
+            cells(workspace, &item, sort.is_some()).into_iter().enumerate().filter(|(at, _)| shown(*at));
         table.push(cells.map(|(_, cell)| cell).collect());
     }
     table

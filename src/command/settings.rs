@@ -141,11 +141,11 @@ fn print_table(
     output.line(Tone::Dim, &format!("values for a window of {window} tokens"))?;
     output.line(Tone::Plain, "")?;
     let mut table = Table::new(&[
-        ("SETTING", Align::Left),
-        ("VALUE", Align::Right),
-        ("DEFAULT", Align::Right),
-        ("UNIT", Align::Left),
-        ("MEANING", Align::Left),
+        ("setting", Align::Left),
+        ("value", Align::Right),
+        ("default", Align::Right),
+        ("unit", Align::Left),
+        ("meaning", Align::Left),
     ]);
     for row in listed {
         let tone = if row.fixed.is_some() { Tone::Dim } else { Tone::Plain };

@@ -56,7 +56,7 @@ pub(super) fn run(
     };
     let bodies = if args.context.messages {
         let summary = made.as_ref().map(|made| &made.summary);
-        Some(messages::read_planned(&preview.inspection, &preview.plan, summary, preview.now_ms)?)
+        Some(messages::read_planned(&preview.session, &preview.plan, summary, preview.now_ms)?)
     } else {
         None
     };
@@ -206,7 +206,7 @@ fn report_json(
     made: Option<&SummaryResult>,
     messages: Option<Vec<Value>>,
 ) -> Result<SimulationJson, Failure> {
-    let Preview { inspection: session, simulated, plan, .. } = preview;
+    let Preview { session, simulated, plan, .. } = preview;
     let chars = plan.total_chars().ok();
     let fates = plan.fates().iter().enumerate();
     let loss = preview.rewrite_loss()?;
@@ -239,12 +239,12 @@ fn report_json(
 }
 
 fn fate_json(preview: &Preview, at: usize, fate: &MessageFate) -> MessageFateJson {
-    let message = &preview.inspection.context.messages[at];
+    let message = &preview.session.context.messages[at];
     MessageFateJson {
         index: at,
-        entry: preview.inspection.index.display_id(message.entry),
+        entry: preview.session.index.display_id(message.entry),
         role: message.size.role.as_str(),
-        tool: tool_name(&preview.inspection, message.entry, &message.size),
+        tool: tool_name(&preview.session, message.entry, &message.size),
         fate: fate.fate.word(),
         reason: fate.reason.word(),
         rule: fate.reason.rule(),
@@ -273,8 +273,8 @@ fn gate_json(preview: &Preview) -> GateJson {
 }
 
 fn print(preview: &Preview, secrets: SecretDisplay, output: &mut Output) -> Result<(), Failure> {
-    print_session_header(output, &preview.inspection, preview.inspection.window)?;
-    print_ruleset(&preview.inspection.ruleset, output)?;
+    print_session_header(output, &preview.session, preview.session.window)?;
+    print_ruleset(&preview.session.ruleset, output)?;
     if preview.simulated.window_unchanged {
         output.line(
             Tone::Warning,
@@ -320,7 +320,7 @@ fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
         ("text", Align::Flexible),
     ]);
     for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| fate.fate.is_change()) {
-        let session = &preview.inspection;
+        let session = &preview.session;
         let message = &session.context.messages[at];
         let text = read_sent_excerpt(session, message);
         let text = text.map_or_else(
@@ -381,8 +381,8 @@ fn print_messages(preview: &Preview, bodies: &[Value], output: &mut Output) -> R
     for (item, body) in preview.plan.messages.iter().zip(bodies) {
         let head = match item.position() {
             Some(at) => {
-                let message = &preview.inspection.context.messages[at];
-                let name = preview.inspection.index.display_id(message.entry);
+                let message = &preview.session.context.messages[at];
+                let name = preview.session.index.display_id(message.entry);
                 let tokens = format_estimate(preview.plan.tokens_after[at]);
                 let (sign, role) = (preview.plan.fates()[at].fate.sign(), message.size.role.as_str());
                 format!("#{at} {sign} {name} {role} {tokens} tokens")

@@ -62,7 +62,7 @@ fn generate(
     let made =
         run_cancellable(quiet, output, |cancel, progress| summarise(job, summarizer, cancel, progress))?;
     let summary = made.map_err(|error| Failure::refused(describe_summary_error(&error)))?;
-    let rules = requested.inspection.ruleset.id.rules();
+    let rules = requested.session.ruleset.id.rules();
     Ok(Summary { text: stored_summary(rules, &summary.text), ..summary })
 }
 
@@ -84,7 +84,7 @@ fn print_summary(requested: &SummaryInput, summary: &Summary, output: &mut Outpu
         output.note("an answer reached its token limit: the summary may lack its end")?;
     }
     output.note(&describe_gateway_calls(requested))?;
-    if let Some(note) = version_note(&requested.inspection) {
+    if let Some(note) = version_note(&requested.session) {
         output.note(&note)?;
     }
     Ok(())
@@ -105,7 +105,7 @@ fn version_note(session: &LoadedSession) -> Option<String> {
 fn describe_gateway_calls(requested: &SummaryInput) -> String {
     let calls = &requested.gateway_calls;
     let cost = requested
-        .inspection
+        .session
         .price
         .map(|price| format!(", {}", format_estimated_usd(calls.cost(&price))))
         .unwrap_or_default();
@@ -120,12 +120,12 @@ fn describe_gateway_calls(requested: &SummaryInput) -> String {
 
 fn print_calls(requested: &SummaryInput, output: &mut Output) -> Result<(), Failure> {
     let job = &requested.compactable.job;
-    print_session_header(output, &requested.inspection, requested.inspection.window)?;
-    print_ruleset(&requested.inspection.ruleset, output)?;
-    if let Some(note) = version_note(&requested.inspection) {
+    print_session_header(output, &requested.session, requested.session.window)?;
+    print_ruleset(&requested.session.ruleset, output)?;
+    if let Some(note) = version_note(&requested.session) {
         output.line(Tone::Warning, &note)?;
     }
-    let first_kept = requested.inspection.index.display_id(requested.compactable.preparation.first_kept);
+    let first_kept = requested.session.index.display_id(requested.compactable.preparation.first_kept);
     let reserve = format_number(job.reserve_tokens.max(0.0) as u64);
     output.line(
         Tone::Plain,

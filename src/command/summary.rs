@@ -91,7 +91,7 @@ pub(super) fn generate_summary(
     output: &mut Output,
 ) -> Result<SummaryResult, Failure> {
     let quiet = json || !requested.writer.is_external();
-    let Preview { inspection: session, plan, now_ms, .. } = &*preview;
+    let Preview { session, plan, now_ms, .. } = &*preview;
     let reported = |error: SummaryJobError| summary_failure(preview, &error);
     let settings = summary_settings(preview);
     let who = (requested.writer, requested.summarizer);
@@ -105,7 +105,7 @@ pub(super) fn generate_summary(
 }
 
 fn summary_settings(preview: &Preview) -> SummarySettings {
-    let rules = preview.inspection.ruleset.id.rules();
+    let rules = preview.session.ruleset.id.rules();
     SummarySettings::from_config(rules, &preview.workspace.store().config.js_root)
 }
 
@@ -114,7 +114,7 @@ fn summary_failure(preview: &Preview, error: &SummaryJobError) -> Failure {
         SummaryJobError::NotCompactable(NotCompactable::Body(error)) => {
             Failure::unreadable(error.to_string())
         }
-        other => Failure::refused(format!("{}: {other}", preview.inspection.item.key.0)),
+        other => Failure::refused(format!("{}: {other}", preview.session.item.key.0)),
     }
 }
 
@@ -130,7 +130,7 @@ pub(super) fn refuse_without_compaction(preview: &Preview, option: &str) -> Resu
 
 /// Predicts the calls that the gateway itself would make for a preview's compaction; `None` if it compacts nothing.
 pub(super) fn gateway_calls(preview: &Preview) -> Result<Option<Result<PredictedCalls, NoSummary>>, Failure> {
-    let Preview { inspection: session, plan, now_ms, .. } = preview;
+    let Preview { session, plan, now_ms, .. } = preview;
     if plan.compaction.is_none() {
         return Ok(None);
     }
@@ -146,10 +146,8 @@ pub(super) fn print_gateway_calls(preview: &Preview, output: &mut Output) -> Res
         None => Ok(()),
         Some(Err(why)) => Ok(output.line(Tone::Warning, &format!("  {}", describe_no_summary(&why)))?),
         Some(Ok(calls)) => {
-            let cost = preview
-                .inspection
-                .price
-                .map(|price| format!(", {}", format_estimated_usd(calls.cost(&price))));
+            let cost =
+                preview.session.price.map(|price| format!(", {}", format_estimated_usd(calls.cost(&price))));
             let line = format!(
                 "  the gateway would make {} with {} tokens in and {} out{}",
                 format_count(calls.calls.len() as u64, "call", "calls"),
@@ -209,7 +207,7 @@ pub(super) fn gateway_calls_json(preview: &Preview) -> Result<Option<GatewayCall
         count: calls.calls.len(),
         input_tokens: calls.input_tokens(),
         output_tokens: calls.output_tokens(),
-        cost: preview.inspection.price.map(|price| calls.cost(&price)),
+        cost: preview.session.price.map(|price| calls.cost(&price)),
         each: calls.calls.iter().map(PredictedCallJson::from).collect(),
     }))
 }

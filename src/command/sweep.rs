@@ -30,7 +30,7 @@ pub(super) fn run(
     }
     let swept = run_sweep(args, place, invocation, output)?;
     if args.target.json {
-        output.json(&json::sweep_json(&swept.inspection, &swept.sweep))?;
+        output.json(&json::sweep_json(&swept.session, &swept.sweep))?;
     } else {
         print(&swept, args.measure, output)?;
     }
@@ -41,7 +41,7 @@ pub(super) fn run(
 }
 
 fn save_patch(swept: &SweepReport, file: &std::path::Path, output: &mut Output) -> Result<(), Failure> {
-    let patch = swept.sweep.smallest_fitting.map(|cell| swept.sweep.patch(&swept.inspection, cell).text);
+    let patch = swept.sweep.smallest_fitting.map(|cell| swept.sweep.patch(&swept.session, cell).text);
     let Some(text) = patch.filter(|text| !text.is_empty()) else {
         return Err(Failure::refused(format!(
             "--patch {}: there is no change to write: {}. Nothing was written.",

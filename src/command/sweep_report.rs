@@ -31,7 +31,7 @@ impl From<AxisError> for Failure {
 /// A sweep and its inputs.
 #[derive(Debug)]
 pub(super) struct SweepReport {
-    pub inspection: Arc<LoadedSession>,
+    pub session: Arc<LoadedSession>,
     /// Mean relative error of the estimates at the calls that calibrated them.
     pub fit_error: Option<f64>,
     pub sweep: Sweep,
@@ -42,38 +42,40 @@ pub(super) struct SweepReport {
 pub(super) fn run_sweep(
     args: &SweepArgs,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<SweepReport, Failure> {
     let base = read_changes(args.overrides.settings.as_deref(), &args.overrides.set)?;
     let headroom = args.headroom.as_deref().map(|text| parse_amount(HEADROOM_OPTION, text)).transpose()?;
     let session = &args.target.session;
-    let scene = Workspace::for_session(session, place, around)?;
-    let inspection =
-        require_context(at_leaf(&scene, scene.open_session(session, output)?, args.leaf.as_deref())?)?;
-    let base = with_learned_window(args.overrides.window, base, &inspection)?;
-    refuse_unsupported(&base, &inspection)?;
-    let ground = AxisContext { session: &inspection, base: &base };
-    let axes = args.vary.iter().map(|text| Axis::parse(&ground, text)).collect::<Result<Vec<_>, _>>()?;
+    let workspace = Workspace::for_session(session, place, invocation)?;
+    let session = require_context(at_leaf(
+        &workspace,
+        workspace.open_session(session, output)?,
+        args.leaf.as_deref(),
+    )?)?;
+    let base = with_learned_window(args.overrides.window, base, &session)?;
+    refuse_unsupported(&base, &session)?;
+    let context = AxisContext { session: &session, base: &base };
+    let axes = args.vary.iter().map(|text| Axis::parse(&context, text)).collect::<Result<Vec<_>, _>>()?;
     Grid::from_axes(&axes)?;
-    let steps = cell_policies(args, &base, &axes, &inspection)?;
-    let material = ReplayInputs::read(&inspection, steps.with(Policy::Compact, true))
+    let steps = cell_policies(args, &base, &axes, &session)?;
+    let inputs = ReplayInputs::read(&session, steps.with(Policy::Compact, true))
         .map_err(|error| Failure::unreadable(error.to_string()))?;
-    let headroom = headroom
-        .map(|amount| resolve_amount(amount, HEADROOM_OPTION, material.provider_window))
-        .transpose()?;
+    let headroom =
+        headroom.map(|amount| resolve_amount(amount, HEADROOM_OPTION, inputs.provider_window)).transpose()?;
     let headroom = headroom.unwrap_or(0.0);
-    if args.headroom.is_some() && material.provider_window.is_nan() {
+    if args.headroom.is_some() && inputs.provider_window.is_nan() {
         return Err(Failure::usage(format!(
             "{HEADROOM_OPTION}: the window of the model is unknown, so nothing can be kept free."
         )));
     }
-    let steps = without_ineffective(args, &base, &axes, &material, steps);
+    let steps = without_ineffective(args, &base, &axes, &inputs, steps);
     let chosen = axes.is_empty();
-    let asked = SweepSpec { axes, base, policies: steps, headroom };
-    let (inspection, fit_error) = (Arc::new(inspection), material.fit_error);
-    let sweep = sweep_with_progress(Arc::clone(&inspection), material, asked)?;
-    Ok(SweepReport { inspection, fit_error, sweep, has_default_axes: chosen })
+    let spec = SweepSpec { axes, base, policies: steps, headroom };
+    let (session, fit_error) = (Arc::new(session), inputs.fit_error);
+    let sweep = sweep_with_progress(Arc::clone(&session), inputs, spec)?;
+    Ok(SweepReport { session, fit_error, sweep, has_default_axes: chosen })
 }
 
 /// Returns the policies of every cell: the requested ones, and those with a varied setting.
@@ -81,9 +83,9 @@ fn cell_policies(
     args: &SweepArgs,
     base: &[SettingChange],
     axes: &[Axis],
-    inspection: &LoadedSession,
+    session: &LoadedSession,
 ) -> Result<PolicySet, Failure> {
-    let steps = replay_policies(&args.overrides.policy, base, inspection)?;
+    let steps = replay_policies(&args.overrides.policy, base, session)?;
     let varied = axes.iter().filter_map(|axis| Some((axis.policy?, axis)));
     if args.overrides.policy.is_empty() {
         let moved = axes.iter().filter_map(Axis::affected_policy);
@@ -104,22 +106,22 @@ fn without_ineffective(
     args: &SweepArgs,
     base: &[SettingChange],
     axes: &[Axis],
-    material: &ReplayInputs,
+    inputs: &ReplayInputs,
     steps: PolicySet,
 ) -> PolicySet {
     let named =
         base.iter().filter_map(SettingChange::policy).chain(axes.iter().filter_map(|axis| axis.policy));
     let named = named.collect::<Vec<_>>();
     let left_out =
-        if args.overrides.policy.is_empty() { material.contradicted_policies } else { PolicySet::NONE };
+        if args.overrides.policy.is_empty() { inputs.contradicted_policies } else { PolicySet::NONE };
     steps.without(left_out.without(PolicySet::of(&named)))
 }
 
 /// Replays the cells; Ctrl-C stops cleanly. A terminal shows the progress.
 fn sweep_with_progress(
-    inspection: Arc<LoadedSession>,
-    material: ReplayInputs,
-    asked: SweepSpec,
+    session: Arc<LoadedSession>,
+    inputs: ReplayInputs,
+    spec: SweepSpec,
 ) -> Result<Sweep, Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
     let wanted = || !stopped.load(Ordering::Relaxed);
@@ -128,23 +130,23 @@ fn sweep_with_progress(
         move || stopped.store(true, Ordering::Relaxed)
     };
     let done = interruptible(stop, || -> Result<Option<Sweep>, AxisError> {
-        let mut asked = asked;
+        let mut spec = spec;
         let progress = ProgressLine::new();
-        let Some(recording) = RecordedSession::from_inputs(inspection, material, &wanted) else {
+        let Some(recording) = RecordedSession::from_inputs(session, inputs, &wanted) else {
             return Ok(None);
         };
-        if asked.axes.is_empty() {
+        if spec.axes.is_empty() {
             progress.show("choosing settings to vary");
-            let axes = default_axes(&recording, &asked.base, asked.policies, &wanted);
+            let axes = default_axes(&recording, &spec.base, spec.policies, &wanted);
             let Some(axes) = axes else { return Ok(None) };
-            asked.policies = axes
+            spec.policies = axes
                 .iter()
                 .filter_map(Axis::affected_policy)
-                .fold(asked.policies, |steps, step| steps.with(step, true));
-            asked.axes = axes;
+                .fold(spec.policies, |steps, step| steps.with(step, true));
+            spec.axes = axes;
         }
-        let of = Grid::from_axes(&asked.axes)?.len();
-        let filled = sweep(&recording, asked, &wanted, &|_, _: &Cell| progress.increment(of));
+        let of = Grid::from_axes(&spec.axes)?.len();
+        let filled = sweep(&recording, spec, &wanted, &|_, _: &Cell| progress.increment(of));
         progress.clear();
         filled
     })?;

@@ -21,7 +21,7 @@ const MAX_TRADE_OFFS: usize = 12;
 const MAX_MAP_COLUMNS: usize = 16;
 
 pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Output) -> Result<(), Failure> {
-    let SweepReport { inspection: session, sweep, .. } = swept;
+    let SweepReport { session, sweep, .. } = swept;
     print_session_header(output, session, session.window)?;
     print_ruleset(&session.ruleset, output)?;
     writeln!(output)?;
@@ -29,7 +29,7 @@ pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Outpu
         return Ok(output.line(Tone::Plain, "this path has no recorded calls")?);
     }
     if sweep.axes.is_empty() {
-        let words = "this version has no setting to vary for this session. Choose one with --vary.";
+        let words = "this release has no setting to vary for this session. Choose one with --vary.";
         return Ok(output.line(Tone::Warning, words)?);
     }
     output.line(Tone::Strong, &headline(sweep))?;
@@ -70,7 +70,7 @@ fn remarks(swept: &SweepReport) -> Vec<String> {
     )];
     lines.push(describe_estimates(swept.fit_error));
     lines.push(
-        "left out: tokens per call that pruning, history limit and compaction remove from the prompt"
+        "peak: the largest prompt; cleared: tokens per call that pruning, history limit and compaction remove"
             .to_owned(),
     );
     if swept.has_default_axes {
@@ -88,7 +88,7 @@ fn format_peak(cell: &Cell) -> String {
 }
 
 /// Formats estimated tokens; below 0.5 prints as `0`.
-fn format_left_out(number: f64) -> String {
+fn format_cleared(number: f64) -> String {
     if number < 0.5 { "0".to_owned() } else { format_estimate(round_tokens(number)) }
 }
 
@@ -104,7 +104,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     output.line(Tone::Strong, &format!("best trade-offs{more}"))?;
     let mut columns = vec![("#".to_owned(), Align::Right)];
     columns.extend(sweep.axes.iter().map(|axis| (axis.name().to_owned(), Align::Right)));
-    let numbers = ["overflows", "largest", "cost", "left out", "summaries", "needed again", ""];
+    let numbers = ["overflows", "peak", "cost", "cleared", "summaries", "needed again", ""];
     columns.extend(numbers.map(|name| (name.to_owned(), Align::Right)));
     let mut table = Table::new(&columns);
     for (number, at) in cells.iter().take(MAX_TRADE_OFFS).enumerate() {
@@ -119,7 +119,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
             TableCell::new(&format_number(cell.overflows() as u64), tone),
             TableCell::new(&format_peak(cell), tone),
             format_cell_cost(cell).into(),
-            format_left_out(cell.cleared_tokens_per_call()).into(),
+            format_cleared(cell.cleared_tokens_per_call()).into(),
             format_number(cell.summary_count() as u64).into(),
             cell.regret.map_or_else(|| "-".to_owned(), |regret| regret.describe_short()).into(),
             TableCell::new(cell_mark(sweep, *at), Tone::Dim),
@@ -195,7 +195,7 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
         MeasureArg::Peak => format_peak(cell),
         MeasureArg::Cost => format_cell_cost(cell),
         MeasureArg::Overflows => format_number(cell.overflows() as u64),
-        MeasureArg::Cleared => format_left_out(cell.cleared_tokens_per_call()),
+        MeasureArg::Cleared => format_cleared(cell.cleared_tokens_per_call()),
     };
     let tone = match (fits, mark) {
         (false, _) => Tone::Bad,
@@ -207,10 +207,10 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
 
 fn measure_label(measure: MeasureArg) -> &'static str {
     match measure {
-        MeasureArg::Peak => "largest prompt",
+        MeasureArg::Peak => "peak",
         MeasureArg::Cost => "cost",
         MeasureArg::Overflows => "overflowing calls",
-        MeasureArg::Cleared => "tokens left out per call",
+        MeasureArg::Cleared => "tokens cleared per call",
     }
 }
 
@@ -245,7 +245,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
         output.line(Tone::Plain, &line)?;
     }
     writeln!(output)?;
-    let patch = sweep.patch(&swept.inspection, at);
+    let patch = sweep.patch(&swept.session, at);
     for line in patch.commands.iter().map(String::as_str).chain(patch.text.lines()) {
         output.line(Tone::Plain, line)?;
     }

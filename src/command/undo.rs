@@ -24,7 +24,7 @@ pub(super) fn run(
         None => UndoTarget::LastCommit,
     };
     let job = WriteJob {
-        inspection: &session,
+        session: &session,
         ask: WriteAction::Undo(target),
         write: args.write,
         read: writing::read_for_write(&session, args.write),

@@ -14,7 +14,7 @@ use crate::commit::{
     LockState, PreparedCommit, ReadPrefix, ReceiptKind, SystemClock, UndoTarget, WriteResult, lock_state,
 };
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_size};
+use crate::format::{format_count, format_number, format_size};
 use crate::session::LoadedSession;
 use crate::text::shell;
 use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
@@ -23,7 +23,7 @@ use crate::write::request::{
 };
 
 pub(super) struct WriteJob<'a> {
-    pub inspection: &'a LoadedSession,
+    pub session: &'a LoadedSession,
     pub ask: WriteAction<'a>,
     pub write: WriteArgs,
     /// The read part of the transcript, for a write; see [`read_for_write`].
@@ -45,7 +45,7 @@ pub(super) struct PreparedWrite<'a> {
     preview: WritePreview,
 }
 
-/// Hashes what was read of a session before `--apply` writes to it, so that growth can be told from other changes.
+/// Hashes the read part of a session before `--apply` writes to it, to distinguish growth from other changes.
 pub(super) fn read_for_write(session: &LoadedSession, write: WriteArgs) -> Option<ReadPrefix> {
     write.apply.then(|| ReadPrefix::of(&session.source, &session.index)).flatten()
 }
@@ -68,7 +68,7 @@ fn refuse_demo(job: &WriteJob) -> Result<(), Failure> {
 
 fn write_request<'a>(job: &WriteJob<'a>) -> WriteRequest<'a> {
     WriteRequest {
-        session: job.inspection,
+        session: job.session,
         action: job.ask.clone(),
         allow_orphan: job.write.allow_orphan,
         now_ms: job.now_ms,
@@ -146,13 +146,12 @@ fn print_prepared(
     output.line(Tone::Strong, &format!("{verb} {entries} ({added}) at the end of the transcript"))?;
     let what = match prepared.kind {
         ReceiptKind::Commit if prepared.is_branch() => "new branch after",
-        ReceiptKind::Commit | ReceiptKind::Undo => "continues the active branch after",
+        ReceiptKind::Commit => "continues the active branch after",
+        ReceiptKind::Undo => "continues the previous branch after",
     };
     output.line(Tone::Plain, &format!("  {}", shown.method))?;
-    output.line(
-        Tone::Plain,
-        &format!("  {what} {from}; the leaf was {} and stays in the file", shown.old_leaf),
-    )?;
+    output
+        .line(Tone::Plain, &format!("  {what} {from}; the old leaf {} stays in the file", shown.old_leaf))?;
     for (check, words) in &shown.checks {
         let (sign, tone) = match check {
             CheckStatus::Passed => ("✓", Tone::Good),
@@ -176,7 +175,7 @@ fn print_written(
     let line = format!(
         "written: {lines}, {} at byte {}; the leaf is {}",
         format_size(written.bytes),
-        written.offset,
+        format_number(written.offset),
         written.leaf
     );
     output.line(Tone::Good, &line)?;
@@ -307,7 +306,7 @@ fn report_json(
         what: words.clone(),
     };
     WriteJson {
-        session: session_json(&job.inspection.item),
+        session: session_json(&job.session.item),
         kind: prepared.kind.as_str(),
         applied: written.is_some(),
         path: shown.path.to_string_lossy().into_owned(),
@@ -338,7 +337,7 @@ fn method_name(prepared: &PreparedCommit) -> &'static str {
 }
 
 fn lock_state_name(job: &WriteJob) -> &'static str {
-    match lock_state(job.inspection.source.path(), job.now_ms) {
+    match lock_state(job.session.source.path(), job.now_ms) {
         Ok(LockState::Free) => "free",
         Ok(LockState::Held { .. }) => "held",
         Ok(LockState::Stale { .. }) => "stale",

@@ -15,15 +15,15 @@ impl CommitDraft<'_> {
     /// Builds the lines. A compaction that ends the branch stays the last line: if anything follows it, the runtime
     /// makes another one that keeps nothing (compaction 2.12, 3.1).
     pub(super) fn build_lines(&mut self, new_ids: &mut dyn IdSource) -> Result<(), Refusal> {
-        let held_back = self.ending_compaction();
-        let count = self.copies.entries.len() - usize::from(held_back.is_some());
+        let last_compaction = self.ending_compaction();
+        let count = self.copies.entries.len() - usize::from(last_compaction.is_some());
         for at in 0..count {
             self.copy_entry(at)?;
         }
         self.append_labels(new_ids);
         self.append_edits(new_ids)?;
         self.append_record(new_ids);
-        if let Some(at) = held_back {
+        if let Some(at) = last_compaction {
             self.copy_entry(at)?;
         }
         if let Some(planned) = &self.request.compaction {

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_held_while_young_because_its_owner_may_be_about_to_write() {
+    fn a_young_malformed_lock_counts_as_held_because_its_owner_may_still_write() {
         for text in ["", "{", "null", "{\"pid\": -1}", "{\"pid\": 1.5, \"createdAt\": 5}"] {
             let held = LockState::Held { pid: None, since_ms: None, live: false };
             assert_eq!(state(text, 30 * MINUTE), held, "{text}");

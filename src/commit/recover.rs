@@ -101,11 +101,11 @@ impl InterruptedCommit {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryOutcome {
-    /// The file held nothing of the commit.
+    /// The file contained nothing of the commit.
     Discarded,
     /// The rest was appended, and it reads back as planned.
     Finished,
-    /// The file held all of it.
+    /// The file contained all of it.
     AlreadyComplete,
     /// The file stays unchanged: others wrote behind the commit, or the file was replaced.
     Unchanged,

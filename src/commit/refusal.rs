@@ -58,7 +58,7 @@ pub enum Refusal {
         what: String,
     },
     /// The journal beside the file is not one that clawscope acts on.
-    #[error("{}: clawscope does not trust the commit journal beside this file: {fault}. Look at the file named like it with .clawscope-journal at the end, move it away, and try again.", .path.display())]
+    #[error("{}: clawscope does not trust the commit journal beside this file: {fault}. Look at the file with the same name and the ending .clawscope-journal, move it away, and try again.", .path.display())]
     UntrustedJournal { path: PathBuf, fault: JournalFault },
     /// An interrupted commit was just finished: the file differs from the one that was read.
     #[error("{}: {what} Reload the session and make the plan again.", .path.display())]
@@ -86,10 +86,10 @@ pub enum Refusal {
     #[error("{}: entry {entry} would change outside its message content; a commit may only change that and drop `details`. Make the plan again.", .path.display())]
     NotOnlyContent { path: PathBuf, entry: String },
     /// The runtime does not edit messages of this kind (store-pi-1.5 K4).
-    #[error("{}: entry {entry} would change, but the runtime edits only user, assistant, tool and extension messages. Remove the step that changes it from the plan.", .path.display())]
+    #[error("{}: entry {entry} would change, but the runtime edits only user, assistant, tool and extension messages. Remove the policy that changes it from the plan.", .path.display())]
     NotEditable { path: PathBuf, entry: String },
     /// A message would leave the context, and the file's runtime has no entry for that.
-    #[error("{}: entry {entry} would leave the context, which a branch for this runtime cannot express. Remove the step that drops it from the plan.", .path.display())]
+    #[error("{}: entry {entry} would leave the context, which a branch for this runtime cannot express. Remove the policy that drops it from the plan.", .path.display())]
     CannotOmit { path: PathBuf, entry: String },
     /// The compaction has no summary to replace the removed messages.
     #[error("{}: the summary is empty, so the messages it replaces would be lost. Make it again.", .path.display())]
@@ -225,7 +225,7 @@ pub enum CommitError {
     #[error("{}: another program wrote at the same moment. No line is lost, but the branch written last is active. Reload the session and check that it is the one you want.", .path.display())]
     Interleaved { path: PathBuf },
     /// The rest of an interrupted commit was appended and did not read back, so it was taken back.
-    #[error("{}: the file holds {written} of {bytes} bytes of an interrupted commit, and with the rest of them it does not read back as planned. {} If the file is right as it is, delete the journal beside it.", .path.display(), restored_text(*.restored))]
+    #[error("{}: the file contains {written} of {bytes} bytes of an interrupted commit, and with the rest of them it does not read back as planned. {} If the file is right as it is, delete the journal beside it.", .path.display(), restored_text(*.restored))]
     NotFinished {
         path: PathBuf,
         /// Bytes of the commit in the file.

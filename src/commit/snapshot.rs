@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::commit::refusal::Refusal;
+use crate::format::format_duration;
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::store::index::FileIdentity;
 use crate::store::source::{Source, file_identity};
@@ -59,9 +60,11 @@ impl FileSnapshot {
         let since = self.modified?.duration_since(UNIX_EPOCH).ok()?.as_millis() as i64;
         let lately =
             if pi.has(PiChange::KeepsSystemMessages) { CACHE_WARM_WRITE_MS } else { RECENT_WRITE_MS };
-        let seconds = now_ms.checked_sub(since).filter(|ms| (0..lately).contains(ms))? / 1000;
+        let age = now_ms.checked_sub(since).filter(|ms| (0..lately).contains(ms))?;
+        let when =
+            if age < 1000 { "just now".to_owned() } else { format!("{} ago", format_duration(age as f64)) };
         Some(format!(
-            "A program wrote to the file {seconds} s ago. If it still has the file open, it does not see the \
+            "A program wrote to the file {when}. If it still has the file open, it does not see the \
              new branch, and its next entry makes its old branch active again."
         ))
     }

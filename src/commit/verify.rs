@@ -76,8 +76,12 @@ fn copied_usage(index: &Index, part: &[EntryIx]) -> Option<String> {
     let usages: Vec<_> = part.iter().filter_map(usage).collect();
     let tokens = format_number(usages.last()?.context_tokens);
     Some(format!(
-        "{} recorded usage: totals over all branches count it twice, and until the next answer the runtime uses \
+        "{}: totals over all branches count it twice, and until the next answer the runtime uses \
          the last count, {tokens} tokens.",
-        format_count(usages.len() as u64, "copied answer keeps its", "copied answers keep their")
+        format_count(
+            usages.len() as u64,
+            "copied answer keeps its recorded usage",
+            "copied answers keep their recorded usage"
+        )
     ))
 }

@@ -28,9 +28,14 @@ impl Default for AlertsConfig {
 // Shares are never NaN.
 impl Eq for AlertsConfig {}
 
+/// A text that is no share of the window.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?}: expected a share of the window, such as 80% or 0.8")]
+pub struct ShareError(String);
+
 /// Parses a share of the window: `80%` or `0.8`.
-pub fn parse_share(text: &str) -> Result<f64, String> {
-    let expected = || format!("{text:?}: expected a share of the window, such as 80% or 0.8");
+pub fn parse_share(text: &str) -> Result<f64, ShareError> {
+    let expected = || ShareError(text.to_owned());
     let text = text.trim();
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
@@ -71,7 +76,7 @@ mod tests {
             [Some(0.8), Some(0.8), Some(1.0), Some(1.04)]
         );
         for text in ["", "80", "0", "-5%", "NaN", "inf", "%", "900%"] {
-            assert!(parse_share(text).unwrap_err().contains("80% or 0.8"), "{text}");
+            assert!(parse_share(text).unwrap_err().to_string().contains("80% or 0.8"), "{text}");
         }
     }
 

@@ -1,15 +1,17 @@
 //! The tables `[[command]]` of `config.toml`: programs that a key runs on the selected session or entry.
 
 mod code;
+mod error;
+mod placeholder;
 mod template;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-pub use template::{Placeholder, Template};
-
-/// Columns that a name may take in help and palette.
-const MAX_NAME_CHARS: usize = 40;
+pub use error::CommandError;
+use error::MAX_NAME_CHARS;
+pub use placeholder::Placeholder;
+pub use template::Template;
 
 /// The row that a command works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -49,6 +51,13 @@ pub struct CustomCommand {
     pub(super) key_at: usize,
 }
 
+impl CustomCommand {
+    /// The program, which has no placeholders.
+    pub fn program(&self) -> Option<&str> {
+        self.words.first()?.literal()
+    }
+}
+
 /// A table as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,16 +79,16 @@ enum Words {
 }
 
 impl TryFrom<CommandTable> for CustomCommand {
-    type Error = String;
+    type Error = CommandError;
 
-    fn try_from(table: CommandTable) -> Result<Self, String> {
+    fn try_from(table: CommandTable) -> Result<Self, CommandError> {
         let (key_at, key) = (table.key.span().start, table.key.into_inner());
         check_name(&table.name)?;
         let words = match table.command {
             Words::List(words) => words,
-            Words::Line(line) => shell_words::split(&line).map_err(|_| {
-                format!("command = {line:?}: a quote is not closed. Close it, or use a list of words.")
-            })?,
+            Words::Line(line) => {
+                shell_words::split(&line).map_err(|_| CommandError::OpenQuote { line: line.clone() })?
+            }
         };
         let words = words.iter().map(|word| Template::parse(word)).collect::<Result<Vec<_>, _>>()?;
         check_words(&words, table.on)?;
@@ -89,36 +98,28 @@ impl TryFrom<CommandTable> for CustomCommand {
 }
 
 /// Checks that help and palette can show the name.
-fn check_name(name: &str) -> Result<(), String> {
+fn check_name(name: &str) -> Result<(), CommandError> {
     let count = name.chars().count();
     if name.trim().is_empty() || count > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-        return Err(format!("name = {name:?}: expected 1 to {MAX_NAME_CHARS} characters on one line"));
+        return Err(CommandError::Name { name: name.to_owned() });
     }
     Ok(())
 }
 
 /// Checks that no value can choose the program, be read as code, or be missing on the row.
-fn check_words(words: &[Template], row: CommandRow) -> Result<(), String> {
-    let Some(program) = words.first() else {
-        return Err(
-            "command: expected a program and its arguments, such as [\"less\", \"{file}\"]".to_owned()
-        );
-    };
-    if let Some(found) = program.placeholders().next() {
-        let found = found.name();
-        return Err(format!(
-            "{{{found}}}: the program comes first and has no placeholders; {{{found}}} is an argument"
-        ));
+fn check_words(words: &[Template], row: CommandRow) -> Result<(), CommandError> {
+    let program = words.first().ok_or(CommandError::NoWords)?;
+    if let Some(placeholder) = program.placeholders().next() {
+        return Err(CommandError::ProgramFromRow { placeholder });
     }
     if program.literal().is_none_or(str::is_empty) {
-        return Err("command: the program has no name".to_owned());
+        return Err(CommandError::NoProgram);
     }
     let missing = words.iter().flat_map(Template::placeholders).find(|found| found.needs_entry());
-    if let Some(missing) = missing.filter(|_| row == CommandRow::Session) {
-        let name = missing.name();
-        return Err(format!("{{{name}}}: only an entry has one. Add on = \"entry\"."));
+    match missing.filter(|_| row == CommandRow::Session) {
+        Some(placeholder) => Err(CommandError::NeedsEntry { placeholder }),
+        None => code::check_code(words),
     }
-    code::check_code(words)
 }
 
 #[cfg(test)]

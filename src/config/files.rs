@@ -1,6 +1,6 @@
 //! Finds the settings folder and reads the files in it.
 
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{
     AlertsConfig, Config, ConfigError, CustomCommand, KeymapFile, NamedChoice, SummarizerConfig, variables,
 };
+use crate::files::{self, attached};
 use crate::gateway::env::Environment;
 
 /// Maximum bytes of a settings file: a device or a log under its name must not fill the memory.
@@ -39,8 +40,11 @@ struct ConfigFile {
 }
 
 /// Returns the settings folder: `clawscope` in `XDG_CONFIG_HOME` if that is absolute, else in `~/.config`, on every
-/// system; `None` without a home.
+/// system; `None` without a home. For a request from another machine it is the folder of the person there.
 pub fn config_dir(env: &Environment) -> Option<PathBuf> {
+    if let Some(folder) = attached::settings_folder() {
+        return Some(folder.to_path_buf());
+    }
     let xdg = env.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from).or_else(|| env.os_home.clone());
     let base = xdg.or_else(|| Some(home()?.join(".config")))?;
@@ -67,10 +71,8 @@ pub fn load(env: &Environment) -> Result<Config, ConfigError> {
 
 /// Returns the text of a file; `None` if there is no such file.
 fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
-    let mut text = String::new();
-    let read = crate::files::open(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_string(&mut text));
-    match read {
-        Ok(_) => Ok(Some(text)),
+    match files::read_text(path, MAX_FILE_BYTES) {
+        Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     }

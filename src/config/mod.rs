@@ -16,7 +16,7 @@ mod variables;
 use std::path::PathBuf;
 
 pub use alerts::{AlertsConfig, parse_share};
-pub use commands::{CommandRow, CustomCommand, Placeholder, Template};
+pub use commands::{CommandError, CommandRow, CustomCommand, Placeholder, Template};
 pub use files::{config_dir, load};
 pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
 

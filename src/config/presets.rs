@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::config_dir;
-use crate::files;
+use crate::files::{self, attached};
 use crate::gateway::env::Environment;
 use crate::gateway::state_dir::is_plain_name;
 
@@ -48,16 +48,22 @@ pub fn presets_dir(env: &Environment) -> Option<PathBuf> {
 
 /// Lists the names of the presets, sorted.
 pub fn preset_names(env: &Environment) -> Vec<String> {
-    let entries =
-        presets_dir(env).and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
-    let paths =
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|own| own == EXTENSION));
-    let mut names: Vec<String> = paths
+    let files = presets_dir(env).map(|folder| files_in(&folder)).unwrap_or_default();
+    let mut names: Vec<String> = files
+        .iter()
+        .filter(|path| path.extension().is_some_and(|own| own == EXTENSION))
         .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
         .filter(|name| is_plain_name(name))
         .collect();
     names.sort_unstable();
     names
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    if let Some(files) = attached::files_in(folder) {
+        return files.into_iter().map(Path::to_path_buf).collect();
+    }
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 /// Reads every preset, sorted by name.

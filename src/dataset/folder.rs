@@ -9,10 +9,11 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
+use parquet::errors::ParquetError;
 use serde::{Deserialize, Serialize};
 
 use super::documentation::views;
-use super::manifest::Manifest;
+use super::manifest::{Manifest, ManifestError};
 use crate::files;
 use crate::files::replace::{ReplaceSteps as _, SystemSteps, replace};
 
@@ -33,8 +34,14 @@ pub enum FolderError {
     NotADataset(PathBuf),
     #[error("{}: another clawscope writes to this dataset. Wait until it ends.", .0.display())]
     Locked(PathBuf),
-    #[error("{}: {problem}. Name a new folder, or delete this one.", .path.display())]
-    Unreadable { path: PathBuf, problem: String },
+    #[error("{}: {source}. Name a new folder, or delete this one.", .path.display())]
+    Manifest { path: PathBuf, source: ManifestError },
+    #[error("{}: {source}. Name a new folder, or delete this one.", .path.display())]
+    Table { path: PathBuf, source: ParquetError },
+    #[error("{}: names a file outside the dataset: {}. Name a new folder, or delete this one.", .path.display(), .file.display())]
+    Outside { path: PathBuf, file: PathBuf },
+    #[error("{}: names a file that is not a table: {}. Name a new folder, or delete this one.", .path.display(), .file.display())]
+    NotATable { path: PathBuf, file: PathBuf },
     #[error("{}: {source}", .path.display())]
     Io { path: PathBuf, source: io::Error },
 }
@@ -116,7 +123,7 @@ pub fn manifest(root: &Path) -> Result<Option<Manifest>, FolderError> {
     match files::read_text(&path, MAX_MANIFEST_BYTES) {
         Ok(text) => match Manifest::parse(&text) {
             Ok(manifest) => Ok(Some(manifest)),
-            Err(problem) => Err(FolderError::Unreadable { path, problem }),
+            Err(source) => Err(FolderError::Manifest { path, source }),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(FolderError::Io { path, source }),
@@ -136,8 +143,8 @@ fn holds_other_files(root: &Path) -> io::Result<bool> {
 
 fn lock(root: &Path) -> Result<File, FolderError> {
     let path = root.join(LOCK);
-    let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let file = opened.map_err(|source| FolderError::Io { path: path.clone(), source })?;
+    let file =
+        files::open_for_lock(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(FolderError::Locked(root.to_owned())),
@@ -148,6 +155,9 @@ fn lock(root: &Path) -> Result<File, FolderError> {
 /// Finishes the change of a killed run, if it was written completely; otherwise forgets its files.
 fn finish_change(root: &Path) -> Result<(), FolderError> {
     let staging = root.join(STAGING);
+    if is_link(&staging) {
+        return remove_staging(&staging);
+    }
     let path = staging.join(CHANGE);
     let change = match files::read(&path, MAX_MANIFEST_BYTES) {
         Ok(bytes) => serde_json::from_slice::<Change>(&bytes).ok(),
@@ -173,9 +183,13 @@ fn remove_staging(staging: &Path) -> Result<(), FolderError> {
 /// Applies a change. It may be applied again after any prefix of its steps.
 fn apply(root: &Path, change: &Change) -> Result<(), FolderError> {
     let staging = root.join(STAGING);
-    if let Some(path) = change.files.iter().chain(&change.removed).find(|path| !is_below(path)) {
-        let problem = format!("names a file outside the dataset: {}", path.display());
-        return Err(FolderError::Unreadable { path: staging.join(CHANGE), problem });
+    let mut named = change.files.iter().chain(&change.removed);
+    if let Some(file) = named.find(|path| !is_below(path) || crosses_link(root, path)) {
+        return Err(FolderError::Outside { path: staging.join(CHANGE), file: file.clone() });
+    }
+    let mut named = change.files.iter().chain(&change.removed);
+    if let Some(file) = named.find(|path| path.extension().is_none_or(|extension| extension != "parquet")) {
+        return Err(FolderError::NotATable { path: staging.join(CHANGE), file: file.clone() });
     }
     let mut folders = BTreeSet::new();
     for path in &change.files {
@@ -227,6 +241,17 @@ pub(super) fn side_by_side<T: Sync>(
 /// Whether a path stays below the folder that it is joined to.
 fn is_below(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Whether a folder on the way to a path is a link. A dataset is shared and copied, so that a change in it may be forged to
+/// replace or remove files elsewhere.
+fn crosses_link(root: &Path, path: &Path) -> bool {
+    let mut folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    folders.any(|folder| is_link(&root.join(folder)))
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
 /// Renames a staged file; one that an earlier run has renamed already is left.
@@ -366,5 +391,49 @@ mod tests {
         assert!(error.to_string().contains("outside the dataset"), "{error}");
         assert_eq!(files::read_text(&outside, 100).unwrap(), "kept");
         remove(&outside).unwrap();
+        let error =
+            folder.publish(Change { removed: vec!["views.sql".into()], ..change("new") }).unwrap_err();
+        assert!(error.to_string().contains("no table"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_change_never_reaches_outside_the_folder_through_a_link() {
+        let (dir, mut folder) = staged();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let table = elsewhere.path().join("a.parquet");
+        write_synced(&table, b"kept").unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("host=x")).unwrap();
+        for change in [
+            Change { removed: vec!["host=x/a.parquet".into()], ..change("new") },
+            Change { files: vec!["host=x/a.parquet".into()], removed: Vec::new(), manifest: manifest("new") },
+        ] {
+            stage(&folder, "host=x/a.parquet", b"other");
+            let error = folder.publish(change).unwrap_err();
+            assert!(error.to_string().contains("outside the dataset"), "{error}");
+        }
+        drop(folder);
+        assert_eq!(files::read_text(&table, 100).unwrap(), "kept");
+        // What was staged by a folder of someone else is not taken.
+        std::fs::remove_dir_all(dir.path().join(STAGING)).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join(STAGING)).unwrap();
+        let forged =
+            Change { files: vec!["a.parquet".into()], removed: Vec::new(), manifest: manifest("new") };
+        write_synced(&elsewhere.path().join(CHANGE), &serde_json::to_vec(&forged).unwrap()).unwrap();
+        DatasetFolder::open(dir.path()).unwrap();
+        assert_eq!(files::read_text(&table, 100).unwrap(), "kept");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_locks_place_is_refused_at_once() {
+        let (dir, folder) = staged();
+        drop(folder);
+        let lock = dir.path().join(LOCK);
+        remove(&lock).unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let error = DatasetFolder::open(dir.path()).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 }

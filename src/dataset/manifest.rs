@@ -1,5 +1,6 @@
 //! The manifest of a dataset: the transcript that each session's rows were made from, and the partition of the rows.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -41,6 +42,19 @@ pub struct DatasetSession {
     pub problem: Option<String>,
 }
 
+/// A text that is no manifest of this version.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    #[error("not a manifest: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("expected the format {FORMAT}, found {0:?}")]
+    Format(String),
+    #[error("schema version {0} is from a later clawscope; this one writes {SCHEMA_VERSION}")]
+    Later(u64),
+    #[error("schema version {0} is of an earlier clawscope, with other columns")]
+    Earlier(u64),
+}
+
 impl Default for Manifest {
     fn default() -> Self {
         Self { format: FORMAT.to_owned(), schema_version: SCHEMA_VERSION, sessions: BTreeMap::new() }
@@ -51,24 +65,17 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// When the text is no manifest, or one of a later version; in words for the person.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let manifest: Self =
-            serde_json::from_str(text).map_err(|error| format!("not a manifest: {error}"))?;
+    /// When the text is no manifest, or one of another version.
+    pub fn parse(text: &str) -> Result<Self, ManifestError> {
+        let manifest: Self = serde_json::from_str(text)?;
         if manifest.format != FORMAT {
-            return Err(format!("expected the format {FORMAT}, found {:?}", manifest.format));
+            return Err(ManifestError::Format(manifest.format));
         }
-        if manifest.schema_version > SCHEMA_VERSION {
-            let found = manifest.schema_version;
-            return Err(format!(
-                "schema version {found} is from a later clawscope; this one writes {SCHEMA_VERSION}"
-            ));
+        match manifest.schema_version.cmp(&SCHEMA_VERSION) {
+            Ordering::Greater => Err(ManifestError::Later(manifest.schema_version)),
+            Ordering::Less => Err(ManifestError::Earlier(manifest.schema_version)),
+            Ordering::Equal => Ok(manifest),
         }
-        if manifest.schema_version < SCHEMA_VERSION {
-            let found = manifest.schema_version;
-            return Err(format!("schema version {found} is of an earlier clawscope, with other columns"));
-        }
-        Ok(manifest)
     }
 
     /// Returns the JSON text, one line for each member, so that two manifests can be compared.
@@ -154,7 +161,7 @@ mod tests {
     #[test]
     fn a_manifest_of_another_program_or_a_later_version_is_refused() {
         let text = Manifest::default().text().unwrap();
-        let error = |text: &str| Manifest::parse(text).unwrap_err();
+        let error = |text: &str| Manifest::parse(text).unwrap_err().to_string();
         assert!(error(&text.replace("clawscope-dataset", "other")).contains("expected the format"));
         assert!(
             error(&text.replace("\"schemaVersion\": 1", "\"schemaVersion\": 99")).contains("later clawscope")

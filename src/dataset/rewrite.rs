@@ -130,7 +130,7 @@ impl<'a> Rewrite<'a> {
             written.as_ref().map_err(|error| ParquetError::General(error.to_string())).copied()
         });
         written?;
-        read.map_err(|error| FolderError::Unreadable { path: path.clone(), problem: error.to_string() })
+        read.map_err(|source| FolderError::Table { path: path.clone(), source })
     }
 
     /// Adds rows to the open partition.

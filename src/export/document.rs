@@ -8,7 +8,7 @@ use crate::context::budget::BudgetPart;
 use crate::context::system::replay_system_messages;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::{ContextEstimate, estimate_context};
-use crate::export::shape;
+use crate::export::{runtime_words, shape};
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::plan::{self, CompactionSummary, Plan, PolicyEffect};
@@ -20,6 +20,7 @@ use crate::session::message::{TextPart, parts_of_entry, parts_of_message};
 use crate::session::tool::tool_of;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
+use crate::store::index::Index;
 use crate::transcript::drawing_order::drawing_order;
 use crate::transcript::labels::{resolve_labels, session_name};
 
@@ -35,7 +36,7 @@ pub struct ExportRequest<'a> {
     pub redact: bool,
     /// Replaces personal data too.
     pub personal: bool,
-    /// Replaces every word by another of the same shape.
+    /// Replaces every word with another of the same shape.
     pub shape_only: bool,
 }
 
@@ -175,28 +176,28 @@ impl Document {
     /// Reads every entry again and builds the document.
     pub fn build(wanted: &ExportRequest<'_>) -> Result<Self, BodyError> {
         let mut out = Sanitizer { redactor: wanted.redactor()?, shape_only: wanted.shape_only };
-        let inspection = wanted.session;
+        let loaded = wanted.session;
         let nodes = entries(wanted, &mut out)?;
         let plan = wanted.plan.map(|(plan, made)| exported_plan(wanted, plan, made, &mut out));
-        let LoadedSession { item: session, index, window, .. } = inspection;
-        let budget = inspection.budget();
+        let LoadedSession { item: session, index, window, .. } = loaded;
+        let budget = loaded.budget();
         let title = session_name(index).unwrap_or_else(|| session.title.clone());
-        let path = inspection.source.path().display().to_string();
-        let findings = inspection.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let path = loaded.source.path().display().to_string();
+        let findings = loaded.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
         Ok(Self {
             key: out.text(&session.key.0),
             agent: out.name(&session.agent),
             id: out.name(&session.id),
             title: out.text(&title),
             path: out.text(&path),
-            provider: out.name(&inspection.provider),
-            model: out.name(&inspection.model),
-            ruleset: inspection.ruleset.id.display_name().to_owned(),
+            provider: out.name(&loaded.provider),
+            model: out.name(&loaded.model),
+            ruleset: loaded.ruleset.id.display_name().to_owned(),
             window: (window.tokens.is_finite() && window.tokens > 0.0).then_some(window.tokens as u64),
             window_source: window.source.name(),
             budget: BudgetPart::ALL.iter().map(|part| (part.name(), budget.tokens(*part))).collect(),
-            estimate: estimate_context(&inspection.context.messages).ok(),
-            leaf: inspection.context.leaf.map(|leaf| out.name(&index.display_id(leaf))),
+            estimate: estimate_context(&loaded.context.messages).ok(),
+            leaf: loaded.context.leaf.map(|leaf| out.name(&index.display_id(leaf))),
             now_ms: wanted.now_ms,
             shape_only: wanted.shape_only,
             diagnostics: findings.iter().map(|finding| out.text(finding)).collect(),
@@ -224,9 +225,19 @@ impl Sanitizer {
         if self.shape_only { shape::plain_text(text) } else { self.redactor.redact_text(text).into_owned() }
     }
 
-    /// Returns a name by the runtime, which a shape keeps; a crafted one may still be a secret.
+    /// Returns a name by the runtime; a crafted one may be a secret or free text.
     fn name(&mut self, name: &str) -> String {
-        if self.shape_only { name.to_owned() } else { self.redactor.redact_text(name).into_owned() }
+        if self.shape_only {
+            runtime_words::name_text(name)
+        } else {
+            self.redactor.redact_text(name).into_owned()
+        }
+    }
+
+    /// Returns the id of an entry, or its line.
+    fn id(&mut self, index: &Index, ix: EntryIx) -> String {
+        let id = index.display_id(ix);
+        if index.entry(ix).id.is_some() { self.name(&id) } else { id }
     }
 
     fn entry(&mut self, value: &Value) -> Value {
@@ -257,8 +268,8 @@ fn entries(wanted: &ExportRequest<'_>, out: &mut Sanitizer) -> Result<Vec<Docume
         let after = after.map(|(plan, at)| plan::message_after(&entry_message(&value, entry.kind), at, plan));
         let size = entry.message;
         nodes.push(DocumentEntry {
-            id: out.name(&index.display_id(ix)),
-            parent: tree.parent(ix).map(|parent| out.name(&index.display_id(parent))),
+            id: out.id(index, ix),
+            parent: tree.parent(ix).map(|parent| out.id(index, parent)),
             line: entry.line,
             depth: place.depth,
             starts_branch: place.starts_branch,
@@ -297,7 +308,7 @@ fn exported_plan(
     made: Option<&CompactionSummary>,
     out: &mut Sanitizer,
 ) -> ExportedPlan {
-    let ExportRequest { session: inspection, now_ms, .. } = *wanted;
+    let ExportRequest { session: loaded, now_ms, .. } = *wanted;
     let mut messages = Vec::new();
     let mut next = 0;
     for item in &plan.messages {
@@ -308,8 +319,7 @@ fn exported_plan(
                 messages.push((next, out.message(&message)));
             }
             MessageOrigin::Checkpoint => {
-                let state =
-                    replay_system_messages(&inspection.index, &inspection.context.messages).ok().flatten();
+                let state = replay_system_messages(&loaded.index, &loaded.context.messages).ok().flatten();
                 messages.extend(state.map(|state| (next, out.message(&state.message_at(now_ms)))));
             }
             MessageOrigin::Missing(missing) => {

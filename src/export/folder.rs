@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::export::document::ExportRequest;
 use crate::export::pi::{PiError, export_transcript};
+use crate::export::runtime_words::{is_member_name, name, name_text, runtime_value};
 use crate::export::shape;
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{self, JsString, Object, Value};
@@ -58,7 +59,7 @@ const KEY_WORDS: [&str; 36] = [
     "explicit",
 ];
 
-/// Members of rows and settings with texts that are the gateway's own words.
+/// Members of rows and settings with words of the gateway; other texts there get a stand-in.
 const KEPT_MEMBERS: [&str; 28] = [
     "sessionId",
     "previousSessionId",
@@ -156,9 +157,9 @@ fn pi_file_name(session: &LoadedSession) -> PathBuf {
     PathBuf::from("sessions").join("--x--").join(name)
 }
 
-/// Returns a name that cannot leave the folder.
+/// Returns a session id as a name that cannot leave the folder.
 fn safe_file_name(id: &str) -> String {
-    id.chars().filter(|char| char.is_ascii_alphanumeric() || "-_".contains(*char)).collect()
+    name_text(id).chars().filter(|char| char.is_ascii_alphanumeric() || "-_".contains(*char)).collect()
 }
 
 fn agent_of(session: &LoadedSession) -> String {
@@ -177,7 +178,7 @@ fn session_key(session: &LoadedSession, agent: &str) -> String {
 }
 
 fn shaped_row(row: Option<&SessionRecord>, id: &str) -> Value {
-    let raw = row.map_or_else(|| Value::Object(Object::default()), |row| row.raw.clone());
+    let raw = row.map_or_else(|| Value::Object(Object::default()), SessionRecord::raw);
     let mut shaped = match shape_member("", &raw) {
         Value::Object(object) => object,
         _ => Object::default(),
@@ -189,10 +190,17 @@ fn shaped_row(row: Option<&SessionRecord>, id: &str) -> Value {
     Value::Object(shaped)
 }
 
-/// Masks a value of a row or a setting: numbers and switches stay.
+/// Ends of the names of members that name a person or a place of talk; their numbers may be telephones'.
+const OWNERS: [&str; 9] = ["id", "to", "from", "phone", "number", "peer", "user", "chat", "group"];
+
+/// Masks a value of a row or a setting: sizes, times and switches stay.
 fn shape_member(key: &str, value: &Value) -> Value {
     match value {
-        Value::String(text) if KEPT_MEMBERS.contains(&key) || is_duration(text) => value.clone(),
+        Value::String(text) if is_duration(text) => value.clone(),
+        Value::String(text) if KEPT_MEMBERS.contains(&key) => Value::String(name(text)),
+        Value::Number(_) if OWNERS.iter().any(|end| key.to_ascii_lowercase().ends_with(end)) => {
+            shape::user_value(value)
+        }
         Value::String(text) => Value::from(shape::plain_text(&text.to_string_lossy())),
         Value::Array(items) => Value::Array(items.iter().map(|item| shape_member(key, item)).collect()),
         Value::Object(object) => {
@@ -200,9 +208,8 @@ fn shape_member(key: &str, value: &Value) -> Value {
             for (name, value) in object.iter() {
                 let name = name.to_string_lossy();
                 if !OMITTED_MEMBERS.contains(&name.as_str()) {
-                    // The gateway's own names are plain; anything else may be a person's.
-                    let plain = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
-                    let shown = if plain { name.clone() } else { shape::plain_text(&name) };
+                    // Any name that the gateway does not write may be a person's.
+                    let shown = if is_member_name(&name) { name.clone() } else { name_text(&name) };
                     out.set(&shown, shape_member(&name, value));
                 }
             }
@@ -242,21 +249,22 @@ fn copy_path(from: &Value, path: &[&str], to: &mut Object) {
         if *key != "*" && *key != name {
             continue;
         }
+        let shown = name_text(&name);
         if rest.is_empty() {
-            to.set(&name, shape_setting(&name, value));
+            to.set(&shown, shape_setting(&name, value));
         } else {
-            let mut inner = to.get(&name).and_then(Value::as_object).cloned().unwrap_or_default();
+            let mut inner = to.get(&shown).and_then(Value::as_object).cloned().unwrap_or_default();
             copy_path(value, rest, &mut inner);
             if !inner.is_empty() {
-                to.set(&name, Value::Object(inner));
+                to.set(&shown, Value::Object(inner));
             }
         }
     }
 }
 
-/// Masks a setting. `model` stays, because it determines the window.
+/// Masks a setting. `model` stays where it names a known one, because it determines the window.
 fn shape_setting(name: &str, value: &Value) -> Value {
-    if name == "model" { value.clone() } else { shape_member(name, value) }
+    if name == "model" { runtime_value(value) } else { shape_member(name, value) }
 }
 
 /// Returns pi's effective settings for this session.

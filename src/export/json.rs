@@ -99,7 +99,7 @@ struct ExportedPolicyJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EffectJson {
-    /// Whether it replaced content, even if by the same bytes.
+    /// Whether it replaced content, even if with the same bytes.
     changed: bool,
     messages_before: usize,
     messages_after: usize,

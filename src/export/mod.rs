@@ -14,10 +14,12 @@ pub mod json;
 mod lines;
 pub mod markdown;
 pub mod pi;
+mod runtime_words;
 mod screen_image;
 pub mod shape;
 mod shapes;
-pub mod svg;
+pub mod stand_in;
+mod svg;
 mod tiles;
 mod words;
 
@@ -96,7 +98,7 @@ impl Exported {
     pub fn removal_text(&self) -> Option<String> {
         let kinds = self.redacted.as_ref()?;
         let total: usize = kinds.values().sum();
-        let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
         let secrets = match total {
             0 => "no secret found".to_owned(),
             1 => format!("1 secret replaced ({})", each.join(", ")),

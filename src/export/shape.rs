@@ -2,19 +2,20 @@
 //! is replaced by another of the same kind. Lengths, line ends, white space and punctuation stay, and with them every
 //! size that the rules count: chars, script weights, lengths as JSON. `Dear Mei, 42 €` becomes `Xxxx Xxx, 11 €`.
 //!
-//! Text by the runtime itself stays: ids, types, roles, names of tools and models, times, usage, the marks of its
-//! trimming, and the words that classify its errors.
+//! Text by the runtime itself stays: generated ids, types, roles, names of its tools and of models, times, usage, the
+//! marks of its trimming, and the words that classify its errors. At the same places any other text gets a stand-in
+//! ([`super::runtime_words`]), and so do unknown names of members.
 
 use std::collections::HashSet;
 
-use crate::context::tokens::script::Script;
-use crate::context::tokens::weighted::{NORMAL_WEIGHT, weighted_length};
+use crate::export::runtime_words::{member_name, runtime_value};
+use crate::export::stand_in::stand_in;
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::edit::IMAGE_REMOVED;
 use crate::policy::guard::COMPACTED;
 use crate::store::no_reply::NO_REPLY_TOKEN;
 
-/// Members of an entry, a message or a block that the runtime wrote and that reveal nothing of the conversation.
+/// Members of an entry, a message or a block that the runtime writes.
 const KEPT_MEMBERS: [&str; 33] = [
     "type",
     "id",
@@ -62,6 +63,10 @@ const KEPT_CUSTOM_TYPES: [&str; 5] = [
     "clawscope.commit",
     "clawscope.undo",
 ];
+
+/// Members that name something: a number there may be a person's.
+const ID_MEMBERS: [&str; 8] =
+    ["id", "parentId", "firstKeptEntryId", "targetId", "fromId", "toolCallId", "appendParentId", "toolName"];
 
 /// Common argument names of tools; rules and readers look for them.
 const ARGUMENTS: [&str; 30] = [
@@ -167,9 +172,6 @@ const ERROR_WORDS: [&str; 62] = [
 const RULE_MARKS: [&str; 5] =
     [IMAGE_REMOVED, COMPACTED, NO_REPLY_TOKEN, "HEARTBEAT_OK", "[Old tool result content cleared]"];
 
-/// Replacements for letters and digits: the first one with equal traits is used.
-const STAND_INS: [char; 14] = ['x', 'X', '1', 'é', '中', '가', '㐀', 'Ａ', 'ｱ', 'ˇ', '𝐱', '𠀀', '𖿠', '𛀀'];
-
 /// Masks the line of a transcript; of a line that is not JSON only the punctuation stays.
 pub(super) fn line(text: &str) -> String {
     match js::parse(text) {
@@ -215,12 +217,12 @@ fn recorded_data(data: &Value) -> Value {
             let texts = |result: &Value| {
                 map_members(
                     result,
-                    |key, member| if key == "texts" { user_value(member) } else { member.clone() },
+                    |key, member| if key == "texts" { user_value(member) } else { runtime_value(member) },
                 )
             };
             Value::Array(results.iter().map(texts).collect())
         }
-        _ => member.clone(),
+        _ => runtime_value(member),
     })
 }
 
@@ -245,11 +247,11 @@ fn map_array(value: &Value, of: impl Fn(&Value) -> Value) -> Value {
     }
 }
 
-/// Masks an object of the runtime except its `kept` members.
+/// Masks an object of the runtime; its `kept` members hold names.
 fn runtime_object(value: &Value, kept: &[&str]) -> Value {
     map_members(
         value,
-        |key, member| if kept.contains(&key) { member.clone() } else { known_member(key, member) },
+        |key, member| if kept.contains(&key) { runtime_value(member) } else { known_member(key, member) },
     )
 }
 
@@ -264,32 +266,33 @@ fn block(value: &Value) -> Value {
     let is = |kind: &str| value.get("type").is_some_and(|own| own.str_is(kind));
     let calls = ["toolCall", "toolUse", "tool_use", "functionCall"].into_iter().any(is);
     map_members(value, |key, member| match key {
-        "name" if calls => member.clone(),
+        "name" if calls => runtime_value(member),
         "data" if is("image") => blank_image(member),
         _ => known_member(key, member),
     })
 }
 
-/// Replaces the data of an image by blank data of the same length.
+/// Replaces the data of an image with blank data of the same length.
 fn blank_image(value: &Value) -> Value {
     value.as_str().map_or_else(|| user_value(value), |text| Value::from("A".repeat(text.len())))
 }
 
 fn known_member(key: &str, value: &Value) -> Value {
-    if KEPT_MEMBERS.contains(&key) { value.clone() } else { user_value(value) }
+    let names_with_number = ID_MEMBERS.contains(&key) && matches!(value, Value::Number(_));
+    if KEPT_MEMBERS.contains(&key) && !names_with_number { runtime_value(value) } else { user_value(value) }
 }
 
 fn map_members(value: &Value, of: impl Fn(&str, &Value) -> Value) -> Value {
     let Value::Object(object) = value else { return user_value(value) };
     let mut out = Object::default();
     for (key, member) in object.iter() {
-        out.insert(key.clone(), of(&key.to_string_lossy(), member));
+        out.insert(member_name(key), of(&key.to_string_lossy(), member));
     }
     Value::Object(out)
 }
 
 /// Masks a value that a person, a model or a tool made: its texts, numbers and member names.
-fn user_value(value: &Value) -> Value {
+pub(super) fn user_value(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(shape_text(text)),
         Value::Number(number) => Value::Number(same_digits(*number)),
@@ -410,29 +413,12 @@ fn masked_words(text: &JsString) -> JsString {
     JsString::from(units)
 }
 
-/// Returns a replacement of the same kind, script, weight and length.
-fn stand_in(char: char) -> char {
-    match char {
-        'a'..='z' => return 'x',
-        'A'..='Z' => return 'X',
-        '0'..='9' => return '1',
-        _ if !char.is_alphanumeric() => return char,
-        _ => {}
-    }
-    STAND_INS.into_iter().skip(3).find(|other| char_traits(*other) == char_traits(char)).unwrap_or(char)
-}
-
-/// All that the rules count of a character.
-fn char_traits(char: char) -> (Script, u64, usize) {
-    let text = JsString::from(char.encode_utf8(&mut [0; 4]) as &str);
-    (Script::from_code_point(u32::from(char)), weighted_length(&text, NORMAL_WEIGHT).to_bits(), text.len())
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::context::tokens::weighted::{NORMAL_WEIGHT, weighted_length};
 
     fn shaped(json: &str) -> String {
         line(json)
@@ -447,10 +433,10 @@ mod tests {
 
     #[test]
     fn calls_keep_their_tool_and_as_many_members_of_the_same_length() {
-        let line = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"book_trip","arguments":{"to":"Oslo","at":1530,"on":true,"path":"/x"}}],"usage":{"input":5},"model":"m"}}"#;
+        let line = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"web_fetch","arguments":{"to":"Oslo","at":1530,"on":true,"path":"/x"}}],"usage":{"input":5},"model":"m"}}"#;
         let out = shaped(line);
         assert_eq!(out.len(), line.len());
-        assert!(out.contains(r#""name":"book_trip""#) && out.contains(r#""usage":{"input":5}"#), "{out}");
+        assert!(out.contains(r#""name":"web_fetch""#) && out.contains(r#""usage":{"input":5}"#), "{out}");
         assert!(out.contains(r#""xx":"Xxxx","xb":1111,"xc":true,"path":"/x""#), "{out}");
     }
 

@@ -4,8 +4,11 @@
 const MIN_SHOWN_USD: f64 = 0.00005;
 
 /// Formats US dollars: two decimals from a cent on, else four, rounded half up (compaction 10.5). An amount above 0
-/// that rounds to 0 is `<$0.0001`.
+/// that rounds to 0 is `<$0.0001`; nothing is `$0`.
 pub fn format_usd(amount: f64) -> String {
+    if amount == 0.0 {
+        return "$0".to_owned();
+    }
     if amount > 0.0 && amount < MIN_SHOWN_USD {
         return "<$0.0001".to_owned();
     }
@@ -66,7 +69,7 @@ mod tests {
 
     #[test]
     fn an_amount_that_rounds_to_nothing_is_no_zero() {
-        assert_eq!([0.000_014, 0.00005, 0.0].map(format_usd), ["<$0.0001", "$0.0001", "$0.0000"]);
+        assert_eq!([0.000_014, 0.00005, 0.0].map(format_usd), ["<$0.0001", "$0.0001", "$0"]);
         assert_eq!([0.000_014, 0.31].map(format_estimated_usd), ["<$0.0001", "~$0.31"]);
         assert_eq!([true, false].map(|estimated| format_short_usd(24.39, estimated)), ["~$24.4", "$24.4"]);
         assert_eq!([-1.92, 0.0].map(format_estimated_usd_difference), ["-~$1.92", "$0"]);

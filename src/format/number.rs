@@ -60,7 +60,7 @@ impl Number for i64 {
     }
 }
 
-/// A count held as a double. One that is not whole is written as JavaScript does.
+/// A count as a double. One that is not whole is written as JavaScript does.
 impl Number for f64 {
     fn exact(self) -> String {
         let whole = self.abs() <= 9e15 && self.fract() == 0.0;
@@ -160,11 +160,11 @@ pub fn format_ratio(ratio: f64) -> String {
     format!("{:.0}%", ratio * 100.0)
 }
 
-/// Formats a relative difference in percent with its sign: one decimal below ten, and `+0%` for almost nothing.
+/// Formats a relative difference in percent with its sign: one decimal below ten, and `0%` for almost nothing.
 pub fn format_signed_percent(difference: f64) -> String {
     let percent = difference * 100.0;
     match percent.abs() {
-        0.0..0.05 => "+0%".to_owned(),
+        0.0..0.05 => "0%".to_owned(),
         0.05..9.95 => format!("{percent:+.1}%"),
         _ => format!("{percent:+.0}%"),
     }
@@ -172,7 +172,7 @@ pub fn format_signed_percent(difference: f64) -> String {
 
 /// Formats the size of a relative difference in percent, without a sign.
 pub fn format_deviation(difference: f64) -> String {
-    format_signed_percent(difference.abs()).split_off(1)
+    format_signed_percent(difference.abs()).trim_start_matches('+').to_owned()
 }
 
 /// Formats two ratios with as many digits as distinguish them: at least two, at most six.
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn differences_have_a_sign_and_a_decimal_below_ten() {
         let texts = [-0.684, 0.0004, 0.0312, 1.5, -0.0995].map(format_signed_percent);
-        assert_eq!(texts, ["-68%", "+0%", "+3.1%", "+150%", "-10%"]);
+        assert_eq!(texts, ["-68%", "0%", "+3.1%", "+150%", "-10%"]);
         assert_eq!([-0.684, 0.0, 0.0312].map(format_deviation), ["68%", "0%", "3.1%"]);
     }
 

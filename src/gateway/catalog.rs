@@ -80,12 +80,7 @@ mod tests {
         for entry in &catalog().models {
             assert!(entry.window >= 100_000.0 && entry.max_output <= entry.window, "{}", entry.id);
             assert!(entry.price.output > entry.price.input && entry.price.cache_read < entry.price.input);
-            assert_eq!(
-                find(&entry.provider, &entry.id),
-                Some(entry),
-                "a prefix of {} stands before it",
-                entry.id
-            );
+            assert_eq!(find(&entry.provider, &entry.id), Some(entry), "a prefix of {} precedes it", entry.id);
         }
         assert!(catalog().as_of.parse::<jiff::civil::Date>().is_ok());
     }

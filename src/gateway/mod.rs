@@ -1,8 +1,8 @@
 //! The gateway's own settings: the location of its state and of `openclaw.json`, the values in force, and the origin
 //! of each value.
 //!
-//! The rules are functions of values. Only `config`, `include`, `registry`, `pi_settings`, `secrets`, `state_dir`,
-//! `substitute` and `env` touch the file system or the process, so every other module can be tested without files.
+//! The rules are functions of values. Only `config`, `include`, `programs`, `registry`, `pi_settings`, `secrets`,
+//! `state_dir`, `substitute` and `env` touch the file system or the process, so every other module can be tested without files.
 
 pub mod catalog;
 pub mod compaction;
@@ -22,6 +22,7 @@ pub mod memory_flush;
 pub mod patch;
 mod per_token;
 pub mod pi_settings;
+pub mod programs;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;

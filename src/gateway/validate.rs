@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_version_may_have_keys_of_its_own_but_no_other_types() {
+    fn a_later_release_may_have_new_keys_but_no_other_types() {
         let root = |version: &str, ttl: Value| {
             json!({ "meta": { "lastTouchedVersion": version }, "agents": { "defaults": {
                 "contextPruning": { "ttl": ttl },

@@ -5,7 +5,7 @@ use crate::policy::{Fate, MessageFate, Policy};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyEffect {
     pub policy: Policy,
-    /// The policy replaced content, even if by the same bytes.
+    /// The policy replaced content, even if with the same bytes.
     pub changed: bool,
     /// Number of messages before the policy.
     pub messages_before: usize,

@@ -26,7 +26,7 @@ impl CompactionSummary {
 }
 
 impl Plan {
-    /// Replaces the tokens of the assumed summary in `tokens` by those of the finished one.
+    /// Replaces the tokens of the assumed summary in `tokens` with those of the finished one.
     pub fn tokens_with_summary(&self, summary: Option<&CompactionSummary>, tokens: u64) -> u64 {
         match summary.filter(|_| self.compaction.is_some()) {
             Some(made) => tokens.saturating_sub(self.settings.summary_tokens) + made.tokens(),

@@ -24,11 +24,11 @@ pub const IMAGE_REMOVED: &str = "[image data removed - already processed by mode
 pub enum Edit {
     /// Keeps head and tail of a tool result (pruning 5.7).
     SoftTrim(SoftTrim),
-    /// Replaces a tool result by a placeholder (pruning 5.10).
+    /// Replaces a tool result with a placeholder (pruning 5.10).
     Placeholder(Arc<JsString>),
-    /// Replaces the texts of a tool result by those that an earlier call sent (pruning 8.2).
+    /// Replaces the texts of a tool result with those that an earlier call sent (pruning 8.2).
     ReplaceTexts(Vec<JsString>),
-    /// Replaces the images of a user message or a tool result by a text (pruning 1.6, releases R50).
+    /// Replaces the images of a user message or a tool result with a text (pruning 1.6, releases R50).
     RemoveImages,
     /// Makes the text blocks of a tool result share a limit (pruning 6.6).
     Truncate {
@@ -68,9 +68,9 @@ pub enum Edit {
         /// Chars that stay, as the guard counts them.
         max_chars: f64,
     },
-    /// Replaces images and media references by texts (pruning 8, row "Legacy images").
+    /// Replaces images and media references with texts (pruning 8, row "Legacy images").
     RemoveMedia,
-    /// Replaces a tool result by the guard's notice (pruning 6.35).
+    /// Replaces a tool result with the guard's notice (pruning 6.35).
     GuardCompact,
     /// Removes unusable tool calls and repairs malformed ones (compaction 6.7).
     RepairInputs,
@@ -78,7 +78,7 @@ pub enum Edit {
     RenameTool(JsString),
     /// Removes the details of a tool result, which no model receives (pruning 1.1).
     StripDetails,
-    /// Replaces the result of a tool use by a placeholder and removes its details (pruning 7.2e).
+    /// Replaces the result of a tool use with a placeholder and removes its details (pruning 7.2e).
     ClearToolResult(JsString),
     /// Empties the arguments of the calls with these ids (pruning 7.2f).
     ClearToolInputs(Vec<JsString>),

@@ -77,7 +77,7 @@ fn block_without_media(block: &Value, references: bool) -> Option<Value> {
     Some(Value::Object(copy))
 }
 
-/// Replaces each reference by a note; `None` if the text has no reference.
+/// Replaces each reference with a note; `None` if the text has no reference.
 fn without_references(text: &JsString) -> Option<JsString> {
     let units = text.units();
     let mut new = Vec::with_capacity(units.len());

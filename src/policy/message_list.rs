@@ -129,7 +129,7 @@ impl<'a> MessageList<'a> {
     pub fn features_at(&self, at: usize) -> Option<&ContentFeatures> {
         let item = &self.messages[at];
         match (item.change.as_ref().and_then(MessageChange::features), &item.origin) {
-            (Some(texture), _) => Some(texture),
+            (Some(features), _) => Some(features),
             (None, MessageOrigin::Context(position)) => self.features?.get(*position as usize),
             (None, _) => None,
         }
@@ -156,7 +156,7 @@ impl<'a> MessageList<'a> {
         Some(if edits.is_empty() { Arc::clone(body) } else { Arc::new(apply_all(edits, body)) })
     }
 
-    /// Adds an edit to a message; `size` and `texture` describe the message after it.
+    /// Adds an edit to a message; `size` and `features` describe the message after it.
     pub fn push_edit(&mut self, at: usize, edit: Edit, size: MessageSize, features: Option<ContentFeatures>) {
         self.is_edited = true;
         let change = &mut self.messages[at].change;
@@ -174,7 +174,7 @@ impl<'a> MessageList<'a> {
         SharedEditIx(self.shared_edits.len() as u32 - 1)
     }
 
-    /// Replaces a tool result by a single text of `chars` chars. If the list has features or the message is changed
+    /// Replaces a tool result with a single text of `chars` chars. If the list has features or the message is changed
     /// already, the change is stored in full.
     pub fn replace_with_text(&mut self, at: usize, chars: f64, edit: SharedEditIx) {
         if self.features.is_none() && self.messages[at].change.is_none() {

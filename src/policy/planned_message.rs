@@ -49,12 +49,12 @@ pub struct FullChange {
 
 impl MessageChange {
     /// Builds the change of a message that is in no file: it has no edits, only sizes and features.
-    pub fn for_added(size: MessageSize, texture: ContentFeatures) -> Self {
-        Self::full(size, Vec::new(), Some(texture))
+    pub fn for_added(size: MessageSize, features: ContentFeatures) -> Self {
+        Self::full(size, Vec::new(), Some(features))
     }
 
-    pub fn full(size: MessageSize, edits: Vec<Edit>, texture: Option<ContentFeatures>) -> Self {
-        Self::Full(Arc::new(FullChange { size, edits, features: texture }))
+    pub fn full(size: MessageSize, edits: Vec<Edit>, features: Option<ContentFeatures>) -> Self {
+        Self::Full(Arc::new(FullChange { size, edits, features }))
     }
 
     /// Returns the sizes after the change; `before` are those of the original, which a message in no file ignores.

@@ -3,7 +3,7 @@
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Policy {
-    /// Replaces old messages by a summary (compaction 1–5).
+    /// Replaces old messages with a summary (compaction 1–5).
     Compact,
     /// Cuts oversized tool results in the transcript (pruning 6b).
     Truncate,

@@ -38,7 +38,7 @@ const P_PROGRAMS: &[&str] = &[
 pub(super) const COMMANDS: &[Rule] = &[
     rule(
         "value",
-        Proof::Loose,
+        Proof::Option,
         &["-"],
         concat!(
             r"(?i)--?[\w-]*?(?:pass|pw|auth|cred|",

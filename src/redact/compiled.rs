@@ -7,7 +7,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
 use super::commands::COMMANDS;
-use super::proof::{is_expression, is_ordinary, is_placeholder, is_random_token};
+use super::places::PLACES;
+use super::proof::{is_expression, is_ordinary, is_placeholder, is_random_token, is_word};
 use super::rules::{Proof, RULES};
 use super::tokens::tokens;
 
@@ -51,7 +52,7 @@ impl CompiledRules {
             made.need(&mut anchors, &letters, Some(letters.clone()));
             made.push(token.kind, proof, format!("^(?:{})", token.pattern), true);
         }
-        for rule in RULES.iter().chain(COMMANDS) {
+        for rule in RULES.iter().chain(COMMANDS).chain(PLACES) {
             for letters in rule.letters {
                 made.need(&mut anchors, letters, None);
             }
@@ -142,11 +143,12 @@ impl CompiledRule {
     fn hit(&self, text: &str, base: usize, found: &regex::Captures<'_>) -> Option<Hit> {
         let secret = found.iter().skip(1).flatten().last().or_else(|| found.get(0))?;
         let (from, to) = (base + secret.start(), base + secret.end());
-        let (from, to) = if matches!(self.proof, Proof::Named | Proof::Unquoted | Proof::Loose) {
-            trimmed(text, from, to)
-        } else {
-            (from, to)
-        };
+        let (from, to) =
+            if matches!(self.proof, Proof::Named | Proof::Unquoted | Proof::Option | Proof::Loose) {
+                trimmed(text, from, to)
+            } else {
+                (from, to)
+            };
         let hit = Hit { from, to, kind: self.kind };
         (from < to && is_proven(&text[from..to], self.proof, self.kind) && !is_in_placeholder(text, from))
             .then_some(hit)
@@ -228,7 +230,18 @@ fn is_proven(secret: &str, proof: Proof, kind: &str) -> bool {
         }
         Proof::Named => !is_placeholder(secret),
         Proof::Unquoted => !is_placeholder(secret) && !is_expression(secret),
+        Proof::Option => !is_placeholder(secret) && !is_word(secret),
         Proof::Loose => !is_placeholder(secret) && !is_ordinary(secret),
+    }
+}
+
+#[cfg(test)]
+impl CompiledRules {
+    /// The patterns of the rules that are no tokens and find nothing in any of the texts.
+    pub(super) fn rules_without_hit(&self, texts: &[String]) -> Vec<&str> {
+        let rules = self.rules.iter().filter(|rule| !rule.is_anchored);
+        let idle = rules.filter(|rule| texts.iter().all(|text| rule.hits(text).next().is_none()));
+        idle.map(|rule| rule.pattern.as_str()).collect()
     }
 }
 

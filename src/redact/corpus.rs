@@ -63,7 +63,7 @@ const TOKEN_PLACES: [&str; 10] = [
 ];
 
 /// Places of a password, which only they reveal; `@` is the password.
-const NAMED_PLACES: [&str; 126] = [
+pub(super) const NAMED_PLACES: [&str; 126] = [
     "ssh-keygen -N '@' -f k",
     "openssl enc -aes-256-cbc -k @ -in a",
     "unzip -P @ a.zip",

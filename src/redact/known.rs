@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_secret_is_a_word_of_its_own_and_a_plain_word_is_none() {
+    fn a_short_secret_is_a_whole_word_and_not_a_plain_one() {
         assert_eq!(found("hunter2!", "(hunter2!) xhunter2!"), ["hunter2!"]);
         assert_eq!(found("sunshine", "sunshine"), [""; 0]);
         assert_eq!(found("abc1", "abc1"), [""; 0]);

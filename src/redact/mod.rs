@@ -17,6 +17,7 @@ mod keys;
 mod known;
 mod names;
 mod personal;
+mod places;
 mod proof;
 mod rules;
 mod screen;
@@ -346,6 +347,10 @@ fn is_image_data(object: &Object, key: &JsString) -> bool {
 
 #[cfg(test)]
 mod corpus;
+#[cfg(test)]
+mod coverage;
+#[cfg(test)]
+mod false_mask_tests;
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;

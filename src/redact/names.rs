@@ -63,9 +63,21 @@ const PAIR_VALUES: [&str; 8] =
 
 /// Whether a member of an object is a secret because of its own name or because of a name beside it.
 pub(super) fn is_secret_member(object: &Object, key: &JsString) -> bool {
-    let is_value = || PAIR_VALUES.iter().any(|value| key.eq_str(value));
-    let names = || PAIR_NAMES.iter().filter_map(|name| object.get(name)?.as_str());
-    is_secret_name(key) || is_value() && names().any(is_secret_name)
+    let is_value = || PAIR_VALUES.iter().any(|value| key.eq_str(value)) || ends_in(key, &["value"]);
+    let is_pair_name = |name: &JsString| {
+        PAIR_NAMES.iter().any(|known| name.eq_str(known)) || ends_in(name, &["name", "key"])
+    };
+    let mut names =
+        object.iter().filter(|(name, _)| is_pair_name(name)).filter_map(|(_, name)| name.as_str());
+    is_secret_name(key) || is_value() && names.any(is_secret_name)
+}
+
+/// Whether a name ends so in any case, as `ParameterValue` does.
+fn ends_in(name: &JsString, ends: &[&str]) -> bool {
+    name.len() <= 64 && {
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        ends.iter().any(|end| name.ends_with(end))
+    }
 }
 
 /// Whether a member of an object below a secret name is its value.
@@ -96,7 +108,11 @@ pub(super) fn is_secret_name(key: &JsString) -> bool {
     let word = |word: &str| {
         lower == word || lower.strip_suffix(word).is_some_and(|rest| rest.ends_with(['_', '-', '.', ' ']))
     };
-    if SECRET_WORDS.iter().any(|name| word(name)) {
+    // `smtpPass`, but not `bypass`.
+    let is_camel = ["Pass", "Pw", "Psk"].iter().any(|end| {
+        key.strip_suffix(end).is_some_and(|rest| rest.ends_with(|char: char| char.is_lowercase()))
+    });
+    if is_camel || SECRET_WORDS.iter().any(|name| word(name)) {
         return true;
     }
     SECRET_SUFFIXES.iter().any(|end| name.ends_with(end)) && !HARMLESS_NAMES.contains(&name.as_str())
@@ -116,10 +132,21 @@ mod tests {
             "client_secret",
             "gateway.auth.token",
             "appSecret",
+            "smtpPass",
         ] {
             assert!(is_secret_name(&name.into()), "{name}");
         }
-        for name in ["totalTokens", "tokens", "key", "nextPageToken", "sessionKey", "publicKey", "text"] {
+        for name in [
+            "totalTokens",
+            "tokens",
+            "key",
+            "nextPageToken",
+            "sessionKey",
+            "publicKey",
+            "text",
+            "bypass",
+            "Pass3",
+        ] {
             assert!(!is_secret_name(&name.into()), "{name}");
         }
     }

@@ -84,10 +84,10 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(|char: char| char == '"' || char == '\'' || char.is_whitespace());
     let masked = text.chars().all(|char| "*.xX•…_-█#?".contains(char));
-    let stands = WORDS.iter().any(|word| word.eq_ignore_ascii_case(text.trim_end_matches([',', ';', '.'])));
+    let is_word = WORDS.iter().any(|word| word.eq_ignore_ascii_case(text.trim_end_matches([',', ';', '.'])));
     text.len() < 3
         || masked
-        || stands
+        || is_word
         || is_secret_identifier(text)
         || text.starts_with("[redacted:")
         || REFERENCE.is_match(text)
@@ -104,6 +104,17 @@ pub(super) fn is_expression(text: &str) -> bool {
     is_code(text) || is_identifier(text) || text.starts_with(['&', ':', '*'])
 }
 
+/// Whether a text is a word or a path of words: small letters behind the first, or capitals only.
+pub(super) fn is_word(text: &str) -> bool {
+    let word = text.trim_end_matches(['.', ':', '!', '?', ',', ';', ')', '}', ']', '*', '`']);
+    let is_small = |char: char| char.is_lowercase() || "-_/.".contains(char);
+    let is_capital = |char: char| char.is_uppercase() || "-_".contains(char);
+    word.chars().skip(1).all(is_small) && word.chars().next().is_none_or(char::is_alphabetic)
+        || word.chars().all(is_capital)
+        || word.len() < 8 && word.bytes().all(|byte| byte.is_ascii_digit())
+        || is_code(text)
+}
+
 /// Whether a text is a word, a short number, a path or an expression, as in prose and code after a name.
 pub(super) fn is_ordinary(text: &str) -> bool {
     let text = text.trim_start_matches(['&', '*', ':', '!']);
@@ -113,10 +124,17 @@ pub(super) fn is_ordinary(text: &str) -> bool {
     // secrets.
     let capitals = word.chars().skip(1).filter(|char| char.is_uppercase()).count();
     let mixed = capitals > 0 && word.chars().any(char::is_lowercase) && !word.contains(['.', '/', '-', '_']);
-    let drawn = mixed && (capitals * 3 >= word.len() || word.len() >= 20);
+    let drawn = mixed && (capitals * 3 >= word.len() || word.len() >= 20 || is_unspeakable(word));
     let number =
         word.len() < 8 && word.chars().all(|char| char.is_ascii_digit() || ".,%kKmM^".contains(char));
     letters && !drawn || number || is_identifier(word) || is_code(text)
+}
+
+/// Whether a word of ten letters or more has five consonants in a row, in both cases, as no name of code has.
+fn is_unspeakable(word: &str) -> bool {
+    let is_vowel = |char: char| "aeiouyAEIOUY".contains(char) || !char.is_ascii_alphabetic();
+    let mut runs = word.split(is_vowel).filter(|run| run.len() >= 5);
+    word.len() >= 10 && runs.any(|run| run.contains(char::is_uppercase) && run.contains(char::is_lowercase))
 }
 
 /// Whether a text is a name of code such as `_ty_2` or `__u32`: its parts are words, short numbers or short types.

@@ -14,6 +14,8 @@ pub(super) enum Proof {
     Named,
     /// A name before it says that it is a secret, in a place where code has expressions: they do not count.
     Unquoted,
+    /// The option before it says that it is a secret: anything but a word counts, as in prose about the option.
+    Option,
     /// A name is before it, in text that may be prose or code: it must not look like a word, a type or an expression.
     Loose,
 }
@@ -41,7 +43,7 @@ pub(super) const fn rule(
 /// The end of a name whose value is a secret, and what may follow it in the name.
 macro_rules! secret_name {
     () => {
-        r"(?:token|secret|passw(?:or)?d|passwd|pwd|passwort|contraseña|mot[_ ]de[_ ]passe|passphrase|passcode|[_.-](?:pass|pw|psk|pin|salt|cred)|db_?pass|psk|preshared_?key|pre[_-]shared[_-]key|api[_ -]?key|apikey|app[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?key|signing[_-]?key|encryption[_-]?key|account[_-]?key|service[_-]?key|master[_-]?key|bot[_-]?key|license[_-]?key|webhook[_-]?key|hmac[_-]?key|credentials?|connection[_-]?string|[_.-]auth|otp|mnemonic|seed[_ -]?phrase|recovery[_ -]?(?:phrase|codes?))(?:[_-]?(?:base|value|val|raw|plain|text|b64|base64|string|prod|dev|test|staging|old|new|live|current|hash|[0-9]{1,3}))?"
+        r"(?:token|secret|passw(?:or)?d|passwd|pwd|passwort|contraseña|mot[_ ]de[_ ]passe|passphrase|passcode|[_.-](?:pass|pw|psk|pin|salt|cred)|(?-i:[a-z0-9](?:Pass|Pw|Psk))|(?:subscription|activation|product|pairing|unlock)[_ -]?key|db_?pass|psk|preshared_?key|pre[_-]shared[_-]key|api[_ -]?key|apikey|app[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?key|signing[_-]?key|encryption[_-]?key|account[_-]?key|service[_-]?key|master[_-]?key|bot[_-]?key|license[_-]?key|webhook[_-]?key|hmac[_-]?key|credentials?|connection[_-]?string|[_.-]auth|otp|mnemonic|seed[_ -]?phrase|recovery[_ -]?(?:phrase|codes?))(?:[_-]?(?:base|value|val|raw|plain|text|b64|base64|string|prod|dev|test|staging|old|new|live|current|hash|[0-9]{1,3}))?"
     };
 }
 pub(super) use secret_name;
@@ -49,16 +51,17 @@ pub(super) use secret_name;
 /// What may be between a name and its value.
 macro_rules! separator {
     () => {
-        r#"[\\"'`*\])]{0,4}[ \t]*(?::=|=>|==?|:)[*]{0,2}\s*"#
+        r#"[\\"'`*\])]{0,4}[ \t]*(?::=|=>|->|→|==?|:)[*]{0,2}\s*"#
     };
 }
 
 /// A value in quotes.
 macro_rules! quoted {
     () => {
-        r#"(?:[bru]{0,2}\\?"((?:[^"\\\n]|\\[^"n])+)\\?"|[bru]{0,2}'([^'\n]+)'|`([^`\n]+)`|\*\*([^*\n]+)\*\*)"#
+        r#"(?:[brunBRUN]{0,2}\\?"((?:[^"\\\n]|\\[^"n])+)\\?"|[brunBRUN]{0,2}'([^'\n]+)'|`([^`\n]+)`|\*\*([^*\n]+)\*\*)"#
     };
 }
+pub(super) use quoted;
 
 /// The name of a variable whose value is a secret.
 macro_rules! variable_name {
@@ -108,6 +111,7 @@ pub(super) const NAMES: &[&str] = &[
     ".pin",
     "contrase",
     "recovery",
+    "pw",
 ];
 /// Most specific first: if two rules match the same range, the first names it. Tokens with a form precede all of these.
 pub(super) const RULES: &[Rule] = &[
@@ -158,7 +162,7 @@ pub(super) const RULES: &[Rule] = &[
         "url-password",
         Proof::Named,
         &["://"],
-        r#"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/?#@"<>`\[]*:([^\s"<>`]+)@[\w\[$%{]"#,
+        r#"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/?#"<>`\[]*:([^\s"<>`]+)@[\w\[$%{]"#,
     ),
     rule("url-token", Proof::Random, &["://"], r"\bhttps?://([A-Za-z0-9_.-]{20,})@"),
     rule(

@@ -117,7 +117,12 @@ fn decode(text: &str, parent: Option<usize>) -> Option<View> {
             continue;
         }
         let rest = &text[at..];
-        let Some((char, used)) = decoded_char(rest) else {
+        let decoded = if bytes[at] == b'+' {
+            is_form_encoded(text, at).then_some((Some(' '), 1))
+        } else {
+            decoded_char(rest)
+        };
+        let Some((char, used)) = decoded else {
             at += rest.chars().next().map_or(1, char::len_utf8);
             continue;
         };
@@ -136,7 +141,25 @@ fn decode(text: &str, parent: Option<usize>) -> Option<View> {
 
 /// Whether a byte may begin something that is decoded.
 fn is_special(byte: u8) -> bool {
-    matches!(byte, b'\\' | b'%' | b'&' | 0x1b | 0x08 | 0xc2 | 0xc5 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xef | 0xf3)
+    matches!(
+        byte,
+        b'\\'
+            | b'%'
+            | b'&'
+            | b'+'
+            | b'='
+            | b'\''
+            | 0x1b
+            | 0x08
+            | 0xc2
+            | 0xc5
+            | 0xcd
+            | 0xd8
+            | 0xe1
+            | 0xe2
+            | 0xef
+            | 0xf3
+    )
 }
 
 /// Decodes the start of a text: the character meant, if any, and the bytes that it takes.
@@ -146,10 +169,45 @@ fn decoded_char(text: &str) -> Option<(Option<char>, usize)> {
         b'\\' => backslash(text).map(some),
         b'%' => percent(text).map(some),
         b'&' => entity(text).map(some),
+        b'=' => quoted_printable(text).map(some),
+        // A quote within quotes, as shells write it.
+        b'\'' => {
+            let quote = [r"'\''", r#"'"'"'"#].into_iter().find(|quote| text.starts_with(quote))?;
+            Some((Some('\''), quote.len()))
+        }
         0x1b => Some((None, escape_sequence(text))),
         0x08 => Some((None, 1)),
         _ => lookalike(text.chars().next()?),
     }
+}
+
+/// Bytes on each side of a `+` that are looked at.
+const FORM_BYTES: usize = 200;
+
+/// Whether the `+` at a position is a blank of an encoded form: its word has escapes, or several `+` between options.
+fn is_form_encoded(text: &str, at: usize) -> bool {
+    let bounds = |char: char| char.is_whitespace() || "\"'`<>".contains(char);
+    let from = text.floor_char_boundary(at.saturating_sub(FORM_BYTES));
+    let to = text.ceil_char_boundary((at + FORM_BYTES).min(text.len()));
+    let before = text[from..at].rsplit(bounds).next().unwrap_or_default();
+    let after = text[at + 1..to].split(bounds).next().unwrap_or_default();
+    if before.is_empty() || after.is_empty() {
+        return false;
+    }
+    let escapes = |part: &str| part.match_indices('%').any(|(at, _)| percent(&part[at..]).is_some());
+    let pluses = 1 + before.matches('+').count() + after.matches('+').count();
+    escapes(before)
+        || escapes(after)
+        || pluses >= 3
+        || before.starts_with("--")
+        || pluses >= 2 && (before.contains(['-', ':', '&']) || after.contains(['-', ':', '&']))
+}
+
+/// Decodes the characters around a value that mails escape.
+fn quoted_printable(text: &str) -> Option<(char, usize)> {
+    [("=3D", '='), ("=22", '"'), ("=27", '\'')]
+        .into_iter()
+        .find_map(|(code, char)| text.starts_with(code).then_some((char, code.len())))
 }
 
 /// Drops a character without a width, and replaces one that looks like ASCII.
@@ -422,6 +480,21 @@ mod tests {
             "%256bey-12",
         ] {
             assert!(views(text).iter().any(|view| view.text == "key-12"), "{text}: {:?}", views(text));
+        }
+    }
+
+    #[test]
+    fn blanks_of_forms_quotes_of_shells_and_signs_of_mails_are_undone() {
+        for (text, plain) in [
+            ("a+%3D+b", "a = b"),
+            ("curl+-u+me", "curl -u me"),
+            (r"sh -c 'a '\''b'\'''", "sh -c 'a 'b''"),
+            ("x=3D=22y=22", "x=\"y\""),
+        ] {
+            assert!(views(text).iter().any(|view| view.text == plain), "{text}: {:?}", views(text));
+        }
+        for text in ["a + b", "x+y", "dGVz+dDEy/MzQ1+Njc4", "+added\n+line", "x=30", "it's"] {
+            assert_eq!(views(text).iter().filter(|view| !view.is_joined).count(), 0, "{text}");
         }
     }
 

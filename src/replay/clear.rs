@@ -85,9 +85,9 @@ impl Trace<'_> {
         }
         let count =
             results_to_clear(settings, totals.clear_tokens - guarded, totals.clearing_results as usize)?;
-        let kept = (self.prefix_sums.find_first(from, to, |held| held.clearing_results as usize >= count)
-            + 1)
-        .min(to);
+        let kept =
+            (self.prefix_sums.find_first(from, to, |totals| totals.clearing_results as usize >= count) + 1)
+                .min(to);
         let first = self.first_reply(from).min(kept);
         let used = self.prefix_sums.range(first, kept);
         if used.cleared.count() == 0

@@ -20,13 +20,13 @@ pub(super) struct ClearModel {
     is_clearable: Vec<bool>,
 }
 
-fn clearing_digest(texture: &ContentFeatures) -> Option<&MessageDigest> {
-    texture.digest.as_ref().ok()?.as_ref()
+fn clearing_digest(features: &ContentFeatures) -> Option<&MessageDigest> {
+    features.digest.as_ref().ok()?.as_ref()
 }
 
 /// Whether clearing counts a message as a result.
-pub(super) fn counts_as_result(texture: &ContentFeatures) -> bool {
-    matches!(clearing_digest(texture), Some(MessageDigest::Tool { .. }))
+pub(super) fn counts_as_result(features: &ContentFeatures) -> bool {
+    matches!(clearing_digest(features), Some(MessageDigest::Tool { .. }))
 }
 
 impl ClearModel {
@@ -44,9 +44,9 @@ impl ClearModel {
         let mut calls: &[CallDigest] = &[];
         let mut may_go = Vec::with_capacity(base.len());
         for at in 0..base.len() {
-            let texture =
+            let features =
                 if base.is_missing(at) { base.missing_features(at) } else { base.features(session, at) };
-            let result = match texture.and_then(clearing_digest) {
+            let result = match features.and_then(clearing_digest) {
                 Some(MessageDigest::Ai { calls: own, .. }) => {
                     calls = own;
                     None
@@ -69,17 +69,17 @@ impl ClearModel {
         counting: Option<TokenCounting>,
         at: usize,
         size: &MessageSize,
-        texture: &ContentFeatures,
+        features: &ContentFeatures,
     ) -> Option<EditTotals> {
         if !self.is_clearable.get(at).copied().unwrap_or(false) {
             return None;
         }
-        let (after, left) = self.edit.predict(size, texture);
+        let (after, left) = self.edit.predict(size, features);
         let tokens = arena.estimate_tokens(at, &after);
         Some(EditTotals {
             chars: 0.0,
             tokens: arena.estimate_tokens(at, size) - tokens,
-            clear_tokens: clear_tokens(counting, size, Some(texture))
+            clear_tokens: clear_tokens(counting, size, Some(features))
                 - clear_tokens(counting, &after, Some(&left)),
             trimmed: 0,
             cleared: 1,
@@ -92,10 +92,10 @@ impl ClearModel {
 pub(super) fn clear_tokens(
     counting: Option<TokenCounting>,
     size: &MessageSize,
-    texture: Option<&ContentFeatures>,
+    features: Option<&ContentFeatures>,
 ) -> f64 {
-    match (counting, texture.map(|texture| &texture.digest)) {
-        (Some(TokenCounting::Approximate), Some(Ok(Some(sketch)))) => sketch.tokens() as f64,
+    match (counting, features.map(|features| &features.digest)) {
+        (Some(TokenCounting::Approximate), Some(Ok(Some(digest)))) => digest.tokens() as f64,
         (Some(TokenCounting::Model), Some(Ok(Some(_)))) => estimate_or_zero(size) as f64,
         _ => 0.0,
     }

@@ -23,7 +23,8 @@ impl Trace<'_> {
         let (from, to) = (self.run_start.from, self.messages_seen);
         let needed = totals.guard_chars - totals.guard_cut.chars - self.measure.budget();
         let reached = if needed > 0.0 {
-            (self.prefix_sums.find_first(from, to, |held| held.guard_compacted.chars >= needed) + 1).min(to)
+            (self.prefix_sums.find_first(from, to, |totals| totals.guard_compacted.chars >= needed) + 1)
+                .min(to)
         } else {
             from
         };

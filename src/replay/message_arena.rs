@@ -68,14 +68,14 @@ impl<'a> MessageArena<'a> {
             self.context.odd_bodies.insert(self.context.messages.len(), Arc::clone(body));
         }
         let of_nothing = || ContentFeatures::of(&crate::js::Value::Null);
-        let texture = self.session.features.map(|all| all[place].as_deref().cloned());
-        let texture = texture.map(|read| read.unwrap_or_else(of_nothing));
+        let features = self.session.features.map(|all| all[place].as_deref().cloned());
+        let features = features.map(|read| read.unwrap_or_else(of_nothing));
         let weight = self.session.calibrated.map(|fit| fixed_point(fit.weights[place]));
         self.push(
             ix,
             size,
             SummaryMessage {
-                features: texture,
+                features,
                 calibrated_tokens: weight,
                 estimated_tokens: estimate_or_zero(&size),
                 is_written: true,
@@ -88,16 +88,16 @@ impl<'a> MessageArena<'a> {
         &mut self,
         ix: EntryIx,
         size: MessageSize,
-        texture: ContentFeatures,
+        features: ContentFeatures,
     ) -> usize {
         let estimate = estimate_or_zero(&size);
-        let texture = self.session.features.map(|_| texture);
+        let features = self.session.features.map(|_| features);
         let weight = self.session.calibrated.map(|_| estimate as f64);
         self.push(
             ix,
             size,
             SummaryMessage {
-                features: texture,
+                features,
                 calibrated_tokens: weight,
                 estimated_tokens: estimate,
                 is_written: false,

@@ -19,7 +19,7 @@ pub(super) struct GuardRange {
     pub(super) from: usize,
     /// Results before this index were replaced, as far as they can be.
     pub(super) compacted_until: usize,
-    /// Results from `compacted_until` to here were held to the limit of a single result.
+    /// Results from `compacted_until` to here were cut to the limit of a single result.
     pub(super) to: usize,
     /// In this half-open range all clearable results were cleared.
     pub(super) cleared: (usize, usize),

@@ -59,7 +59,7 @@ impl Trace<'_> {
         true
     }
 
-    /// Replaces the list by a summary and the kept messages (compaction 4.2), and undoes the changes that a run made to
+    /// Replaces the list with a summary and the kept messages (compaction 4.2), and undoes the changes that a run made to
     /// its history. `written` is the entry of a compaction in the transcript.
     pub(super) fn compact_to(&mut self, start: Start, by_overflow: bool, written: Option<EntryIx>) {
         let old = self.session_start;

@@ -102,7 +102,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Removes the images that the model has seen, under the version's rule. Returns the first message that held one.
+    /// Removes the images that the model has seen, under the version's rule. Returns the first message that contained one.
     fn strip_seen_images(&mut self) -> Option<usize> {
         let from = self.session_start.from;
         let rule = self.settings.policies.ruleset.rules().legacy_images;
@@ -141,7 +141,7 @@ impl Trace<'_> {
         self.prefix_sums.measure_from(first, |at| measure.message_totals(arena, at));
     }
 
-    /// Loads the list that a run begins with: repaired, held to the turn limit, paired again, and its results held to a
+    /// Loads the list that a run begins with: repaired, cut to the turn limit, paired again, and its results cut to a
     /// budget.
     fn load_list(&mut self) {
         self.load_history();

@@ -20,7 +20,7 @@ pub(super) struct StepOutcome {
     pub(super) freed_tokens: f64,
     pub(super) edit_digest: EditDigest,
     pub(super) first_changed: Option<EntryIx>,
-    /// Pruning replaced something, even if by identical bytes.
+    /// Pruning replaced something, even if with identical bytes.
     pub(super) was_pruned: bool,
     /// The guard ends the call.
     pub(super) stopped: bool,
@@ -47,12 +47,12 @@ pub(super) struct GuardedResult {
 
 impl StepOutcome {
     pub(super) fn add_result(&mut self, result: &GuardedResult, clears: bool) {
-        let GuardedResult { at, before, is_pruned, totals: held, edits: done } = result;
+        let GuardedResult { at, before, is_pruned, totals, edits: done } = result;
         self.guarded.trimmed += done.trimmed;
         self.guarded.cleared += done.cleared;
         self.guarded.tokens += done.tokens;
-        let guarded = held.tokens - done.tokens;
-        let after = if clears { held.tokens - held.cleared.tokens } else { guarded };
+        let guarded = totals.tokens - done.tokens;
+        let after = if clears { totals.tokens - totals.cleared.tokens } else { guarded };
         if clears {
             self.cleared.cleared += 1;
             self.cleared.tokens += guarded - after;

@@ -276,7 +276,7 @@ fn the_settings_in_force_bring_the_record_again() {
     let words = [refused_at(3, None, None)];
     let [recorded, simulated] = fates(&silent.replay(&settings(&[]), 10_000.0, &words));
     assert_eq!(recorded, [(false, false), (true, false), (false, false)]);
-    assert_eq!(simulated, recorded, "taken for an overflow by the runtime, and answered all the same");
+    assert_eq!(simulated, recorded, "the runtime recognises an overflow, but the call was answered");
     let refused = two_runs(5_000).after(1).user().refused("prompt is too long: 8000 tokens");
     for requested in [Some(8_000.0), Some(12_000.0), None] {
         let words = [refused_at(7, requested, None)];
@@ -326,7 +326,7 @@ fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
 }
 
 #[test]
-fn a_lane_by_itself_is_the_one_beside_the_record_and_stops_when_nobody_waits() {
+fn a_single_trace_equals_the_one_beside_the_record_and_stops_when_nobody_waits() {
     fn shared<T: Send + Sync>() {}
     let script = idle(5);
     let (prune, nothing) = (settings(&[Policy::Prune]), settings(&[]));

@@ -91,7 +91,7 @@ pub(super) struct Trace<'a> {
     /// The previous prompt was the recorded one.
     pub(super) matched_record: bool,
     pub(super) total_cost: f64,
-    /// The messages that prompts lack, if they are asked for.
+    /// The messages that prompts lack, if requested.
     pub(super) loss_log: Option<Box<LossLog>>,
     /// Tokens of the counted answers so far, and their number.
     pub(super) counted_answers: (f64, f64),

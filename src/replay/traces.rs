@@ -38,9 +38,9 @@ impl RecordedTrace {
         }
         let mut record =
             Self { trace: Vec::with_capacity(calls.len()), calls, base: ReplayBase::new(session).into() };
-        let mut lane = std::mem::take(&mut record.trace);
-        let done = record.run(session, settings, false, wanted, |call| lane.push(*call));
-        (Self { trace: lane, ..record }, done)
+        let mut trace = std::mem::take(&mut record.trace);
+        let done = record.run(session, settings, false, wanted, |call| trace.push(*call));
+        (Self { trace, ..record }, done)
     }
 
     /// Runs over the path once and passes each call to `tell`; returns false if `wanted` ended it.

@@ -1,7 +1,7 @@
 //! Describes costs in words: recorded amounts bare, list prices with `~` and the reason beside them.
 
 use crate::format::{
-    format_amount, format_estimated_usd, format_estimated_usd_difference, format_number, format_usd,
+    format_amount, format_count, format_estimated_usd, format_estimated_usd_difference, format_usd,
 };
 use crate::plan::cache_cost::CacheCost;
 use crate::replay::Cost;
@@ -60,14 +60,10 @@ pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
     };
     let later = format!("{} per call after that", format_estimated_usd_difference(-cost.later_calls));
     let later = match cost.calls_to_break_even() {
-        Some(calls) => format!("{later}: paid back after {}", format_calls(calls)),
+        Some(calls) => format!("{later}: paid back after {}", format_count(calls, "call", "calls")),
         None => later,
     };
     (format!("{} {why}", format_estimated_usd_difference(cost.next_call)), later)
-}
-
-fn format_calls(calls: u64) -> String {
-    if calls == 1 { "one".to_owned() } else { format_number(calls) }
 }
 
 #[cfg(test)]
@@ -107,6 +103,6 @@ mod tests {
         let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
         let (next, later) = describe_cache_cost(&cost);
         assert_eq!(next, "+~$0.41 once: the cache is rewritten");
-        assert_eq!(later, "-~$0.14 per call after that: paid back after 3");
+        assert_eq!(later, "-~$0.14 per call after that: paid back after 3 calls");
     }
 }

@@ -9,6 +9,7 @@ use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
 use crate::session::{ContextDetails, LoadedSession};
+use crate::store::body::BodyError;
 
 /// The next call and the whole session under some settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,13 +29,13 @@ pub fn preset_outcome(
     changes: &[SettingChange],
     now_ms: f64,
     wanted: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<PresetOutcome>, String> {
+) -> Result<Option<PresetOutcome>, BodyError> {
     let policies = default_replay_policies(session, changes);
     let simulated = simulate_settings(session, changes, policies);
     let next_call_tokens =
         next_call_tokens(session, &simulated.policies, simulated.prune_on, now_ms, wanted)?;
     let recording = RecordedSession::read(Arc::clone(session), policies, None, &|| wanted());
-    let Some(recording) = recording.map_err(|error| error.to_string())? else { return Ok(None) };
+    let Some(recording) = recording? else { return Ok(None) };
     let settings = Some(simulated.replay_settings());
     let Some(timeline) = Timeline::new(Arc::new(recording), settings, &|| wanted()) else { return Ok(None) };
     let failing = failed_call(session).map(|overflow| overflow.entry);
@@ -50,14 +51,14 @@ fn next_call_tokens(
     prune_on: bool,
     now_ms: f64,
     wanted: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<u64>, String> {
+) -> Result<Option<u64>, BodyError> {
     let LoadedSession { source, index, context, .. } = session;
     let rules = session.ruleset.id.rules();
     let details = match &session.details {
         Some(details) => Some(Arc::clone(details)),
-        None => ContextDetails::read_while(source, index, context, rules, None, &mut || wanted())
-            .map_err(|error| error.to_string())?
-            .map(Arc::new),
+        None => {
+            ContextDetails::read_while(source, index, context, rules, None, &mut || wanted())?.map(Arc::new)
+        }
     };
     let session = LoadedSession { details, ..session.clone() };
     let plan = session.plan(settings, session.gate(prune_on, &settings.prune, now_ms)).ok();

@@ -8,6 +8,7 @@ use crate::js::{self, Object, Value};
 use crate::redact::Redactor;
 use crate::session::family::Rollup;
 use crate::store::session::{Flag, Session};
+use crate::store::session_records::SessionRecord;
 
 /// Chars of a value that are shown.
 const MAX_VALUE_CHARS: usize = 2_000;
@@ -168,11 +169,11 @@ pub struct RecordView {
 impl RecordView {
     /// Collects the facts and masks their secrets. `now_ms` is for ages.
     pub fn new(session: &Session, now_ms: f64) -> Self {
-        let raw = session.record.as_ref().map(|record| &record.raw);
+        let raw = session.record.as_ref().map(SessionRecord::raw);
         let mut redactor = Redactor::default();
-        raw.inspect(|raw| redactor.learn_value(raw));
+        raw.iter().for_each(|raw| redactor.learn_value(raw));
         redactor.learn(&session.title);
-        let record = raw.map(|raw| redactor.redact_value(raw));
+        let record = raw.as_ref().map(|raw| redactor.redact_value(raw));
         let mut fields = own_fields(session, now_ms);
         if let Some(Value::Object(members)) = &record {
             fields.extend(record_fields(members, now_ms));

@@ -83,7 +83,7 @@ mod tests {
             }
             std::thread::yield_now();
         };
-        assert!(text.starts_with("81% of the window is full: -rf"), "{text}");
+        assert!(text.starts_with("81% full: -rf"), "{text}");
         let config = AlertsConfig { command: vec!["/nonexistent/x".to_owned()], ..config };
         assert!(start_program(&config, &alert("a")).unwrap_err().to_string().contains("[alerts]"));
     }

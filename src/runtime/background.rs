@@ -22,7 +22,7 @@ pub(super) struct DetectedBackground {
 
 /// Detects the background. The terminal must be in raw mode, and nobody else may read it.
 pub(super) fn detect(env: &Environment) -> DetectedBackground {
-    let reported = env.get("COLORFGBG").and_then(parse_colorfgbg);
+    let reported = reported_background(env);
     let can_answer = !matches!(env.get("TERM"), None | Some("dumb" | "linux"));
     if reported.is_some() || !can_answer {
         return DetectedBackground { background: reported, awaits_response: false };
@@ -31,6 +31,11 @@ pub(super) fn detect(env: &Environment) -> DetectedBackground {
     let answer = query_terminal().unwrap_or_default();
     let text = String::from_utf8_lossy(&answer);
     DetectedBackground { background: parse_response(&text), awaits_response: !is_complete(&text) }
+}
+
+/// Returns the background that the environment names.
+pub(super) fn reported_background(env: &Environment) -> Option<Background> {
+    env.get("COLORFGBG").and_then(parse_colorfgbg)
 }
 
 /// Parses `15;0` or `15;default;0`: the last number is the background colour; 7 and 9–15 are light.

@@ -18,7 +18,7 @@ pub(super) const MAX_TERMINAL_BYTES: usize = 100_000;
 /// A program and its arguments; it reads the text from standard input.
 type Program = (&'static str, &'static [&'static str]);
 
-/// The desktop's programs, in the order to try.
+/// Returns the desktop's programs, in the order to try.
 fn programs(env: &Environment) -> Vec<Program> {
     let mut programs: Vec<Program> = Vec::new();
     if cfg!(target_os = "macos") {
@@ -32,6 +32,11 @@ fn programs(env: &Environment) -> Vec<Program> {
         programs.push(("xsel", &["--clipboard", "--input"]));
     }
     programs
+}
+
+/// Returns the names of the desktop's programs, in the order to try.
+pub fn clipboard_programs(env: &Environment) -> Vec<&'static str> {
+    programs(env).into_iter().map(|(name, _)| name).collect()
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,4 +1,5 @@
-//! Crash reports: a panic in any thread writes a file that a person can attach to a bug report.
+//! Crash reports: a panic in any thread, or the death of the program on the screen, writes a file that a person can
+//! attach to a bug report.
 
 use std::backtrace::Backtrace;
 use std::fs::{self, OpenOptions};
@@ -21,39 +22,64 @@ pub fn write_report_on_crash(env: &Environment) {
         if has_report.swap(true, Ordering::SeqCst) {
             return;
         }
-        let message = match write_report(&dir, panic) {
-            Ok(path) => {
-                format!("clawscope wrote a crash report without transcript text to {}", path.display())
-            }
-            Err(error) => format!("clawscope cannot write a crash report to {}: {error}", dir.display()),
-        };
-        // Nobody reads standard error when this fails.
-        _ = writeln!(io::stderr(), "{message}");
+        save_report(&dir, |now| panic_report(now, panic));
     }));
 }
 
-fn write_report(dir: &Path, panic: &PanicHookInfo<'_>) -> io::Result<PathBuf> {
+/// Writes a report of a process that died without one, and names it on standard error.
+#[cfg(unix)]
+pub(super) fn report_death(env: &Environment, events: &[String]) {
+    // Nobody reads standard error when this fails.
+    _ = writeln!(
+        io::stderr(),
+        "clawscope ended before it could restore the terminal: the system or a person killed it, or memory ran out. \
+         Another process restored the terminal. If a commit was interrupted, `clawscope doctor --repair` finishes it."
+    );
+    save_report(&log::state_dir(env), |now| {
+        report_text(
+            now,
+            "killed or aborted; the terminal was restored by another process",
+            events,
+            "none: the process ended at once",
+        )
+    });
+}
+
+fn save_report(dir: &Path, text: impl FnOnce(jiff::Timestamp) -> String) {
+    let message = match write_report(dir, text) {
+        Ok(path) => format!("clawscope wrote a crash report without transcript text to {}", path.display()),
+        Err(error) => format!("clawscope cannot write a crash report to {}: {error}", dir.display()),
+    };
+    // Nobody reads standard error when this fails.
+    _ = writeln!(io::stderr(), "{message}");
+}
+
+fn write_report(dir: &Path, text: impl FnOnce(jiff::Timestamp) -> String) -> io::Result<PathBuf> {
     fs::create_dir_all(dir)?;
     let now = jiff::Timestamp::now();
     let path = dir.join(format!("crash-{}-{}.txt", now.as_millisecond(), std::process::id()));
     let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-    file.write_all(report_text(now, panic).as_bytes())?;
+    file.write_all(text(now).as_bytes())?;
     Ok(path)
 }
 
-fn report_text(now: jiff::Timestamp, panic: &PanicHookInfo<'_>) -> String {
+fn panic_report(now: jiff::Timestamp, panic: &PanicHookInfo<'_>) -> String {
     // A formatted message may quote the text that could not be handled.
     let message = panic.payload().downcast_ref::<&'static str>();
     let message = message.unwrap_or(&"omitted, as it may contain text of a transcript");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     let thread = std::thread::current();
+    let thread = thread.name().unwrap_or("unnamed");
+    let what = format!("thread: {thread}\nplace: {place}\nmessage: {message}");
+    report_text(now, &what, &log::recent_events(), &Backtrace::force_capture().to_string())
+}
+
+fn report_text(now: jiff::Timestamp, what: &str, events: &[String], backtrace: &str) -> String {
     format!(
-        "clawscope {} ({} {})\ntime: {now}\nthread: {}\nplace: {place}\nmessage: {message}\n\nlast events:\n{}\n\nbacktrace:\n{}\n",
+        "clawscope {} ({} {})\ntime: {now}\n{what}\n\nlast events:\n{}\n\nbacktrace:\n{backtrace}\n",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH,
-        thread.name().unwrap_or("unnamed"),
-        log::recent_events().join("\n"),
-        Backtrace::force_capture(),
+        events.join("\n"),
     )
 }

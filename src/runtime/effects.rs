@@ -13,7 +13,6 @@ use crate::runtime::custom_command;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::{JobHandle, JobKind, JobMessage};
 use crate::runtime::perform::{Inputs, Listener, perform};
-use crate::runtime::save::save_unique;
 use crate::runtime::terminal::TerminalLoan;
 use crate::session::fullness_alert::FullnessAlert;
 use crate::text::shell::pasteable;
@@ -43,6 +42,11 @@ fn run_job(effect: Effect, inputs: &Inputs, job: &JobHandle) {
 
 impl EventLoop {
     pub(super) fn perform(&mut self, effect: Effect) {
+        let forwarded = match self.screen.port() {
+            Some(port) => port.forward(effect),
+            None => Some(effect),
+        };
+        let Some(effect) = forwarded else { return };
         match effect {
             Effect::ListSessions { demo } => self.list(demo),
             Effect::RefreshListing { paths } => self.relist_queue.enqueue(paths),
@@ -194,17 +198,17 @@ impl EventLoop {
     }
 
     fn save(&mut self, name: String, text: String) {
-        let folder = self.env.cwd.clone();
+        let target = self.save_target();
         self.jobs.enqueue(JobKind::External, move |ticket| {
-            ticket.send_event(match save_unique(&folder, &name, &text) {
-                Ok(path) => Event::Notice(format!("Saved as {}.", path.display())),
-                Err(error) => Event::Failure(error.to_string()),
-            });
+            if let Some(event) = target.save(&name, &text, "") {
+                ticket.send_event(event);
+            }
         });
     }
 
     pub(super) fn show_times(&self, utc: bool) {
-        set_display_zone((!utc).then(|| local_time_zone(&self.env)));
+        let zone = || self.zone.clone().unwrap_or_else(|| local_time_zone(&self.env));
+        set_display_zone((!utc).then(zone));
     }
 
     fn raise_alert(&mut self, alert: &FullnessAlert) {

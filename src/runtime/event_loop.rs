@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::app::App;
+use crate::app::effect::Effect;
 use crate::app::event::Event;
 use crate::config::{AlertsConfig, SummarizerConfig};
 use crate::gateway::env::Environment;
@@ -17,11 +19,13 @@ use crate::runtime::clock::Clock;
 use crate::runtime::excerpt_queue::ExcerptQueue;
 use crate::runtime::input::{Input, is_suspend_key};
 use crate::runtime::jobs::{JobKind, JobMessage, JobReport, Jobs};
+use crate::runtime::read_only::refused_write;
 use crate::runtime::relist_queue::RelistQueue;
+use crate::runtime::remote_screen::RemotePort;
 use crate::runtime::session_counts::SessionCounts;
 use crate::runtime::signals::{SignalAction, Signals};
 use crate::runtime::store_loader::{StoreLoader, to_listing};
-use crate::runtime::terminal::{TerminalLoan, TerminalScreen};
+use crate::runtime::terminal::{TerminalLoan, TerminalScreen, panicked};
 use crate::runtime::themes::Themes;
 use crate::runtime::watch::{Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders};
 use crate::session::list::SessionListing;
@@ -51,6 +55,10 @@ pub(super) struct EventLoop {
     pub(super) summarizer: SummarizerConfig,
     /// Stops the running summary.
     pub(super) summary_cancel: CancelToken,
+    /// The zone of a person on another machine.
+    pub(super) zone: Option<TimeZone>,
+    /// Why the screen only reads.
+    read_only: Option<String>,
     pub(super) clock: Clock,
     /// The times at which the state wants a timer event, ms.
     pub(super) timers: BTreeSet<i64>,
@@ -79,6 +87,8 @@ enum WakeReason {
     Watch(WatchEvent),
     /// A timer or a frame is due.
     Timer,
+    /// A thread panicked.
+    Panic,
 }
 
 impl EventLoop {
@@ -107,6 +117,8 @@ impl EventLoop {
             alerts: options.alerts,
             summarizer: options.summarizer,
             summary_cancel: CancelToken::new(),
+            zone: options.zone,
+            read_only: options.read_only,
             clock: Clock::default(),
             timers: BTreeSet::new(),
             copy_folder: CopyFolder::default(),
@@ -122,10 +134,9 @@ impl EventLoop {
         }
     }
 
-    /// Runs until the person quits. `unanswered`: the terminal may still answer a query.
-    pub(super) async fn run(mut self, unanswered: bool) -> anyhow::Result<()> {
+    /// Runs until the person quits.
+    pub(super) async fn run(mut self, mut input: Input) -> anyhow::Result<()> {
         let mut signals = Signals::new().context("cannot receive signals")?;
-        let mut input = Input::start(unanswered);
         self.start();
         while !self.should_quit {
             self.draw_if_due()?;
@@ -158,10 +169,12 @@ impl EventLoop {
         let due = self.next_deadline();
         tokio::select! {
             biased;
+            () = panicked() => WakeReason::Panic,
             caught = signals.next() => WakeReason::Signal(caught),
             event = input.next() => WakeReason::Input(event),
             Some(report) = self.reports.recv() => WakeReason::Report(report),
             Some(reported) = self.watch_events.recv() => WakeReason::Watch(reported),
+            () = wait_drawn(self.screen.port()) => WakeReason::Timer,
             () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => WakeReason::Timer,
         }
     }
@@ -185,7 +198,7 @@ impl EventLoop {
             self.timers.first().map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(0) as u64));
         let frame = self
             .last_frame
-            .filter(|_| self.needs_redraw)
+            .filter(|_| self.needs_redraw && self.may_draw())
             .map(|last| FRAME_INTERVAL.saturating_sub(last.elapsed()));
         [timer, frame, self.relist_queue.next_delay()].into_iter().flatten().min()
     }
@@ -199,6 +212,7 @@ impl EventLoop {
             WakeReason::Watch(WatchEvent::Polled(polled)) => {
                 self.dispatch(Event::PollingChanged(describe_polled(&polled)));
             }
+            WakeReason::Panic => bail!("clawscope crashed; see the message above"),
             WakeReason::Timer | WakeReason::Signal(_) => {}
         }
         let now_ms = self.clock.now_ms();
@@ -245,7 +259,16 @@ impl EventLoop {
         }
         self.needs_redraw = true;
         for effect in self.app.update(event, self.clock.now_ms()) {
-            self.perform(effect);
+            self.perform_allowed(effect);
+        }
+    }
+
+    /// Performs an effect, unless the screen only reads and the effect writes.
+    fn perform_allowed(&mut self, effect: Effect) {
+        let refusal = self.read_only.as_deref().and_then(|reason| refused_write(&effect, reason));
+        match refusal {
+            Some(event) => self.dispatch(event),
+            None => self.perform(effect),
         }
     }
 
@@ -267,7 +290,7 @@ impl EventLoop {
     fn apply_listing(&mut self, mut listed: SessionListing, place: Arc<StoreLocation>, began_ms: i64) {
         if !self.active_place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &place)) {
             self.clock = Clock::starting_at(place.demo_now_ms());
-            // The demo store is from a place of its own, and looks the same everywhere.
+            // The demo store looks the same in every time zone.
             self.show_times(place.is_demo() || self.app.options.utc);
             // Times of the other clock mean nothing now.
             self.app.toast = None;
@@ -282,7 +305,11 @@ impl EventLoop {
         self.watch.set_databases(store_databases(&listed.store));
         self.store_loader.store = Some(Arc::clone(&listed.store));
         self.relist_queue.apply_listing(&listed.store);
-        self.dispatch(Event::Listed(Box::new(to_listing(&listed))));
+        let mut shown = to_listing(&listed);
+        if let Some(remote) = &self.app.options.remote_store {
+            shown.store_label = remote.label(&shown.store_label);
+        }
+        self.dispatch(Event::Listed(Box::new(shown)));
         if !unknown.is_empty() {
             let (counts, store) = (self.session_counts.clone(), listed.store);
             self.jobs.start_after_current(JobKind::Count, move |ticket| {
@@ -293,7 +320,7 @@ impl EventLoop {
 
     fn draw_if_due(&mut self) -> anyhow::Result<()> {
         let due = self.last_frame.is_none_or(|last| last.elapsed() >= FRAME_INTERVAL);
-        if !self.needs_redraw || !due {
+        if !self.needs_redraw || !due || !self.may_draw() {
             return Ok(());
         }
         let theme = self.themes.current(&self.app.options);
@@ -302,8 +329,13 @@ impl EventLoop {
         self.needs_redraw = false;
         self.last_frame = Some(Instant::now());
         #[cfg(debug_assertions)]
-        panic_for_test(&self.app);
+        crash_for_test(&self.app);
         Ok(())
+    }
+
+    /// Whether a frame can be drawn now: a viewer on another machine may be behind.
+    fn may_draw(&self) -> bool {
+        self.screen.port().is_none_or(RemotePort::is_ready)
     }
 
     /// Waits for a running write, so that quitting does not lose its outcome; cancels reading jobs.
@@ -322,6 +354,13 @@ impl EventLoop {
     }
 }
 
+async fn wait_drawn(port: Option<&RemotePort>) {
+    match port {
+        Some(port) => port.wait_drawn().await,
+        None => std::future::pending().await,
+    }
+}
+
 fn event_name(event: &Event) -> &'static str {
     match event {
         Event::OpenFailed { .. } => "open",
@@ -330,11 +369,18 @@ fn event_name(event: &Event) -> &'static str {
     }
 }
 
-/// Panics if a test asks for it, to check that the terminal is restored.
+/// Crashes if a test asks for it, to check that the terminal is restored.
 #[cfg(debug_assertions)]
-#[expect(clippy::manual_assert, clippy::panic, reason = "this is the panic that the test asks for")]
-fn panic_for_test(app: &App) {
-    if app.listing.is_some() && std::env::var_os("CLAWSCOPE_TEST_PANIC").is_some_and(|value| value == "1") {
-        panic!("a test asked for this panic");
+#[expect(clippy::panic, reason = "this is the panic that the test asks for")]
+fn crash_for_test(app: &App) {
+    let Some(crash) = std::env::var_os("CLAWSCOPE_TEST_PANIC").filter(|_| app.listing.is_some()) else {
+        return;
+    };
+    match crash.to_str() {
+        Some("1") => panic!("a test asked for this panic"),
+        Some("thread") => drop(std::thread::spawn(|| panic!("a test asked for this panic"))),
+        // What follows when the allocator returns nothing.
+        Some("allocation") => std::alloc::handle_alloc_error(std::alloc::Layout::new::<u64>()),
+        _ => {}
     }
 }

@@ -13,6 +13,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use crate::gateway::env::Environment;
+use crate::runtime::watcher_pipe;
 
 /// Number of events that a crash report shows.
 const RECENT_EVENTS: usize = 50;
@@ -28,7 +29,7 @@ pub(super) fn start(env: &Environment) {
 }
 
 /// Returns the folder for logs and crash reports.
-pub(super) fn state_dir(env: &Environment) -> PathBuf {
+pub fn state_dir(env: &Environment) -> PathBuf {
     let state = env.get("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
     state.unwrap_or_else(|| env.resolve("~/.local/state")).join("clawscope")
 }
@@ -36,6 +37,14 @@ pub(super) fn state_dir(env: &Environment) -> PathBuf {
 /// Returns the last events, oldest first.
 pub(super) fn recent_events() -> Vec<String> {
     RECENT.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+}
+
+/// Appends an event to the last events.
+pub(super) fn push_recent(recent: &mut VecDeque<String>, event: String) {
+    if recent.len() == RECENT_EVENTS {
+        recent.pop_front();
+    }
+    recent.push_back(event);
 }
 
 fn open_log(dir: &Path) -> io::Result<File> {
@@ -74,11 +83,8 @@ impl Subscriber for Log {
         if let Some(file) = &self.file {
             _ = writeln!(file.lock().unwrap_or_else(PoisonError::into_inner), "{}", line.0);
         }
-        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-        if recent.len() == RECENT_EVENTS {
-            recent.pop_front();
-        }
-        recent.push_back(line.0);
+        watcher_pipe::note_event(&line.0);
+        push_recent(&mut RECENT.lock().unwrap_or_else(PoisonError::into_inner), line.0);
     }
 
     fn enter(&self, _: &Id) {}

@@ -1,6 +1,7 @@
 //! The shell around the state machine: the only terminal and the only tokio. Keys, signals, job reports and file
 //! changes go in as events; effects come out and are performed here.
 
+mod abilities;
 pub mod alert;
 mod background;
 pub mod backoff;
@@ -10,6 +11,7 @@ mod clock;
 mod crash;
 mod custom_command;
 mod effects;
+mod emulators;
 mod event_loop;
 mod excerpt_queue;
 mod exporting;
@@ -22,8 +24,10 @@ mod paged_output;
 mod pager;
 pub mod perform;
 mod picture;
+mod read_only;
 mod relist_queue;
 mod relisting;
+pub mod remote_screen;
 mod run;
 mod run_options;
 mod save;
@@ -33,14 +37,22 @@ mod store_loader;
 mod summary;
 mod suspend;
 mod terminal;
+#[cfg(unix)]
+mod terminal_modes;
+mod terminal_watch;
 mod themes;
 pub mod watch;
+mod watcher_pipe;
 mod work_queue;
 
+pub use abilities::{Ability, Streams, TERMINAL_VARIABLES, is_remote, terminal_abilities, terminal_name};
+pub use clipboard::clipboard_programs;
 pub use crash::write_report_on_crash;
 pub use interrupt::interruptible;
+pub use log::state_dir as log_dir;
 pub use paged_output::{PagedOutput, pager_line};
 pub use picture::{PictureError, session_picture};
 pub use run::run;
 pub use run_options::RunOptions;
 pub use save::{SaveError, save_as};
+pub use terminal_watch::watch_terminal;

@@ -1,11 +1,11 @@
 //! Standard output of a command on a terminal: more than a screen of it goes through the person's pager.
 
 use std::io::{self, Stdout, Write};
-use std::path::Path;
 use std::process::{Child, Stdio};
 
 use super::pager::pager_command;
 use crate::gateway::env::Environment;
+use crate::gateway::programs::find_program;
 
 /// The pager without `CLAWSCOPE_PAGER` and `PAGER`: it ends at once for a text that fits, keeps colours, and leaves the
 /// text on the screen.
@@ -18,11 +18,7 @@ pub fn pager_line(env: &Environment) -> Option<String> {
     let line = named.unwrap_or(DEFAULT_PAGER).trim();
     let program = line.split(' ').next().filter(|program| !program.is_empty() && *program != "cat")?;
     // A first word with `=` sets a variable; the shell finds the program behind it.
-    let exists = program.contains(['=', '/']) || {
-        let folders = env.verbatim("PATH").unwrap_or_default();
-        std::env::split_paths(folders)
-            .any(|folder: std::path::PathBuf| Path::new(&folder).join(program).is_file())
-    };
+    let exists = program.contains(['=', '/']) || find_program(env, program).is_some();
     exists.then(|| line.to_owned())
 }
 
@@ -34,7 +30,7 @@ pub struct PagedOutput {
     /// Lines of text that fit on the screen.
     rows: usize,
     lines: usize,
-    held: Vec<u8>,
+    buffered: Vec<u8>,
     child: Option<Child>,
 }
 
@@ -42,13 +38,13 @@ impl PagedOutput {
     /// Creates an output for a terminal of `rows` rows.
     pub fn new(terminal: Stdout, pager: String, rows: u16) -> Self {
         let rows = usize::from(rows.saturating_sub(1));
-        Self { terminal, pager, rows, lines: 0, held: Vec::new(), child: None }
+        Self { terminal, pager, rows, lines: 0, buffered: Vec::new(), child: None }
     }
 
-    /// Writes what is held back, or waits until the person leaves the pager.
+    /// Writes the buffered output, or waits until the person leaves the pager.
     pub fn finish(mut self) -> io::Result<()> {
         let Some(mut child) = self.child.take() else {
-            self.terminal.write_all(&self.held)?;
+            self.terminal.write_all(&self.buffered)?;
             return self.terminal.flush();
         };
         drop(child.stdin.take());
@@ -58,8 +54,8 @@ impl PagedOutput {
     fn start(&mut self) -> io::Result<()> {
         let mut child = pager_command(Some(&self.pager)).stdin(Stdio::piped()).spawn()?;
         keep_running_on_interrupt();
-        let held = std::mem::take(&mut self.held);
-        let sent = child.stdin.as_mut().map_or(Ok(()), |pipe| pipe.write_all(&held));
+        let buffered = std::mem::take(&mut self.buffered);
+        let sent = child.stdin.as_mut().map_or(Ok(()), |pipe| pipe.write_all(&buffered));
         self.child = Some(child);
         sent
     }
@@ -79,7 +75,7 @@ impl Write for PagedOutput {
         if let Some(pipe) = self.child.as_mut().and_then(|child| child.stdin.as_mut()) {
             return pipe.write(bytes);
         }
-        self.held.extend_from_slice(bytes);
+        self.buffered.extend_from_slice(bytes);
         self.lines += memchr::memchr_iter(b'\n', bytes).count();
         if self.lines > self.rows {
             self.start()?;

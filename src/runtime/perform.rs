@@ -217,9 +217,9 @@ fn compare_presets(
     pair: &PresetPair,
     now_ms: f64,
     is_wanted: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<[PresetOutcome; 2]>, String> {
+) -> Result<Option<[PresetOutcome; 2]>, EffectError> {
     let outcome = |(name, values): &(String, Vec<(String, String)>)| {
-        preset_outcome(session, &parse_preset(name, values)?, now_ms, is_wanted)
+        preset_outcome(session, &parse_preset(name, values)?, now_ms, is_wanted).map_err(EffectError::from)
     };
     Ok(outcome(&pair[0])?.zip(outcome(&pair[1])?).map(|(first, second)| [first, second]))
 }
@@ -381,18 +381,18 @@ fn repair(path: &Path, inputs: &Inputs) -> Result<String, EffectError> {
 /// Searches the store. Sessions are sent in batches: a screen shows no more.
 fn search_every_session(query: &str, request_id: u64, inputs: &Inputs, listener: &Listener<'_>) {
     let Some(store) = &inputs.store else { return };
-    let held = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
+    let batch = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
     let say = |update| (listener.send)(Event::StoreSearch { request_id, update });
     let totals = search_store(store, &SearchQuery::new(query), listener.is_wanted, &|session| {
-        let Ok(mut held) = held.lock() else { return };
-        let (throttle, sessions) = &mut *held;
+        let Ok(mut batch) = batch.lock() else { return };
+        let (throttle, sessions) = &mut *batch;
         sessions.push(session);
         if throttle.try_pass() {
             say(StoreSearchUpdate::Found(std::mem::take(sessions)));
         }
     });
     let Some(totals) = totals else { return };
-    if let Ok((_, sessions)) = held.into_inner() {
+    if let Ok((_, sessions)) = batch.into_inner() {
         say(StoreSearchUpdate::Found(sessions));
     }
     say(StoreSearchUpdate::Finished(totals));
@@ -400,11 +400,11 @@ fn search_every_session(query: &str, request_id: u64, inputs: &Inputs, listener:
 
 /// Runs a sweep. Cells are sent in batches: a screen shows no more.
 fn run_cells(recording: &RecordedSession, query: SweepQuery, request_id: u64, listener: &Listener<'_>) {
-    let held = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
+    let batch = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
     let say = |update| (listener.send)(Event::Sweep { request_id, update });
     let on_cell = |at: usize, cell: &Cell| {
-        let Ok(mut held) = held.lock() else { return };
-        let (throttle, cells) = &mut *held;
+        let Ok(mut batch) = batch.lock() else { return };
+        let (throttle, cells) = &mut *batch;
         cells.push((at, cell.clone()));
         if throttle.try_pass() {
             say(SweepUpdate::Cells(std::mem::take(cells)));

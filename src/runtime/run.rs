@@ -4,18 +4,27 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::runtime::event_loop::EventLoop;
+use crate::runtime::input::Input;
 use crate::runtime::run_options::RunOptions;
 use crate::runtime::store_loader::StoreLoader;
 use crate::runtime::terminal::{TerminalScreen, restore_on_panic};
+use crate::runtime::terminal_watch;
 use crate::runtime::themes::Themes;
 use crate::session::store_location::StoreRequest;
 
 /// Threads for background work. Each kind of work has at most one running job.
 const JOB_THREADS: usize = 16;
 /// The wait for cancelled reading jobs at the end; a write is always awaited.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
+pub(super) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Starts the threads of a screen.
+pub(super) fn start_threads() -> anyhow::Result<Runtime> {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().max_blocking_threads(JOB_THREADS).build().context("cannot start threads")
+}
 
 /// Runs the screen until the person quits or a signal ends it. Restores the terminal on every way out, even a panic.
 pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
@@ -24,18 +33,16 @@ pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
     }
     let mut themes = Themes::new(&options)?;
     let size = crossterm::terminal::size().context("cannot read the terminal's size")?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(JOB_THREADS)
-        .build()
-        .context("cannot start threads")?;
+    let runtime = start_threads()?;
     restore_on_panic();
+    terminal_watch::start();
     let mut library = StoreLoader::from_options(place, &options);
     library.prefetch();
     let screen = TerminalScreen::open(options.app.mouse, size).context("cannot set up the terminal")?;
     let unanswered = themes.detect_initial(&options);
     let result = runtime.block_on(async {
-        Box::pin(EventLoop::new(library, options, themes, screen, size).run(unanswered)).await
+        let shell = EventLoop::new(library, options, themes, screen, size);
+        Box::pin(shell.run(Input::start(unanswered))).await
     });
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     result

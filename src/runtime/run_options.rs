@@ -1,5 +1,7 @@
 //! The options of the program, from config and flags.
 
+use jiff::tz::TimeZone;
+
 use crate::app::state::Options;
 use crate::config::{AlertsConfig, SummarizerConfig};
 use crate::gateway::env::Environment;
@@ -22,6 +24,10 @@ pub struct RunOptions {
     /// The program or model that writes summaries.
     pub summarizer: SummarizerConfig,
     pub environment: Environment,
+    /// The zone of a person on another machine; `None` is the zone of this machine.
+    pub zone: Option<TimeZone>,
+    /// Why the screen only reads, and what to do instead; `None` allows writing.
+    pub read_only: Option<String>,
 }
 
 impl Default for RunOptions {
@@ -35,6 +41,8 @@ impl Default for RunOptions {
             alerts: AlertsConfig::default(),
             summarizer: SummarizerConfig::default(),
             environment: Environment::from_process(),
+            zone: None,
+            read_only: None,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The terminal: taken at the start, and restored on every way out: the end, an error, a signal, a panic, a pager,
-//! ctrl-z.
+//! ctrl-z. Where this process dies at once, another one restores it ([`super::terminal_watch`]).
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -19,9 +19,17 @@ use crossterm::{execute, queue};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+use tokio::sync::Notify;
+
+use crate::runtime::watcher_pipe::{note_held, note_released};
+
+use crate::runtime::remote_screen::{RemoteBackend, RemotePort};
 
 /// Whether clawscope holds the terminal. A static, because the panic hook has no other access to it.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
+
+/// Wakes the event loop after a panic.
+static PANIC: Notify = Notify::const_new();
 
 /// Turns off reports of mouse movements without a button: they wake the loop often and change nothing.
 const DISABLE_MOUSE_MOTION: &str = "\x1b[?1003l";
@@ -39,13 +47,28 @@ pub(super) enum TerminalLoan {
     },
 }
 
-/// The held terminal. Dropping it restores the terminal.
+/// The terminal in raw mode. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(super) struct TerminalScreen {
     /// `None` draws nothing.
     terminal: Option<Terminal<CrosstermBackend<BufWriter<File>>>>,
+    /// The screen of a viewer on another machine.
+    remote: Option<RemoteScreen>,
     captures_mouse: bool,
     area: Rect,
+}
+
+#[derive(Debug)]
+struct RemoteScreen {
+    terminal: Terminal<RemoteBackend>,
+    port: RemotePort,
+}
+
+impl RemoteScreen {
+    fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let Ok(_) = self.terminal.draw(draw);
+        self.terminal.backend_mut().take_frame().map_or(Ok(()), |frame| self.port.send_frame(frame))
+    }
 }
 
 impl TerminalScreen {
@@ -54,19 +77,34 @@ impl TerminalScreen {
         // The area is fixed: a frame always has the size in the state, even while the terminal is being resized.
         let area = Rect::new(0, 0, size.0, size.1);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
-        let mut screen = Self { terminal: Some(terminal), captures_mouse: mouse, area };
+        let mut screen = Self { terminal: Some(terminal), remote: None, captures_mouse: mouse, area };
         screen.enter()?;
         Ok(screen)
     }
 
+    /// Returns a screen that draws on the terminal of a viewer on another machine.
+    pub(super) fn remote(port: RemotePort, size: (u16, u16)) -> Self {
+        let area = Rect::new(0, 0, size.0, size.1);
+        let options = TerminalOptions { viewport: Viewport::Fixed(area) };
+        let Ok(terminal) = Terminal::with_options(RemoteBackend::default(), options);
+        let remote = Some(RemoteScreen { terminal, port });
+        Self { terminal: None, remote, captures_mouse: false, area }
+    }
+
     /// Returns a screen that draws nothing.
     pub(super) fn headless() -> Self {
-        Self { terminal: None, captures_mouse: false, area: Rect::default() }
+        Self { terminal: None, remote: None, captures_mouse: false, area: Rect::default() }
+    }
+
+    /// Returns the link to the viewer on another machine, if there is one.
+    pub(super) fn port(&self) -> Option<&RemotePort> {
+        self.remote.as_ref().map(|remote| &remote.port)
     }
 
     /// Takes the terminal again after [`restore`]; the next frame is drawn in full.
     pub(super) fn enter(&mut self) -> io::Result<()> {
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
+        note_held();
         IS_ACTIVE.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         execute!(terminal.backend_mut(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
@@ -94,11 +132,17 @@ impl TerminalScreen {
     /// Draws the next frame in full, after something else wrote to the terminal. `Terminal::clear` is not used, as it
     /// asks the terminal for its cursor and waits for the answer.
     pub(super) fn invalidate(&mut self) -> io::Result<()> {
+        if let Some(remote) = &mut self.remote {
+            let Ok(()) = remote.terminal.resize(self.area);
+        }
         self.terminal.as_mut().map_or(Ok(()), |terminal| terminal.resize(self.area))
     }
 
     /// Draws a frame as one synchronised update. Draws nothing after a panic elsewhere restored the terminal.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        if let Some(remote) = &mut self.remote {
+            return remote.draw(draw);
+        }
         let Some(terminal) = self.terminal.as_mut().filter(|_| IS_ACTIVE.load(Ordering::SeqCst)) else {
             return Ok(());
         };
@@ -132,6 +176,16 @@ pub(super) fn restore() {
     if !IS_ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
+    // If the terminal is gone, nobody can see an error.
+    if let Ok(mut tty) = tty() {
+        drop(tty.write_all(&restore_codes()));
+    }
+    drop(disable_raw_mode());
+    note_released();
+}
+
+/// Returns the codes that restore everything but the modes of the line.
+pub(super) fn restore_codes() -> Vec<u8> {
     let mut bytes = Vec::new();
     let queued = queue!(
         bytes,
@@ -142,22 +196,25 @@ pub(super) fn restore() {
         LeaveAlternateScreen,
         Show
     );
-    // If the terminal is gone, nobody can see an error.
-    if queued.is_ok()
-        && let Ok(mut tty) = tty()
-    {
-        drop(tty.write_all(&bytes));
-    }
-    drop(disable_raw_mode());
+    // Nothing is written before the queue is flushed, and a vector takes everything.
+    drop(queued);
+    bytes
 }
 
-/// Makes a panic in any thread restore the terminal before the message is printed.
+/// Makes a panic in any thread restore the terminal before the message is printed, and end the program: without the
+/// terminal it would go on as a process that nobody sees.
 pub(super) fn restore_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         restore();
         report(panic);
+        PANIC.notify_one();
     }));
+}
+
+/// Waits for a panic in any thread.
+pub(super) async fn panicked() {
+    PANIC.notified().await;
 }
 
 /// Opens standard output as a separate file, without the lock and the buffer of the standard library.

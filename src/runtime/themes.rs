@@ -22,8 +22,7 @@ impl Themes {
     /// Loads every theme once, so that an unknown name is reported before the terminal is taken. Fitting a theme to
     /// the terminal's colours takes longer and is left to [`Self::current`].
     pub(super) fn new(options: &RunOptions) -> anyhow::Result<Self> {
-        let env = &options.environment;
-        let depth = ColourDepth::detect(env.get("NO_COLOR"), env.get("COLORTERM"), env.get("TERM"));
+        let depth = colour_depth(&options.environment);
         let names = &options.app.themes;
         let first = options.app.theme.min(names.len().saturating_sub(1));
         let plain = names.iter().map(|name| Theme::load(name, ColourDepth::None));
@@ -49,10 +48,15 @@ impl Themes {
             return false;
         }
         let (name, unanswered) = detect_theme(&options.environment, self.depth);
+        self.prefer(options, name);
+        unanswered
+    }
+
+    /// Starts with this theme, if it exists.
+    pub(super) fn prefer(&mut self, options: &RunOptions, name: &str) {
         if let Some(at) = options.app.themes.iter().position(|theme| theme == name) {
             self.initial = at;
         }
-        unanswered
     }
 
     /// Returns the theme that the state selects.
@@ -65,6 +69,15 @@ impl Themes {
         }
         self.loaded.as_ref().map_or(&self.colourless, |(_, theme)| theme)
     }
+}
+
+fn colour_depth(env: &Environment) -> ColourDepth {
+    ColourDepth::detect(env.get("NO_COLOR"), env.get("COLORTERM"), env.get("TERM"))
+}
+
+/// Returns the built-in theme that fits the terminal, and whether the terminal may still answer.
+pub(super) fn fitting_theme(env: &Environment) -> (&'static str, bool) {
+    detect_theme(env, colour_depth(env))
 }
 
 /// Returns the built-in theme that fits, and whether the terminal may still answer.

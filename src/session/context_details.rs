@@ -58,13 +58,13 @@ impl ContextDetails {
         known: Option<PreviousDetails<'_>>,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Self>, BodyError> {
-        let known_textures: HashMap<EntryIx, &ContentFeatures> =
+        let known_features: HashMap<EntryIx, &ContentFeatures> =
             known.map(features_by_entry).unwrap_or_default();
-        let mut textures = Vec::with_capacity(context.messages.len());
+        let mut features = Vec::with_capacity(context.messages.len());
         let mut tokens = HashMap::new();
         for message in &context.messages {
-            if let Some(texture) = known_textures.get(&message.entry) {
-                textures.push((*texture).clone());
+            if let Some(kept) = known_features.get(&message.entry) {
+                features.push((*kept).clone());
                 let weighted = known.and_then(|known| known.details.weighted_tokens.get(&message.entry));
                 tokens.extend(weighted.map(|weighted| (message.entry, *weighted)));
                 continue;
@@ -73,7 +73,7 @@ impl ContextDetails {
                 return Ok(None);
             }
             let body = bodies::read_message(source, index, message)?;
-            textures.push(ContentFeatures::of_under(rules, &body));
+            features.push(ContentFeatures::of_under(rules, &body));
             tokens.extend(weighted_tokens(rules, &body).map(|weighted| (message.entry, weighted)));
         }
         let entry = |ix| body::read_entry(source, index, ix);
@@ -84,7 +84,7 @@ impl ContextDetails {
             branch,
             previous_compaction: before,
             weighted_tokens: tokens,
-            features: textures,
+            features,
             stored_pruning: remembered,
         }))
     }

@@ -61,10 +61,11 @@ pub struct StoredTotals {
 
 impl StoredTotals {
     fn from_row(row: &SessionRecord) -> Self {
-        let number = |key: &str| row.raw.get(key).and_then(Value::as_f64);
+        let raw = row.raw();
+        let number = |key: &str| raw.get(key).and_then(Value::as_f64);
         Self {
             total_tokens: number("totalTokens"),
-            fresh: row.raw.get("totalTokensFresh").and_then(Value::as_bool),
+            fresh: raw.get("totalTokensFresh").and_then(Value::as_bool),
             context_tokens: row.context_tokens,
             compaction_count: number("compactionCount"),
             flush_compaction_count: number("memoryFlushCompactionCount"),

@@ -52,7 +52,7 @@ pub(super) fn unfinished_commit_diagnostic(unfinished: &InterruptedCommit) -> Di
             "`clawscope doctor --repair` finishes it; until then the branch shown contains a part of the commit."
         }
         WrittenExtent::Untrusted(_) => {
-            "look at the file named like it with .clawscope-journal at the end, and move it away; until then clawscope \
+            "Look at the file with the same name and the ending .clawscope-journal, and move it away; until then clawscope \
              does not write to this transcript."
         }
         _ => "`clawscope doctor --repair` or the next commit to this file cleans it up.",
@@ -111,9 +111,9 @@ fn leaked_token(session: &LoadedSession) -> Option<Diagnostic> {
     let index = &session.index;
     let leaks = |ix| index.entry(ix).message.is_some_and(|size| size.leaks_no_reply && !size.is_synthetic);
     let (ix, count) = first_match(index, leaks)?;
-    let what = format!("the text of this answer contains NO_REPLY, and the person saw it{}", and_more(count));
+    let what = format!("the text of this answer contains NO_REPLY, and the user saw it{}", and_more(count));
     let next = "The gateway hides only an answer that is exactly NO_REPLY, and removes the token at the end of a text. \
-         Say in the agent's instructions that it stands alone.";
+         Say in the agent's instructions to send NO_REPLY alone.";
     Some(diagnostic_at(index, ix, Severity::Note, what, next))
 }
 

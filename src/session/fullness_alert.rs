@@ -83,7 +83,7 @@ impl FullnessAlert {
     pub fn message(&self) -> String {
         let sign = if self.is_estimate { "~" } else { "" };
         format!(
-            "{sign}{} of the window is full: {} ({sign}{} of {} tokens)",
+            "{sign}{} full: {} ({sign}{} of {} tokens)",
             format_percent(self.tokens, self.window),
             self.key,
             format_number(self.tokens),

@@ -33,8 +33,9 @@ impl Lifecycle {
         {
             return None;
         }
-        let text = |key: &str| row.raw.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);
-        let channel = text("lastChannel").or_else(|| row.channel.clone());
+        let last = row.member("lastChannel");
+        let last = last.as_ref().and_then(Value::as_str).map(JsString::to_string_lossy);
+        let channel = last.or_else(|| row.channel.clone());
         let policy = reset_policy(&store.config, &session.key.0, channel.as_deref());
         let zone = &store.config.time_zone;
         let next = session.updated_ms().and_then(|ms| next_reset(&policy, ms as f64, zone));

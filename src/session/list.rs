@@ -2,7 +2,7 @@
 //!
 //! No transcript is read, so a large store appears at once; [`crate::session::load_item`] fills in the rest later.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -118,8 +118,9 @@ pub fn unfinished_commit_paths(store: &Store) -> BTreeSet<PathBuf> {
 
 /// Reports interrupted commits to files that belong to no session any more.
 fn abandoned_commits(store: &Store, now_ms: i64) -> Vec<Diagnostic> {
-    let known = |path: &PathBuf| store.sessions.iter().any(|session| session.path.as_ref() == Some(path));
-    let left = unfinished_commit_paths(store).into_iter().filter(|path| !known(path));
+    let known: HashSet<&PathBuf> =
+        store.sessions.iter().filter_map(|session| session.path.as_ref()).collect();
+    let left = unfinished_commit_paths(store).into_iter().filter(|path| !known.contains(path));
     let found = left.filter_map(|path| unfinished_commit(&path, now_ms).ok().flatten());
     found.map(|found| unfinished_commit_diagnostic(&found)).collect()
 }

@@ -174,9 +174,9 @@ impl LoadedSession {
         Plan::new(&PlanInput {
             index: &self.index,
             context: &self.context,
-            branch: self.details.as_ref().map(|closer| closer.compaction_input()),
-            features: self.details.as_ref().map(|closer| closer.features.as_slice()),
-            remembered: self.details.as_ref().map(|closer| &closer.stored_pruning),
+            branch: self.details.as_ref().map(|details| details.compaction_input()),
+            features: self.details.as_ref().map(|details| details.features.as_slice()),
+            remembered: self.details.as_ref().map(|details| &details.stored_pruning),
             settings,
             window: self.window.tokens,
             guard_window: self.window.model_tokens,

@@ -51,7 +51,19 @@ pub fn open(
 ) -> Result<LoadedSession, OpenError> {
     let unknown = || OpenError::Unknown { key: key.clone() };
     let session = store.sessions.iter().find(|session| session.key == *key).ok_or_else(unknown)?;
-    let path = session.path.as_deref().ok_or_else(|| OpenError::NoTranscript { key: key.clone() })?;
+    open_session(store, session, previous, now_ms, progress)
+}
+
+/// As [`open`], for a session that is found already.
+pub fn open_session(
+    store: &Store,
+    session: &Session,
+    previous: Option<&LoadedSession>,
+    now_ms: i64,
+    progress: ProgressFn<'_>,
+) -> Result<LoadedSession, OpenError> {
+    let no_transcript = || OpenError::NoTranscript { key: session.key.clone() };
+    let path = session.path.as_deref().ok_or_else(no_transcript)?;
     // Reading a pipe or a device would never end.
     if session.location.database().is_none() && !path.is_file() {
         return Err(OpenError::NotWritten { path: path.into() });
@@ -82,8 +94,8 @@ pub fn open_from(
         extends_epoch: grown_from,
         ..assemble_session(store, session, source, index, epoch, (chosen, now_ms))
     };
-    let closer = known.and_then(|known| extend_details(known, &loaded, progress));
-    Ok(LoadedSession { details: closer, ..loaded })
+    let details = known.and_then(|known| extend_details(known, &loaded, progress));
+    Ok(LoadedSession { details, ..loaded })
 }
 
 /// Extends the earlier reading's context details by the added entries. Returns `None` under another ruleset, or when

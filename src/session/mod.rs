@@ -38,6 +38,8 @@ pub mod preset_values;
 pub mod price;
 mod prompt_counts;
 pub mod query;
+pub mod query_error;
+pub mod query_field;
 mod query_term;
 pub mod replay_inputs;
 pub mod replay_summary;

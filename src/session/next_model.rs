@@ -14,7 +14,7 @@ pub(super) fn next_model(
     context: &Context,
 ) -> Option<(String, String)> {
     let named = |key: &str| {
-        let text = row?.raw.get(key)?.as_str()?.trim().to_string_lossy();
+        let text = row?.member(key)?.as_str()?.trim().to_string_lossy();
         (!text.is_empty()).then_some(text)
     };
     let (provider, model) = path_model(index, context).unzip();

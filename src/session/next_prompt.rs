@@ -165,57 +165,57 @@ mod tests {
         loaded_session(&transcript(entries), 200_000.0)
     }
 
-    fn adds_up(inspection: &LoadedSession) {
-        let prompt = &inspection.next_prompt;
-        assert_eq!(prompt.budget(&inspection.context).total(), prompt.total.tokens);
+    fn adds_up(loaded: &LoadedSession) {
+        let prompt = &loaded.next_prompt;
+        assert_eq!(prompt.budget(&loaded.context).total(), prompt.total.tokens);
         let steps = PolicySettings::default();
         let nothing = PolicySettings { enabled: crate::policy::PolicySet::NONE, ..steps };
-        let nothing: Plan = inspection.plan(&nothing, Gate::Off).expect("a plan");
-        assert_eq!(prompt.budget_after(&inspection.context, &nothing).total(), prompt.total.tokens);
+        let nothing: Plan = loaded.plan(&nothing, Gate::Off).expect("a plan");
+        assert_eq!(prompt.budget_after(&loaded.context, &nothing).total(), prompt.total.tokens);
     }
 
     #[test]
     fn without_a_count_chars_by_four_decide() {
-        let inspection = session(&[user(&"word ".repeat(4_000))]);
+        let loaded = session(&[user(&"word ".repeat(4_000))]);
         let wanted = TokenCount { tokens: 5_000, source: CountSource::Estimated };
-        assert_eq!(inspection.next_prompt.total, wanted);
-        adds_up(&inspection);
+        assert_eq!(loaded.next_prompt.total, wanted);
+        adds_up(&loaded);
     }
 
     #[test]
     fn the_last_count_is_measured_while_nothing_follows_it() {
         let text = "word ".repeat(4_000);
         let mut entries = vec![user(&text), answer(8_000, 10)];
-        let inspection = session(&entries);
-        assert_eq!(inspection.next_prompt.total, TokenCount { tokens: 8_000, source: CountSource::Measured });
-        adds_up(&inspection);
+        let loaded = session(&entries);
+        assert_eq!(loaded.next_prompt.total, TokenCount { tokens: 8_000, source: CountSource::Measured });
+        adds_up(&loaded);
         entries.push(user(&text));
-        let inspection = session(&entries);
+        let loaded = session(&entries);
         let wanted = TokenCount { tokens: 13_010, source: CountSource::Calibrated };
-        assert_eq!(inspection.next_prompt.total, wanted, "the count, its answer, and what follows");
-        adds_up(&inspection);
+        assert_eq!(loaded.next_prompt.total, wanted, "the count, its answer, and what follows");
+        adds_up(&loaded);
     }
 
     #[test]
     fn what_follows_weighs_as_much_as_the_counts_before_it_say() {
         let text = "word ".repeat(4_000);
         let turns = (1..=6_u64).flat_map(|turn| [user(&text), answer(10_000 * turn, 0)]);
-        let inspection = session(&turns.chain([user(&text)]).collect::<Vec<_>>());
-        let total = inspection.next_prompt.total;
+        let loaded = session(&turns.chain([user(&text)]).collect::<Vec<_>>());
+        let total = loaded.next_prompt.total;
         assert!(total.is_estimate() && (69_000..71_000).contains(&total.tokens), "{total:?}");
-        assert!(inspection.next_prompt.scale_factors().1 > 1.9, "two tokens for one of chars/4");
-        adds_up(&inspection);
+        assert!(loaded.next_prompt.scale_factors().1 > 1.9, "two tokens for one of chars/4");
+        adds_up(&loaded);
     }
 
     #[test]
     fn a_refusal_that_names_its_tokens_is_a_count() {
         let text = "word ".repeat(100_000);
         let refusal = refused("prompt is too long: 230000 tokens > 200000 maximum");
-        let inspection = session(&[user(&text), refusal]);
+        let loaded = session(&[user(&text), refusal]);
         let wanted = TokenCount { tokens: 230_000, source: CountSource::Measured };
-        assert_eq!(inspection.next_prompt.total, wanted);
-        assert_eq!(inspection.next_prompt.estimated_tokens, 125_000);
-        adds_up(&inspection);
+        assert_eq!(loaded.next_prompt.total, wanted);
+        assert_eq!(loaded.next_prompt.estimated_tokens, 125_000);
+        adds_up(&loaded);
     }
 
     #[test]
@@ -224,9 +224,9 @@ mod tests {
         let check = refused(
             "Context overflow: estimated context size exceeds safe threshold during tool loop (90000 > 80000)",
         );
-        let inspection = session(&[user(&text), answer(8_000, 0), user(&text), check]);
-        let total = inspection.next_prompt.total;
-        assert!(total.is_estimate() && total.tokens < 20_000, "{total:?} {:?}", inspection.overflows);
+        let loaded = session(&[user(&text), answer(8_000, 0), user(&text), check]);
+        let total = loaded.next_prompt.total;
+        assert!(total.is_estimate() && total.tokens < 20_000, "{total:?} {:?}", loaded.overflows);
     }
 
     #[test]
@@ -235,9 +235,9 @@ mod tests {
         let call = crate::session::testing::call("c", "exec", "{}");
         let mut entries = vec![user("go"), call, result, answer(200_000, 1)];
         entries.extend((0..4).flat_map(|_| [user("on"), answer(200_000, 1)]));
-        let inspection = session(&entries);
-        let plan = prune_plan(&inspection, &crate::gateway::pruning::PruneSettings::default());
-        let freed = inspection.tokens_freed_by(&plan) as f64;
+        let loaded = session(&entries);
+        let plan = prune_plan(&loaded, &crate::gateway::pruning::PruneSettings::default());
+        let freed = loaded.tokens_freed_by(&plan) as f64;
         let by_chars = (plan.total_before() - plan.total_after()) as f64;
         assert!(by_chars > 90_000.0 && (1.8..2.1).contains(&(freed / by_chars)), "{freed} {by_chars}");
     }

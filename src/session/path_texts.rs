@@ -46,15 +46,15 @@ impl PathTexts {
     /// When an entry cannot be read again.
     pub fn read(
         session: &LoadedSession,
-        with_textures: bool,
+        with_features: bool,
         known: Option<&Self>,
         wanted: IsWanted<'_>,
     ) -> Result<Self, BodyError> {
         let path = &session.context.path;
         let known = known
-            .filter(|known| known.ruleset == session.ruleset.id && known.features.is_some() >= with_textures);
+            .filter(|known| known.ruleset == session.ruleset.id && known.features.is_some() >= with_features);
         let same = known.map_or(0, |known| shared_prefix_len(&known.path, path));
-        let rules = with_textures.then(|| session.ruleset.id.rules());
+        let rules = with_features.then(|| session.ruleset.id.rules());
         let read = |room: &mut LineBuffer, ix: &EntryIx| {
             if wanted() { read_entry(session, *ix, rules, room) } else { Ok((SentSize::default(), None)) }
         };
@@ -64,7 +64,7 @@ impl PathTexts {
             added?.into_iter().unzip();
         let mut spoken = known.map_or_else(Vec::new, |known| known.sent_sizes[..same].to_vec());
         spoken.extend(added);
-        let textures = with_textures.then(|| {
+        let features = with_features.then(|| {
             let known = known.and_then(|known| known.features.as_ref());
             let mut all_features = known.map_or_else(Vec::new, |known| known[..same].to_vec());
             all_features.extend(its_textures);
@@ -73,7 +73,7 @@ impl PathTexts {
         // A last line without its line feed may still become another entry.
         let open = session.index.is_unterminated && path.last().copied() == session.index.last();
         let path = path[..path.len() - usize::from(open)].to_vec();
-        Ok(Self { path, ruleset: session.ruleset.id, sent_sizes: spoken, features: textures })
+        Ok(Self { path, ruleset: session.ruleset.id, sent_sizes: spoken, features })
     }
 }
 

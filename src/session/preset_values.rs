@@ -1,7 +1,7 @@
 //! The settings of a preset as text, and back.
 
 use crate::js::{self, Value};
-use crate::session::setting_change::{SettingChange, parse_change};
+use crate::session::setting_change::{ChangeError, SettingChange, parse_change};
 
 /// Returns a change as `--set` and the file of a preset write it: its key and its value.
 pub fn set_text(change: &SettingChange) -> (String, String) {
@@ -16,8 +16,8 @@ pub fn set_text(change: &SettingChange) -> (String, String) {
 ///
 /// # Errors
 /// The key that no setting has, or the value that the gateway would reject.
-pub fn parse_preset(name: &str, values: &[(String, String)]) -> Result<Vec<SettingChange>, String> {
+pub fn parse_preset(name: &str, values: &[(String, String)]) -> Result<Vec<SettingChange>, ChangeError> {
     let parse =
         |(key, value): &(String, String)| parse_change(&format!("preset {name}"), &format!("{key}={value}"));
-    values.iter().map(parse).collect::<Result<_, _>>().map_err(|error| error.0)
+    values.iter().map(parse).collect()
 }

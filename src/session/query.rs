@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::ids::SessionKey;
-use crate::session::query_term::{Condition, FILTER_KEYS, Term};
+use crate::session::query_error::QueryError;
+use crate::session::query_term::{Condition, Term};
 use crate::session::search_text::{
     FuzzyMatcher, FuzzyWord, MatchRank, SearchText, fuzzy_ranges, literal_ranges,
 };
@@ -16,7 +17,7 @@ use crate::session::{Mark, SessionItem};
 pub struct SessionQuery {
     terms: Vec<Term>,
     /// The first condition that cannot be read, and what it expects. It is left out.
-    pub problem: Option<String>,
+    pub problem: Option<QueryError>,
 }
 
 /// The sessions that a filter selects.
@@ -27,7 +28,7 @@ pub struct Selection {
     /// Words to highlight.
     pub words: Vec<MatchedWord>,
     /// The problem with the filter, if it has one.
-    pub problem: Option<String>,
+    pub problem: Option<QueryError>,
 }
 
 /// A word of the filter that selects by text.
@@ -83,7 +84,8 @@ impl SessionQuery {
                     let literal = literal_matches(text, *mark, items, texts);
                     let is_known = literal.iter().any(Option::is_some);
                     if let Some(key) = unknown_key.as_ref().filter(|_| !is_known) {
-                        selection.problem = selection.problem.or_else(|| Some(unknown_key_text(key)));
+                        selection.problem =
+                            selection.problem.or_else(|| Some(QueryError::UnknownKey(key.clone())));
                     }
                     let is_fuzzy = !is_known && mark.is_none() && !term.negated;
                     if !term.negated {
@@ -132,10 +134,6 @@ fn fuzzy_matches(word: &str, texts: &[SearchText]) -> Vec<Option<MatchRank>> {
     let mut matcher = FuzzyMatcher::default();
     let rank = |text: &SearchText| text.matches_fuzzily(&word, &mut matcher).then_some(MatchRank::Fuzzy);
     texts.iter().map(rank).collect()
-}
-
-fn unknown_key_text(key: &str) -> String {
-    format!("unknown filter {key}: (known: {})", FILTER_KEYS.join(" "))
 }
 
 #[cfg(test)]

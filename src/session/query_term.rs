@@ -1,45 +1,8 @@
 //! One condition of a session filter: a word, `model:opus`, `>80%`, `has:compaction`.
 
+use crate::session::query_error::QueryError;
+use crate::session::query_field::{FEATURES, FILTER_KEYS, Feature, NumberField, TextField};
 use crate::session::{Mark, SessionItem};
-
-/// The words before a colon, as the status line lists them.
-pub(super) const FILTER_KEYS: [&str; 13] = [
-    "agent",
-    "channel",
-    "kind",
-    "model",
-    "id",
-    "is",
-    "has",
-    "full",
-    "tokens",
-    "cost",
-    "age",
-    "compactions",
-    "overflows",
-];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextField {
-    Agent,
-    Channel,
-    Kind,
-    Model,
-    Id,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumberField {
-    /// Percent of the window.
-    Full,
-    Tokens,
-    /// USD.
-    Cost,
-    /// Ms since the last change.
-    Age,
-    Compactions,
-    Overflows,
-}
 
 /// A number as a person writes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,16 +19,6 @@ pub(super) enum Comparison {
     Equal,
     AtLeast,
     Above,
-}
-
-/// Things that a session has or lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Feature {
-    Compaction,
-    Overflow,
-    Cost,
-    Transcript,
-    Subagent,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -91,13 +44,13 @@ pub(super) struct Term {
 
 impl Term {
     /// Parses a token. `None` while it is incomplete, such as `cost:>`; an error says what is expected.
-    pub(super) fn parse(token: &str) -> Result<Option<Self>, String> {
+    pub(super) fn parse(token: &str) -> Result<Option<Self>, QueryError> {
         let (negated, rest) = token.strip_prefix('!').map_or((false, token), |rest| (true, rest));
         Ok(condition(&rest.to_lowercase())?.map(|condition| Self { negated, condition }))
     }
 }
 
-fn condition(text: &str) -> Result<Option<Condition>, String> {
+fn condition(text: &str) -> Result<Option<Condition>, QueryError> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -123,8 +76,14 @@ fn condition(text: &str) -> Result<Option<Condition>, String> {
         (None, "age") => number(NumberField::Age, value),
         (None, "compactions") => number(NumberField::Compactions, value),
         (None, "overflows") => number(NumberField::Overflows, value),
-        (None, "is") => mark(value).map(Condition::Is).map(Some).ok_or_else(|| expected("is", value)),
-        (None, "has") => feature(value).map(Condition::Has).map(Some).ok_or_else(|| expected("has", value)),
+        (None, "is") => {
+            let found = mark(value).ok_or_else(|| QueryError::Mark(value.to_owned()))?;
+            Ok(Some(Condition::Is(found)))
+        }
+        (None, "has") => {
+            let found = feature(value).ok_or_else(|| QueryError::Feature(value.to_owned()))?;
+            Ok(Some(Condition::Has(found)))
+        }
         // Several colons are a part of a session key.
         (None, key) => Ok(Some(word(text, Some(key).filter(|_| !value.contains(':'))))),
     }
@@ -139,29 +98,12 @@ fn mark(text: &str) -> Option<Mark> {
 }
 
 fn feature(text: &str) -> Option<Feature> {
-    Some(match text.strip_suffix('s').unwrap_or(text) {
-        "compaction" => Feature::Compaction,
-        "overflow" => Feature::Overflow,
-        "cost" => Feature::Cost,
-        "transcript" => Feature::Transcript,
-        "subagent" => Feature::Subagent,
-        _ => return None,
-    })
-}
-
-fn expected(key: &str, value: &str) -> String {
-    let names: Vec<&str> = match key {
-        "is" => Mark::ALL.into_iter().map(Mark::as_str).collect(),
-        _ => vec!["compaction", "overflow", "cost", "transcript", "subagent"],
-    };
-    // While a name is typed, its start is no mistake worth a long list.
-    let near: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(value)).collect();
-    let names = if near.is_empty() { names } else { near };
-    format!("{key}: expects {}", names.join(", "))
+    let name = text.strip_suffix('s').unwrap_or(text);
+    FEATURES.into_iter().find(|(known, _)| *known == name).map(|(_, feature)| feature)
 }
 
 /// Parses a comparison; without a sign, an age is at most the value and everything else at least.
-fn number(field: NumberField, text: &str) -> Result<Option<Condition>, String> {
+fn number(field: NumberField, text: &str) -> Result<Option<Condition>, QueryError> {
     let signs = [
         (">=", Comparison::AtLeast),
         ("<=", Comparison::AtMost),
@@ -181,15 +123,7 @@ fn number(field: NumberField, text: &str) -> Result<Option<Condition>, String> {
         NumberField::Full => plain_number(value.strip_suffix('%').unwrap_or(value)),
         _ => plain_number(value),
     };
-    let example = match field {
-        NumberField::Full => "fullness is a percentage, such as >80%",
-        NumberField::Tokens => "tokens: expects a number, such as tokens:>100k",
-        NumberField::Cost => "cost: expects USD, such as cost:>1",
-        NumberField::Age => "age: expects a time, such as age:<2d (s, m, h, d, w)",
-        NumberField::Compactions => "compactions: expects a number, such as compactions:>2",
-        NumberField::Overflows => "overflows: expects a number, such as overflows:>0",
-    };
-    parsed.map(|value| Some(Condition::Number(field, comparison, value))).ok_or_else(|| example.to_owned())
+    parsed.map(|value| Some(Condition::Number(field, comparison, value))).ok_or(QueryError::Number(field))
 }
 
 /// Parses `1`, `1.5`, `200k` or `1m`.

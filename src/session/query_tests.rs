@@ -61,7 +61,7 @@ fn found(filter: &str) -> Vec<usize> {
 fn problem(filter: &str) -> String {
     let items = store();
     let texts: Vec<SearchText> = items.iter().map(SearchText::new).collect();
-    SessionQuery::parse(filter).select(&items, &texts, NOW_MS).problem.expect(filter)
+    SessionQuery::parse(filter).select(&items, &texts, NOW_MS).problem.expect(filter).to_string()
 }
 
 #[test]

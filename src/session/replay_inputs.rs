@@ -298,12 +298,12 @@ impl ReplayInputs {
         Some(Arc::clone(&kept.trace))
     }
 
-    fn cache_trace(&self, session: &ReplaySession<'_>, lane: RecordedTrace) -> Arc<RecordedTrace> {
-        let lane = Arc::new(lane);
+    fn cache_trace(&self, session: &ReplaySession<'_>, trace: RecordedTrace) -> Arc<RecordedTrace> {
+        let trace = Arc::new(trace);
         // A trace cached for other windows stays: replays under these windows are rare.
         let _ =
-            self.recorded_cache.set(CachedTrace { windows: window_bits(session), trace: Arc::clone(&lane) });
-        lane
+            self.recorded_cache.set(CachedTrace { windows: window_bits(session), trace: Arc::clone(&trace) });
+        trace
     }
 
     /// Replays the session under the settings in force and under `simulated`.
@@ -314,7 +314,7 @@ impl ReplayInputs {
         RecordedTrace::clone(&record).into_replay(&session, trace)
     }
 
-    /// Replays the session under another ruleset beside the record of its own. `own` is the session read under its own
+    /// Replays the session under another ruleset beside the one that wrote it. `own` is the session read under its own
     /// ruleset; its weights and windows are used in both traces, so that only the rules make a difference.
     pub fn replay_beside(
         &mut self,

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_ranks_by_where_it_stands() {
+    fn a_word_ranks_by_its_place() {
         let text = text("web crawl of Docs", "agent:main:telegram:group:-100", "s1");
         for (word, rank) in [
             ("web crawl of docs", Some(MatchRank::Exact)),

@@ -105,7 +105,7 @@ fn create_demo_dir() -> io::Result<TempDir> {
     Ok(dir)
 }
 
-/// Replaces the home folder by `~`.
+/// Replaces the home folder with `~`.
 pub fn abbreviate_home(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),

@@ -37,8 +37,8 @@ pub(super) fn find_successor(store: &Store, session: &Session, index: &Index) ->
         other.path.as_deref().and_then(read_header).map_or(f64::NAN, |header| header.started_ms)
     };
     let before = |other: &&Session| {
-        let row = other.record.as_ref().and_then(|row| row.raw.get("previousSessionId"));
-        row.and_then(Value::as_str).is_some_and(|id| id.to_string_lossy() == session.id)
+        let row = other.record.as_ref().and_then(|row| row.member("previousSessionId"));
+        row.as_ref().and_then(Value::as_str).is_some_and(|id| id.to_string_lossy() == session.id)
     };
     let found = |other: &Session, started: f64, reported: bool| Successor {
         key: other.key.clone(),

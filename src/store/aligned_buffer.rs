@@ -117,20 +117,20 @@ mod tests {
         ) {
             let bytes: Vec<u8> = (0..10_000_u32).map(|at| (at % 251) as u8).collect();
             let source = Source::from_memory("f", bytes.as_slice());
-            let stands = |from: u64, to: u64| {
+            let expected = |from: u64, to: u64| {
                 let end = bytes.len() as u64;
                 &bytes[from.min(end) as usize..to.min(end) as usize]
             };
             let mut block = AlignedBuffer::default();
             for (at, first, second, kept) in reads {
                 block.read(&source, at, at + first).unwrap();
-                prop_assert_eq!(&*block, stands(at, at + first));
+                prop_assert_eq!(&*block, expected(at, at + first));
                 let more = block.read_more(&source, at + first + second).unwrap();
-                prop_assert_eq!(&*block, stands(at, at + first + second));
-                prop_assert_eq!(more, stands(at + first, at + first + second).len());
+                prop_assert_eq!(&*block, expected(at, at + first + second));
+                prop_assert_eq!(more, expected(at + first, at + first + second).len());
                 prop_assert_eq!(block.as_ptr().addr() % CACHE_LINE_BYTES, at as usize % CACHE_LINE_BYTES);
                 block.truncate(kept);
-                prop_assert_eq!(&*block, &stands(at, at + first + second)[..kept.min(stands(at, at + first + second).len())]);
+                prop_assert_eq!(&*block, &expected(at, at + first + second)[..kept.min(expected(at, at + first + second).len())]);
                 prop_assert_eq!(block.file_offset(), at);
             }
         }

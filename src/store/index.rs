@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::format::format_count;
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
@@ -187,11 +188,11 @@ impl Index {
         self.bad_lines += 1;
         if self.bad_lines <= MAX_DIAGNOSTICS {
             let (what, next) = if let Some(limit) = limits::exceeded_by(why) {
-                let what = format!("{limit} ({bytes} bytes)");
+                let what = format!("{limit} ({})", format_count(bytes as u64, "byte", "bytes"));
                 (what, "clawscope skips the line, but the runtime may read it, so the real tree may differ.")
             } else {
                 let next = "clawscope skips the line, as the runtime does; the tree is complete without it.";
-                (format!("not JSON ({bytes} bytes): {why}"), next)
+                (format!("not JSON ({}): {why}", format_count(bytes as u64, "byte", "bytes")), next)
             };
             self.add_diagnostic(Severity::Warning, Some(line), what, next);
         } else if self.bad_lines == MAX_DIAGNOSTICS + 1 {

@@ -295,7 +295,7 @@ impl Loader<'_> {
     /// Records a line that was too long to be read, which ends before `next`.
     fn finish_overlong(&mut self, next: u64) {
         let Some(start) = self.overlong_start.take() else { return };
-        self.record_held_bad_line();
+        self.record_deferred_bad_line();
         self.index.line_count += 1;
         self.index.record_limit(self.index.line_count, limits::overlong_line(next - start - 1));
         self.end = next;
@@ -308,11 +308,11 @@ impl Loader<'_> {
             self.finish_overlong(total);
             return Ok(None);
         }
-        self.record_held_bad_line();
+        self.record_deferred_bad_line();
         Ok(Some(total - start))
     }
 
-    fn record_held_bad_line(&mut self) {
+    fn record_deferred_bad_line(&mut self) {
         if let Some(bad) = self.bad_line.take() {
             self.index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
         }

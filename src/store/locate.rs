@@ -190,8 +190,9 @@ fn list_threads(dir: &Path) -> HashMap<String, Vec<String>> {
 /// Returns the thread of a record: from its key, else the one it was last reached in.
 fn thread_id(row: &SessionRecord) -> Option<String> {
     let reached = || {
-        let within = |part: &str| row.raw.get(part)?.get("threadId");
-        let values = [row.raw.get("lastThreadId"), within("deliveryContext"), within("origin")];
+        let raw = row.raw();
+        let within = |part: &str| raw.get(part)?.get("threadId");
+        let values = [raw.get("lastThreadId"), within("deliveryContext"), within("origin")];
         let given = values.into_iter().flatten().filter(|value| !value.is_null());
         given.map(|value| js::to_text(Some(value)).to_string_lossy()).find(|text| !text.is_empty())
     };

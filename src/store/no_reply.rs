@@ -43,7 +43,7 @@ pub fn leaks_no_reply<'a>(message: impl Json<'a>) -> bool {
     texts.filter_map(|block| block.get("text")?.text()).any(|text| shows_token(&text))
 }
 
-/// Whether a text still has the token as a word of its own after delivery removed a trailing one.
+/// Whether a text still has the token as a separate word after delivery removed a trailing one.
 fn shows_token(text: &str) -> bool {
     if !text.contains(NO_REPLY_TOKEN) {
         return false;

@@ -57,7 +57,18 @@ pub enum ReportSource {
 }
 
 impl ReportSource {
-    /// Returns the word for file and screen.
+    /// Describes the origin for people.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Run => "report of a run",
+            Self::Estimate => "the gateway's estimate",
+            Self::Transcript => "from the transcript",
+            Self::Recorded => "recording of a run",
+            Self::Unknown => "report of unknown origin",
+        }
+    }
+
+    /// Returns the word of the gateway's file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Run => "run",

@@ -9,7 +9,7 @@ const SKILLS_KEY: &str = "skillsSnapshot";
 /// Sizes of the system prompt: most of the rest of the file.
 const PROMPT_REPORT_KEY: &str = "systemPromptReport";
 
-/// One session record. Every field may be missing; `raw` holds those without a field here (store C5).
+/// One session record. Every field may be missing; [`Self::raw`] has those without a field here (store C5).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecord {
     /// Key as written in the file.
@@ -37,8 +37,9 @@ pub struct SessionRecord {
     pub label: Option<String>,
     /// Key of the session that started this one.
     pub spawned_by: Option<String>,
-    /// The recorded object without the skills and the system prompt report.
-    pub raw: Value,
+    /// JSON text of the recorded object without the skills and the system prompt report. As a value it would take five
+    /// times the memory, and a store has tens of thousands.
+    raw_text: Box<str>,
     /// JSON text of the system prompt report.
     prompt_report_text: Option<Box<str>>,
 }
@@ -91,9 +92,25 @@ impl SessionRecord {
             label: text("label"),
             spawned_by: text("spawnedBy"),
             key,
-            raw,
+            raw_text: js::stringify(&raw).into(),
             prompt_report_text,
         }
+    }
+
+    /// Returns the recorded object without the skills and the system prompt report.
+    pub fn raw(&self) -> Value {
+        js::parse(&self.raw_text).unwrap_or(Value::Null)
+    }
+
+    /// Returns a member of the recorded object.
+    pub fn member(&self, name: &str) -> Option<Value> {
+        // Most records lack most members, and names of members are written without escapes.
+        if !self.raw_text.contains(name) {
+            return None;
+        }
+        let fields = js::fields(&self.raw_text).ok()?;
+        let field = fields.into_iter().rfind(|field| field.key == name)?;
+        js::parse(&self.raw_text[field.value]).ok()
     }
 }
 
@@ -101,16 +118,17 @@ impl SessionRecord {
     /// Builds a record from a database row (sqlite D). A token total counts only with a version beside it (sqlite D3),
     /// the delivery may name the channel (sqlite D1), and a `sessionFile` is a marker, not a path (sqlite D5).
     pub(super) fn from_database(key: String, raw: Value) -> Self {
+        let delivery = |part: &str| trimmed_text(raw.get("delivery")?.get(part)?.get("channel"));
+        let delivered = delivery("route").or_else(|| delivery("context"));
+        let is_versioned = raw.get("totalTokensVersion").is_some();
         let row = Self::new(key, raw);
-        let delivery = |part: &str| trimmed_text(row.raw.get("delivery")?.get(part)?.get("channel"));
-        let channel = row.channel.clone().or_else(|| delivery("route")).or_else(|| delivery("context"));
-        let is_versioned = row.raw.get("totalTokensVersion").is_some();
+        let channel = row.channel.clone().or(delivered);
         Self { total_tokens: row.total_tokens.filter(|_| is_versioned), session_file: None, channel, ..row }
     }
 
     /// Returns the key of the session that started this one, else of the one that it belongs to (store C5, sqlite D2).
     pub fn parent(&self) -> Option<String> {
-        self.spawned_by.clone().or_else(|| trimmed_text(self.raw.get("parentSessionKey")))
+        self.spawned_by.clone().or_else(|| trimmed_text(self.member("parentSessionKey").as_ref()))
     }
 
     /// Returns the same report as recorded.

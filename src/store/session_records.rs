@@ -134,7 +134,7 @@ mod tests {
         assert_eq!((row.provider.as_deref(), row.model.as_deref()), (Some("p"), Some("m")));
         assert_eq!((row.context_tokens, row.compaction_count), (Some(200_000.0), Some(2.0)));
         assert_eq!(row.spawned_by.as_deref(), Some("agent:main:main"));
-        assert!(row.raw.get("zzz").is_some());
+        assert!(row.member("zzz").is_some() && row.member("zz").is_none());
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         for row in
             [row(json), SessionRecord::from_text("agent:main:telegram:direct:42".into(), json).unwrap()]
         {
-            assert_eq!(js::stringify(&row.raw), r#"{"zzz":2}"#);
+            assert_eq!(js::stringify(&row.raw()), r#"{"zzz":2}"#);
             assert_eq!(row.prompt_report().unwrap().skills_chars, 7);
         }
     }

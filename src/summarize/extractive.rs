@@ -208,7 +208,7 @@ fn signature(facts: &Facts, messages: usize) -> String {
         None => String::new(),
     };
     let calls = facts.calls.count();
-    format!("{SIGNATURE} quoted from {messages} messages and {calls} tool calls{span}; no model was asked.")
+    format!("{SIGNATURE} quoted from {messages} messages and {calls} tool calls{span}; no model was used.")
 }
 
 /// Joins the last `most` items and counts the others.

@@ -8,12 +8,12 @@ use crate::policy::compact::{SummaryMode, predict_calls};
 
 /// Answers from a list, then with a fixed text.
 #[derive(Debug, Default)]
-struct Told {
+struct ScriptedSummarizer {
     answers: Mutex<Vec<Result<Answer, CallError>>>,
     cancels: bool,
 }
 
-impl Told {
+impl ScriptedSummarizer {
     fn new(answers: impl IntoIterator<Item = CallError>) -> Self {
         let mut answers: Vec<_> = answers.into_iter().map(Err).collect();
         answers.reverse();
@@ -21,7 +21,7 @@ impl Told {
     }
 }
 
-impl Summarizer for Told {
+impl Summarizer for ScriptedSummarizer {
     fn kind(&self) -> SummarizerKind {
         SummarizerKind::Command
     }
@@ -38,7 +38,7 @@ impl Summarizer for Told {
 type Attempt = (usize, usize, u32);
 
 /// Runs a summary; returns its result and every attempt.
-fn made(job: &SummarySpec, reported: &Told) -> (Result<Summary, SummaryError>, Vec<Attempt>) {
+fn made(job: &SummarySpec, reported: &ScriptedSummarizer) -> (Result<Summary, SummaryError>, Vec<Attempt>) {
     let mut seen = Vec::new();
     let result = run(job, reported, &CancelToken::new(), &mut |progress| {
         assert_eq!(progress.wait_ms == 0, progress.attempt == 1);
@@ -50,7 +50,7 @@ fn made(job: &SummarySpec, reported: &Told) -> (Result<Summary, SummaryError>, V
 #[test]
 fn the_calls_made_are_the_calls_reported() {
     let job = job(users(80, 4000));
-    let (summary, seen) = made(&job, &Told::default());
+    let (summary, seen) = made(&job, &ScriptedSummarizer::default());
     let (summary, reported) = (summary.unwrap(), predict_calls(&job, 1.0).unwrap());
     assert_eq!(seen, [(1, 3, 1), (2, 3, 1), (3, 3, 1)]);
     assert_eq!(summary.text, "text");
@@ -65,10 +65,10 @@ fn the_calls_made_are_the_calls_reported() {
 #[test]
 fn a_call_is_tried_three_times_and_then_left_to_the_fallbacks() {
     let passing = || CallError::transient("busy");
-    let (summary, seen) = made(&job(users(2, 400)), &Told::new([passing(), passing()]));
+    let (summary, seen) = made(&job(users(2, 400)), &ScriptedSummarizer::new([passing(), passing()]));
     assert_eq!((summary.unwrap().calls[0].attempts, seen), (3, vec![(1, 1, 1), (1, 1, 2), (1, 1, 3)]));
     // Three more attempts with nothing omitted: a dead provider costs six (compaction 5.14).
-    let (dead, seen) = made(&job(users(2, 400)), &Told::new((0..6).map(|_| passing())));
+    let (dead, seen) = made(&job(users(2, 400)), &ScriptedSummarizer::new((0..6).map(|_| passing())));
     assert_eq!(seen.len(), 6);
     let Err(SummaryError::Failed { why, gateway_stores: Some(text) }) = dead else { panic!("{dead:?}") };
     assert_eq!(why, "busy (3 attempts)");
@@ -79,12 +79,12 @@ fn a_call_is_tried_three_times_and_then_left_to_the_fallbacks() {
 fn a_wait_that_is_requested_is_waited_and_one_that_is_too_long_is_not() {
     let asking = |ms| CallError::Transient { what: "busy".to_owned(), retry_after_ms: Some(ms) };
     let mut waits = Vec::new();
-    let reported = Told::new([asking(700)]);
+    let reported = ScriptedSummarizer::new([asking(700)]);
     run(&job(users(2, 400)), &reported, &CancelToken::new(), &mut |progress| waits.push(progress.wait_ms))
         .unwrap();
     assert_eq!(waits.len(), 2);
     assert!(waits[1] >= 700, "{waits:?}");
-    let (late, seen) = made(&job(users(2, 400)), &Told::new([asking(61_000)]));
+    let (late, seen) = made(&job(users(2, 400)), &ScriptedSummarizer::new([asking(61_000)]));
     assert_eq!(seen.len(), 1);
     assert!(late.unwrap_err().to_string().contains("61 s"));
 }
@@ -92,12 +92,12 @@ fn a_wait_that_is_requested_is_waited_and_one_that_is_too_long_is_not() {
 #[test]
 fn what_was_refused_is_not_requested_again_but_a_smaller_request_is() {
     let refused = || CallError::Refused("too long".to_owned());
-    let (none, seen) = made(&job(users(2, 400)), &Told::new([refused()]));
+    let (none, seen) = made(&job(users(2, 400)), &ScriptedSummarizer::new([refused()]));
     assert!(matches!(none, Err(SummaryError::Failed { gateway_stores: Some(_), .. })), "{none:?}");
     assert_eq!(seen.len(), 1);
     let mut messages = users(1, 360_000);
     messages.extend(users(2, 400));
-    let (partial, _) = made(&job(messages), &Told::new([refused()]));
+    let (partial, _) = made(&job(messages), &ScriptedSummarizer::new([refused()]));
     let partial = partial.unwrap();
     assert_eq!(partial.omission_notes.len(), 1);
     assert!(partial.text.to_string_lossy().ends_with("omitted from summary]"));
@@ -105,7 +105,8 @@ fn what_was_refused_is_not_requested_again_but_a_smaller_request_is() {
 
 #[test]
 fn what_is_hopeless_ends_at_once() {
-    let (none, seen) = made(&job(users(80, 4000)), &Told::new([CallError::Permanent("no key".to_owned())]));
+    let (none, seen) =
+        made(&job(users(80, 4000)), &ScriptedSummarizer::new([CallError::Permanent("no key".to_owned())]));
     assert_eq!(none, Err(SummaryError::Failed { why: "no key".to_owned(), gateway_stores: None }));
     assert_eq!(seen.len(), 1);
 }
@@ -114,20 +115,24 @@ fn what_is_hopeless_ends_at_once() {
 fn cancel_ends_before_during_and_between_calls() {
     let cancel = CancelToken::new();
     cancel.cancel();
-    assert_eq!(run(&job(users(2, 4)), &Told::default(), &cancel, &mut |_| {}), Err(SummaryError::Cancelled));
-    let during = Told { cancels: true, ..Told::new([CallError::transient("busy")]) };
+    assert_eq!(
+        run(&job(users(2, 4)), &ScriptedSummarizer::default(), &cancel, &mut |_| {}),
+        Err(SummaryError::Cancelled)
+    );
+    let during =
+        ScriptedSummarizer { cancels: true, ..ScriptedSummarizer::new([CallError::transient("busy")]) };
     assert_eq!(made(&job(users(2, 4)), &during).0, Err(SummaryError::Cancelled));
     // An answer after the cancellation is dropped, and no further call is made.
-    let late = Told { cancels: true, ..Told::default() };
+    let late = ScriptedSummarizer { cancels: true, ..ScriptedSummarizer::default() };
     let (none, seen) = made(&job(users(80, 4000)), &late);
     assert_eq!((none, seen.len()), (Err(SummaryError::Cancelled), 1));
 }
 
 #[test]
 fn the_gateways_own_reasons_and_the_runtimes_failure_are_reported() {
-    let (none, _) = made(&job(Vec::new()), &Told::default());
+    let (none, _) = made(&job(Vec::new()), &ScriptedSummarizer::default());
     assert!(none.unwrap_err().to_string().ends_with("(compaction 5.1)"));
     let by_runtime = SummarySpec { mode: SummaryMode::Default, ..job(users(2, 4)) };
-    let (none, _) = made(&by_runtime, &Told::new([CallError::Refused("too long".to_owned())]));
+    let (none, _) = made(&by_runtime, &ScriptedSummarizer::new([CallError::Refused("too long".to_owned())]));
     assert_eq!(none, Err(SummaryError::Failed { why: "too long".to_owned(), gateway_stores: None }));
 }

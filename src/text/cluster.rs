@@ -55,13 +55,13 @@ pub(super) fn push_cluster(cluster: &str, out: &mut String) {
 /// whether there is a base now.
 fn push_lone_mark(character: char, out: &mut String) -> bool {
     let circled = String::from_iter(['◌', character]);
-    let stands = circled.graphemes(true).count() == 1;
-    if stands {
+    let attaches = circled.graphemes(true).count() == 1;
+    if attaches {
         out.push_str(&circled);
     } else {
         push_code_point(character, out);
     }
-    stands
+    attaches
 }
 
 /// The effect of a character on the cells around it.

@@ -59,12 +59,18 @@ pub const EIGHTHS_UP: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "�
 /// Whether the terminal needs ASCII. `locale` is the first value set of `LC_ALL`, `LC_CTYPE` and `LANG`; `term` is
 /// `TERM`.
 pub fn needs_ascii(locale: Option<&str>, term: Option<&str>) -> bool {
-    let utf8 = |locale: &str| {
-        let locale = locale.to_ascii_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    };
-    let named = locale.filter(|locale| !locale.is_empty());
-    matches!(term, Some("linux" | "dumb")) || named.is_some_and(|locale| !utf8(locale))
+    ascii_reason(locale, term).is_some()
+}
+
+/// Returns why the terminal needs ASCII, if it does.
+pub fn ascii_reason(locale: Option<&str>, term: Option<&str>) -> Option<String> {
+    if let Some(term @ ("linux" | "dumb")) = term {
+        return Some(format!("TERM={term}"));
+    }
+    let locale = locale.filter(|locale| !locale.is_empty())?;
+    let lower = locale.to_ascii_lowercase();
+    let is_utf8 = lower.contains("utf-8") || lower.contains("utf8");
+    (!is_utf8).then(|| format!("the locale {locale} is not UTF-8"))
 }
 
 /// Each replacement is one character, so that no cell moves.
@@ -81,7 +87,7 @@ const ASCII: &[(&str, &str)] = &[
     ("⟨⟩◌“”›↺", "<>o\"\">@"),
 ];
 
-/// Replaces every sign by ASCII. An arrow after a blank becomes `->`.
+/// Replaces every sign with ASCII. An arrow after a blank becomes `->`.
 pub fn to_ascii(buf: &mut Buffer) {
     for at in 0..buf.content.len() {
         let symbol = buf.content[at].symbol();
@@ -99,7 +105,7 @@ pub fn to_ascii(buf: &mut Buffer) {
     }
 }
 
-/// Replaces braille dots by a character of similar density; a full column of dots becomes `|`.
+/// Replaces braille dots with a character of similar density; a full column of dots becomes `|`.
 fn ascii_dots(dots: u32) -> char {
     const COLUMNS: [u32; 2] = [0x47, 0xb8];
     match dots.count_ones() {

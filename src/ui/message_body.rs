@@ -181,8 +181,8 @@ impl<'a> BodyPainter<'a> {
 
     fn cut(&self, chars: u64, at: Rect, buf: &mut Buffer) {
         apply_style(buf, at, self.theme.background(BackgroundRole::Surface));
-        let words = if chars == 1 { "char removed from" } else { "chars removed from" };
-        let text = format!("⋯ {} {words} the prompt ⋯", format_number(chars));
+        let words = if chars == 1 { "char removed from the prompt" } else { "chars removed from the prompt" };
+        let text = format!("⋯ {} {words} ⋯", format_number(chars));
         let width = text::width(&text) as u16;
         let x = at.x + at.width.saturating_sub(width) / 2;
         put(buf, (x, at.y), at.right(), &text, self.mark());

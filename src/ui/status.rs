@@ -30,9 +30,12 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     if let Some(toast) = &app.toast {
         let (sign, role) =
             if toast.is_error { (glyphs::REFUSED, Role::Danger) } else { (glyphs::PASSED, Role::User) };
-        let x = put(buf, (area.x + 1, area.y), start, sign, theme.style(role));
+        let mut x = area.x + 1;
+        if !toast.is_note {
+            x = put(buf, (x, area.y), start, sign, theme.style(role)) + 1;
+        }
         let role = if toast.is_error { Role::Danger } else { Role::Text };
-        put(buf, (x + 1, area.y), start, &toast.text, theme.style(role));
+        put(buf, (x, area.y), start, &toast.text, theme.style(role));
         return None;
     }
     let left = if let Some(problem) = app.input.as_ref().and_then(|input| input.error.as_deref()) {

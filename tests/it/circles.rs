@@ -15,7 +15,7 @@ type Module = Vec<String>;
 /// The imports of one file.
 #[derive(Default)]
 struct File {
-    /// Where the module of the file stands; inline modules below it count as the file.
+    /// The module of the file; inline modules below it count as the file.
     module: Module,
     /// Paths it uses, as written.
     used: Vec<Module>,

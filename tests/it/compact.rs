@@ -43,7 +43,7 @@ fn dialog(driver: &Driver) -> &WriteDialog {
 }
 
 /// The summary the dialog asks about.
-fn asked(driver: &Driver) -> &SummaryResult {
+fn dialog_summary(driver: &Driver) -> &SummaryResult {
     match &dialog(driver).write {
         PendingWrite::Commit { summary: Some(made), .. } => made,
         other => panic!("no summary: {other:?}"),
@@ -76,7 +76,7 @@ fn a_compaction_is_summarised_shown_appended_and_taken_back() {
         panic!("{:?}", dialog(&driver).stage)
     };
     assert!(!preview.is_branch, "it goes on from the leaf");
-    let made = asked(&driver).clone();
+    let made = dialog_summary(&driver).clone();
     assert_eq!(made.writer.kind, SummarizerKind::Extractive);
     assert_eq!(counted(&driver), made.summary.tokens(), "the preview counts the real length");
     assert_eq!(bytes(&driver), before, "and nothing is written before a yes");
@@ -117,7 +117,7 @@ fn a_summary_counts_in_the_preview_until_the_cut_changes() {
     let mut driver = compacting("");
     let assumed = counted(&driver);
     driver.press("c");
-    let made = asked(&driver).summary.tokens();
+    let made = dialog_summary(&driver).summary.tokens();
     driver.press("n p p");
     assert!(made != assumed && counted(&driver) == made, "{made} {assumed}");
     keep(&mut driver, "60000");
@@ -132,13 +132,13 @@ fn a_summary_counts_in_the_preview_until_the_cut_changes() {
 fn esc_cancels_a_summary_and_what_amounts_too_late_is_dropped() {
     let mut driver = compacting("");
     let before = bytes(&driver);
-    let begun = driver.held_key("c");
+    let begun = driver.key_effects("c");
     assert!(
         begun.iter().any(|effect| matches!(effect, Effect::Summarise { consented: false, .. })),
         "{begun:?}"
     );
     assert!(matches!(dialog(&driver).stage, WriteStage::Summarising(SummaryStage::Reading)));
-    let stopped = driver.held_key("esc");
+    let stopped = driver.key_effects("esc");
     assert!(stopped.iter().any(|effect| matches!(effect, Effect::StopSummary)), "{stopped:?}");
     driver.perform(begun);
     assert!(matches!(&dialog(&driver).stage, WriteStage::SummaryFailed(why) if why.contains("cancelled")));
@@ -170,15 +170,15 @@ fn a_program_that_fails_leaves_the_file_as_it_was() {
 #[test]
 fn a_program_is_requested_only_after_a_yes_and_its_words_cannot_act_on_the_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mark = folder.path().join("asked");
+    let mark = folder.path().join("called");
     let script = format!("cat > /dev/null; echo x >> {}; printf 'so far \\033[2J%s' done", mark.display());
     let times = |mark: &Path| std::fs::read_to_string(mark).map_or(0, |text| text.lines().count());
     let mut driver = compacting("");
     driver.summarize_by(program(&["sh", "-c", &script]));
     driver.press("c n");
-    assert!(driver.app.overlay().is_none() && times(&mark) == 0, "nobody was asked");
+    assert!(driver.app.overlay().is_none() && times(&mark) == 0, "no program was called");
     driver.press("c y");
-    let made = asked(&driver).clone();
+    let made = dialog_summary(&driver).clone();
     assert_eq!((times(&mark), made.writer.label().as_str()), (made.calls.len(), "command sh"));
     let lines = summary_lines(&made, 130);
     assert!(lines.iter().any(|line| line.contains("done")), "{lines:?}");
@@ -203,7 +203,7 @@ fn what_would_be_refused_is_refused_before_anybody_is_requested() {
 fn the_summary_is_read_line_by_line_in_the_dialog() {
     let mut driver = compacting("");
     driver.press("c");
-    let lines = summary_lines(asked(&driver), 130).len();
+    let lines = summary_lines(dialog_summary(&driver), 130).len();
     driver.press("j j k");
     assert_eq!(dialog(&driver).top, 1);
     for _ in 0..lines {

@@ -164,7 +164,7 @@ fn load(case: &Case, dir: &Path) -> GatewayConfig {
 }
 
 /// Value and origin of a key: of the table of settings where it is there, else of the configuration itself.
-fn told(config: &GatewayConfig, key: &str, dir: &Path) -> (String, String) {
+fn reported(config: &GatewayConfig, key: &str, dir: &Path) -> (String, String) {
     if let Some(row) = list_settings(config).into_iter().find(|row| row.key == key) {
         let from = format!("{} {}", row.provenance, row.overridden_text());
         return (js::stringify(&row.value), short(from.trim_end(), dir));
@@ -194,7 +194,7 @@ fn wrong(case: &Case) -> Vec<String> {
         wrong.push("a refused configuration is empty, and nothing is filled in".to_owned());
     }
     for (key, value, from) in case.has {
-        let found = told(&config, key, &dir);
+        let found = reported(&config, key, &dir);
         if found != ((*value).to_owned(), (*from).to_owned()) {
             wrong
                 .push(format!("{key}: expected {value} from {from:?}, found {} from {:?}", found.0, found.1));

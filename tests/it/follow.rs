@@ -14,7 +14,7 @@ use clawscope::transcript::Leaf;
 
 use crate::support::driver::{Driver, append_to};
 
-fn inspection(driver: &Driver) -> &LoadedSession {
+fn loaded_session(driver: &Driver) -> &LoadedSession {
     driver.app.displayed_session().expect("a session")
 }
 
@@ -32,7 +32,7 @@ fn tuned() -> Driver {
 
 /// A line that goes on from the last entry.
 fn line(driver: &Driver, id: &str, text: &str) -> String {
-    let index = &inspection(driver).index;
+    let index = &loaded_session(driver).index;
     let parent = index.display_id(index.last().expect("an entry"));
     format!(
         "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
@@ -42,13 +42,13 @@ fn line(driver: &Driver, id: &str, text: &str) -> String {
 #[test]
 fn a_copied_usage_is_no_measurement_of_the_new_branch() {
     let mut driver = tuned();
-    let measured = inspection(&driver).measured.expect("the provider counted the old branch");
-    let called = inspection(&driver).last_call_ms.expect("a call");
+    let measured = loaded_session(&driver).measured.expect("the provider counted the old branch");
+    let called = loaded_session(&driver).last_call_ms.expect("a call");
     let plan = driver.app.plan.clone().expect("a plan");
-    let after = inspection(&driver).budget_after(&plan).total();
+    let after = loaded_session(&driver).budget_after(&plan).total();
     driver.press("c y");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
-    let branch = inspection(&driver);
+    let branch = loaded_session(&driver);
     assert_eq!(branch.measured, Err(Unmeasured::SinceCommit));
     let tokens = branch.item.tokens.expect("tokens");
     assert_eq!(tokens.source, CountSource::Calibrated);
@@ -56,27 +56,27 @@ fn a_copied_usage_is_no_measurement_of_the_new_branch() {
     assert_eq!(branch.last_call_ms, Some(called), "nobody was called meanwhile");
     assert!(branch.item.has(Mark::Overflow), "the refused call is still in the file");
     driver.press("u y");
-    assert_eq!(inspection(&driver).measured.expect("as before"), measured);
-    assert!(inspection(&driver).item.has(Mark::Overflow));
+    assert_eq!(loaded_session(&driver).measured.expect("as before"), measured);
+    assert!(loaded_session(&driver).item.has(Mark::Overflow));
 }
 
 #[test]
 fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
     let mut driver = tuned();
     driver.press("c");
-    let write = driver.held_key("y");
+    let write = driver.key_effects("y");
     let [Effect::Write { .. }] = write.as_slice() else { panic!("{write:?}") };
     let plan = driver.app.plan.clone().expect("a plan");
     let request = clawscope::write::request::WriteRequest {
-        session: inspection(&driver),
+        session: loaded_session(&driver),
         action: clawscope::write::request::WriteAction::Commit { plan: &plan, summary: None },
         allow_orphan: false,
         now_ms: driver.now_ms,
     };
     let written = clawscope::write::request::write(&request, None, &clawscope::commit::SystemClock);
-    let reread = driver.held(Event::Written(written.map_err(Into::into)));
+    let reread = driver.effects(Event::Written(written.map_err(Into::into)));
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
-    let requested = driver.held_key("u");
+    let requested = driver.key_effects("u");
     assert!(
         !requested.iter().any(|effect| matches!(effect, Effect::PreviewWrite(_))),
         "the branch is not known yet"
@@ -101,7 +101,7 @@ fn an_entry_that_comes_while_a_person_confirms_is_committed_too() {
         !toast.is_error && toast.text.contains("The session grew by 1 entry while committing"),
         "{toast:?}"
     );
-    let index = &inspection(&driver).index;
+    let index = &loaded_session(&driver).index;
     let copies = index.iter().filter(|(ix, _)| index.entry(*ix).time_ms == 1_772_719_601_000.0);
     assert!(copies.count() >= 2, "the entry and its copy");
 }
@@ -109,7 +109,7 @@ fn an_entry_that_comes_while_a_person_confirms_is_committed_too() {
 #[test]
 fn a_reading_that_fails_does_not_keep_the_dialog_waiting() {
     let mut driver = tuned();
-    let reread = driver.held_key("R");
+    let reread = driver.key_effects("R");
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     driver.press("c");
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
@@ -124,14 +124,18 @@ fn a_search_goes_on_while_the_session_is_read_again() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("2 / text:libatomic");
-    let search = driver.held_key("enter");
+    let search = driver.key_effects("enter");
     let text = line(&driver, "feedf00d", "and libatomic once more");
     driver.append(&text);
     assert!(pane(&driver).matches.is_empty(), "no answer yet");
     driver.perform(search);
     let found = pane(&driver).matches.clone();
     assert!(found.len() > 2, "{found:?}");
-    assert_eq!(found.last(), inspection(&driver).index.last().as_ref(), "what was added was searched too");
+    assert_eq!(
+        found.last(),
+        loaded_session(&driver).index.last().as_ref(),
+        "what was added was searched too"
+    );
     let text = line(&driver, "feedf00e", "libatomic, a last time");
     driver.append(&text);
     assert_eq!(pane(&driver).matches.len(), found.len() + 1);
@@ -144,7 +148,7 @@ fn a_file_rewritten_in_its_place_keeps_no_text_of_the_old_one() {
     let mut driver = Driver::demo(130, 36);
     let text = line(&driver, "feedf00d", "what was said");
     driver.append(&text);
-    let entry = inspection(&driver).index.last().expect("an entry");
+    let entry = loaded_session(&driver).index.last().expect("an entry");
     assert_eq!(pane(&driver).excerpts[&entry].text, "what was said");
     let path = driver.path();
     let text = std::fs::read_to_string(&path).expect("the transcript");
@@ -171,7 +175,7 @@ fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
     let mut driver = Driver::demo(130, 36);
     assert!(pane(&driver).findings.is_empty());
     driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
-    assert!(inspection(&driver).context_throws);
+    assert!(loaded_session(&driver).context_throws);
     driver.press("! G y");
     let copied = driver.copied.last().expect("copied");
     assert!(copied.contains("feedf00d") && copied.contains("has no message"), "{copied}");
@@ -180,7 +184,7 @@ fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
 #[test]
 fn a_file_that_is_gone_shows_in_the_list() {
     let mut driver = Driver::demo(130, 36);
-    let key = inspection(&driver).item.key.clone();
+    let key = loaded_session(&driver).item.key.clone();
     std::fs::remove_file(driver.path()).expect("removes");
     driver.event(Event::RefreshFailed("gone".into()));
     let item = driver.app.sessions.items.iter().find(|item| item.key == key).expect("its row");
@@ -216,13 +220,13 @@ fn a_transcript_that_left_its_place_is_said_to_have_until_it_is_back() {
 fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() {
     let mut driver = Driver::demo(130, 36);
     let rows = driver.path().with_file_name("sessions.json");
-    let key = inspection(&driver).item.key.0.clone();
+    let key = loaded_session(&driver).item.key.0.clone();
     let text = std::fs::read_to_string(&rows).expect("rows");
     let mut changed: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     changed[&key] = serde_json::json!({ "sessionId": "not-written-yet", "updatedAt": 1 });
     let mut file = std::fs::File::create(&rows).expect("the rows");
     std::io::Write::write_all(&mut file, changed.to_string().as_bytes()).expect("rewrites");
-    let relist = driver.held(Event::FilesChanged(vec![rows]));
+    let relist = driver.effects(Event::FilesChanged(vec![rows]));
     assert!(matches!(relist.as_slice(), [Effect::RefreshListing { .. }]), "{relist:?}");
     driver.perform(relist);
     assert_eq!(driver.app.source_status(), Some(SourceStatus::Replaced));
@@ -280,20 +284,20 @@ fn the_switch_shows_the_session_as_it_was_when_the_call_failed() {
     let refused = driver.app.failed_overflow().expect("a refused call").clone();
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
     driver.append(&text);
-    let next = inspection(&driver).clone();
+    let next = loaded_session(&driver).clone();
     assert_eq!(next.next_prompt.total.tokens, 150_000, "the next call follows the answer");
     driver.press("2 a");
     assert_eq!(driver.app.target, Target::FailedCall);
-    let then = inspection(&driver);
+    let then = loaded_session(&driver);
     assert_eq!(then.context.path.last(), Some(&refused.entry), "what came later is not sent");
     assert_eq!(driver.app.selected_entry(), Some(refused.entry));
     assert_eq!(driver.app.call_time_ms(), refused.time_ms as i64, "its moment decides the gate");
     assert_eq!(driver.app.plan_totals.current.total(), 203_412);
     driver.press("a");
-    assert_eq!((driver.app.target, inspection(&driver).leaf.clone()), (Target::WholeSession, Leaf::Own));
+    assert_eq!((driver.app.target, loaded_session(&driver).leaf.clone()), (Target::WholeSession, Leaf::Own));
     driver.press("a");
     assert_eq!(driver.app.target, Target::NextCall);
-    assert_eq!(inspection(&driver).context.path, next.context.path);
+    assert_eq!(loaded_session(&driver).context.path, next.context.path);
     assert_eq!(driver.app.plan_totals.current.total(), 150_000);
 }
 
@@ -301,10 +305,10 @@ fn the_switch_shows_the_session_as_it_was_when_the_call_failed() {
 fn a_session_that_grows_keeps_showing_the_failed_call() {
     let mut driver = tuned();
     driver.press("2 a");
-    let before = inspection(&driver).clone();
+    let before = loaded_session(&driver).clone();
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
     driver.append(&text);
-    let after = inspection(&driver);
+    let after = loaded_session(&driver);
     assert_eq!(driver.app.target, Target::FailedCall);
     assert_eq!(after.context.path, before.context.path);
     assert!(after.epoch > before.epoch && after.index.entries.len() == before.index.entries.len() + 2);
@@ -335,10 +339,10 @@ fn texts_are_read_for_the_context_that_is_shown() {
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
     driver.append(&text);
     driver.press("2 , , , , , x");
-    assert!(driver.app.waiting_policies.is_empty() && inspection(&driver).details.is_some());
+    assert!(driver.app.waiting_policies.is_empty() && loaded_session(&driver).details.is_some());
     driver.press("a");
     assert!(
-        driver.app.waiting_policies.is_empty() && inspection(&driver).details.is_some(),
+        driver.app.waiting_policies.is_empty() && loaded_session(&driver).details.is_some(),
         "those of the failed call"
     );
     driver.press("a a");

@@ -55,7 +55,7 @@ fn text_of(buf: &Buffer) -> String {
     text
 }
 
-/// Runs of one style: first column, text colour, ground, modifiers.
+/// Runs of one style: first column, text colour, background, modifiers.
 fn styles_of(buf: &Buffer) -> String {
     let mut out = String::new();
     for y in 0..buf.area.height {
@@ -119,7 +119,7 @@ macro_rules! screens {
 }
 
 screens! {
-    at_rest_the_window_is_told_part_by_part: "rest",
+    at_rest_the_window_is_described_part_by_part: "rest",
     a_shut_gate_says_why_and_how_to_look_past_it: "gate shut",
     a_preview_shows_what_each_message_becomes: "preview",
     a_setting_that_a_version_has_built_in_says_so: "newest",
@@ -143,22 +143,22 @@ screens! {
     sessions_are_sorted_in_columns: "sessions by cost",
     a_filter_marks_what_it_found: "sessions filter",
     a_record_is_shown_field_by_field: "session record",
-    the_limit_of_turns_drops_what_stands_before_them: "history",
+    the_turn_limit_drops_older_messages: "history",
     a_compaction_shows_its_cut_in_the_tree: "compaction",
     the_guard_has_a_tab_of_its_own: "guard",
-    every_step_says_what_it_does: "steps",
+    every_policy_says_what_it_does: "steps",
     estimators_stand_beside_what_was_counted: "estimators",
     estimates_that_are_being_made_say_how_far_they_are: "estimators reading",
     the_window_is_taken_apart_under_its_bar: "breakdown",
     a_plan_says_what_each_part_becomes: "breakdown plan",
     without_a_report_the_parts_before_the_messages_are_unknown: "breakdown no report",
-    a_recovery_stands_beside_what_is_recorded_of_it: "recovery",
+    a_recovery_is_drawn_beside_its_record: "recovery",
     without_an_overflow_the_next_one_is_thought_of: "next overflow",
-    a_model_is_asked_only_after_its_cost_is_told: "summary offered",
+    a_model_is_called_only_after_its_cost_is_shown: "summary offered",
     a_summary_tells_call_by_call_how_far_it_is: "summary call",
     a_summary_that_fails_says_why_and_that_nothing_was_touched: "summary failed",
-    a_compaction_is_asked_about_with_its_summary: "append",
-    a_verdict_stands_above_its_evidence_and_what_would_have_helped: "explain",
+    a_compaction_is_confirmed_with_its_summary: "append",
+    a_verdict_is_above_its_evidence_and_the_fixes: "explain",
     a_change_is_shown_on_the_call_that_failed: "failed call",
     a_change_is_shown_on_every_call: "whole session",
     an_overflow_that_no_setting_prevents_is_said_so: "explain none helps",
@@ -167,16 +167,16 @@ screens! {
     what_was_committed_is_listed_with_what_is_in_force: "commits",
     two_branches_stand_beside_each_other: "branches",
     settings_stand_side_by_side_on_a_map: "compare",
-    a_third_setting_is_held_while_two_are_shown: "compare typed",
+    a_third_setting_is_fixed_while_two_are_shown: "compare typed",
     cells_fill_in_as_they_come: "compare filling",
     a_map_on_which_nothing_helps_says_so: "compare none helps",
     the_timeline_shows_every_call_as_recorded: "timeline",
     a_changed_setting_is_a_second_curve: "timeline tuned",
-    a_compaction_stands_on_its_curve_with_its_tokens: "timeline compaction",
-    the_timeline_is_told_in_sentences_too: "timeline in words",
+    a_compaction_is_drawn_on_its_curve_with_its_tokens: "timeline compaction",
+    the_timeline_has_sentences_too: "timeline in words",
     a_timeline_that_is_being_read_says_so: "timeline reading",
     a_session_of_todays_pi_has_its_prompt_and_tools_in_the_bar: "pi today",
-    a_plan_for_pi_is_asked_for_as_edits: "pi edits",
+    a_plan_for_pi_is_confirmed_as_edits: "pi edits",
     a_recovery_by_lent_rules_says_whose: "pi recovery",
     a_session_in_a_database_is_shown_as_any_other: "database",
     long_ids_leave_room_for_the_numbers: "database branches",
@@ -202,7 +202,7 @@ fn the_tuning_tab_names_its_step() {
 }
 
 #[test]
-fn the_steps_are_reported_in_light_colours_too() {
+fn the_policies_have_light_colours_too() {
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     let driver = settled(stepping(130, 36));
     insta::assert_snapshot!("steps light", styles_of(&drawn(&driver.app, &theme)));
@@ -296,7 +296,7 @@ fn a_recovery_is_known_by_colour_and_sign_in_a_light_theme() {
 }
 
 #[test]
-fn lanes_and_signs_of_the_timeline_have_their_colours() {
+fn curves_and_signs_of_the_timeline_have_their_colours() {
     for (width, height) in [(130, 36), (80, 24), (60, 20)] {
         let driver = timing_tuned(width, height);
         for name in ["dark", "light"] {
@@ -499,7 +499,7 @@ fn the_largest_prompts_are_shown_once_they_are_replayed() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("discord:channel:118204471002");
     driver.press("p 2");
-    let effects = driver.held_key("a");
+    let effects = driver.key_effects("a");
     let line = |driver: &Driver, at: usize| {
         text_of(&drawn(&driver.app, &dark())).lines().nth(at).unwrap_or_default().trim_end().to_owned()
     };

@@ -120,7 +120,7 @@ fn every_breakpoint_has_a_case_that_shows_the_releases_before_it_from_those_afte
     let mut lines = Vec::new();
     for pair in gateways.windows(2) {
         let (before, after) = (pair[0].id(), pair[1].id());
-        let case = told_apart(after, before).or_else(|| told_apart(before, after));
+        let case = first_difference(after, before).or_else(|| first_difference(before, after));
         let case = case.unwrap_or_else(|| panic!("no case tells {before} from {after}"));
         lines.push(format!("{before:9} → {after:9}  {case}"));
     }
@@ -128,7 +128,7 @@ fn every_breakpoint_has_a_case_that_shows_the_releases_before_it_from_those_afte
 }
 
 /// A case of a release that the rules of another answer otherwise, with the set it is in.
-fn told_apart(own: &str, other: &str) -> Option<String> {
+fn first_difference(own: &str, other: &str) -> Option<String> {
     let set =
         if own == Ruleset::default().id() { folder("golden") } else { folder("golden-releases").join(own) };
     let differs = |path: &PathBuf| {

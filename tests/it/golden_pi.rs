@@ -20,7 +20,7 @@ fn read_json(path: &Path) -> Value {
     js::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What stands in a folder with this ending, in order.
+/// The files of a folder with this ending, in order.
 fn listed(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let items =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())).flatten();
@@ -82,7 +82,7 @@ fn overflows(release: &str, case: &Value) -> Value {
     Value::Array(judged.collect())
 }
 
-/// The answer to a case. Error texts change at releases of their own, so they are asked of the very release.
+/// The answer to a case. Error texts change at releases of their own, so the very release is tested.
 fn answered(folder: &Path, case: &Value, pi: PiRelease) -> Value {
     let op = word(case, "op");
     if op != "overflow_match" {

@@ -100,12 +100,12 @@ const TOUCHED_S: u64 = 1_772_755_200;
 
 /// A command line as these tables have it, and the session it is about.
 #[derive(Debug, Clone, Copy)]
-struct Asked<'a> {
+struct Query<'a> {
     line: &'static str,
     session: Option<&'a str>,
 }
 
-impl Asked<'_> {
+impl Query<'_> {
     fn words(&self) -> Vec<&str> {
         let mut words: Vec<&str> =
             self.line.split(' ').map(|word| if word == "NOW" { NOW } else { word }).collect();
@@ -123,12 +123,12 @@ struct Answer {
 
 impl Answer {
     /// Errors are printed as JSON too, beside the output.
-    fn of(asked: &Asked, store: &str) -> Self {
-        let output = program(&asked.words()).env("OPENCLAW_STATE_DIR", store).env("TZ", "UTC").output();
+    fn of(query: &Query, store: &str) -> Self {
+        let output = program(&query.words()).env("OPENCLAW_STATE_DIR", store).env("TZ", "UTC").output();
         let output = output.expect("it runs");
         let printed = if output.stdout.is_empty() { output.stderr } else { output.stdout };
         let mut text = String::from_utf8(printed).expect("UTF-8").replace(store, "STORE");
-        for (command, pattern) in UNSTABLE.iter().filter(|(command, _)| asked.words()[0] == *command) {
+        for (command, pattern) in UNSTABLE.iter().filter(|(command, _)| query.words()[0] == *command) {
             let pattern = Regex::new(pattern).unwrap_or_else(|error| panic!("{command}: {error}"));
             let zeros = |found: &Captures| found[0].replace(&found[1], "0");
             text = pattern.replace_all(&text, zeros).into_owned();
@@ -136,10 +136,10 @@ impl Answer {
         Self { code: output.status.code().expect("a code"), text }
     }
 
-    fn line(&self, asked: &Asked) -> String {
+    fn line(&self, query: &Query) -> String {
         let digest = Sha256::digest(self.text.as_bytes());
         let digest = digest[..8].iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
-        format!("{} {:>8} {digest} {}\n", self.code, self.text.len(), asked.words().join(" "))
+        format!("{} {:>8} {digest} {}\n", self.code, self.text.len(), query.words().join(" "))
     }
 }
 
@@ -147,8 +147,8 @@ impl Answer {
 fn demo_store(folder: &Path) -> Vec<String> {
     demo::write_to(folder).expect("the demo store");
     touch(folder);
-    let asked = Asked { line: "sessions", session: None };
-    let listed = Answer::of(&asked, folder.to_str().expect("text"));
+    let query = Query { line: "sessions", session: None };
+    let listed = Answer::of(&query, folder.to_str().expect("text"));
     let listed: Value = serde_json::from_str(&listed.text).expect("JSON");
     let name = |session: &Value| session["key"].as_str().expect("a key").to_owned();
     listed["sessions"].as_array().expect("a list").iter().map(name).collect()
@@ -167,14 +167,14 @@ fn touch(folder: &Path) {
 }
 
 /// Every answer, in the order of the questions; two programs run at a time.
-fn answers(asked: &[Asked], store: &str) -> Vec<Answer> {
-    let (waiting, found) = (Mutex::new(asked.iter().enumerate()), Mutex::new(BTreeMap::new()));
+fn answers(query: &[Query], store: &str) -> Vec<Answer> {
+    let (waiting, found) = (Mutex::new(query.iter().enumerate()), Mutex::new(BTreeMap::new()));
     let next = || waiting.lock().expect("no program panicked").next();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some((at, asked)) = next() {
-                    let answer = Answer::of(asked, store);
+                while let Some((at, query)) = next() {
+                    let answer = Answer::of(query, store);
                     found.lock().expect("no program panicked").insert(at, answer);
                 }
             });
@@ -213,11 +213,11 @@ fn key_paths(value: &Value, path: &str, found: &mut BTreeMap<String, BTreeSet<&'
 }
 
 /// The key paths of each command, over all its command lines; those of errors are one list.
-fn shapes(asked: &[Asked], answers: &[Answer]) -> String {
+fn shapes(query: &[Query], answers: &[Answer]) -> String {
     let mut shapes: BTreeMap<String, BTreeMap<String, BTreeSet<&'static str>>> = BTreeMap::new();
-    for (asked, answer) in asked.iter().zip(answers) {
+    for (query, answer) in query.iter().zip(answers) {
         let answer: Value = serde_json::from_str(&answer.text).expect("JSON");
-        let command = asked.words()[0];
+        let command = query.words()[0];
         let name =
             if answer.get("error").is_some() && answer.get("session").is_none() { "error" } else { command };
         key_paths(&answer, "", shapes.entry(name.to_owned()).or_default());
@@ -233,11 +233,11 @@ fn shapes(asked: &[Asked], answers: &[Answer]) -> String {
 }
 
 /// Keeps the answers for a comparison, where somebody wants that.
-fn keep(asked: &[Asked], answers: &[Answer]) {
+fn keep(query: &[Query], answers: &[Answer]) {
     let Some(folder) = std::env::var_os("CLAWSCOPE_JSON_OUT") else { return };
     create_dir_all(&folder).expect("a folder");
-    for (asked, answer) in asked.iter().zip(answers) {
-        let name = asked.words().join(" ").replace(['/', ':'], "_");
+    for (query, answer) in query.iter().zip(answers) {
+        let name = query.words().join(" ").replace(['/', ':'], "_");
         let mut file = File::create(Path::new(&folder).join(format!("{name}.json"))).expect("a file");
         file.write_all(answer.text.as_bytes()).expect("written");
     }
@@ -248,19 +248,19 @@ fn every_output_of_the_demo_store_is_the_recorded_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().canonicalize().expect("a folder");
     let keys = demo_store(&store);
-    let of_the_store = OF_THE_STORE.iter().map(|line| Asked { line, session: None });
+    let of_the_store = OF_THE_STORE.iter().map(|line| Query { line, session: None });
     assert!(OVERFLOWED.iter().all(|key| keys.iter().any(|listed| listed == key)), "{keys:?}");
-    let mut asked: Vec<Asked> = of_the_store.collect();
+    let mut query: Vec<Query> = of_the_store.collect();
     for key in &keys {
         let others = if OVERFLOWED.contains(&key.as_str()) { OF_SOME_SESSIONS.as_slice() } else { &[] };
         let lines = OF_A_SESSION.iter().chain(others);
-        asked.extend(lines.map(|line| Asked { line, session: Some(key.as_str()) }));
+        query.extend(lines.map(|line| Query { line, session: Some(key.as_str()) }));
     }
-    let answers = answers(&asked, store.to_str().expect("text"));
-    keep(&asked, &answers);
-    let lines: String = asked.iter().zip(&answers).map(|(asked, answer)| answer.line(asked)).collect();
+    let answers = answers(&query, store.to_str().expect("text"));
+    keep(&query, &answers);
+    let lines: String = query.iter().zip(&answers).map(|(query, answer)| answer.line(query)).collect();
     insta::assert_snapshot!("outputs", lines);
-    insta::assert_snapshot!("keys", shapes(&asked, &answers));
+    insta::assert_snapshot!("keys", shapes(&query, &answers));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From the top down. A module may use itself and what stands in a row above; modules of one row are blind to each other.
+/// From the top down. A module may use itself and the rows above it; modules of one row are blind to each other.
 const ROWS: &[&[&str]] = &[
     &["guide", "ids", "rulebook", "files"],
     &["diagnostic"],
@@ -30,6 +30,7 @@ const ROWS: &[&[&str]] = &[
     &["ui"],
     &["runtime"],
     &["cli", "command"],
+    &["remote"],
 ];
 
 /// `command` answers what `cli` asks: the only pair of a row that may look at each other.
@@ -198,7 +199,7 @@ fn rules_and_screens_read_no_file_no_clock_and_no_environment() {
 #[test]
 fn only_a_commit_opens_files_to_write() {
     let words = ["OpenOptions", "File::options", "File::create", "fs::rename", "fs::remove_file", "fs::copy"];
-    // `files` opens with flags, and for reading only.
+    // `files` opens with flags: for reading, and a file that serves as a lock.
     let others = uses(&words, |module| module != "commit" && module != "files");
     // What a person asks to keep is saved in one place: a plan, an export, a picture, as a new file, or over one that they
     // name and agree to lose, never beside sessions. The demo store is written to a folder of its own.

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read as _, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -45,9 +45,17 @@ impl Store {
 
     /// Runs a command with little memory. Panics after the deadline.
     #[track_caller]
-    #[expect(clippy::disallowed_methods, reason = "polls with a deadline")]
     fn run(&self, words: &[&str]) -> Output {
+        self.run_watched(words, |_| {})
+    }
+
+    /// Runs a command and hands its process id to `look` until it ends.
+    #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "polls with a deadline")]
+    fn run_watched(&self, words: &[&str], mut look: impl FnMut(u32)) -> Output {
         let limited = format!("ulimit -v {ADDRESS_SPACE_KIB}; exec \"$@\"");
+        // A pipe that nobody reads meanwhile would stop the command.
+        let [mut stdout, mut stderr] = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
         let mut child = Command::new("sh")
             .args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_clawscope"), "--store"])
             .arg(self.0.path())
@@ -56,19 +64,26 @@ impl Store {
             .env("HOME", self.path("home"))
             .current_dir(self.0.path())
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stdout(stdout.try_clone().unwrap())
+            .stderr(stderr.try_clone().unwrap())
             .spawn()
             .unwrap();
         let began = Instant::now();
         while child.try_wait().unwrap().is_none() {
+            look(child.id());
             if began.elapsed() > DEADLINE {
                 child.kill().unwrap();
                 panic!("{words:?} still runs after {DEADLINE:?}");
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        child.wait_with_output().unwrap()
+        let text = |file: &mut File| {
+            let mut bytes = Vec::new();
+            file.rewind().and_then(|()| file.read_to_end(&mut bytes)).unwrap();
+            bytes
+        };
+        let status = child.wait().unwrap();
+        Output { status, stdout: text(&mut stdout), stderr: text(&mut stderr) }
     }
 
     /// Lists the sessions; everything that the command says.
@@ -80,6 +95,43 @@ impl Store {
         assert!(output.status.success(), "{text}");
         assert!(text.contains("main"), "the good session is listed: {text}");
         text
+    }
+}
+
+/// The highest memory of a process so far, in KiB; 0 when it is gone.
+fn peak_kib(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// 50,000 sessions may take 256 MB. The program itself takes 40 of them, so fewer sessions must take less in proportion.
+#[test]
+fn many_sessions_take_little_memory_each() {
+    const SESSIONS: u64 = 5_000;
+    const LIMIT_KIB: u64 = (40 + (256 - 40) * SESSIONS / 50_000) << 10;
+    let store = Store::new();
+    let mut rows = serde_json::Map::new();
+    for at in 0..SESSIONS {
+        let id = format!("{at:08x}-1111-4111-8111-{at:012x}");
+        let hello = HELLO.replace("hello there", &format!("hello there {at}"));
+        store.write(&format!("agents/main/sessions/{id}.jsonl"), &format!("{HEADER}{hello}"));
+        let row = serde_json::json!({
+            "sessionId": id, "updatedAt": 1_772_700_000_000_u64 + at, "model": "claude-opus-4-6",
+            "modelProvider": "anthropic", "totalTokens": 1000, "chatType": "direct", "compactionCount": 0,
+            "inputTokens": 1000, "outputTokens": 20, "lastChannel": "telegram", "lastTo": format!("telegram:{at}"),
+            "origin": {"label": format!("user {at}"), "provider": "telegram", "surface": "telegram"},
+            "skillsSnapshot": {"prompt": "x".repeat(200)},
+        });
+        rows.insert(format!("agent:main:telegram:direct:{at}"), row);
+    }
+    let rows = serde_json::Value::Object(rows).to_string();
+    store.write("agents/main/sessions/sessions.json", &rows);
+    for words in [&["sessions"][..], &["sessions", "--json"], &["doctor"]] {
+        let mut peak = 0;
+        let output = store.run_watched(words, |pid| peak = peak_kib(pid).max(peak));
+        assert!(output.status.code().is_some_and(|code| code < 4), "{words:?}: {output:?}");
+        assert!(peak > 1 << 10 && peak <= LIMIT_KIB, "{words:?} took {peak} KiB of {LIMIT_KIB}");
     }
 }
 
@@ -169,7 +221,7 @@ fn place(kind: &str, path: &Path) {
 }
 
 #[test]
-fn nothing_that_stands_in_a_files_place_stops_the_store() {
+fn nothing_in_the_place_of_a_file_stops_the_store() {
     const SESSIONS: &str = "agents/main/sessions/";
     let places = [
         "agents/main/sessions/x.jsonl",

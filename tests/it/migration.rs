@@ -162,7 +162,7 @@ fn a_clean_import_reports_zero_though_the_gateway_went_on() {
     assert_eq!(answer["alone"][0]["why"], "set-aside");
     assert_eq!(answer["withoutFile"], 2);
     let (code, out, _) = run(&["doctor", "--migration", state.path().to_str().unwrap()]);
-    assert!(code == 0 && out.contains("Nothing was lost, changed or doubled."), "{out}");
+    assert!(code == 0 && out.contains("Nothing was lost, changed or duplicated."), "{out}");
     let database = database_of(state.path());
     let (code, out, _) = run(&["doctor", "--migration", database.to_str().unwrap()]);
     assert!(code == 0 && out.contains("compared   8 transcripts with 51 entries"), "{out}");

@@ -366,12 +366,12 @@ proptest! {
             let applied = apply_all(plan.message_edits(item), &body);
             let size = change.size(&measure_message(&body).size);
             prop_assert_eq!(bits(&measure_message(&applied).size), bits(&size), "{:?}", plan.message_edits(item));
-            if let Some(texture) = change.features() {
+            if let Some(features) = change.features() {
                 let read = match &item.origin {
                     MessageOrigin::Context(_) => ContentFeatures::of_under(rules, &applied),
                     _ => ContentFeatures::of(&applied),
                 };
-                prop_assert_eq!(texture, &read);
+                prop_assert_eq!(features, &read);
             }
         }
         for (position, (body, fate)) in bodies.iter().zip(plan.fates()).enumerate() {

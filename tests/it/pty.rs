@@ -161,7 +161,7 @@ fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
     program.keys(",,,,,x");
     program.until_shown(" added ~");
     until_offered(&mut program);
-    assert!(!file.exists(), "nobody was asked yet");
+    assert!(!file.exists(), "nobody has confirmed yet");
     program.keys("y");
     program.until("the program to start", |_| file.exists());
     program
@@ -273,7 +273,7 @@ fn a_panic_gives_the_terminal_back_and_writes_a_report_without_text() {
     let ended = Started::new(&[store.dir.path().to_str().unwrap()], &variables).ended();
     assert_ne!(ended.code, 0);
     assert_restored(&ended);
-    assert!(ended.text.contains("a test asked for this panic"), "{}", ended.text);
+    assert!(ended.text.contains("a test requested this panic"), "{}", ended.text);
     assert!(ended.text.contains("wrote a crash report"), "{}", ended.text);
     let folder = state.path().join("clawscope");
     let names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -301,6 +301,92 @@ fn a_signal_to_end_gives_the_terminal_back() {
         assert_eq!(ended.code, 0, "{signal:?}");
         assert_restored(&ended);
     }
+}
+
+/// A process that is killed, or that aborts, runs none of its own code any more.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_dies_at_once_gives_the_terminal_back_and_leaves_a_report() {
+    use rustix::process::Signal;
+    for (signal, times) in [(Signal::KILL, 1), (Signal::SEGV, 2), (Signal::ILL, 1), (Signal::ALARM, 1)] {
+        let store = Store::new();
+        let state = tempfile::tempdir().unwrap();
+        let variables = [("XDG_STATE_HOME", state.path().to_str().unwrap())];
+        let mut program = Started::in_shell(&[store.dir.path().to_str().unwrap()], &variables);
+        program.until_shown("hello there");
+        for _ in 0..times {
+            program.signal_child(signal);
+        }
+        let ended = program.ended_with("wrote a crash report");
+        assert_ne!(ended.code, 0, "{signal:?}");
+        assert_restored(&ended);
+        let report = only_report(&state.path().join("clawscope"));
+        for part in [env!("CARGO_PKG_VERSION"), "store opened sessions=2", "killed or aborted", "backtrace:"]
+        {
+            assert!(report.contains(part), "{part}: {report}");
+        }
+        assert!(!report.contains("hello there"), "{report}");
+    }
+}
+
+/// An allocation that fails aborts the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failed_allocation_gives_the_terminal_back() {
+    if !cfg!(debug_assertions) {
+        return skipped::note("a debug build", "a release has no failure that a test can ask for");
+    }
+    let store = Store::new();
+    let state = tempfile::tempdir().unwrap();
+    let variables =
+        [("CLAWSCOPE_TEST_PANIC", "allocation"), ("XDG_STATE_HOME", state.path().to_str().unwrap())];
+    let program = Started::in_shell(&[store.dir.path().to_str().unwrap()], &variables);
+    let ended = program.ended_with("wrote a crash report");
+    assert_ne!(ended.code, 0);
+    assert_restored(&ended);
+    assert!(only_report(&state.path().join("clawscope")).contains("killed or aborted"));
+}
+
+/// The process would otherwise go on without a terminal.
+#[test]
+fn a_panic_in_another_thread_ends_the_program() {
+    if !cfg!(debug_assertions) {
+        return skipped::note("a debug build", "a release has no panic that a test can ask for");
+    }
+    let store = Store::new();
+    let state = tempfile::tempdir().unwrap();
+    let variables = [("CLAWSCOPE_TEST_PANIC", "thread"), ("XDG_STATE_HOME", state.path().to_str().unwrap())];
+    let ended = Started::new(&[store.dir.path().to_str().unwrap()], &variables).ended();
+    assert_ne!(ended.code, 0);
+    assert_restored(&ended);
+    assert!(ended.text.contains("clawscope crashed"), "{}", ended.text);
+}
+
+/// The terminal is the pager's or the shell's then.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_restored_for_a_process_that_dies_without_the_terminal() {
+    let store = Store::new();
+    let state = tempfile::tempdir().unwrap();
+    let variables = [("XDG_STATE_HOME", state.path().to_str().unwrap())];
+    let mut program = Started::new(&[store.dir.path().to_str().unwrap()], &variables);
+    program.until_shown("hello there");
+    program.keys("\x1a");
+    program.until("the terminal is given back", |screen| !screen.alternate_screen());
+    program.until_stopped();
+    program.signal(rustix::process::Signal::KILL);
+    let ended = program.ended();
+    assert_restored(&ended);
+    assert!(!ended.text.contains("crash report"), "{}", ended.text);
+    assert!(!state.path().join("clawscope").exists());
+}
+
+fn only_report(folder: &Path) -> String {
+    let items = std::fs::read_dir(folder).unwrap().map(|item| item.unwrap().path());
+    let reports: Vec<_> =
+        items.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("crash-")).collect();
+    let [report] = reports.as_slice() else { panic!("{reports:?}") };
+    std::fs::read_to_string(report).unwrap()
 }
 
 #[test]
@@ -427,7 +513,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     let written = bytes();
     assert!(written > before);
     // The branch is read back before it can be undone.
-    program.until_shown("prune would save nothing");
+    program.until_shown("prune saves nothing");
     program.keys("u");
     program.until_shown("lock available");
     program.keys("y");

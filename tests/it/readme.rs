@@ -72,8 +72,10 @@ fn key_table() -> String {
         let _ = writeln!(text, "\n**{}**\n\n| key | does |\n|---|---|", group.name());
         for (action, _, _, words) in ACTIONS.iter().filter(|row| row.2 == group) {
             let mut keys = keymap.keys_for(context(group), *action);
-            if keys.is_empty() {
-                keys = keymap.keys_for(KeyContext::Global, *action);
+            for other in [KeyContext::Global, KeyContext::Sessions] {
+                if keys.is_empty() {
+                    keys = keymap.keys_for(other, *action);
+                }
             }
             let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
             let _ = writeln!(text, "| {} | {words} |", keys.join(" "));
@@ -202,7 +204,8 @@ fn commands(text: &str) -> Vec<Vec<String>> {
         let alone = ["  ", " #", " |", " >", " \u{b7}"]
             .iter()
             .fold(line, |line, end| line.split(end).next().unwrap_or(line));
-        alone.split_whitespace().map(str::to_owned).collect()
+        // A part of a line may end inside quotes.
+        shell_words::split(alone).unwrap_or_else(|_| alone.split_whitespace().map(str::to_owned).collect())
     });
     words.collect()
 }
@@ -407,7 +410,7 @@ fn the_guide_names_the_json_fields_of_every_answer() {
     for command in ["sessions", "doctor", "rules", "rules --diff=2026.7.1"] {
         check_fields(command, &format!("{command} --demo --json"));
     }
-    for command in ["rules --releases", "rule pruning-5.12"] {
+    for command in ["rules --releases", "rule pruning-5.12", "doctor --self"] {
         check_fields(command, &format!("{command} --json"));
     }
 }

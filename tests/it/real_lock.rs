@@ -128,7 +128,8 @@ fn what_a_killed_commit_left_is_taken_over_by_the_gateway_at_once() {
     assert_eq!(answer[0].get("took"), Some(&Value::Bool(true)), "{answer:?}");
     assert!(number(&answer[0], "ms") < 2000, "it waited: {answer:?}");
     let now = SystemClock.now_ms();
-    let found = clawscope::commit::find_interrupted(&session.path, now).unwrap().expect("it is told");
+    let found =
+        clawscope::commit::find_interrupted(&session.path, now).unwrap().expect("an interrupted commit");
     assert_eq!(found.extent, clawscope::commit::WrittenExtent::NotStarted);
     commit(&session).unwrap();
 }
@@ -196,19 +197,19 @@ fn a_lock_is_left_behind_for_us_when_it_is_for_the_gateway() {
     }
 }
 
-const TOLD: &str = "CLAWSCOPE_TEST_LOCK";
+const TASK: &str = "CLAWSCOPE_TEST_LOCK";
 
 /// This program again: it commits so many times, or ends in the middle of the first.
 fn child(verb: &str, path: &Path, rounds: usize) -> std::process::Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["real_lock::child_process", "--exact", "--nocapture", "--test-threads=1"]);
-    command.env(TOLD, format!("{verb} {rounds} {}", path.display()));
+    command.env(TASK, format!("{verb} {rounds} {}", path.display()));
     command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts")
 }
 
 #[test]
 fn child_process() {
-    let Ok(reported) = std::env::var(TOLD) else { return };
+    let Ok(reported) = std::env::var(TASK) else { return };
     let parts: Vec<&str> = reported.splitn(3, ' ').collect();
     let [verb, rounds, path] = parts[..] else { panic!("{reported}") };
     let path = PathBuf::from(path);
@@ -293,7 +294,7 @@ fn every_line_is_whole(session: &Session, bytes: &[u8]) {
     let mut ids = HashSet::new();
     for line in String::from_utf8_lossy(bytes).lines().skip(1) {
         let value = js::parse(line).unwrap_or_else(|_| panic!("a broken line: {line}"));
-        assert!(ids.insert(text(&value, "id")), "an id stands twice: {line}");
+        assert!(ids.insert(text(&value, "id")), "an id occurs twice: {line}");
     }
 }
 

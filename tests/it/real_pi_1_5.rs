@@ -97,7 +97,7 @@ fn opened(pi: &Pi, files: &[PathBuf]) -> Vec<Opened> {
 }
 
 #[test]
-fn the_real_pi_builds_the_context_that_we_build_of_every_session_of_its_own() {
+fn the_real_pi_builds_the_context_that_we_build_of_each_of_its_sessions() {
     let Some(pi) = Pi::find() else { return };
     let sessions = all_todays();
     assert!(sessions.len() > 40, "only {} sessions are today's", sessions.len());

@@ -203,7 +203,7 @@ struct Ours<'a> {
 }
 
 impl Ours<'_> {
-    /// Whether a text of the case stands in what a call is told to look at.
+    /// Whether a call's instructions contain a text of the case.
     fn says(request: &SummaryRequest<'_>, text: Option<&JsString>) -> bool {
         let (Some(focus), Some(text)) = (request.focus, text.map(JsString::trim)) else { return false };
         !text.is_empty() && focus.to_string_lossy().contains(&text.to_string_lossy())

@@ -1,5 +1,5 @@
 //! A replay in one pass is what making every call anew gives, with all steps of a run and of a call together, by the rules
-//! of every version, at gates that are told anew too.
+//! of every version, at gates that are computed anew too.
 
 use std::collections::HashMap;
 
@@ -73,8 +73,8 @@ fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Se
 /// A session with everything read of it, for the rules of a version.
 struct Opened {
     _file: session::Session,
-    inspection: LoadedSession,
-    material: ReplayInputs,
+    session: LoadedSession,
+    inputs: ReplayInputs,
     features: HashMap<EntryIx, ContentFeatures>,
 }
 
@@ -82,20 +82,20 @@ impl Opened {
     fn new(seed: u64, options: &Options, ruleset: Ruleset, lost: bool) -> Self {
         let written = with_two_tools(transcript(seed, options));
         let file = session::Session::new(&if lost { without_some_calls(seed, written) } else { written });
-        let mut inspection = inspected(&file.path);
-        inspection.ruleset.id = ruleset;
+        let mut session = inspected(&file.path);
+        session.ruleset.id = ruleset;
         let all =
             Policy::ALL.into_iter().fold(PolicySet::NONE, |policies, policy| policies.with(policy, true));
-        let material = ReplayInputs::read(&inspection, all).expect("reads").without_calibration();
-        let features = textures(&inspection, ruleset);
-        Self { _file: file, inspection, material, features }
+        let inputs = ReplayInputs::read(&session, all).expect("reads").without_calibration();
+        let features = features_of(&session, ruleset);
+        Self { _file: file, session, inputs, features }
     }
 
     fn context_before(&self, place: usize) -> Context {
         let Some(before) = place.checked_sub(1) else { return Context::default() };
-        let path = &self.inspection.context.path;
-        let leaf = Leaf::Id(self.inspection.index.display_id(path[before]));
-        build_context(&self.inspection.index, &self.inspection.tree, &leaf).expect("builds")
+        let path = &self.session.context.path;
+        let leaf = Leaf::Id(self.session.index.display_id(path[before]));
+        build_context(&self.session.index, &self.session.tree, &leaf).expect("builds")
     }
 }
 
@@ -119,7 +119,7 @@ fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn textures(session: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, ContentFeatures> {
+fn features_of(session: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, ContentFeatures> {
     let LoadedSession { source, index, context, .. } = session;
     let has_message = |ix: &&EntryIx| {
         let entry = index.entry(**ix);
@@ -154,7 +154,7 @@ impl Made {
     }
 }
 
-/// A lane made call by call, each from the transcript.
+/// A trace made call by call, each from the transcript.
 struct Naive<'a> {
     opened: &'a Opened,
     session: ReplaySession<'a>,
@@ -175,7 +175,7 @@ impl Naive<'_> {
         let (opened, path) = (self.opened, self.session.path);
         let call = &calls[at];
         let from = at.checked_sub(1).map_or(0, |before| calls[before].path_index);
-        let index = &opened.inspection.index;
+        let index = &opened.session.index;
         let compacts = |place: usize| index.entry(path[place]).kind == EntryKind::Compaction;
         let speaks = |place: &usize| {
             let entry = index.entry(path[*place]);
@@ -258,7 +258,7 @@ impl Naive<'_> {
         let mut done = [(0, 0), (0, 0), (0, 0), reduced];
         let mut touched = false;
         if policies.has(Policy::Prune) {
-            let words = &self.opened.inspection.index.values;
+            let words = &self.opened.session.index.values;
             let (prune, window) = (&settings.prune, self.settings.window);
             let pruned = if rules.needs_text_features() {
                 let (remembered, drops_thinking) = (None, self.session.drops_thinking);
@@ -283,7 +283,7 @@ impl Naive<'_> {
             done[2] = tally(&fates);
         }
         let sum: u64 = list.sizes().map(|size| estimate_or_zero(&size)).sum();
-        let tokens = (self.opened.inspection.fixed_tokens() + sum) as f64;
+        let tokens = (self.opened.session.fixed_tokens() + sum) as f64;
         (Made { gate, tokens, messages: list.len(), done }, touched)
     }
 }
@@ -314,7 +314,7 @@ fn clearings() -> [ClearSettings; 9] {
     ]
 }
 
-/// How often each step of a call acted in the lanes that were held against naive ones.
+/// How often each step of a call acted in the traces that were compared with naive ones.
 type Acted = [u32; 4];
 
 fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, acted: &mut Acted) {
@@ -334,12 +334,12 @@ fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, act
         let Some(made) = naive.call(&record.calls, at) else { continue };
         assert_eq!(Made::of(sent), made, "#{at} under {:?}", settings.policies.enabled);
         acted.iter_mut().zip(made.done).for_each(|(acted, done)| *acted += u32::from(done != (0, 0)));
-        held_together(sent, &record, at);
+        assert_same(sent, &record, at);
     }
 }
 
 /// The parts of a call add up to it.
-fn held_together(sent: &CallReplay, record: &RecordedTrace, at: usize) {
+fn assert_same(sent: &CallReplay, record: &RecordedTrace, at: usize) {
     let split = sent.split.read + sent.split.write + sent.split.input;
     assert!(sent.failed || sent.is_measured || (split - sent.expected).abs() < 1e-6, "#{at}: {sent:?}");
     let moved = sent.tokens - record.trace[at].tokens;
@@ -366,7 +366,7 @@ struct Case {
 fn of_all_steps(case: Case, acted: &mut Acted) {
     let Case { seed, window, history, ruleset, compactions, lost } = case;
     let opened = Opened::new(seed, &options(compactions), ruleset, lost);
-    let whole = opened.material.replay_session(&opened.inspection);
+    let whole = opened.inputs.replay_session(&opened.session);
     let untouched = ReplaySession { cache_touches: &[], ..whole };
     for session in [whole, untouched] {
         let session = ReplaySession { prune_eligible: true, ..session };

@@ -97,16 +97,16 @@ fn the_palette_runs_an_action_on_the_screen_below_it() {
 #[test]
 fn a_sweep_runs_on_below_another_screen_and_stops_with_its_own() {
     let mut driver = demo();
-    driver.hold_sweeps();
+    driver.pause_sweeps();
     driver.press("w");
     let stops = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::StopSweep));
     assert!(driver.last_sweep() > 0);
-    assert!(!stops(&driver.held_key("?")));
-    assert!(!stops(&driver.held_key("esc")));
-    assert!(!stops(&driver.held_key("e")));
-    assert!(!stops(&driver.held_key("esc")));
+    assert!(!stops(&driver.key_effects("?")));
+    assert!(!stops(&driver.key_effects("esc")));
+    assert!(!stops(&driver.key_effects("e")));
+    assert!(!stops(&driver.key_effects("esc")));
     assert_eq!(open(&driver), ["compare"]);
-    assert!(stops(&driver.held_key("esc")));
+    assert!(stops(&driver.key_effects("esc")));
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn going_to_an_entry_closes_every_screen_and_stops_their_work() {
     driver.press("E U t");
     assert_eq!(open(&driver), ["estimators", "commits", "timeline"]);
     let stops = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::StopEstimates));
-    assert!(!stops(&driver.held_key("q")));
+    assert!(!stops(&driver.key_effects("q")));
     driver.press("t");
-    let effects = driver.held_key("enter");
+    let effects = driver.key_effects("enter");
     assert!(driver.app.overlay().is_none());
     assert!(stops(&effects));
 }
@@ -125,7 +125,7 @@ fn going_to_an_entry_closes_every_screen_and_stops_their_work() {
 #[test]
 fn an_answer_reaches_a_covered_screen() {
     let mut driver = demo();
-    let effects = driver.held_key("e");
+    let effects = driver.key_effects("e");
     driver.press("?");
     assert!(explain(&driver).result.is_none());
     driver.perform(effects);
@@ -139,7 +139,7 @@ fn a_session_opened_below_a_screen_is_explained_instead() {
     let items = &driver.app.sessions.items;
     let item = items.iter().find(|item| item.key.0.ends_with("slack:channel:c07infra")).unwrap();
     let key = item.key.0.clone();
-    let opening = driver.held(Event::Paste(key.clone()));
+    let opening = driver.effects(Event::Paste(key.clone()));
     driver.press("e");
     let before = explain(&driver).result.clone().unwrap().unwrap();
     driver.press("?");
@@ -252,7 +252,7 @@ const KEYS: [(&str, &str, ScreenKind); 13] = [
     ("?", "help", ScreenKind::Help),
     (":", "palette", ScreenKind::Palette),
     ("!", "findings", ScreenKind::Findings),
-    ("s", "steps", ScreenKind::Steps),
+    ("s", "policies", ScreenKind::Policies),
     ("E", "estimators", ScreenKind::Estimators),
     ("B", "breakdown", ScreenKind::Breakdown),
     ("v", "recovery", ScreenKind::Recovery),
@@ -276,7 +276,7 @@ fn opens_here(driver: &Driver, kind: ScreenKind) -> bool {
 #[test]
 fn every_screen_opens_over_every_other_and_esc_goes_back_exactly_one() {
     let mut driver = demo();
-    driver.hold_sweeps();
+    driver.pause_sweeps();
     driver.press("p");
     let mut pairs = 0;
     for (below_key, _, below) in KEYS.iter().filter(|row| row.2 != ScreenKind::Palette) {

@@ -22,7 +22,7 @@ fn opened() -> Driver {
     driver
 }
 
-fn inspection(driver: &Driver) -> &LoadedSession {
+fn loaded_session(driver: &Driver) -> &LoadedSession {
     driver.app.displayed_session().expect("a session")
 }
 
@@ -41,7 +41,7 @@ fn cut(driver: &Driver) -> Option<usize> {
 
 /// The last running total and the plan agree by chars/4, and the bar is the same plan by the provider's count.
 fn agree(driver: &Driver) {
-    let (plan, session) = (plan(driver), inspection(driver));
+    let (plan, session) = (plan(driver), loaded_session(driver));
     let estimate = driver.app.plan_totals.estimate_after.expect("a plan");
     assert_eq!(estimate, session.fixed_tokens() + plan.total_after());
     let totals = &driver.app.transcript.as_ref().expect("a transcript").running_totals;
@@ -159,17 +159,17 @@ fn texts_are_requested_once_and_the_other_steps_are_shown_meanwhile() {
     driver.press("p");
     let pruned = plan(&driver).total_after();
     driver.press(", , , , ,");
-    let effects = driver.held_key("x");
+    let effects = driver.key_effects("x");
     let requested = |effects: &[Effect]| {
         effects.iter().filter(|effect| matches!(effect, Effect::LoadDetails { .. })).count()
     };
     assert_eq!(requested(&effects), 1);
     assert_eq!(driver.app.waiting_policies, PolicySet::of(&[Policy::Compact]));
     assert_eq!(plan(&driver).total_after(), pruned, "the plan is that of the others");
-    let again = driver.held_key("j");
+    let again = driver.key_effects("j");
     assert_eq!(requested(&again), 0);
     driver.press("2 c");
-    assert!(driver.app.overlay().is_none(), "nothing is written that is told in part");
+    assert!(driver.app.overlay().is_none(), "a partly loaded plan is not written");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("compact")));
     driver.perform(effects);
     assert!(driver.app.waiting_policies.is_empty());
@@ -180,19 +180,22 @@ fn texts_are_requested_once_and_the_other_steps_are_shown_meanwhile() {
 fn texts_of_an_older_reading_are_dropped() {
     let mut driver = opened();
     driver.press("p , , , , ,");
-    driver.held_key("x");
+    driver.key_effects("x");
     let read = |driver: &Driver| {
-        let LoadedSession { source, index, context, .. } = inspection(driver);
-        let rules = inspection(driver).ruleset.id.rules();
-        (inspection(driver).view_key(), ContextDetails::read(source, index, context, rules).expect("reads"))
+        let LoadedSession { source, index, context, .. } = loaded_session(driver);
+        let rules = loaded_session(driver).ruleset.id.rules();
+        (
+            loaded_session(driver).view_key(),
+            ContextDetails::read(source, index, context, rules).expect("reads"),
+        )
     };
     let (subject, context_details) = read(&driver);
-    let mut other = LoadedSession::clone(inspection(&driver));
+    let mut other = LoadedSession::clone(loaded_session(&driver));
     other.epoch = Epoch(other.epoch.0 + 1);
-    driver.held(Event::Details { subject: other.view_key(), details: Ok(context_details.clone().into()) });
-    assert!(inspection(&driver).details.is_none() && !driver.app.waiting_policies.is_empty());
-    driver.held(Event::Details { subject, details: Ok(context_details.into()) });
-    assert!(inspection(&driver).details.is_some() && driver.app.waiting_policies.is_empty());
+    driver.effects(Event::Details { subject: other.view_key(), details: Ok(context_details.clone().into()) });
+    assert!(loaded_session(&driver).details.is_none() && !driver.app.waiting_policies.is_empty());
+    driver.effects(Event::Details { subject, details: Ok(context_details.into()) });
+    assert!(loaded_session(&driver).details.is_some() && driver.app.waiting_policies.is_empty());
 }
 
 fn changed_line() -> EffectError {
@@ -203,9 +206,9 @@ fn changed_line() -> EffectError {
 fn texts_that_cannot_be_read_are_reported_and_not_requested_again() {
     let mut driver = opened();
     driver.press("p , , , , ,");
-    driver.held_key("x");
-    let subject = inspection(&driver).view_key();
-    let effects = driver.held(Event::Details { subject, details: Err(changed_line()) });
+    driver.key_effects("x");
+    let subject = loaded_session(&driver).view_key();
+    let effects = driver.effects(Event::Details { subject, details: Err(changed_line()) });
     assert!(driver.app.details_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.is_error));
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::LoadDetails { .. })));
     driver.press("R");
@@ -216,17 +219,17 @@ fn texts_that_cannot_be_read_are_reported_and_not_requested_again() {
 fn a_growing_session_keeps_its_texts() {
     let mut driver = opened();
     driver.press("p , , , , , x");
-    let before = inspection(&driver).context.messages.len();
-    let index = &inspection(&driver).index;
+    let before = loaded_session(&driver).context.messages.len();
+    let index = &loaded_session(&driver).index;
     let parent = index.display_id(index.last().expect("an entry"));
     let line = format!(
         "{{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-03-05T14:06:41.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"one more thing\"}}}}\n"
     );
     let path = driver.path();
     driver::append_to(&path, &line);
-    let read = driver.held(Event::FilesChanged(vec![path]));
+    let read = driver.effects(Event::FilesChanged(vec![path]));
     driver.perform(read);
-    let session = inspection(&driver);
+    let session = loaded_session(&driver);
     assert_eq!(session.context.messages.len(), before + 1);
     let fresh =
         ContextDetails::read(&session.source, &session.index, &session.context, session.ruleset.id.rules())
@@ -243,7 +246,7 @@ fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
         Some(Overlay::Policies(screen)) => screen.effect(step).cloned(),
         _ => panic!("no screen"),
     };
-    let prune = alone(&driver, Policy::Prune).expect("told");
+    let prune = alone(&driver, Policy::Prune).expect("known");
     assert!(prune.tokens_after < prune.tokens_before);
     assert!(alone(&driver, Policy::Compact).is_some(), "the texts were read for the screen");
     driver.press("x");
@@ -266,15 +269,15 @@ fn the_calls_of_a_summary_are_reported_for_the_settings_that_are_shown() {
         Some(Overlay::Policies(screen)) => screen.summary_calls.clone(),
         _ => panic!("no screen"),
     };
-    let effects = driver.held_key("x");
-    let requested = calls(&driver).expect("asked for").0;
+    let effects = driver.key_effects("x");
+    let requested = calls(&driver).expect("requested").0;
     assert_eq!(requested.compaction, plan(&driver).settings.compaction);
     let old = clawscope::write::summary::calls::SummaryCallsRequest { summary_tokens: 1, ..requested };
-    driver.held(Event::SummaryCalls { request: old, calls: Err(changed_line()) });
+    driver.effects(Event::SummaryCalls { request: old, calls: Err(changed_line()) });
     let waiting = calls(&driver).is_some_and(|(waiting, answer)| waiting == requested && answer.is_none());
     assert!(waiting, "another answer is not taken");
     driver.perform(effects);
-    let reported = calls(&driver).expect("asked for").1.expect("told").expect("calls");
+    let reported = calls(&driver).expect("requested").1.expect("known").expect("calls");
     assert!(reported.calls > 1 && reported.largest_input < reported.input_tokens, "{reported:?}");
     let summarised = driver
         .app

@@ -1,4 +1,4 @@
-//! `clawscope summarize` as a person uses it: offline, by a program, by a server; what is written (nothing) and what is told.
+//! `clawscope summarize` as a person uses it: offline, by a program, by a server; what is written (nothing) and what is reported.
 
 #[cfg(unix)]
 use std::fs;
@@ -57,7 +57,7 @@ fn the_default_is_offline_reported_in_full_and_writes_nothing() {
     assert_eq!((&answer["summarizer"], &answer["mode"]), (&json!("extractive"), &json!("safeguard")));
     let summary = answer["summary"].as_str().unwrap();
     assert!(summary.starts_with("## Goal\n- why is the build slow?"), "{summary}");
-    assert!(summary.contains("exec: ") && summary.contains("no model was asked."), "{summary}");
+    assert!(summary.contains("exec: ") && summary.contains("no model was used."), "{summary}");
     assert_eq!(answer["summaryTokens"], summary.encode_utf16().count().div_ceil(4));
     assert_eq!((&answer["costUsd"], &answer["calls"][0]["source"]), (&json!(0), &json!("est")));
     let gateway = &answer["gateway"];
@@ -100,7 +100,7 @@ fn the_calls_are_reported_without_making_one() {
 
 #[test]
 fn where_there_is_nothing_to_summarise_it_is_reported_why() {
-    // The whole session is kept: nothing stands before the cut.
+    // The whole session is kept: nothing is before the cut.
     let (code, out, err) = Store::new().run(&["summarize", "agent:main:main"]);
     assert_eq!((code, out.as_str()), (4, ""));
     assert!(err.contains("compaction 5.1"), "{err}");
@@ -149,7 +149,7 @@ fn a_program_writes_the_summary_or_says_why_not() {
     assert_eq!(bytes(&store), before);
 }
 
-/// A server that answers every request with this body; it sends on what it was asked.
+/// A server that answers every request with this body; it forwards each request.
 fn serve(status: &'static str, body: String) -> (String, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -348,7 +348,7 @@ fn a_compaction_is_committed_by_hand_offline_and_taken_back() {
 #[test]
 fn a_dry_run_queries_nobody_who_was_not_named_on_the_command_line() {
     let (store, folder) = (store(), tempfile::tempdir().unwrap());
-    let mark = folder.path().join("asked");
+    let mark = folder.path().join("called");
     let script = format!("cat > /dev/null; touch {}; echo by hand", mark.display());
     let settings = settings(&format!("kind = \"command\"\ncommand = [\"sh\", \"-c\", {script:?}]"));
     let dry = answer(&store, settings.path(), &words("commit", &[]));
@@ -381,8 +381,8 @@ fn a_summary_that_fails_or_is_not_wanted_writes_nothing() {
     let (code, _, err) = run(&mut command(&store, empty.path(), &prune));
     assert_eq!((code, err.as_str()), (0, ""));
 
-    // What is refused anyway is refused before anybody is asked.
-    let mark = folder.path().join("asked");
+    // What is refused anyway is refused before any program is called.
+    let mark = folder.path().join("called");
     let asks =
         settings(&format!("kind = \"command\"\ncommand = [\"touch\", {:?}]", mark.display().to_string()));
     store.write_rows(&json!({}));

@@ -25,18 +25,18 @@ fn all_steps() -> PolicySet {
 
 /// A short session whose provider takes so many tokens.
 fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
-    let session = Session::new(&transcript(seed, &Options::default()));
-    let inspection = inspected(&session.path);
-    let mut material = ReplayInputs::read(&inspection, all_steps()).expect("reads").without_calibration();
-    material.provider_window = window;
-    (session, RecordedSession::from_inputs(Arc::new(inspection), material, &|| true).expect("wanted"))
+    let file = Session::new(&transcript(seed, &Options::default()));
+    let session = inspected(&file.path);
+    let mut inputs = ReplayInputs::read(&session, all_steps()).expect("reads").without_calibration();
+    inputs.provider_window = window;
+    (file, RecordedSession::from_inputs(Arc::new(session), inputs, &|| true).expect("wanted"))
 }
 
 /// A short session whose provider takes as much as decides by the settings whether its calls fit: a share of the way from a
 /// little less than the smallest peak of a grid to a little more than the largest one.
 fn opened(seed: u64, share: f64) -> (Session, RecordedSession) {
     let (_session, unbounded) = with_window(seed, f64::INFINITY);
-    let grid = swept(&unbounded, asked(&unbounded.session, 3, 0.0));
+    let grid = swept(&unbounded, spec(&unbounded.session, 3, 0.0));
     let peaks = grid.cells.iter().map(clawscope::report::sweep::Cell::peak);
     let (least, most) = peaks.fold((f64::MAX, 0.0_f64), |(a, b), peak| (a.min(peak), b.max(peak)));
     with_window(seed, (least - 5.0 + share * (most - least + 10.0)).max(1.0))
@@ -51,27 +51,27 @@ const AXES: [&str; 3] = [
 const HELD: [&str; 3] =
     ["clearToolUses.keep=1", "clearToolUses.clearAtLeast=0", "compaction.summaryTokens=20"];
 
-fn axes(inspection: &LoadedSession, base: &[SettingChange], count: usize) -> Vec<Axis> {
-    let ground = AxisContext { session: inspection, base };
-    AXES[AXES.len() - count..].iter().map(|text| Axis::parse(&ground, text).expect("an axis")).collect()
+fn axes(session: &LoadedSession, base: &[SettingChange], count: usize) -> Vec<Axis> {
+    let context = AxisContext { session, base };
+    AXES[AXES.len() - count..].iter().map(|text| Axis::parse(&context, text).expect("an axis")).collect()
 }
 
-fn asked(inspection: &LoadedSession, count: usize, headroom: f64) -> SweepSpec {
+fn spec(session: &LoadedSession, count: usize, headroom: f64) -> SweepSpec {
     let base: Vec<SettingChange> =
         HELD.iter().map(|set| parse_change("--set", set).expect("a change")).collect();
     let steps = PolicySet::of(&[Policy::Prune, Policy::Clear, Policy::Guard]);
-    SweepSpec { axes: axes(inspection, &base, count), base, policies: steps, headroom }
+    SweepSpec { axes: axes(session, &base, count), base, policies: steps, headroom }
 }
 
-fn swept(recording: &RecordedSession, asked: SweepSpec) -> Sweep {
-    sweep(recording, asked, &|| true, &|_, _| {}).expect("a grid").expect("is waited for")
+fn swept(recording: &RecordedSession, wanted: SweepSpec) -> Sweep {
+    sweep(recording, wanted, &|| true, &|_, _| {}).expect("a grid").expect("is waited for")
 }
 
 /// What a combination comes to by a whole replay of its own.
 fn by_itself(recording: &RecordedSession, changes: &[SettingChange], steps: PolicySet) -> TraceTotals {
-    let RecordedSession { session: inspection, inputs: material, .. } = recording;
-    let simulated = simulate_settings(inspection, changes, steps);
-    let [_, totals] = material.replay(inspection, &simulated.replay_settings()).totals();
+    let RecordedSession { session, inputs, .. } = recording;
+    let simulated = simulate_settings(session, changes, steps);
+    let [_, totals] = inputs.replay(session, &simulated.replay_settings()).totals();
     totals
 }
 
@@ -83,9 +83,9 @@ struct Combination {
 }
 
 /// Every combination, by taking subsets of the axes and every other value of each.
-fn combinations(recording: &RecordedSession, asked: &SweepSpec) -> Vec<Combination> {
+fn combinations(recording: &RecordedSession, wanted: &SweepSpec) -> Vec<Combination> {
     let mut chosen: Vec<Vec<Option<usize>>> = vec![Vec::new()];
-    for axis in &asked.axes {
+    for axis in &wanted.axes {
         let others = (0..axis.points.len()).filter(|at| *at != axis.current).map(Some);
         let moves: Vec<Option<usize>> = std::iter::once(None).chain(others).collect();
         chosen = chosen
@@ -94,9 +94,9 @@ fn combinations(recording: &RecordedSession, asked: &SweepSpec) -> Vec<Combinati
             .collect();
     }
     let combine = |moves: &Vec<Option<usize>>| {
-        let mut changes = asked.base.clone();
+        let mut changes = wanted.base.clone();
         let (mut distance, mut moved, mut prunes) = (0.0, 0, false);
-        for (axis, at) in asked.axes.iter().zip(moves) {
+        for (axis, at) in wanted.axes.iter().zip(moves) {
             let Some(at) = at else { continue };
             let value = axis.points[*at].value.clone().expect("a value");
             let text = value.as_str().map_or_else(|| js::stringify(&value), js::JsString::to_string_lossy);
@@ -109,7 +109,7 @@ fn combinations(recording: &RecordedSession, asked: &SweepSpec) -> Vec<Combinati
             moved += 1;
             prunes |= axis.policy == Some(Policy::Prune);
         }
-        let totals = by_itself(recording, &changes, asked.policies);
+        let totals = by_itself(recording, &changes, wanted.policies);
         // Pruning is off in these sessions: the first key of it takes the switch as well.
         Combination { changes: moved + usize::from(prunes), distance, totals }
     };
@@ -132,12 +132,12 @@ proptest! {
     ) {
         let (_session, recording) = opened(seed, share);
         let window = recording.inputs.provider_window;
-        let asked = asked(&recording.session, count, headroom);
-        let tried = combinations(&recording, &asked);
-        let sweep = swept(&recording, asked.clone());
+        let wanted = spec(&recording.session, count, headroom);
+        let tried = combinations(&recording, &wanted);
+        let sweep = swept(&recording, wanted.clone());
         prop_assert_eq!(sweep.cells.len(), tried.len());
         for (at, cell) in sweep.cells.iter().enumerate() {
-            let own = by_itself(&recording, &sweep.changes(at), asked.policies);
+            let own = by_itself(&recording, &sweep.changes(at), wanted.policies);
             prop_assert_eq!(&cell.totals, &own);
         }
         // Not beaten by any of those tried.
@@ -167,14 +167,14 @@ proptest! {
 #[test]
 fn cells_are_reported_one_by_one_and_nothing_is_reported_once_nobody_waits() {
     let (_session, recording) = opened(7, 0.5);
-    let told = AtomicUsize::new(0);
-    let asked = asked(&recording.session, 3, 0.0);
-    let tell = |_: usize, _: &clawscope::report::sweep::Cell| _ = told.fetch_add(1, Ordering::Relaxed);
-    let whole = sweep(&recording, asked.clone(), &|| true, &tell).expect("a grid").expect("waited for");
-    assert_eq!(told.load(Ordering::Relaxed), whole.cells.len());
-    assert_eq!(sweep(&recording, asked.clone(), &|| false, &tell).expect("a grid"), None);
-    assert_eq!(told.load(Ordering::Relaxed), whole.cells.len());
-    assert_eq!(default_axes(&recording, &asked.base, asked.policies, &|| false), None);
+    let reported = AtomicUsize::new(0);
+    let wanted = spec(&recording.session, 3, 0.0);
+    let tell = |_: usize, _: &clawscope::report::sweep::Cell| _ = reported.fetch_add(1, Ordering::Relaxed);
+    let whole = sweep(&recording, wanted.clone(), &|| true, &tell).expect("a grid").expect("waited for");
+    assert_eq!(reported.load(Ordering::Relaxed), whole.cells.len());
+    assert_eq!(sweep(&recording, wanted.clone(), &|| false, &tell).expect("a grid"), None);
+    assert_eq!(reported.load(Ordering::Relaxed), whole.cells.len());
+    assert_eq!(default_axes(&recording, &wanted.base, wanted.policies, &|| false), None);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn small_sessions_have_each_of_the_three_answers() {
     for seed in 0..8 {
         for share in [0.0, 0.4, 1.0] {
             let (_session, recording) = opened(seed, share);
-            let sweep = swept(&recording, asked(&recording.session, 3, 0.0));
+            let sweep = swept(&recording, spec(&recording.session, 3, 0.0));
             match sweep.smallest_fitting.map(|at| sweep.cells[at].changed_keys) {
                 Some(0) => nothing += 1,
                 Some(_) => change += 1,
@@ -252,10 +252,10 @@ fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
             ),
         );
     }
-    let session = Session::new(text.as_bytes());
-    let inspection = inspected(&session.path);
-    let inputs = ReplayInputs::read(&inspection, all_steps()).expect("reads");
-    (session, RecordedSession::from_inputs(Arc::new(inspection), inputs, &|| true).expect("wanted"))
+    let file = Session::new(text.as_bytes());
+    let session = inspected(&file.path);
+    let inputs = ReplayInputs::read(&session, all_steps()).expect("reads");
+    (file, RecordedSession::from_inputs(Arc::new(session), inputs, &|| true).expect("wanted"))
 }
 
 /// The prompts of a session that grows to the last one.
@@ -315,7 +315,7 @@ fn compaction_is_not_varied_where_the_session_did_not_compact_as_its_settings_sa
 #[test]
 fn the_json_names_axes_cells_front_and_change() {
     let (_session, recording) = opened(3, 0.5);
-    let whole = swept(&recording, asked(&recording.session, 2, 0.0));
+    let whole = swept(&recording, spec(&recording.session, 2, 0.0));
     let text = js::json_text(&json::sweep_json(&recording.session, &whole)).expect("JSON");
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(value["axes"][0]["key"], "contextPruning.keepLastAssistants");

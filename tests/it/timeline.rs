@@ -205,8 +205,8 @@ fn what_was_tuned_before_is_what_is_replayed() {
 #[test]
 fn answers_come_as_they_are_ready_and_an_older_one_never_replaces_a_newer() {
     let mut driver = opened();
-    let first = driver.held_key("{");
-    let second = driver.held_key("{");
+    let first = driver.key_effects("{");
+    let second = driver.key_effects("{");
     let asks = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Replay { .. }));
     assert!(asks(&first) && asks(&second));
     let ttl = |driver: &Driver| timeline(driver).settings(TraceKind::Simulated).policies.prune.ttl_ms;
@@ -214,16 +214,16 @@ fn answers_come_as_they_are_ready_and_an_older_one_never_replaces_a_newer() {
     let newest = ttl(&driver);
     driver.perform(first);
     assert_eq!(ttl(&driver), newest);
-    driver.held_key("{");
+    driver.key_effects("{");
     driver.now_ms += 200;
-    driver.held(Event::Timer);
+    driver.effects(Event::Timer);
     assert!(shown(&driver).contains("replaying…"));
 }
 
 #[test]
 fn another_session_is_replayed_anew_and_what_belongs_to_the_one_before_is_dropped() {
     let mut driver = opened();
-    let late = driver.held_key("{");
+    let late = driver.key_effects("{");
     driver.press("esc");
     driver.go_to("slack:channel:c07infra");
     assert!(driver.app.timeline().is_none());

@@ -151,14 +151,14 @@ fn watched(store: &Store, options: &[&str], text: &str) -> String {
             parent.as_str(),
             &json!({ "role": "user", "content": text, "timestamp": 1 }),
         ));
-        // What was there before it began is not told: write until a line comes.
+        // Earlier entries are not reported: write until a line comes.
         if let Ok(line) = heard.recv_timeout(Duration::from_secs(2)) {
             said.push_str(&line);
             if line.contains("user") {
                 break;
             }
         }
-        assert!(Duration::from_secs(2) * at < DEADLINE, "nothing was told");
+        assert!(Duration::from_secs(2) * at < DEADLINE, "nothing was reported");
     }
     child.kill().unwrap();
     child.wait().unwrap();

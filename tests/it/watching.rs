@@ -28,8 +28,8 @@ const DEADLINE: Duration = Duration::from_mins(4);
 struct Watching {
     child: Child,
     lines: Receiver<Value>,
-    /// Sequence numbers of the entries told, by file, in the order they were told.
-    told: BTreeMap<String, Vec<u64>>,
+    /// Sequence numbers of the reported entries, by file, in order.
+    reported: BTreeMap<String, Vec<u64>>,
     fates: Vec<(String, String)>,
     seen: Arc<Seen>,
 }
@@ -48,7 +48,7 @@ impl Watching {
                 }
             }
         });
-        Self { child, lines, told: BTreeMap::new(), fates: Vec::new(), seen: Arc::default() }
+        Self { child, lines, reported: BTreeMap::new(), fates: Vec::new(), seen: Arc::default() }
     }
 
     /// Takes a line; what kind of event it is.
@@ -62,18 +62,18 @@ impl Watching {
         if event == "entry" {
             let (file, number) = line["entry"].as_str().unwrap().rsplit_once('-').unwrap();
             self.seen.add(line["entry"].as_str().unwrap());
-            self.told.entry(file.to_owned()).or_default().push(number.parse().unwrap());
+            self.reported.entry(file.to_owned()).or_default().push(number.parse().unwrap());
         } else if let Some(path) = line["path"].as_str() {
             self.fates.push((event.clone(), path.rsplit('/').next().unwrap().to_owned()));
         }
         event
     }
 
-    /// Takes lines until this entry is told.
+    /// Takes lines until this entry is reported.
     fn until(&mut self, entry: &str) {
         let deadline = Instant::now() + DEADLINE;
         while !self.seen.has(entry) {
-            assert!(Instant::now() < deadline, "{entry} was never told");
+            assert!(Instant::now() < deadline, "{entry} was never reported");
             self.take();
         }
     }
@@ -86,15 +86,15 @@ impl Drop for Watching {
     }
 }
 
-/// What is written while the program watches is told once and in order, whoever writes it and however.
-fn everything_is_told_once(sessions: usize, variables: &[(&str, &str)]) -> Watching {
+/// What is written while the program watches is reported once and in order, whoever writes it and however.
+fn everything_is_reported_once(sessions: usize, variables: &[(&str, &str)]) -> Watching {
     let busy = Busy::new(sessions);
     let mut watching = Watching::start(busy.path(), variables);
     while watching.take() != "following" {}
     let writers = busy.start(&watching.seen);
     let deadline = Instant::now() + DEADLINE;
     while !writers.iter().all(std::thread::JoinHandle::is_finished) {
-        assert!(Instant::now() < deadline, "the writers wait for what is never told");
+        assert!(Instant::now() < deadline, "the writers wait for an entry that is never reported");
         if let Ok(line) = watching.lines.recv_timeout(Duration::from_millis(50)) {
             watching.note(&line);
         }
@@ -103,12 +103,12 @@ fn everything_is_told_once(sessions: usize, variables: &[(&str, &str)]) -> Watch
     for entry in &written {
         watching.until(entry);
     }
-    // Whatever would be told again comes before this.
+    // Whatever would be reported again comes before this.
     busy.append(0, "end-0");
     watching.until("end-0");
     let expected: BTreeSet<&str> = written.iter().map(String::as_str).chain(["end-0"]).collect();
-    for (file, numbers) in &watching.told {
-        assert!(numbers.is_sorted_by(|a, b| a < b), "{file} is told in order and once: {numbers:?}");
+    for (file, numbers) in &watching.reported {
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{file} is reported in order and once: {numbers:?}");
         let unknown = numbers.iter().map(|number| format!("{file}-{number}"));
         let unknown: Vec<String> = unknown.filter(|entry| !expected.contains(entry.as_str())).collect();
         assert!(unknown.is_empty(), "never written while it watched: {unknown:?}");
@@ -118,7 +118,7 @@ fn everything_is_told_once(sessions: usize, variables: &[(&str, &str)]) -> Watch
 
 #[test]
 fn of_2000_sessions_with_many_writers_watch_shows_every_entry_once() {
-    let mut watching = everything_is_told_once(2_000, &[]);
+    let mut watching = everything_is_reported_once(2_000, &[]);
     let count =
         |watching: &Watching, what: &str| watching.fates.iter().filter(|(event, _)| event == what).count();
     let fates = [("archived", writers::ROTATED), ("gone", writers::DELETED)];
@@ -131,8 +131,8 @@ fn of_2000_sessions_with_many_writers_watch_shows_every_entry_once() {
 
 #[test]
 fn where_the_system_shows_nothing_watch_looks_and_shows_every_entry_once_too() {
-    let watching = everything_is_told_once(300, &[("CLAWSCOPE_POLL", "1")]);
-    assert!(watching.told.len() > 10);
+    let watching = everything_is_reported_once(300, &[("CLAWSCOPE_POLL", "1")]);
+    assert!(watching.reported.len() > 10);
 }
 
 fn environment() -> Environment {

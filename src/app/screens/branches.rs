@@ -51,7 +51,7 @@ impl App {
             return Some(UndoTarget::Entry(committed.receipt.id.clone()));
         }
         let words = format!("nothing to undo: {} is {}", committed.receipt.id, committed.status.as_str());
-        self.show_toast(words, false);
+        self.show_note(words);
         None
     }
 
@@ -59,7 +59,7 @@ impl App {
     pub(in crate::app) fn repair(&mut self) -> Vec<Effect> {
         let Some(session) = self.active_session() else { return Vec::new() };
         if session.unfinished_commit.is_none() {
-            self.show_toast("no interrupted commit in this session".into(), false);
+            self.show_note("no interrupted commit in this session".into());
             return Vec::new();
         }
         let path = session.source.path().to_path_buf();
@@ -86,7 +86,7 @@ impl App {
     }
 
     pub(in crate::app) fn open_undo_dialog(&mut self, target: UndoTarget) -> Vec<Effect> {
-        let Some(inspection) = self.active_session().cloned() else { return Vec::new() };
-        self.open_write_dialog(PendingWrite::Undo { session: inspection, target })
+        let Some(session) = self.active_session().cloned() else { return Vec::new() };
+        self.open_write_dialog(PendingWrite::Undo { session, target })
     }
 }

@@ -34,7 +34,7 @@ impl HelpSubject {
                 ScreenKind::Help => "Help",
                 ScreenKind::Palette => "Run",
                 ScreenKind::Findings => "Problems",
-                ScreenKind::Steps => "Policies",
+                ScreenKind::Policies => "Policies",
                 ScreenKind::Estimators => "Estimates",
                 ScreenKind::Breakdown => "Window",
                 ScreenKind::Recovery => "Recovery",

@@ -18,7 +18,7 @@ impl LetterKind {
     }
 }
 
-/// A letter and what it stands for.
+/// A letter and the text or row behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LetterRow {
     pub letter: char,

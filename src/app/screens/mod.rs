@@ -97,7 +97,7 @@ impl Overlay {
             ScreenKind::Help => Self::Help(Box::new(help())),
             ScreenKind::Palette => Self::Palette(palette()),
             ScreenKind::Findings => Self::Findings(FindingsScreen::default()),
-            ScreenKind::Steps => session.map(|_| Self::Policies(PoliciesScreen::open(context)))?,
+            ScreenKind::Policies => session.map(|_| Self::Policies(PoliciesScreen::open(context)))?,
             ScreenKind::Estimators => session.map(|_| Self::Estimators(EstimatorsScreen::default()))?,
             ScreenKind::Breakdown => {
                 Self::Breakdown(Box::new(BreakdownScreen::new(session?, context.plan.as_deref())))
@@ -130,7 +130,7 @@ impl Overlay {
             Self::Help(_) => ScreenKind::Help,
             Self::Palette(_) => ScreenKind::Palette,
             Self::Findings(_) => ScreenKind::Findings,
-            Self::Policies(_) => ScreenKind::Steps,
+            Self::Policies(_) => ScreenKind::Policies,
             Self::Estimators(_) => ScreenKind::Estimators,
             Self::Breakdown(_) => ScreenKind::Breakdown,
             Self::Recovery(_) => ScreenKind::Recovery,

@@ -21,7 +21,7 @@ pub struct PaletteRow {
     pub command: PaletteCommand,
     pub name: Cow<'static, str>,
     pub description: Cow<'static, str>,
-    /// Why it stands before others; empty for no reason.
+    /// Why it ranks before others; empty for no reason.
     pub note: &'static str,
     /// Matched characters of the name.
     pub name_hits: Vec<usize>,

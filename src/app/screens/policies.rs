@@ -58,16 +58,16 @@ impl App {
     pub(in crate::app) fn request_summary_calls(&mut self, effects: &mut Vec<Effect>) {
         let plan = self.plan.as_deref().filter(|plan| plan.compaction.is_some());
         let (Some(plan), Some(loaded)) = (plan, self.displayed_session()) else { return };
-        let inspection = Arc::clone(loaded);
+        let session = Arc::clone(loaded);
         let requested = SummaryCallsRequest {
-            epoch: inspection.epoch,
+            epoch: session.epoch,
             compaction: plan.settings.compaction,
             summary_tokens: plan.settings.summary_tokens,
         };
         let Some(screen) = self.policies_mut() else { return };
         if screen.summary_calls.as_ref().is_none_or(|(known, _)| *known != requested) {
             screen.summary_calls = Some((requested, None));
-            effects.push(Effect::PredictSummaryCalls { session: inspection, request: requested });
+            effects.push(Effect::PredictSummaryCalls { session, request: requested });
         }
     }
 

@@ -41,7 +41,8 @@ fn command_row(verb: &str, name: &str, is_new: bool, changed: usize) -> PaletteR
     let (words, command) = match verb {
         "save" => {
             let settings = quantity(changed as u64, "changed setting");
-            let words = if is_new { format!("save {settings}") } else { format!("replace it by {settings}") };
+            let words =
+                if is_new { format!("save {settings}") } else { format!("replace it with {settings}") };
             (words, PaletteCommand::SavePreset(own))
         }
         "load" => ("set the tuning pane to it".to_owned(), PaletteCommand::LoadPreset(own)),
@@ -73,7 +74,7 @@ mod tests {
     #[test]
     fn names_are_completed_and_replacing_a_preset_is_announced() {
         assert_eq!(names("preset load t"), ["preset load tight: set the tuning pane to it"]);
-        assert_eq!(names("preset save tight"), ["preset save tight: replace it by 2 changed settings"]);
+        assert_eq!(names("preset save tight"), ["preset save tight: replace it with 2 changed settings"]);
         assert_eq!(names("preset save ti").len(), 2, "a new name, and the known one that it begins");
         assert_eq!(
             names("preset delete"),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::action::Action;
+use crate::app::effect_error::EffectError;
 use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
 use crate::config::presets::PresetFile;
@@ -18,9 +19,9 @@ pub const COMPARISON_ROWS: u16 = 8 + MAX_DIFFERENCES as u16;
 pub type PresetPair = [(String, Vec<(String, String)>); 2];
 
 /// Both outcomes, or why they cannot be computed.
-pub type PresetOutcomes = Result<[PresetOutcome; 2], String>;
+pub type PresetOutcomes = Result<[PresetOutcome; 2], EffectError>;
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct PresetsScreen {
     pub scroll: Scroll,
     /// The preset in the first column; without one, the config.

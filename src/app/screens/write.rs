@@ -55,12 +55,14 @@ pub enum WriteStage {
 impl WriteDialog {
     pub(super) fn hints(&self) -> Vec<Hint> {
         match self.stage {
-            WriteStage::Confirming(_) => vec![
-                (&[Action::Yes], "write"),
-                (&[Action::No], "cancel"),
-                (&[Action::Diff], "diff"),
-                (&[Action::SavePlan], "save plan"),
-            ],
+            WriteStage::Confirming(_) => {
+                let mut hints: Vec<Hint> = vec![(&[Action::Yes], "write"), (&[Action::No], "cancel")];
+                // An undo has no plan to compare or to save.
+                if matches!(self.write, PendingWrite::Commit { .. }) {
+                    hints.extend([(&[Action::Diff][..], "diff"), (&[Action::SavePlan], "save plan")]);
+                }
+                hints
+            }
             WriteStage::Summarising(SummaryStage::Offered(_)) => {
                 vec![(&[Action::Yes], "summarise"), (&[Action::No], "cancel")]
             }

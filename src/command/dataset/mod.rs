@@ -17,13 +17,18 @@ use crate::dataset::folder::{DatasetFolder, FolderError};
 use crate::dataset::manifest::Manifest;
 use crate::format::{format_count, format_number};
 use crate::gateway::env::absolute;
+pub(super) use query::PROGRAM as QUERY_PROGRAM;
 use update::{Update, UpdateRequest, update};
 
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Self {
         match error {
             FolderError::NotADataset(_) | FolderError::Locked(_) => Self::refused(error.to_string()),
-            FolderError::Unreadable { .. } | FolderError::Io { .. } => Self::unreadable(error.to_string()),
+            FolderError::Manifest { .. }
+            | FolderError::Outside { .. }
+            | FolderError::NotATable { .. }
+            | FolderError::Table { .. }
+            | FolderError::Io { .. } => Self::unreadable(error.to_string()),
         }
     }
 }
@@ -84,7 +89,7 @@ fn open_stores(
     }
     let workspace = Workspace::from_path(None, place, invocation)?;
     match workspace.missing_path() {
-        // The demo store, which stands in on the screen, is nothing to keep beside real sessions.
+        // A missing store opens the demo store on the screen, but its sessions do not belong into a dataset.
         Some(path) => Err(Failure::unreadable(format!(
             "{}: no store there. Name a PATH, or use --demo.",
             path.display()

@@ -16,7 +16,8 @@ use crate::files::{SMALL_FILE_BYTES, read_text};
 use crate::gateway::env::absolute;
 use crate::text::visible;
 
-const PROGRAM: &str = "duckdb";
+/// The program that runs queries.
+pub(in crate::command) const PROGRAM: &str = "duckdb";
 
 /// Reads the query: a recipe by its name, else a file.
 pub(super) fn read(query: &Path, invocation: &Invocation) -> Result<String, Failure> {

@@ -372,7 +372,7 @@ fn recorded_report(session: &LoadedSession, inputs: &ReplayInputs) -> ReplayRepo
         policy_log: firing_log(&replay, inputs.provider_window),
         writer_ruleset: None,
         shared_rules: None,
-        inspection: session.clone(),
+        session: session.clone(),
         simulated: simulate_settings(session, &[], default_replay_policies(session, &[])),
         inputs: inputs.clone(),
         replay,

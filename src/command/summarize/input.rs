@@ -11,7 +11,7 @@ use crate::write::summary::writer::SummaryWriter;
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
 pub(super) struct SummaryInput {
-    pub(super) inspection: LoadedSession,
+    pub(super) session: LoadedSession,
     pub(super) compactable: PreparedCompaction,
     /// The calls that the gateway itself would make.
     pub(super) gateway_calls: PredictedCalls,
@@ -22,27 +22,27 @@ pub(super) fn load_input(
     args: &SummarizeArgs,
     writer: SummaryWriter,
     place: &StoreArgs,
-    around: &Invocation,
+    invocation: &Invocation,
     output: &mut Output,
 ) -> Result<SummaryInput, Failure> {
-    let scene = Workspace::for_session(&args.target.session, place, around)?;
-    let inspection = scene.open_session(&args.target.session, output)?;
-    let inspection = require_context(at_leaf(&scene, inspection, args.leaf.as_deref())?)?;
-    let rules = inspection.ruleset.id.rules();
-    let settings = SummarySettings::from_config(rules, &scene.store().config.js_root);
+    let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
+    let session = workspace.open_session(&args.target.session, output)?;
+    let session = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
+    let rules = session.ruleset.id.rules();
+    let settings = SummarySettings::from_config(rules, &workspace.store().config.js_root);
     let instructions = args.instructions.as_deref();
     let compactable = PreparedCompaction::new(
-        &inspection,
-        inspection.configured_settings.compaction,
+        &session,
+        session.configured_settings.compaction,
         settings,
         instructions,
-        scene.now_ms,
+        workspace.now_ms,
     );
     let compactable = compactable.map_err(|error| match error {
         NotCompactable::Body(error) => Failure::unreadable(error.to_string()),
-        other => Failure::refused(format!("{}: {other}", inspection.item.key.0)),
+        other => Failure::refused(format!("{}: {other}", session.item.key.0)),
     })?;
     let gateway =
         compactable.gateway_calls().map_err(|error| Failure::refused(describe_no_summary(&error)))?;
-    Ok(SummaryInput { inspection, compactable, gateway_calls: gateway, writer })
+    Ok(SummaryInput { session, compactable, gateway_calls: gateway, writer })
 }

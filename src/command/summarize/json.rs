@@ -63,7 +63,7 @@ struct WrittenJson {
 
 /// Builds the report; a dry run has no summary members.
 pub(super) fn report_json(requested: &SummaryInput, summary: Option<&Summary>) -> SummarizeJson {
-    let SummaryInput { inspection: session, compactable, gateway_calls: gateway, .. } = requested;
+    let SummaryInput { session, compactable, gateway_calls: gateway, .. } = requested;
     let job = &compactable.job;
     SummarizeJson {
         session: session_json(&session.item),

@@ -46,7 +46,7 @@ impl Follower {
         if let Ok(source) = session.location.open(path, None)
             && let Ok(news) = followed.read(&self.store, session, &source, SystemClock.now_ms())
         {
-            report_entries(news.inspection, &news.entries, (self.json, self.secrets), output)?;
+            report_entries(news.session, &news.entries, (self.json, self.secrets), output)?;
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ pub(super) struct FollowedTranscript {
 /// Entries to report, and the session they belong to.
 #[derive(Debug)]
 pub(super) struct NewEntries<'a> {
-    pub(super) inspection: &'a LoadedSession,
+    pub(super) session: &'a LoadedSession,
     /// In file order.
     pub(super) entries: Vec<EntryIx>,
     /// The file was rewritten since the last read.
@@ -128,15 +128,15 @@ impl FollowedTranscript {
         source: &Source,
         now_ms: i64,
     ) -> Result<NewEntries<'_>, OpenError> {
-        let stands = |seen: &Option<LastSeen>| match seen {
+        let is_unchanged = |seen: &Option<LastSeen>| match seen {
             None => true,
             Some(LastSeen::Bytes(bytes)) => source.len().is_ok_and(|len| len >= *bytes),
             Some(LastSeen::Extent(extent)) => extent.is_unchanged_in(source),
         };
-        let stood = stands(&self.last_seen);
+        let was_unchanged = is_unchanged(&self.last_seen);
         let known = self.last_reading.as_deref();
         let opened = open_from(store, session, source.clone(), known, now_ms, &mut |_, _| true)?;
-        let has_grown = stood && stands(&self.last_seen);
+        let has_grown = was_unchanged && is_unchanged(&self.last_seen);
         let done = match &self.last_seen {
             Some(LastSeen::Bytes(bytes)) => *bytes,
             Some(LastSeen::Extent(extent)) => extent.end,
@@ -147,8 +147,8 @@ impl FollowedTranscript {
             Some(_) => LastSeen::Bytes(opened.index.end),
             None => LastSeen::Extent(FilePrefix::from_index(&opened.index)),
         });
-        let inspection = &**self.last_reading.insert(Box::new(opened));
-        Ok(NewEntries { inspection, entries, is_rewritten: !has_grown })
+        let session = &**self.last_reading.insert(Box::new(opened));
+        Ok(NewEntries { session, entries, is_rewritten: !has_grown })
     }
 
     /// Collects the new entries. `has_grown` means that the first `done` bytes are unchanged.

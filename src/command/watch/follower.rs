@@ -208,7 +208,7 @@ impl Follower {
             if let Some(source) = source
                 && let Ok(news) = followed.read(store, session, &source, now_ms)
             {
-                report_entries(news.inspection, &news.entries, (self.json, self.secrets), output)?;
+                report_entries(news.session, &news.entries, (self.json, self.secrets), output)?;
             }
             if became != TranscriptChange::Rewritten {
                 report_change(session, path, &became, self.json, output)?;
@@ -229,8 +229,8 @@ impl Follower {
                 if news.is_rewritten {
                     report_change(session, path, &TranscriptChange::Rewritten, self.json, output)?;
                 }
-                report_entries(news.inspection, &news.entries, (self.json, self.secrets), output)?;
-                let before = is_first.then(|| fullness_before(news.inspection, &news.entries)).flatten();
+                report_entries(news.session, &news.entries, (self.json, self.secrets), output)?;
+                let before = is_first.then(|| fullness_before(news.session, &news.entries)).flatten();
                 self.alert(path, before, now_ms, output)?;
                 self.retain_reading(path);
             }

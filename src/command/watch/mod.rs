@@ -170,7 +170,7 @@ fn report_start(
         output.json(&StartJson { event: "following", place, sessions })?;
     } else {
         let sessions = format_count(sessions, "session", "sessions");
-        output.note(&format!("following {sessions} of {}; ctrl-c ends", workspace.listed.name))?;
+        output.note(&format!("following {sessions} of {}; ctrl-c stops", workspace.listed.name))?;
     }
     Ok(output.flush()?)
 }

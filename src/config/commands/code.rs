@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::template::{Placeholder, Template};
+use super::error::CommandError;
+use super::template::Template;
 
 /// Programs that run the argument after an option such as `-c` as code.
 const INTERPRETERS: [&str; 23] = [
@@ -49,14 +50,15 @@ enum Reading {
 }
 
 /// Refuses a placeholder where a program reads code; a value may only be an argument of that code.
-pub(super) fn check_code(words: &[Template]) -> Result<(), String> {
+pub(super) fn check_code(words: &[Template]) -> Result<(), CommandError> {
     let mut running: Option<(&str, Reading)> = None;
     for word in words {
         let Some(text) = word.literal() else {
             if let Some((program, reading)) = running
                 && (reading != Reading::Options || is_code_option(word.leading_text().trim_end_matches('=')))
+                && let Some(placeholder) = word.placeholders().next()
             {
-                return Err(refusal(program, word));
+                return Err(CommandError::ReadAsCode { program: program.to_owned(), placeholder });
             }
             continue;
         };
@@ -70,14 +72,6 @@ pub(super) fn check_code(words: &[Template]) -> Result<(), String> {
         };
     }
     Ok(())
-}
-
-fn refusal(program: &str, word: &Template) -> String {
-    let name = word.placeholders().next().map_or("", Placeholder::name);
-    format!(
-        "{{{name}}}: {program} would read the value as code. Pass it to a script as an argument: \
-         [\"sh\", \"-c\", \"cat \\\"$1\\\"\", \"sh\", \"{{{name}}}\"]."
-    )
 }
 
 /// Returns a program that reads code by its name, without folder, version and extension.
@@ -117,7 +111,7 @@ fn is_code_option(option: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn check(words: &[&str]) -> Result<(), String> {
+    fn check(words: &[&str]) -> Result<(), CommandError> {
         let words: Vec<_> = words.iter().map(|word| Template::parse(word).expect("a word")).collect();
         check_code(&words)
     }
@@ -143,7 +137,7 @@ mod tests {
             &["watch", "wc", "{file}"],
         ] {
             let error = check(code).expect_err(&code.join(" "));
-            assert!(error.contains("$1"), "{error}");
+            assert!(error.to_string().contains("$1"), "{error}");
         }
     }
 

@@ -1,45 +1,7 @@
 //! A word of a person's command, with placeholders for the selected row.
 
-/// Similarity (Jaro-Winkler) from which a mistyped name is taken for another.
-const MIN_SIMILARITY: f64 = 0.7;
-
-/// A value of the selected row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placeholder {
-    /// The session's id.
-    Session,
-    /// The session's key.
-    Key,
-    /// The transcript's file.
-    File,
-    /// The entry's id.
-    Entry,
-    /// The entry's line in the file, from 1.
-    Line,
-    /// The store's folder.
-    Store,
-}
-
-impl Placeholder {
-    pub const ALL: [Self; 6] = [Self::Session, Self::Key, Self::File, Self::Entry, Self::Line, Self::Store];
-
-    /// The name in braces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Key => "key",
-            Self::File => "file",
-            Self::Entry => "entry",
-            Self::Line => "line",
-            Self::Store => "store",
-        }
-    }
-
-    /// Whether only an entry has it.
-    pub(super) const fn needs_entry(self) -> bool {
-        matches!(self, Self::Entry | Self::Line)
-    }
-}
+use super::error::CommandError;
+use super::placeholder::Placeholder;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
@@ -55,7 +17,7 @@ pub struct Template {
 
 impl Template {
     /// Parses `{file}` and the like; `{{` and `}}` are braces, and braces around anything but letters stay.
-    pub fn parse(word: &str) -> Result<Self, String> {
+    pub fn parse(word: &str) -> Result<Self, CommandError> {
         let mut template = Self::default();
         let mut rest = word;
         while let Some(first) = rest.chars().next() {
@@ -67,7 +29,8 @@ impl Template {
                 rest = after;
             } else if let Some((name, after)) = braced_name(rest) {
                 let found = Placeholder::ALL.into_iter().find(|known| known.name() == name);
-                template.parts.push(Part::Value(found.ok_or_else(|| unknown(name))?));
+                let unknown = || CommandError::UnknownPlaceholder { name: name.to_owned() };
+                template.parts.push(Part::Value(found.ok_or_else(unknown)?));
                 rest = after;
             } else {
                 let (text, after) = rest.split_at(first.len_utf8());
@@ -137,18 +100,6 @@ fn braced_name(text: &str) -> Option<(&str, &str)> {
     let (name, after) = text.strip_prefix('{')?.split_once('}')?;
     let is_name = !name.is_empty() && name.chars().all(|char| char.is_ascii_lowercase());
     is_name.then_some((name, after))
-}
-
-fn unknown(name: &str) -> String {
-    let similarity = |known: &str| strsim::jaro_winkler(name, known);
-    let names = Placeholder::ALL.map(Placeholder::name);
-    let near = names.into_iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
-    let near = near.filter(|near| similarity(near) >= MIN_SIMILARITY);
-    let near = near.map(|near| format!(", did you mean {{{near}}}?")).unwrap_or_default();
-    let all = names.map(|name| format!("{{{name}}}")).join(", ");
-    format!(
-        "{{{name}}}: unknown placeholder{near} Known are {all}; write {{{{{name}}}}} for the text itself."
-    )
 }
 
 #[cfg(test)]

@@ -110,13 +110,15 @@ fn calibrate_all(samples: &[Sample]) -> Result<Calibration, TooFewCalls> {
 /// Returns factors and fixed tokens. If the fixed part would be negative, the prompts hold less than their growth
 /// implies, for example because a provider drops old thinking; then the factors are scaled and the fixed part is 0.
 fn fit_fixed_tokens(factors: [f64; 3], samples: &[Sample]) -> ([f64; 3], f64) {
-    let held = |sample: &Sample| tokens(&factors, sample.chars, sample.images);
-    let fixed = median(samples.iter().map(|sample| sample.prompt_tokens - held(sample)).collect());
+    let fitted = |sample: &Sample| tokens(&factors, sample.chars, sample.images);
+    let fixed = median(samples.iter().map(|sample| sample.prompt_tokens - fitted(sample)).collect());
     if fixed >= 0.0 {
         return (factors, fixed);
     }
-    let rates =
-        samples.iter().filter(|sample| held(sample) > 0.0).map(|sample| sample.prompt_tokens / held(sample));
+    let rates = samples
+        .iter()
+        .filter(|sample| fitted(sample) > 0.0)
+        .map(|sample| sample.prompt_tokens / fitted(sample));
     let scale = median(rates.collect());
     if scale <= 0.0 {
         return (factors, 0.0);

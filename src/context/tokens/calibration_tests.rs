@@ -60,7 +60,7 @@ fn classes_that_always_amount_together_share_one_factor() {
 }
 
 #[test]
-fn a_class_that_hardly_occurs_has_no_factor_of_its_own() {
+fn a_rare_class_has_no_separate_factor() {
     let english: Vec<[u64; 3]> = (1..9).map(|at| [at * 1_700 % 5_000 + 90, at % 2, at % 3]).collect();
     let fitted = calibrate(&session(&english, [0.25, 0.7, 3.0])).expect("enough calls");
     assert_eq!(fitted.fitted_alone, [false; 3]);

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn exact_data_gives_exact_factors() {
         let points = [[10.0, 0.0, 2.0], [3.0, 9.0, 1.0], [5.0, 5.0, 9.0], [8.0, 1.0, 1.0], [2.0, 2.0, 0.0]];
-        let solution = fit(&rows(&points, [0.25, 0.7, 0.5]), 3).expect("told apart");
+        let solution = fit(&rows(&points, [0.25, 0.7, 0.5]), 3).expect("independent rows");
         for (found, wanted) in solution.factors.iter().zip([0.25, 0.7, 0.5]) {
             assert!((found - wanted).abs() < 1e-9, "{solution:?}");
         }
@@ -130,7 +130,7 @@ mod tests {
             (1..12).map(|at| [f64::from(at) * 1000.0, f64::from(at % 5) * 700.0, 0.0]).collect();
         let mut rows = rows(&points, [0.25, 0.7, 0.0]);
         rows[4].y += 90_000.0;
-        let solution = fit(&rows, 2).expect("told apart");
+        let solution = fit(&rows, 2).expect("independent rows");
         assert!((solution.factors[0] - 0.25).abs() < 0.005, "{solution:?}");
         assert!((solution.factors[1] - 0.7).abs() < 0.02, "{solution:?}");
     }

@@ -22,7 +22,7 @@ pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, JsException
         return Ok(0.0);
     }
     match rules.estimate {
-        Estimate::Weighted { counts_envelope: as_told } => weighted::estimate(message, as_told),
+        Estimate::Weighted { counts_envelope } => weighted::estimate(message, counts_envelope),
         Estimate::Units => estimate_message(&measure_message(message).size),
         Estimate::OwnRuntime { user_images, .. } => {
             let role = role_of(message);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_arguments_fails_until_the_gateway_has_a_runtime_of_its_own() {
+    fn a_call_without_arguments_fails_until_the_gateway_has_its_own_runtime() {
         let call = r#"{"role":"assistant","content":[{"type":"toolCall","name":"abc"}]}"#;
         assert_eq!(tokens(Ruleset::V2026_5_22, call), Err(JsException));
         assert_eq!(tokens(Ruleset::V2026_5_28, call), Ok(3.0));

@@ -210,18 +210,18 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_reported_counts_as_one_that_is_held() {
+    fn an_outlined_text_counts_like_a_parsed_one() {
         for json in [
             r#""ab {\u4f60好。} é\n😀\ud83d\ude00\ud840\udc00""#,
             r#""\ud83d\ud83d\ude00x\ude00\ud83d""#,
             r#""\ud83d漢""#,
             "\"\"",
         ] {
-            let held = crate::js::parse(json).unwrap();
-            let own = ScriptChars::from_text(held.as_str().unwrap());
+            let parsed = crate::js::parse(json).unwrap();
+            let own = ScriptChars::from_text(parsed.as_str().unwrap());
             let mut outline = crate::js::Outline::default();
             assert_eq!(
-                (ScriptChars::from_json(&held), ScriptChars::from_json(outline.read(json).unwrap())),
+                (ScriptChars::from_json(&parsed), ScriptChars::from_json(outline.read(json).unwrap())),
                 (own, own),
                 "{json}"
             );

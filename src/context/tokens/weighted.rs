@@ -101,17 +101,17 @@ fn surplus(point: u32, unit: f64) -> f64 {
 
 /// Estimates a message in tokens: weighted chars / 4, rounded up (compaction 12, token estimate). An image in user,
 /// custom and toolResult messages counts 8,000 chars plus the note of a summary; a shell command that is not sent
-/// counts 0. With `as_told` (2026.9.6) the line feeds between texts count, and a user message includes its sender. A
+/// counts 0. With `counts_envelope` (2026.9.6) the line feeds between texts count, and a user message includes its sender. A
 /// value that should be a text but is not makes the result NaN.
 ///
 /// # Errors
 /// The runtime throws on the message's shape.
-pub fn estimate(message: &Value, as_told: bool) -> Result<f64, JsException> {
+pub fn estimate(message: &Value, counts_envelope: bool) -> Result<f64, JsException> {
     let field = |key| js_length(message.get(key));
     let chars = match role_of(message) {
         _ if message.get("excludeFromContext") == Some(&Value::Bool(true)) => 0.0,
-        Role::User if as_told => content_chars(message, as_told)? + sender_chars(message),
-        Role::User | Role::Custom | Role::ToolResult => content_chars(message, as_told)?,
+        Role::User if counts_envelope => content_chars(message, counts_envelope)? + sender_chars(message),
+        Role::User | Role::Custom | Role::ToolResult => content_chars(message, counts_envelope)?,
         Role::Assistant => {
             match message.get("content") {
                 Some(Value::Array(blocks)) => {
@@ -147,7 +147,7 @@ fn is_block_type(block: &Value, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }
 
-fn content_chars(message: &Value, as_told: bool) -> Result<f64, JsException> {
+fn content_chars(message: &Value, counts_envelope: bool) -> Result<f64, JsException> {
     let blocks = match message.get("content") {
         Some(Value::String(text)) => return Ok(weighted_length(text, NORMAL_WEIGHT)),
         Some(Value::Array(blocks)) if !blocks.iter().any(Value::is_null) => blocks,
@@ -155,7 +155,7 @@ fn content_chars(message: &Value, as_told: bool) -> Result<f64, JsException> {
     };
     let texts: Vec<f64> =
         blocks.iter().filter_map(block_text).map(|text| weighted_length(&text, NORMAL_WEIGHT)).collect();
-    let joined = if as_told { texts.len().saturating_sub(1) as f64 } else { 0.0 };
+    let joined = if counts_envelope { texts.len().saturating_sub(1) as f64 } else { 0.0 };
     let images = blocks.iter().filter(|block| is_block_type(block, "image")).count() as f64;
     Ok(texts.iter().sum::<f64>() + joined + images * IMAGE_CHARS + omission_chars(blocks))
 }
@@ -265,7 +265,9 @@ mod tests {
 
     #[test]
     fn from_9_6_on_texts_count_as_a_summary_is_reported_them() {
-        let tokens = |json: &str| [false, true].map(|as_told| estimate(&js::parse(json).unwrap(), as_told));
+        let tokens = |json: &str| {
+            [false, true].map(|counts_envelope| estimate(&js::parse(json).unwrap(), counts_envelope))
+        };
         let texts =
             r#"{"role":"user","content":[{"type":"text","text":"abcd"},{"type":"text","text":"abcd"}]}"#;
         assert_eq!(tokens(texts), [Ok(2.0), Ok(3.0)]);

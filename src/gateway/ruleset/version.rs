@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_gets_the_rules_of_its_own_or_the_nearest_not_newer() {
+    fn a_release_gets_its_rules_or_those_of_the_nearest_older_one() {
         use Ruleset::{Pi0_55, Pi0_80_0, Pi0_80_4, Pi0_86, Pi0_87, Pi1_4, Pi1_5, Pi1_5_0};
         for (text, id, reported) in [
             ("2026.2.19", "2026.2.19", false),

@@ -3,7 +3,7 @@
 use crate::js::{JsString, Object, Value};
 use crate::policy::prune::cleared_message;
 
-/// Replaces the content of a tool result by one text block and removes its details, which correspond to an artifact of
+/// Replaces the content of a tool result with one text block and removes its details, which correspond to an artifact of
 /// `LangChain` (pruning 7.2e).
 pub fn cleared_result(message: &Value, placeholder: &JsString) -> Value {
     let mut copy = cleared_message(message, placeholder);

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn giving_up_after_an_answer_that_was_cut_has_words_of_its_own() {
+    fn giving_up_after_a_cut_answer_has_a_separate_text() {
         let answer = |reason: &str| js::parse(&format!("{{\"stopReason\":\"{reason}\"}}")).unwrap();
         assert!(gave_up_text(&answer("length")).starts_with("Truncated response recovery failed"));
         assert_eq!(gave_up_text(&answer("error")), GAVE_UP);

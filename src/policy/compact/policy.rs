@@ -10,7 +10,7 @@ use crate::policy::trimming::{
     PolicyDetails, PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy, Windows,
 };
 
-/// Replaces old messages by a summary (compaction 1–5).
+/// Replaces old messages with a summary (compaction 1–5).
 #[derive(Debug)]
 pub struct Compact;
 

@@ -12,11 +12,11 @@ struct Script {
     /// Numbers of the calls that fail, from 1.
     failing: Vec<usize>,
     ends_at: Option<usize>,
-    asked: Vec<Asked>,
+    requests: Vec<Request>,
 }
 
 #[derive(Debug, PartialEq)]
-struct Asked {
+struct Request {
     messages: usize,
     previous: Option<String>,
     focus: String,
@@ -25,13 +25,13 @@ struct Asked {
 
 impl SummaryModel for Script {
     fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure> {
-        self.asked.push(Asked {
+        self.requests.push(Request {
             messages: request.messages.len(),
             previous: request.previous_summary.map(JsString::to_string_lossy),
             focus: request.focus.map(JsString::to_string_lossy).unwrap_or_default(),
             merges: request.is_merge,
         });
-        let call = self.asked.len();
+        let call = self.requests.len();
         match call {
             _ if self.ends_at == Some(call) => Err(AnswerFailure::Aborted),
             _ if self.failing.contains(&call) => Err(AnswerFailure::Failed("no".to_owned())),
@@ -46,8 +46,8 @@ impl Script {
     }
 
     /// Returns the number of messages and the previous summary of each call.
-    fn asked(&self) -> Vec<(usize, Option<&str>)> {
-        self.asked.iter().map(|requested| (requested.messages, requested.previous.as_deref())).collect()
+    fn requests(&self) -> Vec<(usize, Option<&str>)> {
+        self.requests.iter().map(|requested| (requested.messages, requested.previous.as_deref())).collect()
     }
 }
 
@@ -62,20 +62,20 @@ fn staged(messages: &[Value], previous: Option<&str>, script: &mut Script) -> Re
 fn few_or_small_messages_take_one_call_with_the_previous_summary() {
     let mut script = Script::default();
     assert_eq!(staged(&users(5, 400), Some("before"), &mut script).as_deref(), Ok("s1"));
-    assert_eq!(script.asked(), [(5, Some("before"))]);
+    assert_eq!(script.requests(), [(5, Some("before"))]);
     // 3 messages of 30,000 tokens exceed the maximum but are too few to split: one call each.
     let mut script = Script::default();
     assert_eq!(staged(&users(3, 120_000), Some("before"), &mut script).as_deref(), Ok("s3"));
-    assert_eq!(script.asked(), [(1, Some("before")), (1, Some("s1")), (1, Some("s2"))]);
+    assert_eq!(script.requests(), [(1, Some("before")), (1, Some("s1")), (1, Some("s2"))]);
 }
 
 #[test]
 fn halves_are_summarised_without_the_previous_summary_and_merged_with_it() {
     let mut script = Script::default();
     assert_eq!(staged(&users(80, 4000), Some("before"), &mut script).as_deref(), Ok("s3"));
-    assert_eq!(script.asked(), [(40, None), (40, None), (2, Some("before"))]);
-    assert!(script.asked[2].merges && script.asked[2].focus.contains(MERGE_PROMPT));
-    assert!(!script.asked[0].merges && !script.asked[0].focus.contains(MERGE_PROMPT));
+    assert_eq!(script.requests(), [(40, None), (40, None), (2, Some("before"))]);
+    assert!(script.requests[2].merges && script.requests[2].focus.contains(MERGE_PROMPT));
+    assert!(!script.requests[0].merges && !script.requests[0].focus.contains(MERGE_PROMPT));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_failed_call_is_repeated_without_the_oversized_messages_which_leave_a_note()
     let mut script = Script::failing([2]);
     let expected = "s3\n\n[Large user (~90K tokens) omitted from summary]";
     assert_eq!(staged(&messages, Some("before"), &mut script).as_deref(), Ok(expected));
-    assert_eq!(script.asked(), [(2, Some("before")), (1, Some("s1")), (2, Some("before"))]);
+    assert_eq!(script.requests(), [(2, Some("before")), (1, Some("s1")), (2, Some("before"))]);
 }
 
 #[test]
@@ -94,19 +94,19 @@ fn with_nothing_oversized_the_same_is_requested_again_and_then_a_text_says_there
     let mut script = Script::failing([1, 2]);
     let expected = "Context contained 3 messages (0 oversized). Summary unavailable due to size limits.";
     assert_eq!(staged(&users(3, 400), Some("before"), &mut script).as_deref(), Ok(expected));
-    assert_eq!(script.asked(), [(3, Some("before")), (3, Some("before"))]);
+    assert_eq!(script.requests(), [(3, Some("before")), (3, Some("before"))]);
     // All messages are oversized, so no second call is made.
     let mut script = Script::failing([1]);
     let expected = "Context contained 2 messages (2 oversized). Summary unavailable due to size limits.";
     assert_eq!(staged(&users(2, 400_000), None, &mut script).as_deref(), Ok(expected));
-    assert_eq!(script.asked.len(), 1);
+    assert_eq!(script.requests.len(), 1);
 }
 
 #[test]
 fn whoever_answers_may_end_it_at_any_call() {
     let mut script = Script { ends_at: Some(2), ..Script::default() };
     assert_eq!(staged(&users(80, 4000), None, &mut script), Err(NoSummary::Aborted));
-    assert_eq!(script.asked.len(), 2);
+    assert_eq!(script.requests.len(), 2);
 }
 
 #[test]
@@ -118,9 +118,9 @@ fn the_beginning_of_a_split_turn_is_summarised_on_its_own() {
     let mut script = Script::default();
     let written = summarise(&job, &mut script).expect("a summary");
     assert_eq!(written.parts.text(), "s1\n\n---\n\n**Turn Context (split turn):**\n\ns2");
-    assert_eq!(script.asked(), [(2, Some("before")), (3, None)]);
-    assert!(script.asked[0].focus.ends_with("Additional focus:\nzebras"));
-    assert!(!script.asked[1].focus.contains("zebras"));
+    assert_eq!(script.requests(), [(2, Some("before")), (3, None)]);
+    assert!(script.requests[0].focus.ends_with("Additional focus:\nzebras"));
+    assert!(!script.requests[1].focus.contains("zebras"));
 }
 
 #[test]
@@ -148,12 +148,12 @@ fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
     assert_eq!((dropped.chunks, dropped.messages, dropped.tokens), (1, 5, 75_000.0));
     // The kept half continues from the summary of the dropped half.
     let last_of_dropped =
-        script.asked.iter().rposition(|requested| requested.previous.as_deref() == Some("before"));
+        script.requests.iter().rposition(|requested| requested.previous.as_deref() == Some("before"));
     let after = last_of_dropped.expect("the dropped half") + 1;
     assert!(
-        script.asked[after..].iter().any(|requested| requested.previous == Some(format!("s{after}"))),
+        script.requests[after..].iter().any(|requested| requested.previous == Some(format!("s{after}"))),
         "{:?}",
-        script.asked
+        script.requests
     );
 }
 
@@ -163,13 +163,13 @@ fn the_runtime_queries_once_and_once_more_for_a_split_turn() {
     job.mode = SummaryMode::Default;
     let mut script = Script::default();
     assert_eq!(summarise(&job, &mut script).expect("a summary").parts.text(), "s1");
-    assert_eq!(script.asked(), [(80, None)]);
+    assert_eq!(script.requests(), [(80, None)]);
     job.texts.history.clear();
     job.texts.previous_summary = Some(Value::from("before"));
     // The runtime calls the model even without messages, if there is no turn prefix.
     let mut script = Script::default();
     assert_eq!(summarise(&job, &mut script).expect("a summary").parts.text(), "s1");
-    assert_eq!(script.asked(), [(0, Some("before"))]);
+    assert_eq!(script.requests(), [(0, Some("before"))]);
     job.texts.turn_prefix = users(1, 4);
     let expected = "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\ns1";
     assert_eq!(summarise(&job, &mut Script::default()).expect("a summary").parts.text(), expected);

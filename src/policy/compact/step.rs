@@ -27,7 +27,7 @@ pub struct CompactionResult {
     pub preparation: Option<Preparation>,
 }
 
-/// Replaces the summarised messages by a summary of `summary_tokens`. The list must be an unchanged context of the
+/// Replaces the summarised messages with a summary of `summary_tokens`. The list must be an unchanged context of the
 /// branch. Errors where preparing throws; the list is then unchanged.
 pub(super) fn compact_list(
     list: &mut MessageList,

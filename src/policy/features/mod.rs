@@ -76,7 +76,7 @@ impl ContentFeatures {
             Role::ToolResult => ResultContent::of(message.get("content")),
             _ => ResultContent::Other,
         };
-        let sketch = match role {
+        let digest = match role {
             // The content is counted already, so its texts need not be joined again.
             Role::ToolResult if content::is_plain(message.get("content")) => {
                 MessageDigest::from_result(message, content.code_points()).map(Some)
@@ -88,7 +88,7 @@ impl ContentFeatures {
             details_chars: message.get("details").filter(|_| counts_details).map(guard::unknown_chars),
             shape: shape_of(message),
             guard: GuardSize::of_under(message, counts_details),
-            digest: sketch,
+            digest,
             text_features: whole.as_ref().and_then(|(rules, whole)| TextFeatures::of(rules, role, whole)),
             prune_chars: whole.as_ref().map(|(rules, whole)| CharCount::new(rules.prune_size.chars(whole))),
             thinking_chars: whole
@@ -131,8 +131,8 @@ impl ContentFeatures {
     #[must_use]
     pub fn with_content(&self, content: ResultContent) -> Self {
         let (code_points, images) = content.code_points();
-        let sketch = self.digest.clone().map(|sketch| sketch.map(|s| s.with_content(code_points, images)));
-        Self { content, digest: sketch, ..self.clone() }.with_guard_recount()
+        let digest = self.digest.clone().map(|digest| digest.map(|s| s.with_content(code_points, images)));
+        Self { content, digest, ..self.clone() }.with_guard_recount()
     }
 
     /// Returns the features of this tool result without its details.

@@ -58,7 +58,7 @@ pub fn cut_message(message: &Value, max_chars: f64) -> Value {
     with_text(message, cut_text(&joined_text(message.get("content")), max_chars))
 }
 
-/// Replaces a tool result by the guard's notice (pruning 6.35).
+/// Replaces a tool result with the guard's notice (pruning 6.35).
 pub fn compacted_message(message: &Value) -> Value {
     with_text(message, COMPACTED.into())
 }

@@ -1,4 +1,4 @@
-//! The guard of every model call: holds each tool result to a share of the window, then replaces the oldest by a short
+//! The guard of every model call: holds each tool result to a share of the window, then replaces the oldest with a short
 //! notice until all messages fit their own share (pruning 6.30–6.37).
 //!
 //! [`guard_list`] decides from [`GuardSize`]s alone, so that a plan can predict it without texts; [`guard_messages`]

@@ -142,7 +142,7 @@ fn newest_is_fresh_read(list: &MessageList, limits: GuardLimits) -> Result<bool,
     Ok(name.is_some_and(|name| name.str_is("read")) && chars(list, at)? <= limits.single)
 }
 
-/// Trims results in this order until this many chars are free; if that is not enough, replaces them by a notice.
+/// Trims results in this order until this many chars are free; if that is not enough, replaces them with a notice.
 fn trim_or_compact(
     list: &mut MessageList,
     fates: &mut [MessageFate],

@@ -1,4 +1,4 @@
-//! Context pruning: shortens old tool results to head and tail, then replaces them by a placeholder, once the
+//! Context pruning: shortens old tool results to head and tail, then replaces them with a placeholder, once the
 //! provider's cache is cold and the context is a large share of the window (pruning 3–5).
 
 pub mod gate;

@@ -156,7 +156,7 @@ pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Opti
     Ok(if has_image { Some(with_text(message, head(&parts, joined_chars)?)) } else { None })
 }
 
-/// Replaces malformed text blocks by text blocks that hold their JSON, and drops nulls.
+/// Replaces malformed text blocks with text blocks that hold their JSON, and drops nulls.
 fn with_plain_texts(message: &Value) -> Value {
     let Some(blocks) = message.get("content").and_then(Value::as_array) else { return message.clone() };
     let plain = |block: &Value| {
@@ -345,12 +345,12 @@ mod tests {
         let text =
             new.get("content").unwrap().as_array().unwrap()[0].get("text").unwrap().as_str().unwrap().clone();
         let joined = trimmable_chars(&settings, &size);
-        let foretold = if is_trimmed(&settings, joined) {
+        let predicted = if is_trimmed(&settings, joined) {
             SoftTrimmer::new(&settings).trimmed_chars(joined)
         } else {
             joined
         };
-        assert!((foretold - 2.0..=foretold).contains(&(text.len() as f64)), "{foretold} {}", text.len());
+        assert!((predicted - 2.0..=predicted).contains(&(text.len() as f64)), "{predicted} {}", text.len());
         text.to_string_lossy()
     }
 

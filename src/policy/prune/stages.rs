@@ -47,7 +47,7 @@ pub struct PruneOutcome {
     pub start: usize,
     /// First protected position: the k-th last assistant message (pruning 5.2).
     pub cutoff: usize,
-    /// Positions of replaced messages, ascending; includes those that were replaced by the same bytes (pruning 0.6,
+    /// Positions of replaced messages, ascending; includes those that were replaced with the same bytes (pruning 0.6,
     /// 5.13).
     pub replaced: Vec<usize>,
 }

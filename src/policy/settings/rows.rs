@@ -111,8 +111,8 @@ pub fn policy_settings(source: &SettingSources<'_>) -> Vec<PolicySetting> {
 /// models may have their own.
 pub fn assign_to_pi(rows: &mut [PolicySetting], settings: &PiSettings, model: Option<&str>) {
     let agent_dir = settings.global().parent().map(Path::to_path_buf).unwrap_or_default();
-    let held = [SettingId::ReserveTokens, SettingId::KeepRecentTokens];
-    for row in rows.iter_mut().filter(|row| held.contains(&row.setting.id)) {
+    let compaction_keys = [SettingId::ReserveTokens, SettingId::KeepRecentTokens];
+    for row in rows.iter_mut().filter(|row| compaction_keys.contains(&row.setting.id)) {
         let own = settings.token_setting(row.setting.name(), model);
         row.owner = SettingOwner::Runtime { agent_dir: agent_dir.clone(), file: own.file, path: own.path };
         row.setting.control = row.setting.id.spec().control;

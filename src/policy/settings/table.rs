@@ -160,7 +160,7 @@ static TABLE: [Row; 67] = [
         "contextPruning.keepLastAssistants",
         (slider(Unit::Messages, 20.0, 1.0), Number(|s| &mut s.prune.keep_last_assistants)),
         Hint::Protected,
-        "Tool results after the start of this many last replies stay.",
+        "The tool results of this many newest replies stay.",
     )
     .until("built in: 3"),
     pruning(
@@ -329,7 +329,7 @@ static TABLE: [Row; 67] = [
         (Some(Policy::History), Source::HistoryLimit),
         (slider(Unit::Turns, 100.0, 1.0), Number(|s| &mut s.history_limit)),
         Hint::Turns,
-        "Keeps this many of the person's last turns; 0 keeps all. In direct chats the key is dmHistoryLimit.",
+        "Keeps this many of the user's last turns; 0 keeps all. In direct chats the key is dmHistoryLimit.",
     ),
     session(
         SettingId::ContextWindow,

@@ -230,7 +230,7 @@ impl ReduceRun<'_> {
         if reducible.len() < 2 || remaining <= 0.0 {
             return;
         }
-        let held_before: Vec<(usize, f64)> = order.iter().map(|at| (*at, self.chars[*at])).collect();
+        let chars_before: Vec<(usize, f64)> = order.iter().map(|at| (*at, self.chars[*at])).collect();
         let notice = self.notice(reducible.len());
         let least = notice.shortest_len(self.budget.ends.notice);
         for at in order.iter().copied() {
@@ -245,7 +245,7 @@ impl ReduceRun<'_> {
             }
         }
         if !newest_first && self.budget.rule != Aggregate::Oldest {
-            self.elide(&held_before, remaining);
+            self.elide(&chars_before, remaining);
         }
     }
 

@@ -39,7 +39,7 @@ fn script(seed: u64) -> Script {
     script
 }
 
-fn textures(script: &Script, ruleset: Ruleset) -> Vec<Option<Arc<ContentFeatures>>> {
+fn features_of(script: &Script, ruleset: Ruleset) -> Vec<Option<Arc<ContentFeatures>>> {
     let message = |line: &str| js::parse(line).expect("JSON").get("message").cloned();
     let features = |line: &str| Some(Arc::new(ContentFeatures::of_under(ruleset.rules(), &message(line)?)));
     script.text.lines().map(features).collect()
@@ -64,7 +64,7 @@ fn clearings() -> [ClearSettings; 7] {
 }
 
 /// Replays each call; `long` forces the slow path over the message list.
-fn lane(
+fn trace(
     session: &ReplaySession<'_>,
     settings: &Settings,
     record: &RecordedTrace,
@@ -107,7 +107,7 @@ fn running_sums_show_of_every_call_what_its_list_does() {
     for seed in 0..7 {
         let script = script(seed);
         let ruleset = RULESETS[seed as usize % RULESETS.len()];
-        let all_features = textures(&script, ruleset);
+        let all_features = features_of(&script, ruleset);
         let weights: Vec<f64> = (0..all_features.len()).map(|at| 7.3 + (at % 13) as f64 * 91.7).collect();
         script.with_session(20_000.0, &[], |session| {
             let fit = Calibrated { fixed: 123.4, weights: &weights };
@@ -122,7 +122,7 @@ fn running_sums_show_of_every_call_what_its_list_does() {
                 settings.policies.history_limit = 7.0;
                 settings.policies.guard = GuardSettings { budget_share: 0.3, single_share: 0.05 };
                 settings.policies.clear = clear;
-                let [short, long] = [false, true].map(|long| lane(&session, &settings, &record, long));
+                let [short, long] = [false, true].map(|long| trace(&session, &settings, &record, long));
                 for (at, (short, long)) in short.iter().zip(&long).enumerate() {
                     assert_eq!(short, long, "#{at} of {seed} under {:?}", settings.policies);
                     let done = [short.pruned, short.guarded, short.cleared];

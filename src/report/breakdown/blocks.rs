@@ -2,6 +2,7 @@
 //! to.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::context::bodies::entry_message;
 use crate::ids::EntryIx;
@@ -60,7 +61,7 @@ pub struct HeavyBlock {
 }
 
 /// Heavy blocks by entry, or the error where a line could not be read again.
-pub type HeavyBlocks = HashMap<EntryIx, Result<HeavyBlock, String>>;
+pub type HeavyBlocks = HashMap<EntryIx, Result<HeavyBlock, Arc<BodyError>>>;
 
 /// Reads the messages of these entries and finds the heaviest block of each. Stops when `wanted` returns `false`.
 pub fn heavy_blocks(
@@ -70,7 +71,7 @@ pub fn heavy_blocks(
 ) -> HeavyBlocks {
     let mut blocks = HeavyBlocks::new();
     for entry in entries.iter().take_while(|_| wanted()) {
-        blocks.insert(*entry, heavy_block(session, *entry).map_err(|error| error.to_string()));
+        blocks.insert(*entry, heavy_block(session, *entry).map_err(Arc::new));
     }
     blocks
 }

@@ -43,7 +43,7 @@ fn system_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pr
     let when =
         report.generated_at.and_then(format_timestamp).map_or_else(String::new, |at| format!(", {at}"));
     view.part_section(BudgetPart::System, "System prompt")
-        .with_note(format!("report: {}{when}", report.source.as_str()))
+        .with_note(format!("{}{when}", report.source.description()))
         .with_explanation(describe_report_origin(report))
         .with_lines(lines)
 }
@@ -57,9 +57,9 @@ fn describe_report_origin(report: &SystemPromptReport) -> String {
     if let Some(sandbox) = &report.sandbox {
         let mode = sandbox.mode.as_deref().unwrap_or("unknown");
         let inside = match sandbox.is_sandboxed {
-            Some(true) => ", this session inside it",
-            Some(false) => ", this session outside it",
-            None => "",
+            Some(true) => " (this session runs inside)",
+            Some(false) if mode != "off" => " (this session runs outside)",
+            Some(false) | None => "",
         };
         words.push(format!("sandbox {mode}{inside}"));
     }

@@ -12,8 +12,8 @@ use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 
 /// Builds the sections of a window. Parts without tokens are left out.
-pub fn sections(inspection: &LoadedSession, contents: &WindowContents, blocks: &HeavyBlocks) -> Vec<Section> {
-    let view = SectionBuilder { session: inspection, contents, now: &contents.now };
+pub fn sections(session: &LoadedSession, contents: &WindowContents, blocks: &HeavyBlocks) -> Vec<Section> {
+    let view = SectionBuilder { session, contents, now: &contents.now };
     let mut sections = prompt_sections(&view);
     sections.extend([
         view.summary_section(),
@@ -154,7 +154,7 @@ impl SectionBuilder<'_> {
             .with_entry(Some(message.entry));
         match blocks.get(&message.entry) {
             None => line.with_explanation(name),
-            Some(Err(error)) => Line { has_warning: true, ..line.with_explanation(error.clone()) },
+            Some(Err(error)) => Line { has_warning: true, ..line.with_explanation(error.to_string()) },
             Some(Ok(block)) => {
                 let of_how_many =
                     if block.block_count > 1 { format!(" of {}", block.block_count) } else { String::new() };
@@ -195,7 +195,7 @@ impl SectionBuilder<'_> {
         let notes: Vec<String> = priced.into_iter().chain(free).collect();
         let note = if notes.is_empty() { "none".to_owned() } else { notes.join("; ") };
         Section::new(SectionKind::Images, "Images", Figure::Estimated(images.tokens)).with_note(note).with_explanation(
-            "The estimate counts an image in a tool result as 4 800 chars and one in your message as nothing; \
+            "The estimate counts an image in a tool result as 4,800 chars and one in your message as nothing; \
              the provider counts both by their size.",
         )
     }

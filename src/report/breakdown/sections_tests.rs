@@ -5,6 +5,7 @@ use crate::context::budget::FixedChars;
 use crate::js;
 use crate::report::breakdown::heavy_blocks;
 use crate::session::testing::{call, entry_ix, loaded_session, message, result, transcript, user};
+use crate::store::body::BodyError;
 use crate::store::prompt_report::SystemPromptReport;
 
 fn reported(session: &LoadedSession) -> Vec<Section> {
@@ -111,7 +112,8 @@ fn without_a_report_nothing_before_the_messages_is_made_up() {
 fn a_message_that_cannot_be_read_again_says_what_is_wrong() {
     let session = loaded_session(&transcript(&[user("hi")]), 1_000.0);
     let contents = WindowContents::new(&session, None);
-    let blocks = [(entry_ix(0), Err("line 2: changed since it was read".to_owned()))].into();
+    let changed = BodyError::Changed { path: "a.jsonl".to_owned(), line: 2 };
+    let blocks = [(entry_ix(0), Err(Arc::new(changed)))].into();
     let heaviest = sections(&session, &contents, &blocks);
     let line = &section(&heaviest, SectionKind::Heaviest).lines[0];
     assert!(line.has_warning && line.explanation.contains("changed"), "{line:?}");

@@ -28,11 +28,11 @@ pub fn headline(estimates: &Estimates) -> String {
     };
     let (pi, counted) = (format_number(pi), format_number(counted));
     let rest = match messages {
-        Some(times) => format!(", {times:.1} times for the messages alone"),
-        None if estimates.fixed_tokens.is_none() => ", including everything before the messages".to_owned(),
+        Some(times) => format!("; messages alone {times:.1}x"),
+        None if estimates.fixed_tokens.is_none() => ", with system prompt, tools and files".to_owned(),
         None => String::new(),
     };
-    format!("chars/4 estimates ~{pi}, the provider counted {counted}: {whole:.1} times as much{rest}")
+    format!("chars/4 estimates ~{pi}; the provider counted {counted} ({whole:.1}x{rest})")
 }
 
 /// The headline for narrow screens.
@@ -41,18 +41,18 @@ pub fn short_headline(estimates: &Estimates) -> String {
         return NO_MEASURED_CALL.to_owned();
     };
     let messages = match messages {
-        Some(times) => format!(", messages ×{times:.1}"),
+        Some(times) => format!(", messages {times:.1}x"),
         None if estimates.fixed_tokens.is_none() => " with system prompt".to_owned(),
         None => String::new(),
     };
-    format!("chars/4 ~{}, counted {}: ×{whole:.1}{messages}", format_number(pi), format_number(counted))
+    format!("chars/4 ~{}, counted {}: {whole:.1}x{messages}", format_number(pi), format_number(counted))
 }
 
 /// Describes the tokens before the messages.
 pub fn describe_fixed(estimates: &Estimates) -> String {
     match estimates.fixed_tokens {
-        Some(tokens) => format!("before the messages: ~{} in the last run's report", format_number(tokens)),
-        None => "before the messages: no run stored a report, so only usage and fit include it".to_owned(),
+        Some(tokens) => format!("system prompt, tools and files: ~{}, from the last run's report", format_number(tokens)),
+        None => "system prompt, tools and files: no run stored a report, so only usage and calibrated include them".to_owned(),
     }
 }
 
@@ -71,12 +71,12 @@ pub fn describe_tokenizer(estimates: &Estimates, session: &LoadedSession) -> Str
 pub fn describe_factors(estimates: &Estimates) -> String {
     let fit = match &estimates.calibration {
         Ok(fit) => fit,
-        Err(too_few) => return format!("fit: {too_few}"),
+        Err(too_few) => return format!("calibrated: {too_few}"),
     };
     if fit.fitted_alone == [false; 3] {
         let rate = fit.chars_per_token(Script::Ascii);
         return format!(
-            "fit: {rate:.2} chars per token, {} before the messages",
+            "calibrated: {rate:.2} chars per token, plus {} for system prompt, tools and files",
             format_estimate(fit.fixed_tokens.round() as u64)
         );
     }
@@ -88,19 +88,22 @@ pub fn describe_factors(estimates: &Estimates) -> String {
     let names: Vec<&str> = shared.iter().map(|script| script.name()).collect();
     rates.extend(shared.first().map(|script| format!("{} {}", names.join(" and "), rate(script))));
     let fixed = format_estimate(fit.fixed_tokens.round() as u64);
-    format!("fit: {} chars per token; {fixed} before the messages", rates.join(", "))
+    format!(
+        "calibrated: {} chars per token; plus {fixed} for system prompt, tools and files",
+        rates.join(", ")
+    )
 }
 
 /// Describes the confidence of the fit; `None` without a fit.
 pub fn describe_confidence(estimates: &Estimates) -> Option<String> {
     let fit = estimates.calibration.as_ref().ok()?;
     let off = format!(
-        "off by {}, at most {}",
+        "mean error {}, at most {}",
         format_deviation(fit.deviation.mean),
         format_deviation(fit.deviation.max)
     );
     let ahead = fit
         .holdout_error
-        .map(|ahead| format!("; fitted to the first half, off by {} in the second", format_deviation(ahead)));
-    Some(format!("fit: {off}, over {} growth steps{}", fit.growths, ahead.unwrap_or_default()))
+        .map(|ahead| format!("; fitted to the first half: {} in the second", format_deviation(ahead)));
+    Some(format!("calibrated: {off}, over {} steps between calls{}", fit.growths, ahead.unwrap_or_default()))
 }

@@ -57,11 +57,11 @@ impl Estimator {
     pub fn short_name(self) -> &'static str {
         match self {
             Self::Pi => "pi",
-            Self::Gateway => "pruner",
-            Self::Weighted => "2026.9",
+            Self::Gateway => "gatew.",
+            Self::Weighted => "weigh.",
             Self::Usage => "usage",
             Self::Bpe => "bpe",
-            Self::Calibrated => "fit",
+            Self::Calibrated => "calib.",
         }
     }
 
@@ -223,15 +223,15 @@ impl PromptEstimator<'_> {
     }
 
     fn estimate_prompt(&self, prompt: &Prompt) -> TokenEstimates {
-        let held = &prompt.weights;
+        let weights = &prompt.weights;
         let calibrated =
-            self.calibration.map(|fit| fit.prompt_tokens(held.chars, held.images).round() as u64);
+            self.calibration.map(|fit| fit.prompt_tokens(weights.chars, weights.images).round() as u64);
         TokenEstimates([
-            Some(self.fixed_tokens + held.pi),
-            Some(self.fixed_tokens + estimate_chars(held.gateway)),
-            Some(self.fixed_tokens + held.weighted),
+            Some(self.fixed_tokens + weights.pi),
+            Some(self.fixed_tokens + estimate_chars(weights.gateway)),
+            Some(self.fixed_tokens + weights.weighted),
             self.estimate_from_usage(prompt),
-            Some(self.fixed_tokens + held.bpe + held.images * IMAGE_TOKENS),
+            Some(self.fixed_tokens + weights.bpe + weights.images * IMAGE_TOKENS),
             calibrated,
         ])
     }

@@ -53,14 +53,14 @@ pub struct CallHistory {
 /// Returns the calls around the failing one, or the last calls if none failed.
 pub(super) fn call_history(case: &Case<'_>) -> CallHistory {
     match case.failure.as_ref().zip(case.replays.as_ref()) {
-        Some((failure, rehearsal)) => around_failure(failure, rehearsal),
+        Some((failure, runner)) => around_failure(failure, runner),
         None => last_counted_calls(case),
     }
 }
 
-fn around_failure(failure: &Failure, rehearsal: &ReplayRunner) -> CallHistory {
-    let session = &rehearsal.session;
-    let record = &rehearsal.recorded_trace;
+fn around_failure(failure: &Failure, runner: &ReplayRunner) -> CallHistory {
+    let session = &runner.session;
+    let record = &runner.recorded_trace;
     let mut calls: Vec<CallPoint> = Vec::with_capacity(record.calls.len());
     for (number, (call, sent)) in (1..).zip(record.calls.iter().zip(&record.trace)) {
         let overflow = session.overflow_at(call.entry);

@@ -50,39 +50,36 @@ impl<'a> Case<'a> {
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub(super) fn read(
-        inspection: &'a LoadedSession,
-        inputs: Option<&ReplayInputs>,
-    ) -> Result<Self, BodyError> {
-        let explained = failed_call(inspection);
-        let rehearsal = explained
-            .map(|overflow| ReplayRunner::read(inspection, Some(overflow.entry), inputs))
+    pub(super) fn read(session: &'a LoadedSession, inputs: Option<&ReplayInputs>) -> Result<Self, BodyError> {
+        let explained = failed_call(session);
+        let runner = explained
+            .map(|overflow| ReplayRunner::read(session, Some(overflow.entry), inputs))
             .transpose()?;
-        let whole = rehearsal.as_ref().map_or(inspection, |rehearsal| &rehearsal.session);
-        let on_path = counted_calls(inspection, &whole.context.path);
-        let compactions = read_compactions(inspection, &whole.context.path, &on_path)?;
+        let whole = runner.as_ref().map_or(session, |runner| &runner.session);
+        let on_path = counted_calls(session, &whole.context.path);
+        let compactions = read_compactions(session, &whole.context.path, &on_path)?;
         let path = match explained {
-            Some(overflow) => inspection.tree.path_to(&inspection.index, overflow.entry),
-            None => inspection.context.path.clone(),
+            Some(overflow) => session.tree.path_to(&session.index, overflow.entry),
+            None => session.context.path.clone(),
         };
-        let calls = counted_calls(inspection, &path);
-        let (ratio, first) = (token_ratio(&calls), first_fixed_tokens(inspection, &path, &calls));
+        let calls = counted_calls(session, &path);
+        let (ratio, first) = (token_ratio(&calls), first_fixed_tokens(session, &path, &calls));
         let failure = explained
-            .zip(rehearsal.as_ref())
-            .and_then(|(overflow, rehearsal)| Failure::new(rehearsal, overflow, &calls));
-        let mut touches: Vec<(EntryIx, f64)> = touches(&inspection.index).collect();
+            .zip(runner.as_ref())
+            .and_then(|(overflow, runner)| Failure::new(runner, overflow, &calls));
+        let mut touches: Vec<(EntryIx, f64)> = touches(&session.index).collect();
         touches.reverse();
         Ok(Self {
             compactions,
-            errors: read_other_errors(inspection)?,
-            fixed_tokens: inspection.fixed_chars.map(|_| inspection.fixed_tokens()).or(first),
+            errors: read_other_errors(session)?,
+            fixed_tokens: session.fixed_chars.map(|_| session.fixed_tokens()).or(first),
             failure,
-            replays: rehearsal,
+            replays: runner,
             path,
             calls,
             token_ratio: ratio,
             touches,
-            session: inspection,
+            session,
         })
     }
 

@@ -83,8 +83,8 @@ impl Explanation {
 ///
 /// # Errors
 /// When an entry cannot be read again.
-pub fn explain(inspection: &LoadedSession) -> Result<Explanation, BodyError> {
-    explain_from(inspection, None)
+pub fn explain(session: &LoadedSession) -> Result<Explanation, BodyError> {
+    explain_from(session, None)
 }
 
 /// Like [`explain`], with the inputs of replays if they were read already.
@@ -92,16 +92,16 @@ pub fn explain(inspection: &LoadedSession) -> Result<Explanation, BodyError> {
 /// # Errors
 /// When an entry cannot be read again.
 pub fn explain_from(
-    inspection: &LoadedSession,
+    session: &LoadedSession,
     inputs: Option<&ReplayInputs>,
 ) -> Result<Explanation, BodyError> {
-    let case = Case::read(inspection, inputs)?;
+    let case = Case::read(session, inputs)?;
     let mismeasured = mismeasured::find_mismeasured(&case);
     let aftermath = aftermath::find_aftermath(&case);
     let overflows = case.overflows().to_vec();
     let course = call_history::call_history(&case);
     let cache_misses = cache_misses::find_cache_misses(&case)?;
-    let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
+    let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
         findings.extend(cache_misses);
         return Ok(Explanation {
@@ -121,7 +121,7 @@ pub fn explain_from(
             is_exhausted: false,
         });
     };
-    let opened = guards::try_gates(rehearsal);
+    let opened = guards::try_gates(runner);
     let guards = guards::report_guards(&case, failure, &opened);
     let mechanism = mechanism::find_mechanism(&case, failure);
     let mut findings = verdict::overflow_findings(

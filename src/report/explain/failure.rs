@@ -47,24 +47,24 @@ pub struct Failure {
 impl Failure {
     /// Builds the failure behind an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
     /// calls of its path.
-    pub(super) fn new(rehearsal: &ReplayRunner, overflow: &Overflow, calls: &[CountedCall]) -> Option<Self> {
-        let loaded = &rehearsal.session;
+    pub(super) fn new(runner: &ReplayRunner, overflow: &Overflow, calls: &[CountedCall]) -> Option<Self> {
+        let loaded = &runner.session;
         let then = loaded.before_call(overflow)?;
         let model = overflow.model.or(then.context.model);
-        let weights = rehearsal.weights_of(&then.context.messages);
+        let weights = runner.weights_of(&then.context.messages);
         let behind = |call: &&CountedCall| {
             call.entry < overflow.entry
                 && then.context.compaction.is_none_or(|compacted| compacted < call.entry)
         };
         let before = calls.iter().rev().find(behind).map(|call| (call.entry, call.prompt_tokens));
         let new_from = before.and_then(|(entry, _)| then.context.position(entry)).unwrap_or(0);
-        let sent = rehearsal.recorded_call(overflow.entry);
+        let sent = runner.recorded_call(overflow.entry);
         let requested = overflow.prompt_tokens().or(sent.map(|sent| sent.expected.max(0.0) as u64));
-        let estimated = rehearsal.fixed_tokens as u64 + weights.iter().sum::<f64>() as u64;
+        let estimated = runner.fixed_tokens as u64 + weights.iter().sum::<f64>() as u64;
         let believed = believed_window(loaded, model);
         let limit = overflow
             .prompt_limit()
-            .or(rehearsal.learned_limit(model))
+            .or(runner.learned_limit(model))
             .unwrap_or(believed.runtime.max(0.0) as u64);
         Some(Self {
             overflow: overflow.clone(),
@@ -73,7 +73,7 @@ impl Failure {
             prompt_tokens: requested.unwrap_or(estimated),
             is_measured: overflow.requested.is_some(),
             limit,
-            fixed_tokens: rehearsal.fixed_tokens as u64,
+            fixed_tokens: runner.fixed_tokens as u64,
             weights,
             is_next_call: false,
             believed_window: believed,

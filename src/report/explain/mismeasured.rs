@@ -1,7 +1,7 @@
 //! Wrong measurements: the window, the usage, the estimator, the stored counter. Each is a cause only if its correction
 //! makes every call of a replay fit; otherwise it is a note.
 
-use crate::format::{format_number, format_short_estimate, format_tokens, quantity};
+use crate::format::{format_estimate, format_number, format_short_estimate, format_tokens, quantity};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowSource;
 use crate::js::Value;
@@ -33,11 +33,11 @@ const LOW_COUNTER_SHARE: f64 = 0.7;
 /// Returns every wrong measurement, the causes first.
 pub(super) fn find_mismeasured(case: &Case<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    if let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) {
-        found.extend(detect_wrong_window(failure, rehearsal));
-        found.extend(detect_missing_usage(case, failure, rehearsal));
+    if let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) {
+        found.extend(detect_wrong_window(failure, runner));
+        found.extend(detect_missing_usage(case, failure, runner));
         found.extend(detect_overcount(case, failure));
-        found.extend(detect_estimator_error(case, failure, rehearsal));
+        found.extend(detect_estimator_error(case, failure, runner));
     } else {
         found.extend(detect_ratio_without_overflow(case));
     }
@@ -47,7 +47,7 @@ pub(super) fn find_mismeasured(case: &Case<'_>) -> Vec<Finding> {
 }
 
 /// The provider serves a smaller window than the runtime believes.
-fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
+fn detect_wrong_window(failure: &Failure, runner: &ReplayRunner) -> Option<Finding> {
     let believed = failure.believed_window.runtime;
     let served = failure.limit;
     if !failure.serves_less() {
@@ -58,8 +58,8 @@ fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Fi
         value: Value::from(served as f64),
         origin: Provenance::Tuned,
     };
-    let own_model = failure.believed_window.gateway == rehearsal.session.window;
-    let flips = own_model && rehearsal.run_under(&[change]).overflows == 0;
+    let own_model = failure.believed_window.gateway == runner.session.window;
+    let flips = own_model && runner.run_under(&[change]).overflows == 0;
     let source = match failure.believed_window.gateway.source {
         WindowSource::Default => "nothing configures the model's window, so the gateway uses its default",
         _ => "the gateway takes its window from the configuration or the model catalogue",
@@ -100,8 +100,8 @@ fn detect_wrong_window(failure: &Failure, rehearsal: &ReplayRunner) -> Option<Fi
 
 /// The provider reported no usage or far too little, so the runtime compared its trigger with nothing, or with an old
 /// count.
-fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
-    let calls = &rehearsal.recorded_trace.calls;
+fn detect_missing_usage(case: &Case<'_>, failure: &Failure, runner: &ReplayRunner) -> Option<Finding> {
+    let calls = &runner.recorded_trace.calls;
     let failing = calls.iter().position(|call| call.entry == failure.overflow.entry)?;
     let answered = calls[..failing]
         .iter()
@@ -112,10 +112,10 @@ fn detect_missing_usage(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRu
         return None;
     }
     let counted = |on: bool| {
-        let mut settings = rehearsal.settings_under(&[]);
+        let mut settings = runner.settings_under(&[]);
         settings.assumptions.assume_usage = on;
         enable_compaction(&mut settings);
-        rehearsal.run(&settings)
+        runner.run(&settings)
     };
     let flips = counted(true).overflows == 0 && counted(false).overflows > 0;
     let last = case.calls.last();
@@ -186,7 +186,7 @@ fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
 }
 
 /// chars / 4 is far below the provider's count, so every threshold in chars is reached late.
-fn detect_estimator_error(case: &Case<'_>, failure: &Failure, rehearsal: &ReplayRunner) -> Option<Finding> {
+fn detect_estimator_error(case: &Case<'_>, failure: &Failure, runner: &ReplayRunner) -> Option<Finding> {
     let estimate = failure.gateway_estimate();
     let at_call = failure.prompt_tokens as f64 / estimate.max(1) as f64;
     let ratio = case.token_ratio.unwrap_or(at_call).max(if failure.is_measured { at_call } else { 0.0 });
@@ -195,12 +195,12 @@ fn detect_estimator_error(case: &Case<'_>, failure: &Failure, rehearsal: &Replay
     }
     let fits = [false, true].into_iter().any(|compacts| {
         let replayed = |ratio: f64| {
-            let mut settings = rehearsal.settings_under(&[]);
+            let mut settings = runner.settings_under(&[]);
             if compacts {
                 enable_compaction(&mut settings);
             }
             scale_thresholds(&mut settings, ratio);
-            rehearsal.run(&settings).overflows
+            runner.run(&settings).overflows
         };
         replayed(ratio) == 0 && replayed(1.0) > 0
     });
@@ -217,9 +217,9 @@ fn estimator_finding(case: &Case<'_>, ratio: f64) -> Finding {
     let keep = case.session.configured_settings.compaction.keep_recent_tokens.max(0.0);
     let line = format!("the gateway counts this text {ratio:.1}x too small");
     let kept = format!(
-        "keepRecentTokens {} keeps about {}",
+        "keepRecentTokens {} keeps {}",
         format_number(keep as u64),
-        format_number((keep * ratio) as u64)
+        format_estimate((keep * ratio) as u64)
     );
     Finding::new(FindingClass::EstimatorError, Confidence::Likely, line)
         .with_rule("compaction 1.1")

@@ -41,18 +41,18 @@ impl ReplayRunner {
         failing: Option<EntryIx>,
         known: Option<&ReplayInputs>,
     ) -> Result<Self, BodyError> {
-        let inspection = session_through(loaded, failing);
-        let material = match known.filter(|_| inspection.leaf == loaded.leaf) {
+        let session = session_through(loaded, failing);
+        let inputs = match known.filter(|_| session.leaf == loaded.leaf) {
             Some(known) => known.clone(),
-            None => ReplayInputs::read(&inspection, PolicySet::NONE)?,
+            None => ReplayInputs::read(&session, PolicySet::NONE)?,
         };
-        let record = material.recorded_trace(&inspection);
-        let (fixed, weights) = material.calibrated_weights(&inspection);
+        let record = inputs.recorded_trace(&session);
+        let (fixed, weights) = inputs.calibrated_weights(&session);
         Ok(Self {
-            session: inspection,
+            session,
             recorded_trace: record,
             fixed_tokens: fixed,
-            inputs: material,
+            inputs,
             weights,
             failing_call: failing,
         })

@@ -96,7 +96,7 @@ fn find_pruning_inert(guards: &[GuardReport]) -> Option<Finding> {
         }
         _ => format!("pruning did nothing because {}", guard.why),
     };
-    let opened = format!("every call fits in a replay without this: {keys}");
+    let opened = format!("in a replay without this block, every call fits ({keys})");
     Some(
         Finding::new(FindingClass::PruningInert, Confidence::Sure, line)
             .with_rule(guard.rule)

@@ -70,7 +70,7 @@ mod tests {
         assert!(matches("Bearer <redacted> and <redacted-jwt>!", "Bearer abc and eyJ.x.y!"));
         assert!(matches("key sk-abc…wxyz, pin ***", "key sk-abcdefghijklmnopqrstuvwxyz, pin 1234"));
         assert!(matches("-----BEGIN KEY-----\n…redacted…\n-----END", "-----BEGIN KEY-----\nAAA\n-----END"));
-        assert!(!matches("a<redacted>a", "a"), "what stands before a mark is not taken again behind it");
+        assert!(!matches("a<redacted>a", "a"), "text before a mark does not match again after it");
         assert!(!matches("plain", "other"), "a text without a mark is compared as it is");
     }
 

@@ -22,7 +22,7 @@ pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (
         ),
         RecoveryStep::Retried => (
             "retried up to 3 times".into(),
-            "The runtime takes this for a temporary error and retries after 2, 4 and 8 seconds.".into(),
+            "The runtime treats this as a temporary error and retries after 2, 4 and 8 seconds.".into(),
         ),
         RecoveryStep::Compaction { caller: by, outcome } => describe_compaction(session, *by, *outcome),
         RecoveryStep::RunAgain => (

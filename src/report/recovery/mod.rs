@@ -50,7 +50,7 @@ pub fn borrowed_rules(ruleset: Ruleset) -> Option<BorrowedRules> {
     match ruleset {
         _ if compaction == Compaction::FromFirstKept => Some(BorrowedRules {
             ruleset: Ruleset::V2026_3_2,
-            reason: "clawscope predicts compactions under the rules of 2026.3.2; 2026.8.1 changed some of them (the result limit is from this version)",
+            reason: "clawscope predicts compactions under the rules of 2026.3.2; 2026.8.1 changed some of them (the result limit is from this release)",
         }),
         _ if compaction == Compaction::AfterPrevious && (!ruleset.is_pi() || ruleset == Ruleset::Pi0_55) => {
             None

@@ -197,7 +197,7 @@ fn event_row(session: &LoadedSession, seen: &RecoveryEvent) -> RecoveryRow {
         label: "afterwards".to_owned(),
         tokens: None,
         rule: "compaction 8.8",
-        explanation: "The transcript continues like this after the expected end: someone wrote again, or the gateway had another version or other settings.".into(),
+        explanation: "The transcript continues like this after the expected end: someone wrote again, or the gateway had another release or other settings.".into(),
         observed: Some(description::describe_event(session, seen)),
         entry: seen.entry(),
     }

@@ -168,14 +168,14 @@ proptest! {
         safeguard: bool,
         gateway: bool,
     ) {
-        let mut inspection = loaded_session(&transcript(&entries), 1000.0);
-        inspection.limits.runtime_window = 1000.0;
-        inspection.limits.is_gateway_run = gateway;
-        inspection.limits.compaction_mode =
+        let mut session = loaded_session(&transcript(&entries), 1000.0);
+        session.limits.runtime_window = 1000.0;
+        session.limits.is_gateway_run = gateway;
+        session.limits.compaction_mode =
             if safeguard { CompactionMode::Safeguard } else { CompactionMode::Default };
-        inspection.configured_settings.compaction =
+        session.configured_settings.compaction =
             CompactionSettings { enabled: true, reserve_tokens: 100.0, keep_recent_tokens: 100.0 };
-        let view = load_recovery(&inspection).expect("memory is readable");
+        let view = load_recovery(&session).expect("memory is readable");
         let (tries, cuts) = efforts(&view.expected);
         prop_assert!(tries <= 3 && cuts <= 1, "{:?}", view.expected);
         prop_assert!(view.expected.attempts.len() <= 5);

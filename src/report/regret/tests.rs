@@ -124,12 +124,12 @@ fn a_result_that_is_still_in_the_prompt_is_fetched_again_for_another_reason() {
 }
 
 #[test]
-fn an_id_is_quoted_or_asked_for_only_if_nothing_in_the_prompt_has_it() {
+fn an_id_counts_as_needed_only_if_nothing_in_the_prompt_has_it() {
     let quoted = regret(&[user("which build?"), answer("It is 4fa91c2d.")]);
     assert_eq!(needs(&quoted), [(NeedKind::Quoted, 5, 0, 2)]);
     assert_eq!(quoted.lost[0].needs[0].evidence, "4fa91c2d");
-    let asked = regret(&[user("what was 4fa91c2d?"), answer("A build.")]);
-    assert_eq!(needs(&asked), [(NeedKind::AskedAgain, 4, 0, 2)]);
+    let quoted = regret(&[user("what was 4fa91c2d?"), answer("A build.")]);
+    assert_eq!(needs(&quoted), [(NeedKind::AskedAgain, 4, 0, 2)]);
     let mut entries = story(&[user("which build?"), answer("It is 4fa91c2d.")]);
     entries[3] = answer("I read of 4fa91c2d.");
     assert_eq!(needs(&regret_under(PRUNING, &entries)), [], "the first answer still has it");

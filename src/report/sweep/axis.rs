@@ -184,7 +184,7 @@ fn settable_row<'a>(
     let name = axis_context.session.ruleset.id.display_name();
     if let Some(why) = describe_missing(axis_context.session, id) {
         return refuse(&format!(
-            "cannot be set: {name} does not read it ({why}). Remove it, or choose another version with --ruleset."
+            "cannot be set: {name} does not read it ({why}). Remove it, or choose another release with --ruleset."
         ));
     }
     if axis_context.base.iter().any(|change| change.id == id) {

@@ -167,9 +167,9 @@ impl AxisTrial<'_> {
     }
 
     fn totals_under(&self, changes: &[SettingChange], policies: PolicySet) -> Option<TraceTotals> {
-        let RecordedSession { session, inputs: material, trace: lane, .. } = self.recording;
+        let RecordedSession { session, inputs, trace, .. } = self.recording;
         let settings = settings_under(session, changes, policies).0;
-        simulated_totals(&material.replay_session(session), &settings, lane, &self.keep_running)
+        simulated_totals(&inputs.replay_session(session), &settings, trace, &self.keep_running)
     }
 
     fn gain(&self, axis: &Axis) -> Option<AxisGain> {

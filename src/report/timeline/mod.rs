@@ -92,12 +92,12 @@ impl RecordedSession {
 
     /// Builds the recording from inputs already read; `None` once `wanted` returns `false`.
     pub fn from_inputs(
-        inspection: Arc<LoadedSession>,
-        material: ReplayInputs,
+        session: Arc<LoadedSession>,
+        inputs: ReplayInputs,
         wanted: &dyn Fn() -> bool,
     ) -> Option<Self> {
-        let lane = material.recorded_trace_while(&inspection, wanted)?;
-        Some(Self::with_cache(inspection, material, lane))
+        let trace = inputs.recorded_trace_while(&session, wanted)?;
+        Some(Self::with_cache(session, inputs, trace))
     }
 
     fn with_cache(session: Arc<LoadedSession>, inputs: ReplayInputs, trace: Arc<RecordedTrace>) -> Self {
@@ -144,13 +144,13 @@ impl Timeline {
     /// Builds a timeline from a finished replay.
     pub fn from_replay(
         loaded: LoadedSession,
-        material: ReplayInputs,
+        inputs: ReplayInputs,
         settings: Settings,
         replay: Replay,
     ) -> Self {
         let totals = replay.totals();
-        let lane = material.recorded_trace(&loaded);
-        let recorded = Arc::new(RecordedSession::with_cache(Arc::new(loaded), material, lane));
+        let trace = inputs.recorded_trace(&loaded);
+        let recorded = Arc::new(RecordedSession::with_cache(Arc::new(loaded), inputs, trace));
         Self { recorded, settings: Some(settings), simulated: replay.simulated, totals }
     }
 

@@ -32,7 +32,7 @@ fn watched(folders: &[&Path]) -> (Watch, Receiver<Vec<PathBuf>>) {
 }
 
 /// Appends to `path` until a change of it arrives: the watch may not have started yet.
-fn until_told(heard: &Receiver<Vec<PathBuf>>, path: &Path) -> Vec<PathBuf> {
+fn until_reported(heard: &Receiver<Vec<PathBuf>>, path: &Path) -> Vec<PathBuf> {
     let deadline = Instant::now() + Duration::from_secs(20);
     while Instant::now() < deadline {
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
@@ -43,7 +43,7 @@ fn until_told(heard: &Receiver<Vec<PathBuf>>, path: &Path) -> Vec<PathBuf> {
             return paths;
         }
     }
-    panic!("{} was never told of", path.display());
+    panic!("{} was never reported", path.display());
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_line_appended_to_a_transcript_is_reported_under_every_name_of_its_folder() 
     let other = dir.path().join("other");
     std::os::unix::fs::symlink(&real, &other).unwrap();
     let (_watch, heard) = watched(&[&real, &other]);
-    let reported = until_told(&heard, &real.join("a.jsonl"));
+    let reported = until_reported(&heard, &real.join("a.jsonl"));
     assert!(
         reported.contains(&real.join("a.jsonl")) && reported.contains(&other.join("a.jsonl")),
         "{reported:?}"
@@ -65,7 +65,7 @@ fn a_line_appended_to_a_transcript_is_reported_under_every_name_of_its_folder() 
 fn a_burst_is_reported_once_and_temporary_files_never() {
     let dir = tempfile::tempdir().unwrap();
     let (_watch, heard) = watched(&[dir.path()]);
-    until_told(&heard, &dir.path().join("begun.jsonl"));
+    until_reported(&heard, &dir.path().join("begun.jsonl"));
     for at in 0..20 {
         for name in ["sessions.json", "sessions.json.123.tmp", "notes.txt"] {
             let mut file = std::fs::File::create(dir.path().join(name)).unwrap();
@@ -164,7 +164,7 @@ fn a_folder_made_anew_at_its_place_is_watched_again_and_all_in_it_is_reported() 
     let sessions = state.join("sessions");
     std::fs::create_dir(&sessions).unwrap();
     let (_watch, heard) = watched(&[&state, &sessions]);
-    until_told(&heard, &sessions.join("a.jsonl"));
+    until_reported(&heard, &sessions.join("a.jsonl"));
     std::fs::remove_dir_all(&sessions).unwrap();
     std::fs::create_dir(&sessions).unwrap();
     std::fs::File::create(sessions.join("b.jsonl")).unwrap();
@@ -174,7 +174,7 @@ fn a_folder_made_anew_at_its_place_is_watched_again_and_all_in_it_is_reported() 
         assert!(Instant::now() < deadline, "{reported:?}");
         reported.extend(heard.recv_timeout(Duration::from_millis(200)).into_iter().flatten());
     }
-    until_told(&heard, &sessions.join("c.jsonl"));
+    until_reported(&heard, &sessions.join("c.jsonl"));
 }
 
 #[test]

@@ -267,7 +267,7 @@ fn content_excerpt(content: Option<&Value>) -> Excerpt {
     note_image(value_excerpt(first_text(content)), content)
 }
 
-/// Excerpts a user message: its envelope mark and its words. The gateway may put the envelope in a block of its own.
+/// Excerpts a user message: its envelope mark and its words. The gateway may put the envelope in a separate block.
 fn user_excerpt(content: Option<&Value>) -> Excerpt {
     let mut excerpt = Excerpt::default();
     for text in content_texts(content) {

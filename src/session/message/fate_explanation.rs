@@ -26,13 +26,13 @@ pub fn explain_fate(fate: &MessageFate, plan: &Plan, size: &MessageSize) -> Vec<
         Reason::SoftTrim => facts.explain_soft_trim(),
         Reason::HardClear => facts.explain_hard_clear(),
         Reason::RememberedTrim => {
-            vec!["The gateway trimmed it at an earlier call and sends it trimmed since.".to_owned()]
+            vec!["The gateway trimmed it at an earlier call and has sent it trimmed since.".to_owned()]
         }
         Reason::RememberedClear => {
-            vec!["The gateway cleared it at an earlier call and sends the placeholder since.".to_owned()]
+            vec!["The gateway cleared it at an earlier call and has sent the placeholder since.".to_owned()]
         }
         Reason::RememberedCut => {
-            vec!["The gateway cut it for an earlier call and sends it cut since.".to_owned()]
+            vec!["The gateway cut it for an earlier call and has sent it cut since.".to_owned()]
         }
         shield => vec![facts.explain_protected(shield)],
     });
@@ -51,7 +51,7 @@ impl FateExplainer<'_> {
     fn explain_gate(&self, reason: Reason) -> String {
         match reason {
             Reason::PruningOff => "Pruning is off: contextPruning.mode is not cache-ttl.".into(),
-            Reason::NoPruner => "This version never prunes, with any configuration.".into(),
+            Reason::NoPruner => "This release never prunes, with any configuration.".into(),
             Reason::ProviderNotEligible => "The gateway does not prune for this provider and model.".into(),
             Reason::NeverTouched => {
                 "No run has recorded a cache touch yet, so pruning does not start.".into()
@@ -132,7 +132,7 @@ impl FateExplainer<'_> {
                 let keep = format_number(self.plan.settings.compaction.keep_recent_tokens);
                 format!("Kept: among the newest messages, about {keep} tokens.")
             }
-            _ => "No step changes it.".into(),
+            _ => "No policy changes it.".into(),
         }
     }
 

@@ -135,7 +135,7 @@ fn a_shut_gate_is_reported_with_its_times() {
     let gates = [
         (Gate::Off, "Pruning is off: contextPruning.mode is not cache-ttl.", "pruning 3.3"),
         (Gate::NotEligible, "The gateway does not prune for this provider and model.", "pruning 3.6"),
-        (Gate::NoPruner, "This version never prunes, with any configuration.", "pruning 8"),
+        (Gate::NoPruner, "This release never prunes, with any configuration.", "pruning 8"),
         (
             Gate::NeverTouched,
             "No run has recorded a cache touch yet, so pruning does not start.",

@@ -103,7 +103,7 @@ impl FateExplainer<'_> {
                 "A result counts double, with its details. Keeps one text.".into(),
             ],
             Reason::GuardCompacted => {
-                vec![whole, "The guard replaces the oldest results by a short text.".into()]
+                vec![whole, "The guard replaces the oldest results with a short text.".into()]
             }
             Reason::TooSmallToCompact => {
                 vec![whole, "The text that would replace it is not shorter.".into()]

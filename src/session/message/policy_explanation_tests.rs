@@ -66,7 +66,7 @@ fn the_guard_names_limit_and_budget() {
     check(Policy::Guard, default(), 5, &within);
     let small = PolicySettings { guard: GuardSettings { budget_share: 0.1, single_share: 0.5 }, ..default() };
     let total = "All messages together have 20,040 chars, over the guard's budget of 4,000 chars.";
-    let gone = [total, "The guard replaces the oldest results by a short text.", "pruning 6.35"];
+    let gone = [total, "The guard replaces the oldest results with a short text.", "pruning 6.35"];
     check(Policy::Guard, small.clone(), 2, &gone);
     let spared = [total, "Replacing older results was enough.", "pruning 6.35"];
     check(Policy::Guard, small, 3, &spared);

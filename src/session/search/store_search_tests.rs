@@ -167,15 +167,15 @@ fn a_search_stops_when_nobody_wants_it_any_more() {
     for at in 0..20 {
         write(dir.path(), &format!("s{at}.jsonl"), &transcript(&[r#"{"role":"user","content":"word"}"#]));
     }
-    let asked = AtomicUsize::new(0);
+    let checks = AtomicUsize::new(0);
     let totals = search_store(
         &survey(dir.path()),
         &SearchQuery::new("word"),
-        &|| asked.fetch_add(1, Ordering::Relaxed) < 3,
+        &|| checks.fetch_add(1, Ordering::Relaxed) < 3,
         &|_| {},
     );
     assert_eq!(totals, None);
-    assert!(asked.load(Ordering::Relaxed) < 40);
+    assert!(checks.load(Ordering::Relaxed) < 40);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn compared(lines: &[String], rows: &[String]) -> ImportComparison {
     compare("s1", &source(lines), &source(rows), false).unwrap()
 }
 
-fn told(found: &ImportComparison) -> Vec<(&str, u64, &'static str)> {
+fn reported(found: &ImportComparison) -> Vec<(&str, u64, &'static str)> {
     let reported = |fault: &'_ ImportFault| (fault.line, fault.kind.as_str());
     found
         .faults
@@ -50,7 +50,7 @@ fn a_clean_import_has_no_fault_also_after_the_gateway_went_on() {
 fn a_lost_entry_is_named() {
     let (lines, mut rows) = (transcript(), transcript());
     rows.remove(3);
-    assert_eq!(told(&compared(&lines, &rows)), [("e3", 4, "lost")]);
+    assert_eq!(reported(&compared(&lines, &rows)), [("e3", 4, "lost")]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_changed_entry_is_named_with_the_place_and_without_its_text() {
     let (lines, mut rows) = (transcript(), transcript());
     rows[3] = rows[3].replace("text 3", "text three");
     let found = compared(&lines, &rows);
-    assert_eq!(told(&found), [("e3", 4, "changed")]);
+    assert_eq!(reported(&found), [("e3", 4, "changed")]);
     let ImportFaultKind::Changed { differences: places, unlisted: 0 } = &found.faults[0].kind else {
         panic!("changed")
     };
@@ -72,7 +72,7 @@ fn a_doubled_entry_is_named_under_its_own_id_and_under_another() {
     rows.push(rows[2].clone());
     rows.push(rows[4].replace("\"id\":\"e4\"", "\"id\":\"zz\""));
     let found = compared(&lines, &rows);
-    assert_eq!(told(&found), [("e2", 3, "doubled"), ("e4", 5, "doubled")]);
+    assert_eq!(reported(&found), [("e2", 3, "doubled"), ("e4", 5, "doubled")]);
     assert_eq!(found.faults[1].kind, ImportFaultKind::Duplicated { duplicate_id: Some("zz".into()) });
 }
 
@@ -81,7 +81,7 @@ fn a_re_parented_entry_is_named_with_both_parents() {
     let (lines, mut rows) = (transcript(), transcript());
     rows[5] = rows[5].replace("\"parentId\":\"e4\"", "\"parentId\":\"e1\"");
     let found = compared(&lines, &rows);
-    assert_eq!(told(&found), [("e5", 6, "reparented")]);
+    assert_eq!(reported(&found), [("e5", 6, "reparented")]);
     let kind = ImportFaultKind::Reparented { file: Some("e4".into()), database: Some("e1".into()) };
     assert_eq!(found.faults[0].kind, kind);
 }
@@ -91,7 +91,7 @@ fn the_fewest_entries_are_reported_of_an_order_that_changed() {
     let (lines, mut rows) = (transcript(), transcript());
     let moved = rows.remove(2);
     rows.push(moved);
-    assert_eq!(told(&compared(&lines, &rows)), [("e2", 3, "moved")]);
+    assert_eq!(reported(&compared(&lines, &rows)), [("e2", 3, "moved")]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn all_planted_losses_are_found_at_once() {
     rows.remove(4);
     rows.push(rows[2].clone());
     let found = compared(&lines, &rows);
-    assert_eq!(told(&found), [("e1", 2, "changed"), ("e2", 3, "doubled"), ("e4", 5, "lost")]);
+    assert_eq!(reported(&found), [("e1", 2, "changed"), ("e2", 3, "doubled"), ("e4", 5, "lost")]);
     let counts = [("lost", 1), ("added", 0), ("changed", 1), ("reparented", 0), ("doubled", 1), ("moved", 0)];
     assert_eq!(found.fault_counts(), counts);
     assert_eq!(found.faulty_entries(), 3);
@@ -111,11 +111,11 @@ fn all_planted_losses_are_found_at_once() {
 fn what_a_file_in_use_has_at_its_end_came_after_the_import() {
     let (lines, rows) = (transcript(), transcript());
     let found = compare("s1", &source(&lines), &source(&rows[..5]), true).unwrap();
-    assert_eq!(told(&found), [("e5", 6, "added"), ("e6", 7, "added")]);
+    assert_eq!(reported(&found), [("e5", 6, "added"), ("e6", 7, "added")]);
     let gap: Vec<String> = rows[..2].iter().chain(&rows[3..5]).cloned().collect();
     let found = compare("s1", &source(&lines), &source(&gap), true).unwrap();
-    assert_eq!(told(&found), [("e2", 3, "lost"), ("e5", 6, "added"), ("e6", 7, "added")]);
-    assert_eq!(told(&compared(&lines, &rows[..6])), [("e6", 7, "lost")]);
+    assert_eq!(reported(&found), [("e2", 3, "lost"), ("e5", 6, "added"), ("e6", 7, "added")]);
+    assert_eq!(reported(&compared(&lines, &rows[..6])), [("e6", 7, "lost")]);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_line_that_repeats_another_is_left_out_and_one_that_only_has_its_id_is_lost(
     lines.push(lines[2].clone());
     lines.push(message("e2", "\"e1\"", "another text"));
     let found = compared(&lines, &rows);
-    assert_eq!((found.skipped, told(&found)), (1, vec![("e2", 9, "lost")]));
+    assert_eq!((found.skipped, reported(&found)), (1, vec![("e2", 9, "lost")]));
     assert_eq!(found.faults[0].kind, ImportFaultKind::IdTaken { taken_by_line: 3 });
 }
 
@@ -133,7 +133,7 @@ fn an_import_that_stopped_at_a_broken_line_lost_what_follows_it() {
     let (mut lines, rows) = (transcript(), transcript());
     lines[5] = "{broken".to_owned();
     let found = compared(&lines, &rows[..5]);
-    assert_eq!((found.unreadable_lines.as_slice(), told(&found)), (&[6][..], vec![("e6", 7, "lost")]));
+    assert_eq!((found.unreadable_lines.as_slice(), reported(&found)), (&[6][..], vec![("e6", 7, "lost")]));
 }
 
 #[test]
@@ -154,9 +154,9 @@ fn ids_that_version_1_got_on_import_are_known_and_a_second_import_doubles_it() {
     let header = r#"{"type":"session","id":"s1","timestamp":"t","cwd":"/w","version":3}"#.to_owned();
     let mut rows = vec![header, row(one, 1, "null", "a"), row(one, 2, "\"7a56921d076cb303-1\"", "b")];
     let found = compared(&lines, &rows);
-    assert_eq!((found.identical, told(&found)), (3, Vec::new()));
+    assert_eq!((found.identical, reported(&found)), (3, Vec::new()));
     rows.push(row(two, 1, "null", "a"));
-    assert_eq!(told(&compared(&lines, &rows)), [("7a56921d076cb303-1", 2, "doubled")]);
+    assert_eq!(reported(&compared(&lines, &rows)), [("7a56921d076cb303-1", 2, "doubled")]);
 }
 
 #[test]
@@ -166,10 +166,10 @@ fn a_dead_branch_of_a_prompt_that_was_sent_again_is_left_out() {
     lines.insert(5, message("d1", "\"e4\"", &format!("{context}text 5")));
     lines.insert(6, message("d2", "\"d1\"", "dead"));
     let found = compared(&lines, &transcript());
-    assert_eq!((found.skipped, told(&found)), (2, Vec::new()));
+    assert_eq!((found.skipped, reported(&found)), (2, Vec::new()));
     let mut rows = transcript();
     rows.remove(3);
-    assert_eq!(told(&compared(&lines, &rows)), [("e3", 4, "lost")], "what the live branch needs is lost");
+    assert_eq!(reported(&compared(&lines, &rows)), [("e3", 4, "lost")], "what the live branch needs is lost");
 }
 
 #[test]
@@ -187,5 +187,5 @@ fn hostile_lines_are_compared_and_never_panic() {
     }
     let deep = format!("{}1{}\n", "[".repeat(3000), "]".repeat(3000));
     let deep = vec![deep.trim_end().to_owned()];
-    assert_eq!(told(&compared(&deep, &deep)), []);
+    assert_eq!(reported(&compared(&deep, &deep)), []);
 }

@@ -10,7 +10,7 @@ use crate::js::{JsString, Value};
 
 /// Suffix of the labels since they no longer contain "untrusted".
 const LABEL_MARKER: &str = "\u{27e6}openclaw:ctx\u{27e7}";
-/// Message members that held attachments before `__openclaw.media` did.
+/// Message members that contained attachments before `__openclaw.media` did.
 const MEDIA_KEYS: [&str; 5] = ["MediaPath", "MediaPaths", "MediaUrl", "MediaUrls", "media"];
 
 /// Label patterns with their replacements, in the gateway's order.

@@ -122,8 +122,8 @@ impl SessionCollector<'_> {
         ];
         let mut row = SessionRecord::from_database(node.key.clone(), raw);
         row.updated_at = times.into_iter().flatten().max().map(|ms| ms as f64);
-        let running = row.raw.get("status").is_some_and(|status| status.str_is("running"))
-            || js::is_truthy(row.raw.get("activeWriterRunId"));
+        let running = row.member("status").is_some_and(|status| status.str_is("running"))
+            || js::is_truthy(row.member("activeWriterRunId").as_ref());
         let mut session = unlocated_from_record(row, self.agent);
         session.id.clone_from(&node.session_id);
         if node.archived_at.is_some() {

@@ -1,5 +1,5 @@
 //! The gateway's recordings of its runs (trajectory): finds them beside a transcript or in its database, indexes them
-//! by line, reads them by attempt. The recorder may replace any value by a mark, so every value here is optional.
+//! by line, reads them by attempt. The recorder may replace any value with a mark, so every value here is optional.
 
 mod attempt;
 mod compiled;

@@ -20,17 +20,17 @@ fn usage(usage: Option<TokenUsage>) -> serde_json::Value {
 
 fn context(compiled: &CompiledContext, expected: &serde_json::Value) {
     match compiled {
-        CompiledContext::Present(held) => {
+        CompiledContext::Present(recorded) => {
             assert_eq!(expected["captured"], true);
-            assert_eq!(expected["leaf"], serde_json::json!(held.leaf_id));
-            let list = held.messages.as_ref().unwrap();
+            assert_eq!(expected["leaf"], serde_json::json!(recorded.leaf_id));
+            let list = recorded.messages.as_ref().unwrap();
             assert_eq!(expected["messages_recorded"], list.items.len());
             assert_eq!(expected["messages_at_start"], list.total);
-            assert_eq!(expected["system_prompt"]["captured"], held.system_prompt.is_some());
-            assert_eq!(expected["system_prompt"]["chars"], serde_json::json!(held.system_chars));
-            let names: Vec<&str> = held.tools.iter().map(|tool| tool.name.as_str()).collect();
+            assert_eq!(expected["system_prompt"]["captured"], recorded.system_prompt.is_some());
+            assert_eq!(expected["system_prompt"]["chars"], serde_json::json!(recorded.system_chars));
+            let names: Vec<&str> = recorded.tools.iter().map(|tool| tool.name.as_str()).collect();
             assert_eq!(expected["tools"], serde_json::json!(names));
-            let cut = held.tools.iter().filter(|tool| tool.is_cut).map(|tool| &tool.name);
+            let cut = recorded.tools.iter().filter(|tool| tool.is_cut).map(|tool| &tool.name);
             assert_eq!(expected["tool_schema_cut"], serde_json::json!(cut.collect::<Vec<_>>()));
         }
         CompiledContext::Cut(cut) => {

@@ -73,7 +73,7 @@ fn it_shows_what_was_requested_what_was_done_what_failed_and_what_is_open() {
 ## Critical Context
 - last answer: The cause was a missing object file; commit 3fa9c1d removed it. I decided to restore it. Next: ask for the deploy key.
 - named: 3fa9c1d, /srv/cache
-- Extractive summary: quoted from 10 messages and 4 tool calls, 2023-11-14T22:13:20.000Z to 2023-11-14T22:15:00.000Z; no model was asked.";
+- Extractive summary: quoted from 10 messages and 4 tool calls, 2023-11-14T22:13:20.000Z to 2023-11-14T22:15:00.000Z; no model was used.";
     assert_eq!(text, expected);
 }
 
@@ -104,7 +104,7 @@ fn a_turn_prefix_has_its_own_form() {
             && text.contains("## Context for Suffix\n- exec"),
         "{text}"
     );
-    assert!(text.ends_with("no model was asked."));
+    assert!(text.ends_with("no model was used."));
 }
 
 #[test]

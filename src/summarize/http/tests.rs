@@ -74,11 +74,11 @@ impl Server {
         HttpSummarizer::new(api, address, "model-1".to_owned(), ApiKey::from_env("KEY", &env), timeout)
     }
 
-    fn asked(&self, api: Api) -> Result<Answer, CallError> {
-        self.asked_within(api, Duration::from_secs(20))
+    fn send(&self, api: Api) -> Result<Answer, CallError> {
+        self.send_within(api, Duration::from_secs(20))
     }
 
-    fn asked_within(&self, api: Api, timeout: Duration) -> Result<Answer, CallError> {
+    fn send_within(&self, api: Api, timeout: Duration) -> Result<Answer, CallError> {
         let messages = users(1, 40);
         self.client(api, timeout).summarise(&request(&messages), &CancelToken::new())
     }
@@ -146,7 +146,7 @@ fn passing(result: Result<Answer, CallError>) -> (String, Option<u64>) {
 #[test]
 fn an_openai_call_has_its_key_model_and_prompt() {
     let server = Server::new(vec![ok(GOOD)]);
-    let answer = server.asked(Api::OpenAi).unwrap();
+    let answer = server.send(Api::OpenAi).unwrap();
     let measured = Some(CallTokens { input: 9, output: 3 });
     assert_eq!(answer, Answer { text: "a summary".to_owned(), measured, truncated: false });
     let (head, body) = server.request(0);
@@ -160,7 +160,7 @@ fn an_openai_call_has_its_key_model_and_prompt() {
 fn an_anthropic_call_has_its_own_headers() {
     let server =
         Server::new(vec![ok(r#"{"content":[{"type":"text","text":"a"}],"stop_reason":"end_turn"}"#)]);
-    assert_eq!(server.asked(Api::Anthropic).unwrap().text, "a");
+    assert_eq!(server.send(Api::Anthropic).unwrap().text, "a");
     let (head, body) = server.request(0);
     assert!(head.starts_with("post /v1/messages http/1.1"), "{head}");
     assert!(
@@ -177,18 +177,18 @@ fn what_may_pass_is_distinguished_from_what_will_not() {
         "retry-after: 2\r\n",
         r#"{"error":{"message":"slow down"}}"#,
     )]);
-    let (what, wait) = passing(server.asked(Api::OpenAi));
+    let (what, wait) = passing(server.send(Api::OpenAi));
     assert!(what.contains("429 Too Many Requests: slow down"), "{what}");
     assert_eq!(wait, Some(2000));
     let server = Server::new(vec![Reply::Send("500 Internal Server Error", "", "<h1>oops</h1>")]);
-    assert!(passing(server.asked(Api::OpenAi)).0.contains("500 Internal Server Error: <h1>oops</h1>"));
+    assert!(passing(server.send(Api::OpenAi)).0.contains("500 Internal Server Error: <h1>oops</h1>"));
     let server = Server::new(vec![Reply::Send(
         "400 Bad Request",
         "",
         r#"{"error":{"message":"prompt is too long"}}"#,
     )]);
     assert!(
-        matches!(server.asked(Api::OpenAi), Err(CallError::Refused(what)) if what.contains("prompt is too long"))
+        matches!(server.send(Api::OpenAi), Err(CallError::Refused(what)) if what.contains("prompt is too long"))
     );
 }
 
@@ -196,7 +196,7 @@ fn what_may_pass_is_distinguished_from_what_will_not() {
 fn a_wrong_key_is_hopeless_names_its_variable_and_is_never_reported() {
     let body = r#"{"error":{"message":"Incorrect API key provided: sk-test-s3cret"}}"#;
     let server = Server::new(vec![Reply::Send("401 Unauthorized", "", body)]);
-    let Err(CallError::Permanent(what)) = server.asked(Api::OpenAi) else { panic!("hopeless") };
+    let Err(CallError::Permanent(what)) = server.send(Api::OpenAi) else { panic!("hopeless") };
     assert!(what.contains("[key]") && what.contains("Check the key in KEY."), "{what}");
     assert!(
         !what.contains(SECRET)
@@ -209,14 +209,14 @@ fn a_key_does_not_follow_a_redirect() {
     let target = Server::new(vec![ok(GOOD)]);
     let location: &'static str = format!("location: {}/chat/completions\r\n", target.url).leak();
     let server = Server::new(vec![Reply::Send("307 Temporary Redirect", location, "")]);
-    assert!(matches!(server.asked(Api::OpenAi), Err(CallError::Permanent(what)) if what.contains("307")));
+    assert!(matches!(server.send(Api::OpenAi), Err(CallError::Permanent(what)) if what.contains("307")));
     assert_eq!(target.count(), 0);
 }
 
 #[test]
 fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
-    passing(Server::new(vec![Reply::Cut]).asked(Api::OpenAi));
-    let (what, _) = passing(Server::new(vec![ok("<html>")]).asked(Api::OpenAi));
+    passing(Server::new(vec![Reply::Cut]).send(Api::OpenAi));
+    let (what, _) = passing(Server::new(vec![ok("<html>")]).send(Api::OpenAi));
     assert!(what.contains("not JSON"), "{what}");
     // The port is closed again.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -236,7 +236,7 @@ fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
 fn a_slow_server_is_given_up_after_the_time_for_a_call() {
     let server = Server::new(vec![Reply::Hang]);
     let begun = Instant::now();
-    let (what, _) = passing(server.asked_within(Api::OpenAi, Duration::from_millis(300)));
+    let (what, _) = passing(server.send_within(Api::OpenAi, Duration::from_millis(300)));
     assert!(what.contains("no answer within 0.3 s"), "{what}");
     assert!(begun.elapsed() < Duration::from_secs(10));
 }

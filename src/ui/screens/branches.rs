@@ -10,7 +10,7 @@ use crate::app::screens::branches::{
     BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen,
 };
 use crate::commit::ReceiptKind;
-use crate::format::{format_short_estimate, quantity, time_of_day};
+use crate::format::{format_count, format_short_estimate, quantity, time_of_day};
 use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
 use crate::session::LoadedSession;
 use crate::text;
@@ -40,7 +40,7 @@ pub(in crate::ui) fn draw_commits(
         None => return note(theme, "Reading…", "", area, buf),
     };
     let in_force = rows.iter().filter(|committed| committed.status == CommitStatus::InForce).count();
-    let words = format!("{in_force} of {} in force", rows.len());
+    let words = format!("{in_force} of {} active", rows.len());
     on_title(
         buf,
         area.y,
@@ -151,8 +151,8 @@ pub(in crate::ui) fn draw_comparison(
         || "nothing in common".to_owned(),
         |entry| {
             format!(
-                "{} in common, up to {}",
-                quantity(view.shared_entries as u64, "entry"),
+                "{}, up to {}",
+                format_count(view.shared_entries as u64, "entry in common", "entries in common"),
                 session.index.display_id(entry)
             )
         },

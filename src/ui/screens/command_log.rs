@@ -18,8 +18,8 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &CommandLogScreen, a
     if screen.commands.is_empty() {
         return note(
             theme,
-            "Nothing was done yet.",
-            "Open a session, and its command line is here.",
+            "The log is empty.",
+            "Open a session, and its command line appears here.",
             area,
             buf,
         );

@@ -16,7 +16,7 @@ use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
-/// End columns of an estimator's numbers: next prompt, last error, mean, lean, worst.
+/// End columns of an estimator's numbers: next prompt, last error, mean error, bias, worst.
 const COLUMN_ENDS: [u16; 5] = [23, 32, 41, 50, 58];
 const COLUMN_HEADINGS: [&str; 5] = ["next prompt", "last", "mean", "bias", "worst"];
 /// First column of an estimator's note, and the width of the bar of its mean error.
@@ -24,6 +24,8 @@ const NOTE_COLUMN: u16 = 62;
 const MEAN_BAR: u16 = 12;
 /// End column of the counts in the table.
 const COUNT_COLUMN_END: u16 = 17;
+/// Columns that hold the longest name of an estimator.
+const FULL_NAME_COLUMN: u16 = 11;
 /// Cells that a bar in the table needs.
 const MIN_BAR: u16 = 12;
 /// Relative errors from which a number is costly, and useless.
@@ -33,7 +35,7 @@ const USELESS_ERROR: f64 = 0.25;
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let from = title(theme, buf, area, "Estimators", true);
-    let Some(inspection) = app.displayed_session() else { return };
+    let Some(session) = app.displayed_session() else { return };
     match &view.state {
         EstimatesState::Reading(done, total) => draw_progress(theme, (*done, *total), area, buf),
         EstimatesState::Failed(error) => {
@@ -44,7 +46,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, are
             let count = Span::styled(count, theme.style(Role::Muted));
             on_title(buf, area.y, from, area.right().saturating_sub(1), &[count]);
             let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
-            let panel = Panel { theme, session: inspection, estimates, largest };
+            let panel = Panel { theme, session, estimates, largest };
             panel.summary(area, buf);
             panel.table(view.scroll, area, buf);
         }
@@ -136,7 +138,7 @@ fn put_text_right(buf: &mut Buffer, y: u16, from: u16, end: u16, text: &str, sty
 fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row: Rect, buf: &mut Buffer) {
     let (x, end) = (row.x, row.right().saturating_sub(1));
     let deviation = estimates.deviation(estimator);
-    put(buf, (x + 1, row.y), end, estimator.short_name(), theme.style(Role::Text));
+    put(buf, (x + 1, row.y), end, estimator.name(), theme.style(Role::Text));
     let now = estimates.next_prompt.get(estimator).map(|tokens| format!("~{}", format_number(tokens as i64)));
     let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
     let cells = [
@@ -174,10 +176,10 @@ fn error_style(theme: &Theme, error: Option<f64>) -> Style {
     })
 }
 
-/// Columns of one estimator in the table.
+/// Columns of one estimator in the table; wide enough for its full name where the terminal has room.
 fn column_width(width: u16) -> u16 {
     match width {
-        110.. => 9,
+        110.. => FULL_NAME_COLUMN,
         80.. => 8,
         _ => 7,
     }
@@ -197,7 +199,9 @@ fn table_head(theme: &Theme, estimates: &Estimates, row: Rect, buf: &mut Buffer)
     put_text_right(buf, row.y, x, (x + COUNT_COLUMN_END).min(end), "counted", style);
     for (at, estimator) in (1..).zip(Estimator::ALL) {
         let column = x + COUNT_COLUMN_END + column_width(row.width) * at;
-        put_text_right(buf, row.y, x, column.min(end), estimator.short_name(), style);
+        let full = column_width(row.width) == FULL_NAME_COLUMN;
+        let name = if full { estimator.name() } else { estimator.short_name() };
+        put_text_right(buf, row.y, x, column.min(end), name, style);
     }
     if let Some((from, _)) = bar_of(row) {
         let legend = [

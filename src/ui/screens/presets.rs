@@ -108,7 +108,7 @@ fn outcome_lines(app: &App, screen: &PresetsScreen, pair: &PresetPair) -> Vec<Li
             vec![("no session is open".into(), Default::default(), Role::Muted)]
         }
         Some(Some(Ok(outcomes))) => numbers(outcomes),
-        Some(Some(Err(error))) => vec![(error.clone(), Default::default(), Role::Danger)],
+        Some(Some(Err(error))) => vec![(error.to_string(), Default::default(), Role::Danger)],
         _ => vec![("replaying…".into(), Default::default(), Role::Muted)],
     }
 }

@@ -122,7 +122,7 @@ fn empty_text(screen: &SearchScreen) -> String {
     match &screen.totals {
         Some(totals) => {
             let sessions = quantity(totals.sessions as u64, "session");
-            format!("No message of {sessions} holds {}.", quoted(&screen.query))
+            format!("No message of {sessions} contains {}.", quoted(&screen.query))
         }
         None => format!(
             "Type at least {MIN_LIVE_BYTES} letters. A hit is a message with every word; a capital makes a word case-sensitive."
@@ -249,7 +249,7 @@ impl HitLine<'_> {
         let (key, words) = if shown < session.hits.len() {
             (first_key(self.app, KeyContext::List, Action::Fold), " shows them")
         } else {
-            (first_key(self.app, KeyContext::List, Action::Open), " opens the session; n goes on there")
+            (first_key(self.app, KeyContext::List, Action::Open), " opens the session; n continues there")
         };
         let spans = [
             Span::styled(format!("…  {rest} more   "), theme.style(Role::Muted)),

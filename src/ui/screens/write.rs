@@ -192,8 +192,7 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn lines(&self, dialog: &'a WriteDialog) -> Vec<DialogLine<'a>> {
         let session = match &dialog.write {
-            PendingWrite::Commit { session: inspection, .. }
-            | PendingWrite::Undo { session: inspection, .. } => inspection,
+            PendingWrite::Commit { session, .. } | PendingWrite::Undo { session, .. } => session,
         };
         let mut lines = vec![self.field("session", session.item.key.0.clone())];
         match &dialog.stage {

@@ -92,16 +92,21 @@ fn fates(file: &ThemeFile) -> [(&'static str, Rgb); 7] {
 fn words_can_be_read_on_page_surface_and_selection() {
     for name in COLOURED {
         let file = file(name);
-        let grounds = [file.ground.page, file.ground.surface, file.ground.selected, file.ground.unfocused];
+        let backgrounds = [
+            file.background.page,
+            file.background.surface,
+            file.background.selected,
+            file.background.unfocused,
+        ];
         for (role, ink) in words(&file) {
-            for background in grounds.map(|paint| paint.rgb) {
+            for background in backgrounds.map(|paint| paint.rgb) {
                 let contrast = ink.contrast(background);
                 assert!(contrast >= READABLE, "{name}: {role} on {background:?} has {contrast:.2}");
             }
-            let hot = ink.contrast(file.ground.hot.rgb);
+            let hot = ink.contrast(file.background.hot.rgb);
             assert!(hot >= 3.85, "{name}: {role} just changed has {hot:.2}");
         }
-        let numbers = file.role.ghost.rgb.contrast(file.ground.page.rgb);
+        let numbers = file.role.ghost.rgb.contrast(file.background.page.rgb);
         assert!(numbers >= 3.2, "{name}: line numbers have {numbers:.2}");
     }
 }
@@ -126,7 +131,7 @@ fn neighbours_in_the_budget_bar_do_not_melt() {
     for name in COLOURED {
         let file = file(name);
         for (share, least) in [(0.0, 10.0), (super::MIXED_SHARE, 5.0)] {
-            let fills = parts(&file).map(|fill| fill.rgb.mix(file.ground.page.rgb, share));
+            let fills = parts(&file).map(|fill| fill.rgb.mix(file.background.page.rgb, share));
             for pair in fills.windows(2) {
                 let apart = pair[0].distance(pair[1]);
                 assert!(apart >= least, "{name}: {pair:?} are {apart:.1} apart");
@@ -140,7 +145,7 @@ fn labels_in_fills_can_be_read() {
     for name in COLOURED {
         let file = file(name);
         for share in [0.0, super::MIXED_SHARE] {
-            for fill in parts(&file).map(|fill| fill.rgb.mix(file.ground.page.rgb, share)) {
+            for fill in parts(&file).map(|fill| fill.rgb.mix(file.background.page.rgb, share)) {
                 let contrast = file.ink.dark.contrast(fill).max(file.ink.light.contrast(fill));
                 assert!(contrast >= READABLE, "{name}: ink on {fill:?} has {contrast:.2}");
             }
@@ -158,7 +163,7 @@ fn levels_of_a_map_rise_and_their_numbers_can_be_read() {
             assert!(contrast >= READABLE, "{name}: ink on {fill:?} has {contrast:.2}");
         }
         // Each level contrasts more with the page than the one before.
-        let page = file.ground.page.rgb;
+        let page = file.background.page.rgb;
         let apart: Vec<f64> = fills[..HEAT_LEVELS].iter().map(|fill| fill.contrast(page)).collect();
         assert!(apart.is_sorted(), "{name}: {apart:?}");
     }
@@ -168,7 +173,7 @@ fn levels_of_a_map_rise_and_their_numbers_can_be_read() {
 fn words_can_still_be_read_with_256_colours() {
     for name in COLOURED {
         let file = file(name);
-        let page = file.ground.page.rgb;
+        let page = file.background.page.rgb;
         for (role, ink) in words(&file) {
             let contrast = Rgb::from_index(ink.nearest_readable_index(page))
                 .contrast(Rgb::from_index(page.nearest_index()));

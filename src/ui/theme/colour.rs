@@ -21,7 +21,7 @@ impl<'de> Deserialize<'de> for Rgb {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::from_hex(&text)
-            .ok_or_else(|| D::Error::custom(format!("{text:?} is no colour: six hex digits are expected")))
+            .ok_or_else(|| D::Error::custom(format!("{text:?} is not a colour; expected six hex digits")))
     }
 }
 
@@ -69,7 +69,7 @@ impl Rgb {
         self.nearest(|_| true)
     }
 
-    /// Returns the nearest of these whose contrast with `ground` reaches [`READABLE`], or this colour's own contrast if
+    /// Returns the nearest of these whose contrast with `background` reaches [`READABLE`], or this colour's own contrast if
     /// that is lower.
     pub(crate) fn nearest_readable_index(self, background: Self) -> u8 {
         let least = self.contrast(background).min(READABLE);

@@ -15,19 +15,40 @@ pub enum ColourDepth {
 impl ColourDepth {
     /// Detects the depth from the values of `NO_COLOR`, `COLORTERM` and `TERM`.
     pub fn detect(no_color: Option<&str>, colorterm: Option<&str>, term: Option<&str>) -> Self {
-        let term = term.unwrap_or_default();
-        if no_color.is_some_and(|value| !value.is_empty()) || term == "dumb" {
-            return Self::None;
+        Self::detect_with_reason(no_color, colorterm, term).0
+    }
+
+    /// Detects the depth, and names the variable that decided.
+    pub fn detect_with_reason(
+        no_color: Option<&str>,
+        colorterm: Option<&str>,
+        term: Option<&str>,
+    ) -> (Self, String) {
+        let (colorterm, term) = (colorterm.unwrap_or_default(), term.unwrap_or_default());
+        let by_term = |depth| (depth, format!("TERM={term}"));
+        if no_color.is_some_and(|value| !value.is_empty()) {
+            return (Self::None, "NO_COLOR is set".to_owned());
         }
-        let direct = ["truecolor", "24bit"].contains(&colorterm.unwrap_or_default())
-            || term.ends_with("-direct")
-            || ["xterm-kitty", "alacritty", "wezterm", "foot", "xterm-ghostty"].contains(&term);
         match term {
-            _ if direct => Self::True,
-            _ if term.contains("256color") => Self::TwoFiftySix,
-            "linux" | "ansi" | "cygwin" | "vt100" | "vt220" | "screen" => Self::Sixteen,
-            _ if term.is_empty() => Self::Sixteen,
-            _ => Self::TwoFiftySix,
+            "dumb" => by_term(Self::None),
+            _ if ["truecolor", "24bit"].contains(&colorterm) => {
+                (Self::True, format!("COLORTERM={colorterm}"))
+            }
+            _ if term.ends_with("-direct") => by_term(Self::True),
+            "xterm-kitty" | "alacritty" | "wezterm" | "foot" | "xterm-ghostty" => by_term(Self::True),
+            _ if term.contains("256color") => by_term(Self::TwoFiftySix),
+            "linux" | "ansi" | "cygwin" | "vt100" | "vt220" | "screen" => by_term(Self::Sixteen),
+            "" => (Self::Sixteen, "TERM is not set".to_owned()),
+            _ => by_term(Self::TwoFiftySix),
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Sixteen => "16",
+            Self::TwoFiftySix => "256",
+            Self::True => "24-bit",
         }
     }
 }
@@ -51,5 +72,15 @@ mod tests {
         assert_eq!(of("linux"), ColourDepth::Sixteen);
         assert_eq!(of("dumb"), ColourDepth::None);
         assert_eq!(ColourDepth::detect(None, None, None), ColourDepth::Sixteen);
+        for (values, reason) in [
+            ([Some("1"), Some("24bit"), Some("dumb")], "NO_COLOR is set"),
+            ([None, Some("24bit"), Some("dumb")], "TERM=dumb"),
+            ([None, Some("24bit"), Some("screen")], "COLORTERM=24bit"),
+            ([None, Some("yes"), Some("screen")], "TERM=screen"),
+            ([None, None, None], "TERM is not set"),
+        ] {
+            let [no_color, colorterm, term] = values;
+            assert_eq!(ColourDepth::detect_with_reason(no_color, colorterm, term).1, reason);
+        }
     }
 }

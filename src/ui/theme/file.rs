@@ -33,7 +33,8 @@ pub(super) struct ThemeFile {
     _like: Option<String>,
     #[serde(default = "yes")]
     pub(super) colour: bool,
-    pub(super) ground: Grounds,
+    #[serde(rename = "ground")]
+    pub(super) background: BackgroundPaints,
     pub(super) role: Roles,
     pub(super) fate: Fates,
     pub(super) part: Parts,
@@ -84,7 +85,7 @@ macro_rules! table {
 
 table!(
     /// Backgrounds.
-    Grounds: Paint { page, surface, selected, unfocused, hot, track, added, removed, hatch }
+    BackgroundPaints: Paint { page, surface, selected, unfocused, hot, track, added, removed, hatch }
 );
 table!(
     /// Text and lines.

@@ -116,8 +116,8 @@ impl Theme {
 
     fn resolve(name: &str, file: ThemeFile, depth: ColourDepth) -> Self {
         let depth = if file.colour { depth } else { ColourDepth::None };
-        let painter = ColourResolver { depth, page: file.ground.page.rgb };
-        let (roles, grounds) = (&file.role, &file.ground);
+        let painter = ColourResolver { depth, page: file.background.page.rgb };
+        let (roles, backgrounds) = (&file.role, &file.background);
         let fates = &file.fate;
         Self {
             name: name.to_owned(),
@@ -145,15 +145,15 @@ impl Theme {
             ]
             .map(|paint| painter.ink(paint)),
             backgrounds: [
-                grounds.page,
-                grounds.surface,
-                grounds.selected,
-                grounds.unfocused,
-                grounds.hot,
-                grounds.track,
-                grounds.added,
-                grounds.removed,
-                grounds.hatch,
+                backgrounds.page,
+                backgrounds.surface,
+                backgrounds.selected,
+                backgrounds.unfocused,
+                backgrounds.hot,
+                backgrounds.track,
+                backgrounds.added,
+                backgrounds.removed,
+                backgrounds.hatch,
             ]
             .map(|paint| painter.background(paint)),
             fates: [
@@ -171,7 +171,7 @@ impl Theme {
         .without_colour()
     }
 
-    /// Replaces colours that the depth lacks: by dim, bold and underlined text without colours, by reversed and
+    /// Replaces colours that the depth lacks: with dim, bold and underlined text without colours, with reversed and
     /// underlined text with sixteen.
     fn without_colour(mut self) -> Self {
         let quiet = [Role::Muted, Role::Ghost, Role::Faint];
@@ -216,7 +216,7 @@ impl Theme {
 
     /// Returns background and text colour of the page, for pictures.
     pub fn page_colours(&self) -> ((u8, u8, u8), (u8, u8, u8)) {
-        let (page, text) = (self.file.ground.page.rgb, self.file.role.text.rgb);
+        let (page, text) = (self.file.background.page.rgb, self.file.role.text.rgb);
         ((page.0, page.1, page.2), (text.0, text.1, text.2))
     }
 
@@ -273,7 +273,7 @@ impl Theme {
 
     /// Dims an area behind a dialog.
     pub fn backdrop(&self, area: Rect, buf: &mut Buffer) {
-        let painter = ColourResolver { depth: self.depth, page: self.file.ground.page.rgb };
+        let painter = ColourResolver { depth: self.depth, page: self.file.background.page.rgb };
         let mut known: Vec<(Color, Color)> = Vec::new();
         let mut mixed = |colour: Color| {
             if let Some((_, mixed)) = known.iter().find(|(from, _)| *from == colour) {

@@ -24,8 +24,8 @@ pub(super) fn draw(cut: &CompactionMarker, theme: &Theme, columns: &Columns, are
         put(buf, (x, y), end, glyphs::LIGHT, faint);
     }
     let room = end.saturating_sub(from + LEAD + 1);
-    let told = [true, false].map(|whole| words(cut, theme, whole));
-    let fits = told.iter().find(|spans| spans_width(spans) <= room).unwrap_or(&told[1]);
+    let variants = [true, false].map(|whole| words(cut, theme, whole));
+    let fits = variants.iter().find(|spans| spans_width(spans) <= room).unwrap_or(&variants[1]);
     put_spans(buf, (from + LEAD, y), end, fits);
 }
 

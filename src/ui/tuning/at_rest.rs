@@ -27,10 +27,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let prune = app.policy_savings.iter().filter(|(step, _)| *step == Policy::Prune);
     for (step, saves) in prune.chain(app.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune)) {
         let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
-        if facts.is_empty() {
-            fact.push(Span::styled(" would save", muted));
-        }
-        fact.push(Span::raw(" "));
+        fact.push(Span::styled(" saves ", muted));
         fact.extend(match saves {
             None => vec![Span::styled(glyphs::UNKNOWN, muted), Span::styled(" cannot be measured", muted)],
             Some(0) => vec![Span::styled("nothing", muted)],

@@ -231,8 +231,8 @@ pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut
         }
         Some(words) => {
             // Only a warm cache cools down without a change.
-            let yet = if matches!(gate, Gate::Warm { .. }) { " yet" } else { "" };
-            (format!(" Won't prune{yet}: {words} · {} respect gates ", key()), Role::Warn)
+            let verdict = if matches!(gate, Gate::Warm { .. }) { "Won't prune yet" } else { "Won't prune" };
+            (format!(" {verdict}: {words} · {} respect gates ", key()), Role::Warn)
         }
         None => (" Would prune now ".to_owned(), Role::Muted),
     };

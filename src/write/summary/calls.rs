@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_the_cut_splits_takes_a_call_of_its_own() {
+    fn a_turn_that_the_cut_splits_takes_a_separate_call() {
         let reported = reported(6, 1_500.0).expect("calls");
         assert_eq!((reported.calls, reported.output_tokens), (2, 1_000));
         assert!(reported.largest_input < reported.input_tokens);

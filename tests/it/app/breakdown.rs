@@ -1,5 +1,7 @@
 //! The breakdown of the window.
 
+use std::sync::Arc;
+
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
@@ -8,6 +10,7 @@ use clawscope::app::state::Overlay;
 use clawscope::context::budget::BudgetPart;
 use clawscope::ids::{EntryIx, Epoch};
 use clawscope::report::breakdown::{Section, SectionKind, WindowContents};
+use clawscope::store::body::BodyError;
 
 use super::tuned;
 use crate::support::driver::Driver;
@@ -30,7 +33,7 @@ fn the_sections_of_the_window_add_up_to_the_estimate() {
         let parts = |line: bool| -> u64 {
             let parts = breakdown(&driver).sections.iter().filter(|s| matches!(s.kind, SectionKind::Part(_)));
             let tokens = |section: &Section| {
-                // A piece of a line is told again below it; thinking is one number.
+                // A piece of a line is repeated below it; thinking is one number.
                 let own = section
                     .lines
                     .iter()
@@ -127,12 +130,14 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
 fn blocks_of_an_older_reading_are_dropped() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    let requested = driver.held_key("B");
+    let requested = driver.key_effects("B");
     assert!(
         matches!(requested.as_slice(), [.., Effect::ReadBlocks { .. }] | [Effect::ReadBlocks { .. }, ..]),
         "{requested:?}"
     );
-    driver.event(Event::Blocks { epoch: Epoch(9_999), blocks: [(EntryIx(0), Err("old".into()))].into() });
+    let changed = BodyError::Changed { path: "a.jsonl".to_owned(), line: 1 };
+    let blocks = [(EntryIx(0), Err(Arc::new(changed)))].into();
+    driver.event(Event::Blocks { epoch: Epoch(9_999), blocks });
     assert!(breakdown(&driver).blocks.is_empty());
     driver.perform(requested);
     assert_eq!(breakdown(&driver).blocks.len(), breakdown(&driver).contents.heaviest.len());

@@ -80,7 +80,7 @@ fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
     assert_eq!(keys(&driver)[0], "contextPruning.keepLastAssistants");
     assert_ne!(keys(&driver)[1], "contextPruning.ttl");
     assert_eq!(driver.app.compare_screen.metric, clawscope::app::screens::compare::MapMetric::Overflows);
-    // What cannot be read is told where it is typed.
+    // Errors are reported where the text is typed.
     driver.press("a ctrl-u text:contextPruning.ttl=soon enter");
     assert!(driver.app.input.as_ref().and_then(|prompt| prompt.error.as_ref()).is_some());
     driver.press("ctrl-u text:contextPruning.keepLastAssistants=1,3 enter");
@@ -107,10 +107,10 @@ fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
 fn leaving_the_comparison_stops_what_is_on_its_way_and_late_cells_are_dropped() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.hold_sweeps();
+    driver.pause_sweeps();
     driver.press("w");
     let request = driver.last_sweep();
-    let effects = driver.held_key("esc");
+    let effects = driver.key_effects("esc");
     assert!(effects.iter().any(|effect| matches!(effect, Effect::StopSweep)), "{effects:?}");
     driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Failed("late".into()) });
     assert_eq!(driver.app.compare_screen.sweep_state.error, None);
@@ -126,7 +126,7 @@ fn a_cell_that_the_tuning_pane_cannot_hold_stays_on_the_map_with_its_patch() {
     driver.go_to("telegram:direct:8812");
     driver.press("w a ctrl-u text:contextTokens=120000,160000 enter g enter");
     assert!(matches!(driver.app.overlay(), Some(Overlay::Compare)), "it is not taken in part");
-    let toast = driver.app.toast.as_ref().expect("told").text.clone();
+    let toast = driver.app.toast.as_ref().expect("a toast").text.clone();
     assert!(toast.starts_with("contextTokens: not in the tuning pane; press y to copy"), "{toast}");
     driver.press("y");
     assert!(driver.copied.last().is_some_and(|patch| patch.contains("\"contextTokens\": 120000")));

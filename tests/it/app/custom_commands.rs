@@ -51,13 +51,13 @@ fn a_key_runs_the_command_of_the_row_under_the_cursor() {
         (item.id.clone(), item.key.0.clone())
     };
     driver.press("1");
-    let words = run(driver.held_key("F"));
+    let words = run(driver.key_effects("F"));
     assert_eq!((words[0].as_str(), words[1].as_str()), ("wc", "-l"));
     assert!(words[2].ends_with(&format!("{id}.jsonl")), "{words:?}");
     assert_eq!(words[3], format!("--label={key}"));
 
     driver.press("2 g down");
-    let words = run(driver.held_key("F"));
+    let words = run(driver.key_effects("F"));
     let session = driver.app.displayed_session().expect("a session");
     let entry = driver.app.selected_entry().expect("an entry");
     assert_eq!(words[1], format!("+{}", session.index.entry(entry).line));
@@ -97,7 +97,7 @@ fn a_hostile_key_of_a_store_is_no_argument() {
     append_to_new(&sessions.join("s1.jsonl"), &format!("{entry}\n"));
     let mut driver = with_commands(Driver::on(folder, 130, 36));
     driver.press("1");
-    assert_eq!(run(driver.held_key("F")), [""; 0]);
+    assert_eq!(run(driver.key_effects("F")), [""; 0]);
     let toast = driver.app.toast.as_ref().expect("a reason").text.clone();
     assert!(toast.contains("Count the lines did not run") && toast.contains("$(touch pwned)"), "{toast}");
 }

@@ -59,12 +59,12 @@ fn estimates_of_another_session_are_dropped_and_closing_stops_them() {
     };
     driver.press("esc");
     driver.go_to("slack:channel:c07infra");
-    let requested = driver.held_key("E");
+    let requested = driver.key_effects("E");
     assert!(requested.iter().any(|effect| matches!(effect, Effect::ComputeEstimates { .. })));
     let old = Epoch::default();
-    driver.held(Event::Estimates { epoch: old, estimates: Ok(estimates) });
+    driver.effects(Event::Estimates { epoch: old, estimates: Ok(estimates) });
     assert!(driver.app.estimators().expect("open").calls().is_empty(), "an older reading");
-    let closed = driver.held_key("esc");
+    let closed = driver.key_effects("esc");
     assert!(closed.iter().any(|effect| matches!(effect, Effect::StopEstimates)));
 }
 

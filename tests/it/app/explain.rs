@@ -124,7 +124,7 @@ fn the_refused_call_leads_to_its_entry_and_copies_the_words_of_the_refusal() {
     driver.go_to("slack:channel:c07infra");
     driver.press("g e");
     go_to_row(&mut driver, ExplainRow::Call);
-    match driver.held_key("y").as_slice() {
+    match driver.key_effects("y").as_slice() {
         [Effect::Copy { text, .. }] => {
             assert_eq!(text, "prompt is too long: 390607 tokens > 200000 maximum");
         }
@@ -142,7 +142,7 @@ fn a_change_that_would_have_helped_is_copied_as_a_patch() {
     driver.press("e");
     assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Advice(0)), "the answer has the cursor");
     for key in ["y", "P"] {
-        match driver.held_key(key).as_slice() {
+        match driver.key_effects(key).as_slice() {
             [Effect::Copy { text, label: what }] => {
                 assert!(text.contains("\"ttl\": \"30m\"") && *what == "config patch", "{text}");
             }
@@ -151,7 +151,7 @@ fn a_change_that_would_have_helped_is_copied_as_a_patch() {
     }
     // Elsewhere the key of the patch copies that of the best change.
     go_to_row(&mut driver, ExplainRow::Guard(0));
-    match driver.held_key("P").as_slice() {
+    match driver.key_effects("P").as_slice() {
         [Effect::Copy { text, .. }] => assert!(text.contains("\"ttl\""), "{text}"),
         other => panic!("{other:?}"),
     }
@@ -185,7 +185,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
 fn a_line_without_an_entry_stays_open_and_an_older_reading_is_dropped() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("slack:channel:c07infra");
-    let requested = driver.held_key("e");
+    let requested = driver.key_effects("e");
     assert!(explanation(&driver).explanation().is_none());
     driver.append("{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"late1\",\"parentId\":null,\"timestamp\":\"2026-03-05T15:00:00Z\"}\n");
     assert!(explanation(&driver).explanation().is_some(), "read again for what was added");

@@ -30,7 +30,7 @@ fn another(driver: &Driver) -> String {
 fn a_message_that_arrives_late_is_not_shown_in_another_session() {
     let mut driver = demo();
     driver.press("2 g");
-    let read = driver.held_key("j");
+    let read = driver.key_effects("j");
     let key = another(&driver);
     driver.event(Event::Paste(key.clone()));
     assert_eq!(driver.app.displayed_session().expect("a session").item.key.0, key);
@@ -45,8 +45,8 @@ fn the_last_message_goes_while_the_next_one_is_read() {
     let mut driver = demo();
     driver.press("2 g");
     assert!(driver.app.message_screen().is_some());
-    let mut reads = driver.held_key("j");
-    reads.extend(driver.held_key("j"));
+    let mut reads = driver.key_effects("j");
+    reads.extend(driver.key_effects("j"));
     assert!(driver.app.message_screen().is_some(), "a short read does not flicker");
     driver.press("y");
     assert_eq!(driver.copied, Vec::<String>::new(), "the message on its way out is not copied");
@@ -62,12 +62,12 @@ fn a_session_that_opens_slowly_or_not_at_all_hides_the_last_message() {
     let mut driver = demo();
     driver.press("2 g");
     let key = another(&driver);
-    driver.held(Event::Paste(key.clone()));
+    driver.effects(Event::Paste(key.clone()));
     let key = clawscope::ids::SessionKey(key);
     driver.now_ms += 500;
-    driver.held(Event::OpenProgress { key: key.clone(), done: 1, total: 2 });
+    driver.effects(Event::OpenProgress { key: key.clone(), done: 1, total: 2 });
     assert!(driver.app.message_screen().is_none());
-    driver.held(Event::OpenFailed { key, error: "gone".into() });
+    driver.effects(Event::OpenFailed { key, error: "gone".into() });
     assert!(driver.app.message.text.is_none() && driver.app.message_screen().is_none());
 }
 

@@ -73,7 +73,7 @@ fn a_row_that_nothing_is_recorded_of_stays_open_and_says_so() {
 fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
-    let requested = driver.held_key("v");
+    let requested = driver.key_effects("v");
     let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
     driver.append(&format!("{compaction}\n"));
     let recorded = |driver: &Driver| match driver.app.overlay() {

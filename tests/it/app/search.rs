@@ -80,7 +80,7 @@ fn space_shows_the_other_hits_of_a_session() {
 fn an_answer_to_other_words_is_dropped() {
     let mut driver = searched("text:libatomic");
     let old = driver.app.search_screen.request_id;
-    let effects = driver.held_key("x");
+    let effects = driver.key_effects("x");
     let Some(Effect::SearchStore { request_id, query }) = effects.first() else { panic!("{effects:?}") };
     assert_eq!((*request_id, query.as_str()), (old + 1, "libatomicx"));
     let totals = SearchTotals::default();
@@ -93,12 +93,12 @@ fn an_answer_to_other_words_is_dropped() {
 #[test]
 fn closing_the_screen_stops_the_search() {
     let mut driver = searched("text:libatomic");
-    let running = driver.held_key("x");
+    let running = driver.key_effects("x");
     assert!(matches!(running[0], Effect::SearchStore { .. }));
-    assert!(driver.held_key("esc").is_empty());
-    let effects = driver.held_key("esc");
+    assert!(driver.key_effects("esc").is_empty());
+    let effects = driver.key_effects("esc");
     assert!(matches!(effects[..], [Effect::StopStoreSearch]), "{effects:?}");
-    let effects = driver.held_key("ctrl-f");
+    let effects = driver.key_effects("ctrl-f");
     assert!(
         matches!(effects[..], [Effect::SearchStore { .. }]),
         "it goes on when the screen returns: {effects:?}"
@@ -108,10 +108,10 @@ fn closing_the_screen_stops_the_search() {
 #[test]
 fn the_same_words_are_searched_again_after_a_file_changed() {
     let mut driver = searched("text:libatomic enter");
-    assert!(driver.held_key("ctrl-f").is_empty() && driver.held_key("enter").is_empty());
-    driver.held(Event::FilesChanged(vec![driver.path()]));
-    assert!(driver.held_key("ctrl-f").is_empty());
-    let effects = driver.held_key("enter");
+    assert!(driver.key_effects("ctrl-f").is_empty() && driver.key_effects("enter").is_empty());
+    driver.effects(Event::FilesChanged(vec![driver.path()]));
+    assert!(driver.key_effects("ctrl-f").is_empty());
+    let effects = driver.key_effects("enter");
     assert!(matches!(effects[..], [Effect::SearchStore { .. }]), "{effects:?}");
 }
 
@@ -119,9 +119,9 @@ fn the_same_words_are_searched_again_after_a_file_changed() {
 fn a_hit_whose_session_did_not_open_is_forgotten() {
     let mut driver = searched("text:libatomic enter G");
     let key = driver.app.search_screen.selected_hit().expect("a hit").0.key.clone();
-    let effects = driver.held_key("enter");
+    let effects = driver.key_effects("enter");
     assert!(effects.iter().any(|effect| matches!(effect, Effect::OpenSession { .. })), "{effects:?}");
-    driver.held(Event::OpenFailed { key: key.clone(), error: "gone".into() });
+    driver.effects(Event::OpenFailed { key: key.clone(), error: "gone".into() });
     driver.go_to("slack:channel:c07infra");
     driver.go_to(&key.0);
     assert!(driver.app.message.current_match.is_none());
@@ -140,7 +140,7 @@ fn unread_transcripts_are_counted() {
     let path = driver.path();
     let session = driver.app.displayed_session().expect("a session").item.key.clone();
     driver.press("ctrl-f");
-    driver.held_key("x");
+    driver.key_effects("x");
     let unread = clawscope::session::search::UnreadTranscript { key: session, path, error: "gone".into() };
     let totals = SearchTotals { unread: vec![unread], ..SearchTotals::default() };
     let request_id = driver.app.search_screen.request_id;

@@ -26,7 +26,7 @@ fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
         "{name}"
     );
     let loaded = driver.app.displayed_session().cloned();
-    match driver.held_key("S").as_slice() {
+    match driver.key_effects("S").as_slice() {
         [Effect::SaveScreen { session: Some(shown) }] => {
             assert!(Arc::ptr_eq(shown, &loaded.expect("one")));
         }

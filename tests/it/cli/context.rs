@@ -71,7 +71,7 @@ fn estimators_in_words_show_the_last_calls_and_all_on_demand() {
         run(&mut program(&words)).1
     };
     let text = words(&[]);
-    assert!(text.contains("chars/4 estimates ~") && text.contains("for the messages alone"), "{text}");
+    assert!(text.contains("chars/4 estimates ~") && text.contains("; messages alone "), "{text}");
     assert!(text.contains("the last 20 (--all shows every call)") && text.contains("approximates"), "{text}");
     assert!(words(&["--all"]).lines().count() > text.lines().count());
 }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use crate::support::store::{RESULTS, Store, lines, long_session, message, program, run};
 
 #[test]
-fn an_orphan_named_like_a_session_is_not_taken_for_it() {
+fn an_orphan_named_like_a_session_is_not_opened_instead() {
     let store = Store::new();
     let orphan =
         [json!({ "type": "session", "version": 3, "id": "o" }), json!({ "type": "custom", "id": "x" })];

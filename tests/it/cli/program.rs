@@ -61,6 +61,22 @@ fn completions_and_manual_pages_are_printed() {
 }
 
 #[test]
+fn doctor_self_reports_the_program_and_takes_no_store() {
+    let (code, out, _) = run(program(&["doctor", "--self"]).env("TERM", "xterm-kitty"));
+    assert!(code == 0 && out.contains("kitty (TERM=xterm-kitty)"), "{out}");
+    assert!(out.contains("/nonexistent/clawscope-test/.config/clawscope/config.toml"), "{out}");
+    let mut faulty = program(&["doctor", "--self", "--json"]);
+    let (code, out, error) = run(faulty.env("CLAWSCOPE_MOUSE", "maybe"));
+    assert!(
+        code == 3 && out.contains("CLAWSCOPE_MOUSE") && error.contains("settings are invalid"),
+        "{error}"
+    );
+    for other in ["/tmp", "--repair", "--migration"] {
+        assert_eq!(run(&mut program(&["doctor", "--self", other])).0, 2, "{other}");
+    }
+}
+
+#[test]
 fn a_slip_in_a_command_is_no_path() {
     let (code, _, error) = run(&mut program(&["sesions"]));
     assert!(code == 2 && error.contains("neither a command nor an existing path"), "{error}");
@@ -147,7 +163,7 @@ fn the_demo_store_is_written_to_a_new_folder_and_can_be_committed_to() {
 }
 
 #[test]
-fn a_preset_stands_for_its_settings() {
+fn a_preset_expands_to_its_settings() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join(".config/clawscope/presets");
     std::fs::create_dir_all(&folder).unwrap();

@@ -6,10 +6,10 @@ use super::has_keys;
 use crate::support::store::{RESULTS, Store, program, run};
 
 #[test]
-fn a_replay_under_another_version_is_held_against_the_one_that_wrote_the_store() {
+fn a_replay_under_another_release_is_compared_with_the_one_that_wrote_the_store() {
     let store = Store::new();
     let (_, text, _) = store.run(&["replay", "long-1", "--ruleset", "2026.9.6"]);
-    assert!(text.contains("the store does not name the version that wrote it"), "{text}");
+    assert!(text.contains("the store does not name the release that wrote it"), "{text}");
     store.write("openclaw.json", "{ meta: { lastTouchedVersion: '2026.3.2' } }");
     let answer = store.json(&["replay", "long-1", "--ruleset", "2026.9.6"]);
     let ids = [&answer["recordedRuleset"]["id"], &answer["ruleset"]["id"]];
@@ -66,7 +66,9 @@ fn replay_puts_every_recorded_call_beside_the_same_under_other_settings() {
 fn replay_prints_a_summary_the_calls_and_what_the_policies_did() {
     let (code, out, _) = Store::new().run(&["replay", "main", "--set", "clearToolUses.trigger=4000"]);
     assert_eq!(code, 0);
-    for part in ["9 calls: recorded,", "largest prompt", "call-0", "what the policies did: ", "clear"] {
+    for part in
+        ["9 calls, recorded → simulated: ", "largest prompt", "call-0", "what the policies did: ", "clear"]
+    {
         assert!(out.contains(part), "{part} in {out}");
     }
 }
@@ -99,7 +101,7 @@ fn check_answers_by_its_exit_code_and_in_one_line() {
     assert_eq!((code, out.lines().count(), error.as_str()), (0, 1, ""));
     let (code, out, error) = store.run(&["check", "main", "--budget", "99"]);
     assert_eq!((code, out.lines().count(), error.as_str()), (1, 1, ""));
-    assert!(out.contains("9 of 9 calls over 99 tokens, the first at call-0"), "{out}");
+    assert!(out.contains("9 of 9 calls exceed 99 tokens; the first is #1 (call-0)"), "{out}");
     let (code, out, _) = store.run(&["check", "main", "--budget", "99", "--json"]);
     let answer: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!((code, &answer["fits"], &answer["over"]), (1, &json!(false), &json!(9)));

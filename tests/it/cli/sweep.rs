@@ -51,7 +51,7 @@ fn sweep_shows_the_map_and_saves_the_patch_of_the_smallest_change() {
     assert_eq!((code, error.contains("saved as")), (0, true), "{error}");
     for part in [
         "best trade-offs",
-        "largest prompt: ttl down, keepLastAssistants across",
+        "peak: ttl down, keepLastAssistants across",
         "smallest change: contextPruning.ttl 1h → 30m",
         "overflowing calls 1 → 0",
         "openclaw config set agents.defaults.contextPruning.ttl 30m",

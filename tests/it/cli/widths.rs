@@ -45,6 +45,7 @@ fn commands() -> Vec<Vec<&'static str>> {
         &["explain", "--all"],
         &["explain", "--all", "--window", "100000"],
         &["doctor"],
+        &["doctor", "--self"],
         &["rules"],
         &["rules", "--releases"],
         &["rules", "--diff", "2026.4.15"],

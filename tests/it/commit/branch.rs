@@ -51,7 +51,7 @@ fn a_branch_from_the_first_entry_begins_a_new_root() {
     let first = js::parse(&prepared.lines[0].text).unwrap();
     assert_eq!(first.get("parentId"), Some(&Value::Null));
     assert_eq!(prepared.parent, None);
-    // The result stood alone before; that is told, not refused.
+    // The result was unpaired before; that is reported, not refused.
     assert!(prepared.warnings.iter().any(|text| text.contains("result of call c1 without the call")));
 }
 
@@ -80,7 +80,7 @@ fn references_follow_the_copies_and_shared_ones_stay() {
     );
     let kept = js::parse(&prepared.lines[6].text).unwrap();
     assert_eq!(text_of(&kept, "firstKeptEntryId"), "a1", "a shared ancestor stays");
-    // The compaction ends the branch as it ended the old one, and our record stands before it.
+    // The compaction ends the branch as it ended the old one, and our record is before it.
     assert_eq!((&prepared.record_id, &prepared.leaf), (&new(5), &new(6)));
     assert_eq!(text_of(&kept, "parentId"), new(5));
 }

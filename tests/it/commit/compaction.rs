@@ -94,7 +94,7 @@ fn edits_come_first_and_the_compaction_keeps_their_copies() {
     let session = talk();
     let old = session.context();
     let prepared = session.prepare_with(vec![session.replace(EntryIx(5), "cut")], Some(keeping(4))).unwrap();
-    // The first kept entry stands before the first change, so it is shared.
+    // The first kept entry is before the first change, so it is shared.
     let compaction = js::parse(&prepared.lines.last().unwrap().text).unwrap();
     assert_eq!(text_of(&compaction, "firstKeptEntryId"), "u2");
     assert_eq!(prepared.lines[0].copy_of, Some(EntryIx(5)));

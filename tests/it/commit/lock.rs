@@ -206,7 +206,7 @@ impl Disk for Halfway<'_> {
 }
 
 #[test]
-fn a_commit_that_is_just_being_written_is_not_taken_for_one_that_was_broken_off() {
+fn a_commit_in_progress_is_not_reported_as_interrupted() {
     let session = session();
     let disk = Halfway { path: &session.path, reserved: Cell::default(), refused: RefCell::default() };
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();

@@ -128,7 +128,7 @@ fn where_results_are_cut_the_checks_show_what_the_gateways_rewrite_would_lose() 
     };
     assert_eq!(reported(&plan), None, "nothing is cut in the transcript");
     plan.settings.enabled = PolicySet::of(&[Policy::Truncate]);
-    let (check, words) = reported(&plan).expect("it is told");
+    let (check, words) = reported(&plan).expect("a reason");
     assert_eq!(check, CheckStatus::Passed);
     // The call is before the first cut, so what is kept from there on stays; only the label goes.
     assert_eq!(words, "The gateway's own rewrite would lose 1 label; a commit keeps all of it.");

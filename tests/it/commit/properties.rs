@@ -76,23 +76,25 @@ fn put_into(
     summary.into_iter().chain(messages).map(|json| plain(&json)).collect()
 }
 
-/// What is asked to be written: edits, a compaction that keeps about so many tokens, or both.
+/// What to write: edits, a compaction that keeps about so many tokens, or both.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Asked {
+enum WriteKind {
     Edits,
     Compaction(f64),
     Both(f64),
 }
 
-fn commit_and_undo(seed: u64, options: &Options, requested: Asked) {
+fn commit_and_undo(seed: u64, options: &Options, requested: WriteKind) {
     let bytes = transcript(seed, options);
     let session = Session::new(&bytes);
     let compaction = match requested {
-        Asked::Edits => None,
-        Asked::Compaction(keep) | Asked::Both(keep) => session.compaction(keep, "So far \u{1F600}.\n\n- all"),
+        WriteKind::Edits => None,
+        WriteKind::Compaction(keep) | WriteKind::Both(keep) => {
+            session.compaction(keep, "So far \u{1F600}.\n\n- all")
+        }
     };
     let changes = match requested {
-        Asked::Compaction(_) => Vec::new(),
+        WriteKind::Compaction(_) => Vec::new(),
         _ => changes(&session, &mut Dice::new(seed ^ 0xC1A5)),
     };
     if changes.is_empty() && compaction.is_none() {
@@ -108,8 +110,8 @@ fn commit_and_undo(seed: u64, options: &Options, requested: Asked) {
         compaction.is_some() || kinds.find(|kind| *kind != EntryKind::Usage) == Some(EntryKind::Compaction);
     let prepared = match session.prepare_with(changes, compaction) {
         Ok(prepared) => prepared,
-        // A cut between a call and a result that stands far behind it (store P5).
-        Err(Refusal::Unpaired { .. }) if requested != Asked::Edits => return,
+        // A cut between a call and a result far behind it (store P5).
+        Err(Refusal::Unpaired { .. }) if requested != WriteKind::Edits => return,
         Err(refusal) => panic!("seed {seed}: {refusal}"),
     };
     assert_eq!(prepared.lines.iter().any(|line| line.copy_of.is_some()), copies, "seed {seed}");
@@ -147,7 +149,7 @@ proptest! {
 
     #[test]
     fn a_commit_only_appends_and_reads_back_as_planned(seed: u64, steps in 0_usize..24) {
-        commit_and_undo(seed, &Options { steps, ..Options::default() }, Asked::Edits);
+        commit_and_undo(seed, &Options { steps, ..Options::default() }, WriteKind::Edits);
     }
 
 }
@@ -158,16 +160,16 @@ proptest! {
     #[test]
     fn so_does_a_compaction_alone_or_behind_edits(seed: u64, steps in 0_usize..24, keep in 1_u32..600) {
         let options = Options { steps, ..Options::default() };
-        commit_and_undo(seed, &options, Asked::Compaction(f64::from(keep)));
-        commit_and_undo(seed, &options, Asked::Both(f64::from(keep)));
+        commit_and_undo(seed, &options, WriteKind::Compaction(f64::from(keep)));
+        commit_and_undo(seed, &options, WriteKind::Both(f64::from(keep)));
     }
 }
 
 #[test]
 fn the_same_holds_for_a_long_transcript_with_a_thousand_entries() {
     let options = Options { steps: 300, result_pieces: 8, ..Options::default() };
-    commit_and_undo(7, &options, Asked::Edits);
-    commit_and_undo(7, &options, Asked::Both(20_000.0));
+    commit_and_undo(7, &options, WriteKind::Edits);
+    commit_and_undo(7, &options, WriteKind::Both(20_000.0));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The process that is killed: this test program itself, told by its environment what to do.
+//! The process that is killed: this test program itself, with its task in a variable.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use clawscope::commit::{SystemClock, recover_commit, write_to_disk};
 use super::cases::Case;
 use super::disk::{Fault, Faulty};
 
-const TOLD: &str = "CLAWSCOPE_TEST_CRASH";
+const TASK: &str = "CLAWSCOPE_TEST_CRASH";
 
 /// What a child does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Deed {
 /// Does what the environment says; without it there is nothing to do.
 #[test]
 fn child() {
-    let Ok(reported) = std::env::var(TOLD) else { return };
+    let Ok(reported) = std::env::var(TASK) else { return };
     let parts: Vec<&str> = reported.splitn(4, ' ').collect();
     let [case, deed, at, path] = parts[..] else { panic!("{reported}") };
     let (case, path, at) = (Case::named(case), Path::new(path), at.parse().unwrap());
@@ -41,7 +41,7 @@ fn child() {
 pub(crate) fn command(case: Case, deed: Deed, at: usize, path: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["crash::child::child", "--exact", "--nocapture", "--test-threads=1"]);
-    command.env(TOLD, format!("{} {deed:?} {at} {}", case.name(), path.display()));
+    command.env(TASK, format!("{} {deed:?} {at} {}", case.name(), path.display()));
     command.stdin(Stdio::null());
     command
 }

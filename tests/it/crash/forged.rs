@@ -182,7 +182,7 @@ fn only_a_transcript_with_one_name_is_repaired() {
 }
 
 #[test]
-fn a_journal_is_a_small_file_of_its_own() {
+fn a_journal_is_a_small_separate_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript_in(folder.path(), lines(2).as_bytes());
     let journal = journal_of(&path);

@@ -96,7 +96,7 @@ fn on_small_disk(story: &Story, kib: usize, folder: &Path) -> Option<(bool, Vec<
     std::fs::create_dir(folder.join("disk")).unwrap();
     let child = command(story.case, Deed::Commit, 0, &folder.join("disk/session.jsonl"));
     let script = "mount -t tmpfs -o size=\"$1\"k tmpfs \"$2/disk\" && cp \"$2/session.jsonl\" \"$2/disk/\" || exit 77; \
-                  out=$2; shift 2; code=0; \"$@\" >\"$out/told\" 2>&1 || code=1; \
+                  out=$2; shift 2; code=0; \"$@\" >\"$out/output\" 2>&1 || code=1; \
                   cp \"$out/disk/session.jsonl\" \"$out/after\"; ls \"$out/disk\" >\"$out/names\"; exit $code";
     let mut shell = Command::new("unshare");
     shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", &kib.to_string()]);

@@ -91,7 +91,7 @@ pub(crate) fn settled_after(story: &Story, path: &Path, point: usize, by_repair:
     story.state(path).unwrap_or_else(|| panic!("{what}: a part of the commit is left"))
 }
 
-/// Settles at once. Only what was killed before a whole journal told whose lock it is has to be waited for: such a lock
+/// Settles at once. Only what was killed before a whole journal named the lock's owner has to be waited for: such a lock
 /// may be another container's, or about to be written (store H4, H9).
 fn settled_in_time(path: &Path, what: &str, by_repair: bool) -> Option<RecoveredCommit> {
     match recover_commit(path, 0, &SystemClock, &SystemDisk) {

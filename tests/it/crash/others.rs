@@ -51,7 +51,7 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
         assert_eq!(lock_state(&path, SystemClock.now_ms()).unwrap(), LockState::Free, "{point}");
     }
     println!(
-        "another writer at {} points: {refused} refused, {both} told, {after} after the end",
+        "another writer at {} points: {refused} refused, {both} reported, {after} after the end",
         story.points
     );
     assert!(refused > 3 && both > 10 && after > 0);

@@ -13,12 +13,12 @@ use crate::support::driver::Driver;
 pub(crate) fn agrees_in_tuning(read: &Read) {
     let mut driver = Driver::at_path(read.folder(), 130, 36);
     driver.go_to(&read.item.key.0);
-    comes_to_the_same(&mut driver);
+    gives_the_same(&mut driver);
 }
 
 /// The same of the session that is open.
 #[track_caller]
-pub(crate) fn comes_to_the_same(driver: &mut Driver) {
+pub(crate) fn gives_the_same(driver: &mut Driver) {
     let advice = advice(driver);
     let failed = driver.app.failed_overflow().is_some();
     for (at, advice) in advice.iter().enumerate() {
@@ -71,6 +71,6 @@ fn advice_for_the_demo_amounts_to_the_same_in_tuning() {
     let mut driver = Driver::demo(130, 36);
     for key in ["telegram:direct:8812", "slack:channel:c07infra"] {
         driver.go_to(key);
-        comes_to_the_same(&mut driver);
+        gives_the_same(&mut driver);
     }
 }

@@ -200,7 +200,7 @@ impl Made {
         self.message(&message, text.encode_utf16().count())
     }
 
-    /// What the gateway notes of a prompt that threw before the model was asked.
+    /// What the gateway notes of a prompt that threw before the model was called.
     pub(crate) fn threw(&mut self, text: &str) -> usize {
         let data = format!(
             r#""type":"custom","customType":"openclaw:prompt-error","data":{{"error":{}}}"#,
@@ -303,7 +303,7 @@ pub(crate) fn words(chars: usize) -> String {
     "the linker wants it so ".chars().cycle().take(chars).collect()
 }
 
-/// Where an entry stands.
+/// The place of an entry.
 pub(crate) fn at(number: usize) -> EntryIx {
     EntryIx(number as u32)
 }

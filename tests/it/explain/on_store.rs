@@ -36,14 +36,14 @@ pub(crate) struct OnStore {
 #[derive(Debug)]
 pub(crate) struct Read {
     folder: tempfile::TempDir,
-    inspection: LoadedSession,
+    session: LoadedSession,
 }
 
 impl Deref for Read {
     type Target = LoadedSession;
 
     fn deref(&self) -> &LoadedSession {
-        &self.inspection
+        &self.session
     }
 }
 
@@ -55,7 +55,7 @@ impl Read {
 
     /// What is said of it.
     pub(crate) fn said(&self) -> Explanation {
-        explain(&self.inspection).expect("it reads")
+        explain(&self.session).expect("it reads")
     }
 }
 
@@ -154,10 +154,9 @@ impl OnStore {
         let is_other = |key: &SessionKey| self.others.iter().any(|it| it.0 == key.0);
         let own = |key: &SessionKey| if self.has_row { key.0 == self.key } else { !is_other(key) };
         let item = listed.items.iter().find(|item| own(&item.key)).expect("it is listed");
-        let inspection =
-            open(&listed.store, &item.key, None, now as i64, &mut |_, _| true).expect("it opens");
-        assert_eq!(inspection.window.tokens, self.window as f64, "the window of the store");
-        Read { folder, inspection }
+        let session = open(&listed.store, &item.key, None, now as i64, &mut |_, _| true).expect("it opens");
+        assert_eq!(session.window.tokens, self.window as f64, "the window of the store");
+        Read { folder, session }
     }
 }
 

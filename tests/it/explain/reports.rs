@@ -73,7 +73,7 @@ fn an_overflow_that_nothing_follows_names_the_fault_beside_the_cause() {
     made.grow_to(190_000, 20_000);
     made.user("go on");
     let first = made.failed("prompt is too long: 203000 tokens > 200000 maximum");
-    // The lane waited 612,731 ms, of which the builder's own clock takes half a minute.
+    // The trace waited 612,731 ms, of which the builder's own clock takes half a minute.
     made.wait(612.731 / 60.0 - 0.5);
     made.user("hello?");
     made.failed("prompt is too long: 203100 tokens > 200000 maximum");
@@ -182,7 +182,7 @@ fn chinese_that_counts_three_times_as_much_is_a_note_while_it_fits() {
     let explanation = verdict(&made.read(60_000), FindingClass::Healthy, &[]);
     let estimator = finding(&explanation, FindingClass::EstimatorError);
     assert!((2.6..3.2).contains(&number(estimator, "ratio")));
-    assert!(estimator.evidence.iter().any(|it| it.text.starts_with("keepRecentTokens 20,000 keeps about 5")));
+    assert!(estimator.evidence.iter().any(|it| it.text.starts_with("keepRecentTokens 20,000 keeps ~5")));
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn units(mut bytes: &[u8]) -> Vec<u16> {
     units
 }
 
-/// Every member of an object as it stands, repeated keys included.
+/// Every member of an object as written, repeated keys included.
 struct Members<'a>(Vec<(Units, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

@@ -78,7 +78,7 @@ const NUMBERS: [&str; 30] = [
 /// Names of members that nothing asks for, and of some that are asked for elsewhere.
 const KEYS: [&str; 10] = ["x", "", "0", "17", "type", "content", "text", "length", "__proto__", "é"];
 
-/// Members of an object, each with its value as it stands.
+/// Members of an object, each with its value as written.
 type Members = Vec<(&'static str, Vec<u8>)>;
 
 /// One line, without its end: most are whole.

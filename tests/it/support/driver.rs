@@ -26,7 +26,7 @@ use clawscope::write::summary::job::SummaryResult;
 use clawscope::write::summary::writer::SummaryWriter;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A clock that stands still: tests must not wait.
+/// A clock that does not move: tests must not wait.
 struct Still(i64);
 
 impl Clock for Still {
@@ -53,11 +53,11 @@ pub(crate) struct Driver {
     place: StoreLocation,
     store: Option<Arc<Store>>,
     /// The rules chosen on the screen.
-    asked: Option<RulesetChoice>,
+    requested_ruleset: Option<RulesetChoice>,
     /// Who writes summaries.
     summarizer: SummarizerConfig,
     /// Cells are not made, as if they took long; the request that waits.
-    held_sweeps: Option<u64>,
+    pending_sweep: Option<u64>,
     explanation: Option<(SessionViewKey, Arc<Explanation>)>,
 }
 
@@ -101,9 +101,9 @@ impl Driver {
             _dir: dir,
             place,
             store: None,
-            asked: None,
+            requested_ruleset: None,
             summarizer: SummarizerConfig::default(),
-            held_sweeps: None,
+            pending_sweep: None,
             explanation: None,
         };
         let effects = driver.app.start(false);
@@ -134,14 +134,14 @@ impl Driver {
     }
 
     /// Sends one event and hands back what it asks for, not performed yet.
-    pub(crate) fn held(&mut self, event: Event) -> Vec<Effect> {
+    pub(crate) fn effects(&mut self, event: Event) -> Vec<Effect> {
         self.app.update(event, self.now_ms)
     }
 
     /// Presses one key and hands back what it asks for, not performed yet.
-    pub(crate) fn held_key(&mut self, key: &str) -> Vec<Effect> {
+    pub(crate) fn key_effects(&mut self, key: &str) -> Vec<Effect> {
         let (code, modifiers) = named(key);
-        self.held(Event::Key(KeyEvent::new(code, modifiers)))
+        self.effects(Event::Key(KeyEvent::new(code, modifiers)))
     }
 
     pub(crate) fn perform(&mut self, effects: Vec<Effect>) {
@@ -153,14 +153,14 @@ impl Driver {
         }
     }
 
-    /// From now on cells are asked for in vain.
-    pub(crate) fn hold_sweeps(&mut self) {
-        self.held_sweeps = Some(0);
+    /// Sweeps requested from now on do not run.
+    pub(crate) fn pause_sweeps(&mut self) {
+        self.pending_sweep = Some(0);
     }
 
-    /// The request for cells that was made last, while they are held.
+    /// The request for cells that was made last, while they are paused.
     pub(crate) fn last_sweep(&self) -> u64 {
-        self.held_sweeps.expect("sweeps are held")
+        self.pending_sweep.expect("sweeps are paused")
     }
 
     /// What an effect leads to. Those on sessions are performed as the program performs them; those on the terminal and
@@ -172,7 +172,7 @@ impl Driver {
                 if let Some(store) = &mut self.store {
                     Arc::make_mut(store).ruleset = ruleset.clone();
                 }
-                self.asked = Some(ruleset);
+                self.requested_ruleset = Some(ruleset);
                 Vec::new()
             }
             Effect::Copy { text, .. } => {
@@ -190,8 +190,8 @@ impl Driver {
                 self.quit = true;
                 Vec::new()
             }
-            Effect::Sweep { request_id, .. } if self.held_sweeps.is_some() => {
-                self.held_sweeps = Some(request_id);
+            Effect::Sweep { request_id, .. } if self.pending_sweep.is_some() => {
+                self.pending_sweep = Some(request_id);
                 Vec::new()
             }
             Effect::Explain { session } => self.explained(session),
@@ -214,9 +214,9 @@ impl Driver {
         };
         let events = Mutex::new(Vec::new());
         let listener =
-            Listener { is_wanted: &|| true, send: &|event| events.lock().expect("told").push(event) };
+            Listener { is_wanted: &|| true, send: &|event| events.lock().expect("not poisoned").push(event) };
         perform(effect, &inputs, &listener);
-        events.into_inner().expect("told")
+        events.into_inner().expect("not poisoned")
     }
 
     /// An explanation takes long, and the same reading has the same one.
@@ -237,13 +237,13 @@ impl Driver {
     fn export(
         &mut self,
         format: Format,
-        inspection: &LoadedSession,
+        session: &LoadedSession,
         plan: Option<&Plan>,
         made: Option<&SummaryResult>,
     ) -> Vec<Event> {
         let plan = plan.map(|plan| (plan, made.map(|made| &made.summary)));
         let wanted = ExportRequest {
-            session: inspection,
+            session,
             plan,
             now_ms: self.now_ms,
             redact: true,
@@ -252,7 +252,7 @@ impl Driver {
         };
         match export(&wanted, format) {
             Ok(exported) => {
-                self.saved.push((file_name(&inspection.item, format.extension()), exported.text));
+                self.saved.push((file_name(&session.item, format.extension()), exported.text));
                 Vec::new()
             }
             Err(error) => vec![Event::Failure(error.to_string())],
@@ -266,7 +266,7 @@ impl Driver {
     }
 
     fn list(&mut self) -> Event {
-        let listed = list_sessions_with(&self.place, self.asked.as_ref(), self.now_ms);
+        let listed = list_sessions_with(&self.place, self.requested_ruleset.as_ref(), self.now_ms);
         self.store = Some(Arc::clone(&listed.store));
         Event::Listed(Box::new(StoreListing {
             store_label: listed.name.clone(),

@@ -62,8 +62,8 @@ pub(crate) fn summary() -> CompactionSummary {
     CompactionSummary { text: "## Goal\nRead it \u{1F600}.".into(), details: None, from_hook: true }
 }
 
-fn request<'a>(inspection: &'a LoadedSession, ask: WriteAction<'a>) -> WriteRequest<'a> {
-    WriteRequest { session: inspection, action: ask, allow_orphan: true, now_ms: NOW }
+fn request<'a>(session: &'a LoadedSession, ask: WriteAction<'a>) -> WriteRequest<'a> {
+    WriteRequest { session, action: ask, allow_orphan: true, now_ms: NOW }
 }
 
 /// Writes a plan; the new leaf.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::process::{Pid, test_kill_process};
 
-/// The process whose id stands in a file.
+/// The process whose id is in a file.
 pub(crate) fn written_in(file: &Path) -> Pid {
     Pid::from_raw(std::fs::read_to_string(file).unwrap().trim().parse().unwrap()).unwrap()
 }

@@ -103,7 +103,7 @@ pub(crate) fn summarising(width: u16, height: u16) -> Driver {
         attempt: 1,
         wait_ms: 0,
     };
-    drop(driver.held_key("y"));
+    drop(driver.key_effects("y"));
     driver.event(Event::Summary { epoch, update: SummaryUpdate::Calling(progress) });
     driver
 }
@@ -342,9 +342,9 @@ pub(crate) fn estimating(width: u16, height: u16) -> Driver {
 /// The same while its messages are being read.
 pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.held_key("E");
+    driver.key_effects("E");
     let epoch = driver.app.displayed_session().expect("a session").epoch;
-    driver.held(Event::EstimateProgress { epoch, done: 43_000_000, total: 102_000_000 });
+    driver.effects(Event::EstimateProgress { epoch, done: 43_000_000, total: 102_000_000 });
     driver
 }
 
@@ -426,7 +426,7 @@ pub(crate) fn explaining_nothing(width: u16, height: u16) -> Driver {
 /// An explanation that is still being read.
 pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.held_key("e");
+    driver.key_effects("e");
     driver
 }
 
@@ -467,7 +467,7 @@ pub(crate) fn comparing_typed(width: u16, height: u16) -> Driver {
 pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
     let sweep = comparing(width, height).app.compare_screen.sweep_state.sweep.expect("a sweep");
     let mut driver = opened(width, height);
-    driver.hold_sweeps();
+    driver.pause_sweeps();
     driver.press("w");
     let request = driver.last_sweep();
     driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Axes(sweep.axes.clone()) });
@@ -516,7 +516,7 @@ pub(crate) fn timing_in_words(width: u16, height: u16) -> Driver {
 /// A timeline that is still being read.
 pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.held_key("t");
+    driver.key_effects("t");
     driver
 }
 

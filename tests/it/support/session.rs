@@ -71,7 +71,7 @@ impl Session {
         Self::read(Some(folder), path, ReadMode::Entries)
     }
 
-    /// Reads a file that stands somewhere already.
+    /// Reads an existing file.
     pub(crate) fn at(path: &Path) -> Self {
         Self::read(None, path.to_path_buf(), ReadMode::Entries)
     }

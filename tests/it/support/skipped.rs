@@ -18,7 +18,7 @@ struct Skips {
 static SKIPS: Mutex<Skips> = Mutex::new(Skips { tests: BTreeMap::new(), is_told: false });
 
 /// Notes that a test lacks `what`.
-#[expect(clippy::print_stdout, reason = "with --nocapture the line stands where the test is")]
+#[expect(clippy::print_stdout, reason = "with --nocapture the line is where the test is")]
 pub(crate) fn note(what: &str, why: &str) {
     println!("skipped: {what} is not here: {why}");
     let mut skips = SKIPS.lock().unwrap();

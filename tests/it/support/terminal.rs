@@ -45,7 +45,7 @@ pub(crate) struct Ended {
     pub(crate) bracketed_paste: bool,
     /// The terminal has the modes it had before: lines are edited and echoed by it.
     pub(crate) cooked: bool,
-    /// What stands on the screen.
+    /// The text of the screen.
     pub(crate) text: String,
 }
 
@@ -60,9 +60,22 @@ fn cells(count: u16) -> NonZeroU16 {
 impl Started {
     /// Starts the program in a terminal of 120x40, with a home of its own and these variables.
     pub(crate) fn new(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let pair = native_pty_system().openpty(size(120, 40)).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_clawscope"));
         command.args(arguments);
+        Self::start(command, variables)
+    }
+
+    /// Starts the program from a shell. The terminal is gone with the first process in it, so that the program must not
+    /// be that one where it is to be killed.
+    pub(crate) fn in_shell(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", "\"$@\"; exit $?", "sh", env!("CARGO_BIN_EXE_clawscope")]);
+        command.args(arguments);
+        Self::start(command, variables)
+    }
+
+    fn start(mut command: CommandBuilder, variables: &[(&str, &str)]) -> Self {
+        let pair = native_pty_system().openpty(size(120, 40)).unwrap();
         command.env_clear();
         // A child without one begins in its home, which is nowhere here.
         command.cwd(std::env::temp_dir());
@@ -127,6 +140,11 @@ impl Started {
         }
     }
 
+    /// What was put on the clipboard so far, in base64.
+    pub(crate) fn copied(&self) -> &[String] {
+        &self.parser.callbacks().copied
+    }
+
     /// Waits until nothing is drawn for a while.
     pub(crate) fn until_quiet(&mut self) {
         while self.take(Duration::from_millis(700)).is_ok() {}
@@ -164,6 +182,15 @@ impl Started {
         rustix::process::Pid::from_raw(id.cast_signed()).unwrap()
     }
 
+    /// Sends a signal to the program that the shell started.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn signal_child(&self, signal: rustix::process::Signal) {
+        let shell = self.pid().as_raw_nonzero();
+        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+        let child = children.split_whitespace().next().unwrap().parse().unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_raw(child).unwrap(), signal).unwrap();
+    }
+
     /// Sends the program a signal.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(self.pid(), signal).unwrap();
@@ -196,6 +223,13 @@ impl Started {
         };
         let status = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("status")).ok();
         tasks.into_iter().flatten().flatten().filter_map(status).filter_map(of_thread).sum()
+    }
+
+    /// Waits for the end, and for words that another process writes after it.
+    #[track_caller]
+    pub(crate) fn ended_with(mut self, text: &str) -> Ended {
+        self.until_shown(text);
+        self.ended()
     }
 
     /// Waits for the end.

@@ -30,10 +30,10 @@ pub struct BreakdownScreen {
 
 impl BreakdownScreen {
     /// Shows the window of a session, with its largest part and the heaviest messages unfolded.
-    pub fn new(inspection: &LoadedSession, plan: Option<&Plan>) -> Self {
-        let contents = WindowContents::new(inspection, plan);
+    pub fn new(session: &LoadedSession, plan: Option<&Plan>) -> Self {
+        let contents = WindowContents::new(session, plan);
         let blocks = HeavyBlocks::new();
-        let sections = sections(inspection, &contents, &blocks);
+        let sections = sections(session, &contents, &blocks);
         let parts = sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
         let largest = parts.max_by_key(|section| section.figure.tokens()).map(|section| section.kind);
         let open = largest.into_iter().chain([SectionKind::Heaviest]).collect();
@@ -113,17 +113,17 @@ impl BreakdownScreen {
         Outcome::Done
     }
 
-    pub(super) fn add_blocks(&mut self, blocks: HeavyBlocks, inspection: &LoadedSession, height: usize) {
+    pub(super) fn add_blocks(&mut self, blocks: HeavyBlocks, session: &LoadedSession, height: usize) {
         self.blocks.extend(blocks);
-        self.rebuild_sections(inspection, height);
+        self.rebuild_sections(session, height);
     }
 
     /// Rebuilds the sections; the cursor stays on the line with its name.
-    fn rebuild_sections(&mut self, inspection: &LoadedSession, height: usize) {
+    fn rebuild_sections(&mut self, session: &LoadedSession, height: usize) {
         let name =
             |(section, line): (&Section, Option<&Line>)| (section.kind, line.map(|line| line.label.clone()));
         let (at, was) = (self.scroll.cursor, self.selected().map(name));
-        self.sections = sections(inspection, &self.contents, &self.blocks);
+        self.sections = sections(session, &self.contents, &self.blocks);
         self.rebuild_rows(height);
         let is = |row: &(usize, Option<usize>)| Some(name(self.row(*row))) == was;
         // Several lines may share a name, so the cursor moves only if its row has another name now.

@@ -35,7 +35,7 @@ impl App {
             self.apply_point(axis, *at);
         }
         if Some(cell) == self.compare_screen.baseline_cell() {
-            self.show_toast("Same as your config".into(), false);
+            self.show_note("Same as your config".into());
         }
         // The same settings are varied when the map is opened again.
         self.compare_screen.chosen_axes = Some(self.compare_screen.sweep_state.axes.clone());
@@ -91,7 +91,7 @@ impl App {
         if patch.text.is_empty() {
             let done = self.compare_screen.sweep_state.sweep.is_some();
             let words = if done { "same as your config, so no patch" } else { "not replayed yet" };
-            self.show_toast(words.into(), false);
+            self.show_note(words.into());
             return Vec::new();
         }
         vec![Effect::Copy { text: patch.text, label: "config patch" }]
@@ -102,7 +102,7 @@ impl App {
         let (Some(sweep), Some(recording)) =
             (&self.compare_screen.sweep_state.sweep, &self.replay_state.recording)
         else {
-            self.show_toast("not every cell is replayed yet".into(), false);
+            self.show_note("not every cell is replayed yet".into());
             return Vec::new();
         };
         match to_line(&json::sweep_json(&recording.session, sweep)) {

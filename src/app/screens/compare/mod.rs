@@ -25,7 +25,7 @@ pub(super) fn hints() -> Vec<Hint> {
         (&[Action::CellLeft, Action::CellRight], "cell"),
         (&[Action::Open], "apply to tuning"),
         (&[Action::Back], "back"),
-        (&[Action::NextMeasure], "metric"),
+        (&[Action::NextMeasure], "measure"),
         (&[Action::Copy], "copy patch"),
         (&[Action::Smallest], "smallest"),
         (&[Action::PreviousAxis, Action::NextAxis], "setting"),
@@ -116,7 +116,7 @@ pub fn run_sweep(
     steps = axes.iter().filter_map(Axis::affected_policy).fold(steps, |steps, step| steps.with(step, true));
     if axes.is_empty() {
         return Some(SweepUpdate::Failed(
-            "No setting of this version changes anything in this session.".into(),
+            "No setting of this release changes anything in this session.".into(),
         ));
     }
     say(SweepUpdate::Axes(axes.clone()));

@@ -20,8 +20,8 @@ impl App {
             Action::PageUp | Action::HalfPageUp => self.move_compare_cursor(-5),
             Action::Top => self.move_compare_cursor(isize::MIN / 2),
             Action::Bottom => self.move_compare_cursor(isize::MAX / 2),
-            Action::NextHeld => self.move_along_axis(2, 1),
-            Action::PreviousHeld => self.move_along_axis(2, -1),
+            Action::RaiseThird => self.move_along_axis(2, 1),
+            Action::LowerThird => self.move_along_axis(2, -1),
             Action::NextMeasure => {
                 let at = MapMetric::ALL
                     .iter()
@@ -94,7 +94,7 @@ impl App {
         let Some(sweep) = self.compare_screen.sweep_state.sweep.as_ref() else { return };
         match sweep.smallest_fitting {
             Some(cell) => self.go_to_cell(Some(cell)),
-            None => self.show_toast("no setting on this map helps".into(), false),
+            None => self.show_note("no setting on this map helps".into()),
         }
     }
 
@@ -153,7 +153,7 @@ impl App {
         let mut usual = usual_axes(&axis_context, recording.inputs.provider_window);
         usual.retain(|axis| !taken(axis));
         if usual.is_empty() {
-            self.show_toast("no more settings to vary".into(), false);
+            self.show_note("no more settings to vary".into());
             return;
         }
         let now = axes.get(place).and_then(|axis| usual.iter().position(|usual| usual.id == axis.id));

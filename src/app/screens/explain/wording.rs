@@ -96,7 +96,7 @@ fn guard_text(guard: &GuardReport) -> String {
     if guard.opening_keys.is_empty() {
         return guard.why.clone();
     }
-    format!("{}; every call fits without this: {}", guard.why, guard.opening_keys.join(" or "))
+    format!("{}; without this block, every call fits ({})", guard.why, guard.opening_keys.join(" or "))
 }
 
 /// Returns the part of the prompt that a mechanism is about; `None` when it is no single part.

@@ -18,7 +18,7 @@ const PAIRS: [(Action, Action, &str); 24] = [
     (Action::Top, Action::Bottom, "first row; last, and follow"),
     (Action::NextPane, Action::PreviousPane, "next, previous pane"),
     (Action::NextMatch, Action::PreviousMatch, "next, previous match"),
-    (Action::JumpBack, Action::JumpForward, "before the jump; after it"),
+    (Action::JumpBack, Action::JumpForward, "back before a jump, forward"),
     (Action::Collapse, Action::Expand, "fold, unfold, or go there"),
     (Action::FoldAll, Action::UnfoldAll, "fold, unfold everything"),
     (Action::NextMessage, Action::PreviousMessage, "next, previous message"),
@@ -26,7 +26,7 @@ const PAIRS: [(Action, Action, &str); 24] = [
     (Action::NextChange, Action::PreviousChange, "next, previous change"),
     (Action::CycleFilter, Action::CycleFilterBack, "next, previous filter"),
     (Action::ScrollRight, Action::ScrollLeft, "scroll long lines"),
-    (Action::NextStep, Action::PreviousStep, "next, previous policy"),
+    (Action::NextPolicy, Action::PreviousPolicy, "next, previous policy"),
     (Action::Less, Action::More, "decrease, increase"),
     (Action::MuchLess, Action::MuchMore, "the same by ten"),
     (Action::UndoTuning, Action::RedoTuning, "undo, redo a change"),
@@ -233,7 +233,7 @@ impl HelpSource<'_> {
 }
 
 /// The contexts in which the keys of a group are shown, the first with a key wins.
-fn home_contexts(group: ActionGroup) -> [KeyContext; 6] {
+fn home_contexts(group: ActionGroup) -> [KeyContext; 7] {
     let home = match group {
         ActionGroup::Move | ActionGroup::Transcript => KeyContext::Transcript,
         ActionGroup::Message => KeyContext::Message,
@@ -243,7 +243,7 @@ fn home_contexts(group: ActionGroup) -> [KeyContext; 6] {
         ActionGroup::Screen | ActionGroup::Commit | ActionGroup::Program => KeyContext::Global,
     };
     let rest = [KeyContext::Global, KeyContext::Transcript, KeyContext::Tuning, KeyContext::Message];
-    [home, rest[0], rest[1], rest[2], rest[3], KeyContext::Dialog]
+    [home, rest[0], rest[1], rest[2], rest[3], KeyContext::Sessions, KeyContext::Dialog]
 }
 
 fn key_entry(keys: &[String], words: &str) -> HelpEntry {

@@ -14,7 +14,7 @@ const SESSIONS: &[NumberNote] = &[
     ("—", "The session is not counted yet, or its window is unknown."),
 ];
 const TRANSCRIPT: &[NumberNote] = &[
-    ("tokens", "The size of the message, estimated at four chars per token; under a plan, after it."),
+    ("tokens", "The size of the message, estimated at four chars per token; with a plan, the size after it."),
     ("total", "The prompt up to and including the row, with system prompt and tools."),
     ("before → after", "The size of the message without and with the plan."),
 ];
@@ -24,7 +24,7 @@ const MESSAGE: &[NumberNote] = &[
     ("rule", "The rule that decides the fate; the key of the rule shows its text."),
 ];
 const TUNING: &[NumberNote] = &[
-    ("saves", "Tokens that the plan takes out of the prompt."),
+    ("saves", "Tokens that the plan removes from the prompt."),
     (
         "next call",
         "The change in cost of the next call: text that changes is not read from the provider's cache.",
@@ -40,7 +40,7 @@ const TIMELINE: &[NumberNote] = &[
 ];
 const EXPLAIN: &[NumberNote] = &[
     ("counted", "The provider's count of the refused call; without a ~."),
-    ("limit", "The window, or what the provider said that it takes."),
+    ("limit", "The window, or the limit that the provider named."),
     ("peak", "The largest prompt when the session is replayed with the change."),
     ("overflows", "Calls that would still be refused with the change."),
 ];
@@ -50,14 +50,14 @@ const BREAKDOWN: &[NumberNote] = &[
 ];
 const ESTIMATORS: &[NumberNote] = &[
     ("error", "The estimate compared with the provider's count of the same call."),
-    ("fit", "The estimate after scaling to this session."),
+    ("calibrated", "The estimate after scaling to this session."),
 ];
 const COMPARE: &[NumberNote] = &[
-    ("cell", "One replay of the whole session with two settings; the metric is named above the map."),
+    ("cell", "One replay of the whole session with two settings; the measure is named above the map."),
     ("peak", "The largest prompt of that replay."),
     ("cost", "The cost of all calls of that replay."),
 ];
-const STEPS: &[NumberNote] = &[
+const POLICIES: &[NumberNote] = &[
     ("alone", "What the policy saves if only it runs."),
     ("together", "What it saves after the policies before it."),
 ];
@@ -94,7 +94,7 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         ScreenKind::Breakdown => BREAKDOWN,
         ScreenKind::Estimators => ESTIMATORS,
         ScreenKind::Compare => COMPARE,
-        ScreenKind::Steps => STEPS,
+        ScreenKind::Policies => POLICIES,
         ScreenKind::Recovery => RECOVERY,
         ScreenKind::Commits | ScreenKind::Branches => COMMITS,
         ScreenKind::Search => SEARCH,
@@ -122,7 +122,7 @@ pub(super) fn all() -> Vec<(&'static str, NumberNote)> {
         ("Breakdown", BREAKDOWN),
         ("Estimators", ESTIMATORS),
         ("Compare", COMPARE),
-        ("Policies", STEPS),
+        ("Policies", POLICIES),
         ("Recovery", RECOVERY),
         ("Commits", COMMITS),
         ("Search", SEARCH),

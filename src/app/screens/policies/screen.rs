@@ -29,7 +29,7 @@ impl PoliciesScreen {
     }
 
     pub(in crate::app) fn hints() -> Vec<Hint> {
-        vec![MOVE, (&[Action::ToggleStep], "on/off"), (&[Action::Open], "settings"), CLOSE]
+        vec![MOVE, (&[Action::TogglePolicy], "on/off"), (&[Action::Open], "settings"), CLOSE]
     }
 
     pub fn selected(&self) -> Policy {

@@ -31,7 +31,7 @@ pub(super) fn hints() -> Vec<Hint> {
         (&[Action::CostOrCache], "cost/cache"),
         (&[Action::Less, Action::More], "adjust"),
         (&[Action::Down, Action::Up], "setting"),
-        (&[Action::ToggleStep], "on/off"),
+        (&[Action::TogglePolicy], "on/off"),
         (&[Action::InWords], "as text"),
     ]
 }
@@ -189,8 +189,8 @@ impl App {
         let here = timeline.overflows_at(cursor);
         match found {
             Some(call) => self.timeline_screen.move_to(call, calls),
-            None if here => self.show_toast("no other call overflowed".into(), false),
-            None => self.show_toast("every prompt fits".into(), false),
+            None if here => self.show_note("no other call overflowed".into()),
+            None => self.show_note("every prompt fits".into()),
         }
     }
 

@@ -43,33 +43,33 @@ struct SettingTrial {
 
 /// Searches for changes that prevent every overflow of the session.
 pub(in crate::report::explain) fn search_advice(case: &Case<'_>, verdict: Option<&Finding>) -> SearchResult {
-    let Some((failure, rehearsal)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
+    let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         return SearchResult::default();
     };
     let space = SearchSpace {
-        session: &rehearsal.session,
+        session: &runner.session,
         failure,
         has_engine_plugin: engine::engine_plugin(case).is_some(),
-        can_prune: rehearsal.can_prune(),
+        can_prune: runner.can_prune(),
     };
     let candidates = space.candidates();
-    let believable = ReplayFidelity::check(rehearsal);
+    let believable = ReplayFidelity::check(runner);
     let turn = case.tokens_to_continue();
     let room = failure.limit.saturating_sub(turn);
     let mut trials: Vec<SettingTrial> = candidates
         .par_iter()
-        .flat_map_iter(|candidate| try_values(rehearsal, room, candidate))
+        .flat_map_iter(|candidate| try_values(runner, room, candidate))
         .filter(|trial| believable.is_credible(&trial.changes))
         .collect();
     let mut tried: usize = candidates.iter().map(|candidate| candidate.values.len()).sum();
-    let pairs = rehearsal.call_count() <= MAX_CALLS_FOR_PAIRS;
+    let pairs = runner.call_count() <= MAX_CALLS_FOR_PAIRS;
     if !trials.iter().any(SettingTrial::helps) && pairs {
-        let (found, count) = try_pairs(rehearsal, &candidates, &believable);
+        let (found, count) = try_pairs(runner, &candidates, &believable);
         trials.extend(found);
         tried += count;
     }
     let mut advice: Vec<Advice> =
-        trials.into_iter().map(|trial| build_advice(rehearsal, failure, turn, &trial)).collect();
+        trials.into_iter().map(|trial| build_advice(runner, failure, turn, &trial)).collect();
     let changed = |advice: &Advice| advice.fits_all || advice.tokens_after != advice.tokens_before;
     if advice.iter().any(changed) {
         advice.retain(changed);
@@ -86,7 +86,7 @@ pub(in crate::report::explain) fn search_advice(case: &Case<'_>, verdict: Option
     let nothing = advice.is_empty();
     SearchResult {
         advice,
-        recorded: (!nothing).then(|| rehearsal.run_recorded()),
+        recorded: (!nothing).then(|| runner.run_recorded()),
         tried_count: tried,
         is_exhausted: pairs,
     }
@@ -105,10 +105,10 @@ struct ReplayFidelity {
 }
 
 impl ReplayFidelity {
-    fn check(rehearsal: &ReplayRunner) -> Self {
-        let mut settings = rehearsal.settings_under(&[]);
+    fn check(runner: &ReplayRunner) -> Self {
+        let mut settings = runner.settings_under(&[]);
         settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
-        Self { compaction: rehearsal.run(&settings).overflows > 0 }
+        Self { compaction: runner.run(&settings).overflows > 0 }
     }
 
     fn is_credible(&self, changes: &[SettingChange]) -> bool {
@@ -120,9 +120,9 @@ impl ReplayFidelity {
 }
 
 /// Tries the values of one key and picks one of them.
-fn try_values(rehearsal: &ReplayRunner, room: u64, candidate: &Candidate) -> Option<SettingTrial> {
+fn try_values(runner: &ReplayRunner, room: u64, candidate: &Candidate) -> Option<SettingTrial> {
     let replayed = |changes: &Vec<SettingChange>| SettingTrial {
-        whole: rehearsal.run_under(changes),
+        whole: runner.run_under(changes),
         changes: changes.clone(),
     };
     pick_value(candidate.values.iter().map(replayed), room)
@@ -155,7 +155,7 @@ fn pick_value(trials: impl Iterator<Item = SettingTrial>, room: u64) -> Option<S
 
 /// Tries two keys at once: the strongest value of each, then milder values of the pairs that help.
 fn try_pairs(
-    rehearsal: &ReplayRunner,
+    runner: &ReplayRunner,
     candidates: &[Candidate],
     believable: &ReplayFidelity,
 ) -> (Vec<SettingTrial>, usize) {
@@ -170,21 +170,21 @@ fn try_pairs(
     let found = pairs.into_par_iter().filter_map(|(a, b)| {
         let last = |at: usize| candidates[at].values.len() - 1;
         let strongest = both((a, b), (last(a), last(b)))?;
-        let strongest = SettingTrial { whole: rehearsal.run_under(&strongest), changes: strongest };
+        let strongest = SettingTrial { whole: runner.run_under(&strongest), changes: strongest };
         if !strongest.helps() {
             return None;
         }
         let middle = both((a, b), (last(a) / 2, last(b) / 2))
-            .map(|changes| SettingTrial { whole: rehearsal.run_under(&changes), changes });
+            .map(|changes| SettingTrial { whole: runner.run_under(&changes), changes });
         Some(middle.filter(SettingTrial::helps).unwrap_or(strongest))
     });
     (found.collect(), count)
 }
 
-fn build_advice(rehearsal: &ReplayRunner, failure: &Failure, turn: u64, trial: &SettingTrial) -> Advice {
+fn build_advice(runner: &ReplayRunner, failure: &Failure, turn: u64, trial: &SettingTrial) -> Advice {
     let whole = trial.whole;
     let changes: Vec<_> =
-        trial.changes.iter().map(|change| describe_change(&rehearsal.session, change)).collect();
+        trial.changes.iter().map(|change| describe_change(&runner.session, change)).collect();
     let after = whole.failing_call_tokens.unwrap_or(whole.peak_tokens);
     let has_room = !whole.failing_call_overflows && after + turn <= failure.limit;
     let note = match (whole.failing_call_overflows, whole.overflows) {

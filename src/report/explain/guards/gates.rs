@@ -39,14 +39,14 @@ pub(in crate::report::explain) struct GateResult {
 
 /// Opens each gate of a configured pruner alone. A gate with several values to try fits if one of them makes every call
 /// fit.
-pub(in crate::report::explain) fn try_gates(rehearsal: &ReplayRunner) -> Vec<GateResult> {
-    if !rehearsal.session.pruning_configured {
+pub(in crate::report::explain) fn try_gates(runner: &ReplayRunner) -> Vec<GateResult> {
+    if !runner.session.pruning_configured {
         return Vec::new();
     }
-    let gates = gate_trials(rehearsal);
+    let gates = gate_trials(runner);
     let keys: Vec<&'static str> = gates.iter().map(|gate| gate.key).collect();
     let fits: Vec<bool> =
-        gates.into_par_iter().map(|gate| rehearsal.run(&gate.settings).overflows == 0).collect();
+        gates.into_par_iter().map(|gate| runner.run(&gate.settings).overflows == 0).collect();
     let mut opened: Vec<GateResult> = Vec::new();
     for (key, fits) in keys.into_iter().zip(fits) {
         match opened.iter_mut().find(|known| known.key == key) {
@@ -57,8 +57,8 @@ pub(in crate::report::explain) fn try_gates(rehearsal: &ReplayRunner) -> Vec<Gat
     opened
 }
 
-fn gate_trials(rehearsal: &ReplayRunner) -> Vec<GateTrial> {
-    let base = rehearsal.settings_under(&[]);
+fn gate_trials(runner: &ReplayRunner) -> Vec<GateTrial> {
+    let base = runner.settings_under(&[]);
     let gate = |key, change: &dyn Fn(&mut Settings)| {
         let mut settings = base.clone();
         settings.policies.enabled = settings.policies.enabled.with(Policy::Prune, true);
@@ -132,7 +132,7 @@ pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String
         Gate::NoTtl => "contextPruning.ttl is 0, which turns pruning off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
             format!(
-                "the cache was last touched {} before and it waits {} (ttl)",
+                "the cache was touched only {} earlier (ttl {})",
                 format_duration(idle_ms.max(0.0)),
                 format_duration(ttl_ms)
             )

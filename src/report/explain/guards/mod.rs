@@ -17,7 +17,7 @@ pub use guard_report::{GuardKind, GuardReport, GuardState};
 
 /// Reports every guard of the release, in its state at the failing call.
 pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateResult]) -> Vec<GuardReport> {
-    let sent = case.replays.as_ref().and_then(|rehearsal| rehearsal.recorded_call(failure.overflow.entry));
+    let sent = case.replays.as_ref().and_then(|runner| runner.recorded_call(failure.overflow.entry));
     let mut guards = vec![history_guard(failure, sent), pruning_guard(case, failure, sent, opened)];
     guards.extend(context_guard(failure, sent));
     guards.push(compaction::threshold_guard(case, failure));
@@ -32,13 +32,13 @@ fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
     }
     match sent.map(|sent| sent.history_trim).filter(|history| history.cleared > 0) {
         Some(history) => {
-            let why = format!("left out {}", quantity(history.cleared as usize, "message"));
+            let why = format!("dropped {}", quantity(history.cleared as usize, "message"));
             GuardReport::new(GuardKind::History, GuardState::Acted, why)
         }
         None => GuardReport::new(
             GuardKind::History,
             GuardState::NotDue,
-            format!("fewer turns than {limit} were sent"),
+            format!("the call sent fewer than {limit} turns"),
         ),
     }
 }

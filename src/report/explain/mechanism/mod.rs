@@ -74,8 +74,8 @@ fn detect_model_switch(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> 
     let from = case.session.index.entry(before).model?;
     let to = failure.model?;
     let took = tokens as f64 > PREVIOUS_MODEL_SHARE * failure.limit as f64;
-    let rehearsal = case.replays.as_ref()?;
-    let fitted = rehearsal.learned_limit(Some(from))? as f64 >= failure.prompt_tokens as f64;
+    let runner = case.replays.as_ref()?;
+    let fitted = runner.learned_limit(Some(from))? as f64 >= failure.prompt_tokens as f64;
     (from != to && took && fitted).then(|| Mechanism {
         class: FindingClass::ModelSwitch,
         tokens: failure.prompt_tokens as f64,

@@ -109,12 +109,12 @@ impl View<'_> {
         let rows =
             self.app.displayed_session().map(|session| session.setting_rows.as_slice()).unwrap_or_default();
         let base = self.sweep().map(|sweep| sweep.base.as_slice()).unwrap_or_default();
-        let held = base.iter().map(|held| {
-            let row = rows.iter().find(|row| row.setting.id == held.id);
+        let fixed = base.iter().map(|change_of| {
+            let row = rows.iter().find(|row| row.setting.id == change_of.id);
             let unit = row.and_then(|row| row.setting.control.unit());
             let was = row.map(|row| input_text(unit, &row.setting.value)).unwrap_or_default();
-            change(held.key(), was, input_text(unit, &held.value))
+            change(change_of.key(), was, input_text(unit, &change_of.value))
         });
-        moved.chain(held).collect()
+        moved.chain(fixed).collect()
     }
 }

@@ -26,10 +26,10 @@ impl View<'_> {
         put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &facts);
     }
 
-    /// Returns the number of settings, or the progress while they are replayed.
+    /// Returns the number of combinations, or the progress while they are replayed.
     fn counts(&self) -> Vec<Span<'static>> {
         let (known, all) = self.screen.progress();
-        let count = quantity(all as u64, "setting");
+        let count = quantity(all as u64, "combination");
         if self.sweep().is_some() {
             return vec![self.span(Role::Muted, count)];
         }

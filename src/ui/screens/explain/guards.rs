@@ -44,7 +44,7 @@ fn guard(view: &View<'_>, guard: &GuardReport, row: &PlacedRow, buf: &mut Buffer
     put(buf, (x + 2, y), end, guard.kind.as_str(), view.theme.style(Role::Text));
     let by = guard
         .missing_tokens
-        .map(|by| format!(" by {}", format_short_tokens(by, !guard.missing_is_estimate)))
+        .map(|by| format!(", {} short", format_short_tokens(by, !guard.missing_is_estimate)))
         .unwrap_or_default();
     put(buf, (x + GUARD_COLUMNS.0, y), end, &format!("{}{by}", guard.state.as_str()), style);
     if row.area.height == 1 {

@@ -30,8 +30,8 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area
         Some(Err(error)) => return note(theme, "Cannot explain this session", &error.to_string(), area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
-    let Some(inspection) = app.displayed_session() else { return };
-    let view = View { app, theme, screen, explanation, session: inspection };
+    let Some(session) = app.displayed_session() else { return };
+    let view = View { app, theme, screen, explanation, session };
     let (above, foot) = (screen.headline_rows(app.size), screen.footer_rows(app.size));
     head::draw(&view, Rect { height: above.min(area.height), ..area }, buf);
     let page = screen.page(app.size);

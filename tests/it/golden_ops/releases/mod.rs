@@ -47,15 +47,15 @@ pub(crate) struct Released {
     pub(crate) ruleset: Ruleset,
     pub(crate) session: Session,
     pub(crate) messages: Vec<Value>,
-    pub(crate) textures: Vec<ContentFeatures>,
+    pub(crate) features: Vec<ContentFeatures>,
 }
 
 impl Released {
     fn new(ruleset: Ruleset, session: Session) -> Self {
         let messages = session.messages();
-        let textures =
+        let features =
             messages.iter().map(|message| ContentFeatures::of_under(ruleset.rules(), message)).collect();
-        Self { ruleset, session, messages, textures }
+        Self { ruleset, session, messages, features }
     }
 
     fn rules(&self) -> &'static Rules {
@@ -85,7 +85,7 @@ impl Released {
             index: &self.session.index,
             context: self.context(),
             branch: None,
-            features: Some(&self.textures),
+            features: Some(&self.features),
             remembered: None,
             settings: &settings,
             window,

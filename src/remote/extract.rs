@@ -1,0 +1,195 @@
+//! Unpacks a tar stream from another machine into a folder. Only regular files below the folder are written, in a limited
+//! number and size; links, devices and names that lead elsewhere are refused.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tar::{Archive, Entry, EntryType, PaxExtensions};
+
+/// Files of a copy.
+const MAX_FILES: u64 = 1_000_000;
+/// Bytes of the header of a long name.
+const MAX_NAME_BYTES: u64 = 1 << 16;
+
+/// The content of an archive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Unpacked {
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+}
+
+/// Unpacks an archive; leaves the reader behind its end.
+///
+/// # Errors
+/// The system's, or [`io::ErrorKind::InvalidData`] for an archive that clawscope did not request.
+pub(super) fn unpack(from: &mut dyn Read, folder: &Path) -> io::Result<Unpacked> {
+    let mut archive = Archive::new(from);
+    let (mut unpacked, mut long_name) = (Unpacked::default(), None);
+    // The raw entries: the crate would read a long name of any length into memory.
+    for entry in archive.entries()?.raw(true) {
+        let mut entry = entry?;
+        match entry.header().entry_type() {
+            EntryType::GNULongName => long_name = Some(gnu_name(&read_name(&mut entry)?)),
+            EntryType::XHeader => long_name = pax_name(&read_name(&mut entry)?)?.or(long_name),
+            EntryType::XGlobalHeader | EntryType::Directory => long_name = None,
+            EntryType::Regular | EntryType::Continuous => {
+                let name = match long_name.take() {
+                    Some(name) => name,
+                    None => entry.path_bytes().into_owned(),
+                };
+                unpacked.files += 1;
+                unpacked.bytes += write_file(&mut entry, &folder.join(safe_path(&name)?))?;
+            }
+            kind => return Err(invalid(&format!("an entry of kind {kind:?}"))),
+        }
+        if unpacked.files > MAX_FILES {
+            return Err(invalid("more than 1,000,000 files"));
+        }
+    }
+    Ok(unpacked)
+}
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the copy contains {what}"))
+}
+
+fn read_name<R: Read>(entry: &mut Entry<'_, R>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    entry.take(MAX_NAME_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_NAME_BYTES {
+        return Err(invalid("a name that is too long"));
+    }
+    Ok(bytes)
+}
+
+fn gnu_name(bytes: &[u8]) -> Vec<u8> {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default().to_vec()
+}
+
+fn pax_name(bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let mut name = None;
+    for extension in PaxExtensions::new(bytes) {
+        let extension = extension?;
+        match extension.key_bytes() {
+            b"path" => name = Some(extension.value_bytes().to_vec()),
+            // The size in the header would be another one.
+            b"size" => return Err(invalid("a file of more than 8 GB")),
+            _ => {}
+        }
+    }
+    Ok(name)
+}
+
+/// Returns a path that stays below the folder.
+fn safe_path(name: &[u8]) -> io::Result<PathBuf> {
+    let text = std::str::from_utf8(name).map_err(|_| invalid("a name that is not UTF-8"))?;
+    let mut path = PathBuf::new();
+    for part in Path::new(text).components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(part) if !text.contains(['\0', '\\']) => path.push(part),
+            _ => return Err(invalid("a name that leads out of its folder")),
+        }
+    }
+    if path.as_os_str().is_empty() { Err(invalid("an empty name")) } else { Ok(path) }
+}
+
+/// Writes a file that does not exist yet, with its time of change: the screen sorts by it.
+fn write_file<R: Read>(entry: &mut Entry<'_, R>, path: &Path) -> io::Result<u64> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let size = entry.header().entry_size()?;
+    let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(entry.header().mtime()?));
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let written = io::copy(entry, &mut file)?;
+    if written != size {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the copy ended early"));
+    }
+    if let Some(changed) = changed {
+        file.set_modified(changed)?;
+    }
+    Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use tar::{Builder, Header};
+
+    use super::*;
+
+    fn header(kind: EntryType, size: u64) -> Header {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(size);
+        header.set_mtime(1_772_452_800);
+        header
+    }
+
+    fn unpacked(build: impl FnOnce(&mut Builder<Vec<u8>>)) -> (tempfile::TempDir, io::Result<Unpacked>) {
+        let mut builder = Builder::new(Vec::new());
+        build(&mut builder);
+        let folder = tempfile::tempdir().unwrap();
+        let result = unpack(&mut &builder.into_inner().unwrap()[..], folder.path());
+        (folder, result)
+    }
+
+    fn raw_name(builder: &mut Builder<Vec<u8>>, name: &str, kind: EntryType) {
+        let mut header = header(kind, 1);
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+        builder.append(&header, &b"x"[..]).unwrap();
+    }
+
+    #[test]
+    fn files_arrive_with_long_names_and_their_times() {
+        let long = format!("./agents/{}/s.jsonl", "n".repeat(150));
+        let (folder, result) = unpacked(|builder| {
+            builder.append_data(&mut header(EntryType::Regular, 3), "a/b.json", &b"{}\n"[..]).unwrap();
+            builder.append_data(&mut header(EntryType::Regular, 1), &long, &b"x"[..]).unwrap();
+        });
+        assert_eq!(result.unwrap(), Unpacked { files: 2, bytes: 4 });
+        assert_eq!(fs::read(folder.path().join(&long)).unwrap(), b"x");
+        let changed = fs::metadata(folder.path().join("a/b.json")).unwrap().modified().unwrap();
+        assert_eq!(changed.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs(), 1_772_452_800);
+    }
+
+    #[test]
+    fn nothing_is_written_outside_the_folder_and_no_link_is_made() {
+        for name in ["../x", "/etc/x", "a/../../x", "..", "a\\..\\x", "."] {
+            let (folder, result) = unpacked(|builder| raw_name(builder, name, EntryType::Regular));
+            assert!(result.is_err(), "{name}");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{name}");
+        }
+        for kind in [EntryType::Symlink, EntryType::Link, EntryType::Fifo, EntryType::Char, EntryType::Block]
+        {
+            assert!(unpacked(|builder| raw_name(builder, "x", kind)).1.is_err(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_never_replaced_and_an_archive_that_was_cut_off_is_an_error() {
+        let (_, result) = unpacked(|builder| {
+            raw_name(builder, "x", EntryType::Regular);
+            raw_name(builder, "./x", EntryType::Regular);
+        });
+        assert!(result.is_err());
+        let mut builder = Builder::new(Vec::new());
+        builder.append_data(&mut header(EntryType::Regular, 2000), "x", &[b'x'; 2000][..]).unwrap();
+        let bytes = builder.into_inner().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        assert!(unpack(&mut &bytes[..1500], folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_name_without_an_end_does_not_fill_the_memory() {
+        let (_, result) = unpacked(|builder| {
+            let mut header = header(EntryType::GNULongName, 10 << 20);
+            header.set_cksum();
+            builder.append(&header, io::repeat(b'n').take(10 << 20)).unwrap();
+        });
+        assert!(result.unwrap_err().to_string().contains("too long"));
+    }
+}

@@ -1,0 +1,112 @@
+//! Stores on other machines: the same answers through a link as without one, links that break, sides that lie, and machines
+//! without clawscope. A script stands for `ssh`; where `sshd` is installed, a real one answers on the loopback.
+#![cfg(unix)]
+
+mod answers;
+mod copies;
+mod hostile;
+mod link;
+mod screen;
+mod sshd;
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+use crate::support::store::program;
+
+/// The words after the host, run by a shell as `sshd` does. `$1` to `--` are options.
+const SSH: &str = "#!/bin/sh\n\
+    while [ \"$1\" != -- ]; do shift; done\n\
+    shift 2\n";
+
+/// A folder of programs that stand before those of the system.
+pub(super) struct Programs(tempfile::TempDir);
+
+impl Programs {
+    /// An `ssh` that reaches this machine, where clawscope is installed.
+    pub(super) fn new() -> Self {
+        let programs = Self(tempfile::tempdir().unwrap());
+        let own = assert_cmd::cargo::cargo_bin("clawscope");
+        std::os::unix::fs::symlink(own, programs.path().join("clawscope")).unwrap();
+        programs.write("ssh", &format!("{SSH}exec sh -c \"$*\"\n"));
+        programs
+    }
+
+    /// An `ssh` that reaches this machine without clawscope.
+    pub(super) fn without_clawscope() -> Self {
+        let programs = Self(tempfile::tempdir().unwrap());
+        programs.write("ssh", &format!("{SSH}PATH=/usr/bin:/bin exec sh -c \"$*\"\n"));
+        programs
+    }
+
+    /// An `ssh` with other commands behind the options.
+    pub(super) fn with_ssh(commands: &str) -> Self {
+        let programs = Self::new();
+        programs.write("ssh", &format!("{SSH}{commands}\n"));
+        programs
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(super) fn write(&self, name: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.path().join(name);
+        // Renamed, because a script that another thread's child still holds open for writing cannot be run.
+        let new = self.path().join(format!("{name}.new"));
+        File::create(&new).unwrap().write_all(text.as_bytes()).unwrap();
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::rename(new, path).unwrap();
+    }
+
+    /// The value of `PATH` with these programs first.
+    pub(super) fn search_path(&self) -> String {
+        format!("{}:/usr/bin:/bin", self.path().display())
+    }
+
+    /// The program with these programs.
+    pub(super) fn program(&self, words: &[&str]) -> Command {
+        let mut command = program(words);
+        command.env("PATH", self.search_path());
+        command
+    }
+
+    /// Runs the program; exit code, output and errors.
+    pub(super) fn run(&self, words: &[&str]) -> (i32, String, String) {
+        crate::support::store::run(&mut self.program(words))
+    }
+}
+
+/// Writes a file.
+pub(super) fn write(path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+    File::create(path).unwrap().write_all(text.as_ref()).unwrap();
+}
+
+/// The demo store in a folder.
+pub(super) fn demo() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state");
+    fs::create_dir(&path).unwrap();
+    clawscope::store::demo::write_to(&path).unwrap();
+    (dir, path)
+}
+
+/// Every file below a folder with its bytes and its time of change.
+pub(super) fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
+    let mut found = Vec::new();
+    for item in fs::read_dir(folder).unwrap() {
+        let path = item.unwrap().path();
+        if path.is_dir() {
+            found.extend(contents(&path));
+        } else {
+            let changed = path.metadata().unwrap().modified().unwrap();
+            found.push((path.clone(), fs::read(&path).unwrap(), changed));
+        }
+    }
+    found.sort();
+    found
+}
