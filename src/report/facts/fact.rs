@@ -8,7 +8,7 @@ pub const MAX_FACT_BYTES: usize = 300;
 /// The form of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FactKind {
-    /// A rule that a person set.
+    /// A rule that a user set.
     Constraint,
     /// A choice that was made.
     Decision,

@@ -25,7 +25,7 @@ pub struct AuditedFact {
     /// The last message that has it.
     pub source: EntryIx,
     pub state: FactState,
-    /// The first later message of the model or of the person that uses it although no message of the prompt had it.
+    /// The first later message of the model or of the user that uses it although no message of the prompt had it.
     pub used_later: Option<EntryIx>,
 }
 

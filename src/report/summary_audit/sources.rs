@@ -63,7 +63,7 @@ impl SourceFact {
     }
 }
 
-/// Returns the facts of one message. Only a person sets limits; a person or the model decides.
+/// Returns the facts of one message. Only a user sets limits; a user or the model decides.
 pub(super) fn message_facts(message: &Message) -> Vec<Fact<'_>> {
     let mut found = facts(&message.text);
     if message.role == Role::User {
