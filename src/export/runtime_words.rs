@@ -11,8 +11,6 @@ use crate::js::{JsString, Object, Value};
 
 /// Longer texts are never words of the runtime.
 const MAX_WORD_CHARS: usize = 128;
-/// Ids of this length have no room for a word.
-const MAX_SHORT_ID: usize = 3;
 
 static WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| words(include_str!("../../assets/export/runtime-words.txt")));
@@ -99,10 +97,8 @@ fn is_version(text: &str) -> bool {
 /// Whether a text has no room for a word: hexadecimal, a few letters and a number, or random characters behind a prefix.
 fn is_generated_id(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    if text.is_empty() || text.len() <= MAX_SHORT_ID && text.bytes().all(plain) {
-        return true;
-    }
-    if is_hex(text) {
+    // A single letter has no room for a word.
+    if text.len() <= 1 || is_hex(text) {
         return true;
     }
     let prefix = ID_PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)?.strip_prefix(['_', '-']));

@@ -5,7 +5,7 @@ use super::detection::detect;
 use super::views::views;
 
 /// Texts in which only the words around `@` reveal that it is a secret: devices, protocols, code, other languages.
-pub(super) const MORE_PLACES: [&str; 87] = [
+pub(super) const MORE_PLACES: [&str; 88] = [
     "smtpPass: '@',",
     "<entry key=\"db.password\">@</entry>",
     "jdbc:oracle:thin:scott/kX9-4fQ2z7aB@h:1521:sid",
@@ -54,6 +54,7 @@ pub(super) const MORE_PLACES: [&str; 87] = [
     "etcdctl --user root:@ get x",
     "ssh root-h (password @)",
     "pw: @",
+    "root (pw: @)",
     "cred: @",
     "login with bob:@",
     "admin:@",

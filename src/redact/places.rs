@@ -195,6 +195,12 @@ pub(super) const PLACES: &[Rule] = &[
         &["login", "log in", "sign in", "basic auth"],
         r#"(?i)\b(?:log ?in|sign ?in|basic auth)(?: with| as)?[ \t]+["'`]?[\w.@-]+:([^\s"'`,;]{6,})"#,
     ),
+    rule(
+        "value",
+        Proof::Option,
+        &["(pass", "(pw"],
+        r"(?i)\((?:pass|pw|password|passwd)[: =]+([^\s()]{4,})\)",
+    ),
     // Commands.
     rule(
         "value",

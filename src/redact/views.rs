@@ -186,7 +186,7 @@ const FORM_BYTES: usize = 200;
 
 /// Whether the `+` at a position is a blank of an encoded form: its word has escapes, or several `+` between options.
 fn is_form_encoded(text: &str, at: usize) -> bool {
-    let bounds = |char: char| char.is_whitespace() || "\"'`<>".contains(char);
+    let bounds = |char: char| char.is_whitespace() || "\"'`<>\\".contains(char);
     let from = text.floor_char_boundary(at.saturating_sub(FORM_BYTES));
     let to = text.ceil_char_boundary((at + FORM_BYTES).min(text.len()));
     let before = text[from..at].rsplit(bounds).next().unwrap_or_default();
