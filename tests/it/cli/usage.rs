@@ -68,7 +68,7 @@ fn what_was_expected_is_named() {
     for (words, expected) in [
         (&["explain"][..], "SESSION is missing: the session: its key"),
         (&["export", "x"], "--format FORMAT is missing"),
-        (&["export", "x"], "html, md, json, svg or pi"),
+        (&["export", "x"], "write this format: html, md, json, svg"),
         (&["demo"], "--out DIR is missing: write to this folder"),
         (&["context", "x", "y"], "one argument too many. Expected: SESSION"),
         (&["presets", "x"], "one argument too many. Expected: no arguments"),
