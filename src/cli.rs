@@ -63,8 +63,8 @@ pub struct StoreArgs {
     /// Find SESSION in this store instead of the gateway's state dir
     #[arg(long, value_name = "PATH", global = true)]
     pub store: Option<PathBuf>,
-    /// Read a store on another machine through this command, such as "docker exec -i NAME"; ssh://HOST[/PATH] as a
-    /// PATH does it through ssh
+    /// Read a store on another machine through this command, such as "docker exec -i NAME"; `ssh://HOST[/PATH]` as
+    /// a PATH does it through ssh
     #[arg(long, value_name = "COMMAND", global = true, conflicts_with = "demo")]
     pub via: Option<String>,
     /// Use only this agent's sessions

@@ -65,18 +65,15 @@ fn describe(totals: &AuditTotals) -> String {
         return "no path, id, number, limit, decision or error in them".to_owned();
     }
     let number = |count: usize| format_number(count as u64);
-    let mut words = format!("{} of {} kept", number(totals.kept), quantity(totals.facts, "fact"));
-    for (count, name) in [(totals.lost, "lost"), (totals.stale, "stale")] {
-        if count > 0 {
-            words.push_str(&format!(", {} {name}", number(count)));
-        }
-    }
-    if totals.used_later > 0 {
-        words.push_str(&format!("; {} used later", format_count(totals.used_later as u64, "was", "were")));
-    } else if totals.lost + totals.stale > 0 {
-        words.push_str("; none was used later");
-    }
-    words
+    let kept = format!("{} of {} kept", number(totals.kept), quantity(totals.facts, "fact"));
+    let gone = [(totals.lost, "lost"), (totals.stale, "stale")].into_iter().filter(|(count, _)| *count > 0);
+    let gone: String = gone.map(|(count, name)| format!(", {} {name}", number(count))).collect();
+    let used = match totals.used_later as u64 {
+        0 if totals.lost + totals.stale == 0 => String::new(),
+        0 => "; none was used later".to_owned(),
+        count => format!("; {} used later", format_count(count, "was", "were")),
+    };
+    kept + &gone + &used
 }
 
 fn fact_cells(session: &LoadedSession, fact: &AuditedFact) -> Vec<Cell> {

@@ -156,7 +156,7 @@ mod tests {
         let request = Request { words: vec!["tree".into(), "a\nb\u{1b}".into()], ..Request::default() };
         let mut line = Vec::new();
         send(&mut line, &Question::Run(Box::new(request.clone()))).unwrap();
-        assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1));
         let read: Option<Question> = receive(&mut &line[..], 1000).unwrap();
         assert_eq!(read, Some(Question::Run(Box::new(request))));
         for hostile in ["{\"exec\":\"id\"}\n", "[]\n", "\n", "{\"end\":300}\n", "{\"out\":1}\n", "\u{0}\n"] {

@@ -171,7 +171,9 @@ impl RecordView {
     pub fn new(session: &Session, now_ms: f64) -> Self {
         let raw = session.record.as_ref().map(SessionRecord::raw);
         let mut redactor = Redactor::default();
-        raw.iter().for_each(|raw| redactor.learn_value(raw));
+        if let Some(raw) = &raw {
+            redactor.learn_value(raw);
+        }
         redactor.learn(&session.title);
         let record = raw.as_ref().map(|raw| redactor.redact_value(raw));
         let mut fields = own_fields(session, now_ms);

@@ -99,7 +99,7 @@ impl EventLoop {
             }
             Effect::Replay { .. } => self.run_in_background(JobKind::Replay, JobOrder::AfterCurrent, effect),
             Effect::FindRegret { .. } => {
-                self.run_in_background(JobKind::Regret, JobOrder::AfterCurrent, effect)
+                self.run_in_background(JobKind::Regret, JobOrder::AfterCurrent, effect);
             }
             Effect::Sweep { .. } => self.run_in_background(JobKind::Sweep, JobOrder::Newest, effect),
             Effect::StopSweep => self.jobs.cancel(JobKind::Sweep),

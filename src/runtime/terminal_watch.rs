@@ -44,7 +44,9 @@ pub(super) fn start() {
         Ok(mut watcher) => {
             watcher_pipe::set(watcher.stdin.take());
             *WATCHER.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
-            log::recent_events().iter().for_each(|event| watcher_pipe::note_event(event));
+            for event in log::recent_events() {
+                watcher_pipe::note_event(&event);
+            }
         }
         Err(error) => tracing::warn!(%error, "no terminal watcher"),
     }

@@ -51,7 +51,7 @@ impl SessionRecord {
             object.remove(SKILLS_KEY);
             object.remove(PROMPT_REPORT_KEY)
         });
-        Self::from_members(key, raw, report.map(|report| js::stringify(&report).into()))
+        Self::from_members(key, &raw, report.map(|report| js::stringify(&report).into()))
     }
 
     /// Builds a record from its JSON text; `None` when that is not an object. Members that are not kept are only
@@ -66,10 +66,10 @@ impl SessionRecord {
         let kept = fields.into_iter().filter(|field| field.key != PROMPT_REPORT_KEY);
         let kept = kept.map(|field| Ok((field.key, js::parse(&text[field.value])?)));
         let members: Result<Object, js::SyntaxError> = kept.collect();
-        Some(Self::from_members(key, members.ok()?.into(), report))
+        Some(Self::from_members(key, &members.ok()?.into(), report))
     }
 
-    fn from_members(key: String, raw: Value, prompt_report_text: Option<Box<str>>) -> Self {
+    fn from_members(key: String, raw: &Value, prompt_report_text: Option<Box<str>>) -> Self {
         let text = |name: &str| trimmed_text(raw.get(name));
         let number = |name: &str| raw.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
         let (provider, model) = match text("model") {
@@ -87,12 +87,12 @@ impl SessionRecord {
             context_tokens: number("contextTokens").filter(|tokens| *tokens > 0.0),
             compaction_count: number("compactionCount"),
             chat_type: text("chatType"),
-            channel: channel_of(&raw),
-            display_name: display_name(&key, &raw),
+            channel: channel_of(raw),
+            display_name: display_name(&key, raw),
             label: text("label"),
             spawned_by: text("spawnedBy"),
             key,
-            raw_text: js::stringify(&raw).into(),
+            raw_text: js::stringify(raw).into(),
             prompt_report_text,
         }
     }

@@ -19,9 +19,9 @@ pub fn relayed_line(line: &str) -> String {
         let (code, after) = code.split_at(split);
         out.push_str(&visible(before));
         if is_colour {
-            out.push_str(code)
+            out.push_str(code);
         } else {
-            out.push_str(&visible(code))
+            out.push_str(&visible(code));
         }
         rest = after;
     }

@@ -131,7 +131,7 @@ impl<'a> Builder<'a> {
 
     /// Adds a row: `of` extends the members that every row has.
     fn add(&mut self, table: Table, of: &Value, parts: &[(&str, &Value)]) -> Result<(), RowError> {
-        let own = [("of", &self.of), ("of", &of)];
+        let own = [("of", &self.of), ("of", of)];
         let parts: Vec<(&str, &Value)> = own.into_iter().chain(parts.iter().copied()).collect();
         self.done.tables[table as usize].push(&parts)
     }

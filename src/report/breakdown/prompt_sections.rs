@@ -144,10 +144,9 @@ fn files_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pro
     let mut notes = vec![quantity(report.files.len() as f64, "file")];
     notes.extend((cut > 0).then(|| format!("{cut} cut")));
     notes.extend((missing > 0).then(|| format!("{missing} missing")));
-    let mut words = warnings(report).join(" ");
-    if report.source == ReportSource::Workspace {
-        words = format!("Estimated from the files as they are now. {words}").trim_end().to_owned();
-    }
+    let estimated = "Estimated from the files as they are now.".to_owned();
+    let estimated = Some(estimated).filter(|_| report.source == ReportSource::Workspace);
+    let words = estimated.into_iter().chain(warnings(report)).collect::<Vec<_>>().join(" ");
     let section = view
         .part_section(BudgetPart::Files, "Workspace files")
         .with_note(notes.join(", "))

@@ -60,8 +60,7 @@ fn is_part(char: char) -> bool {
 
 fn word_end(text: &str) -> usize {
     let mut before = ' ';
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, char)) = chars.next() {
+    for (at, char) in text.char_indices() {
         let next_is_digit = || text[at + char.len_utf8()..].starts_with(|next: char| next.is_ascii_digit());
         let groups = is_group_sign(char) && before.is_ascii_digit() && next_is_digit();
         if !is_part(char) && !groups {

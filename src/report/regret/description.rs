@@ -54,13 +54,13 @@ impl RegretTotals {
 impl Need {
     /// Describes when and at what price: `fetched again 14 calls later, ~8.2k tokens, ~$0.04`.
     pub fn describe(&self) -> String {
-        let mut words = format!("{} {}", self.kind.label(), self.describe_distance());
-        if self.kind == NeedKind::FetchedAgain {
-            words.push_str(&format!(", {} tokens", format_short_estimate(round_tokens(self.tokens))));
-            let cost = self.cost.map(|usd| format!(", {}", format_estimated_usd(usd)));
-            words.push_str(&cost.unwrap_or_default());
+        let words = format!("{} {}", self.kind.label(), self.describe_distance());
+        if self.kind != NeedKind::FetchedAgain {
+            return words;
         }
-        words
+        let tokens = format_short_estimate(round_tokens(self.tokens));
+        let cost = self.cost.map(|usd| format!(", {}", format_estimated_usd(usd))).unwrap_or_default();
+        format!("{words}, {tokens} tokens{cost}")
     }
 
     /// Describes the calls since the message was lost: `14 calls later`.

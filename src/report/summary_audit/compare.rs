@@ -32,7 +32,9 @@ impl SummaryFacts {
 
     pub(super) fn of_messages(messages: &[Message]) -> Self {
         let mut known = Self::default();
-        messages.iter().for_each(|message| known.add(&message.text));
+        for message in messages {
+            known.add(&message.text);
+        }
         known
     }
 

@@ -38,7 +38,7 @@ pub fn audit_summaries(session: &LoadedSession) -> Result<Vec<SummaryAudit>, Bod
         let start = reset.map_or(from, |reset| from + reset + 1);
         let cut = first_kept(index, &path[..at], path[at]).unwrap_or(at).max(start);
         let until = compactions.get(number + 1).copied().unwrap_or(path.len());
-        audits.extend(audit_one(&messages, &Cut { start, cut, compaction: at, until }));
+        audits.extend(audit_one(&messages, &Cut { start, first_kept: cut, compaction: at, until }));
         from = cut;
     }
     Ok(audits)
@@ -49,8 +49,7 @@ pub fn audit_summaries(session: &LoadedSession) -> Result<Vec<SummaryAudit>, Bod
 struct Cut {
     /// The first summarised entry.
     start: usize,
-    /// The first kept entry.
-    cut: usize,
+    first_kept: usize,
     compaction: usize,
     /// The next compaction, or the end.
     until: usize,
@@ -64,8 +63,8 @@ fn audit_one(messages: &[Message], cut: &Cut) -> Option<SummaryAudit> {
         &messages[first..last.max(first)]
     };
     let summary = within(cut.compaction, cut.compaction + 1).first()?;
-    let summarised = within(cut.start, cut.cut);
-    let kept = within(cut.cut, cut.compaction);
+    let summarised = within(cut.start, cut.first_kept);
+    let kept = within(cut.first_kept, cut.compaction);
     let facts = collect(summarised);
     let known = SummaryFacts::new(&summary.text);
     let still = SummaryFacts::of_messages(kept);
