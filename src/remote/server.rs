@@ -7,7 +7,6 @@ use std::thread;
 
 use clap::Parser as _;
 use jiff::tz::TimeZone;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::access::refusal;
 use super::arguments::program_line;
@@ -28,7 +27,9 @@ use crate::files::attached::{AttachedFiles, attach};
 use crate::format::{set_display_zone, zone_name};
 use crate::gateway::config::local_time_zone;
 use crate::gateway::env::{Environment, absolute};
-use crate::runtime::remote_screen::{PersonMessage, RemotePort, ServedScreen, serve_screen};
+use crate::runtime::remote_screen::{
+    PersonMessage, RemotePort, ServedScreen, UnboundedSender, serve_screen, unbounded_channel,
+};
 
 /// The line to the person's side, which several threads write to.
 #[derive(Debug, Clone, Default)]

@@ -4,8 +4,6 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use tokio::sync::mpsc::{Sender, channel};
-
 use super::arguments::RemoteCommand;
 use super::ending::{broken, cut_off};
 use super::link::{Link, Process};
@@ -15,7 +13,9 @@ use crate::cli::Cli;
 use crate::command::environment::Invocation;
 use crate::command::failure::{Exit, Failure};
 use crate::config;
-use crate::runtime::remote_screen::{ScreenLink, ScreenMessage, ViewEnd, ViewOptions, prepare_view};
+use crate::runtime::remote_screen::{
+    ScreenLink, ScreenMessage, Sender, ViewEnd, ViewOptions, channel, prepare_view,
+};
 use crate::text::visible;
 
 /// Messages that wait for the terminal.

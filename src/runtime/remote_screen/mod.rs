@@ -13,4 +13,6 @@ pub(super) use backend::RemoteBackend;
 pub use message::{PersonMessage, ScreenMessage};
 pub use port::RemotePort;
 pub use serve::{ServedScreen, serve_screen};
+/// The channels between a link and its screen; only the runtime knows the executor.
+pub use tokio::sync::mpsc::{Sender, UnboundedSender, channel, unbounded_channel};
 pub use view::{ScreenLink, ViewEnd, ViewOptions, prepare_view};
