@@ -67,13 +67,14 @@ fn describe(totals: &AuditTotals) -> String {
     let number = |count: usize| format_number(count as u64);
     let kept = format!("{} of {} kept", number(totals.kept), quantity(totals.facts, "fact"));
     let gone = [(totals.lost, "lost"), (totals.stale, "stale")].into_iter().filter(|(count, _)| *count > 0);
-    let gone: String = gone.map(|(count, name)| format!(", {} {name}", number(count))).collect();
+    let gone = gone.map(|(count, name)| format!("{} {name}", number(count)));
+    let counts = std::iter::once(kept).chain(gone).collect::<Vec<_>>().join(", ");
     let used = match totals.used_later as u64 {
         0 if totals.lost + totals.stale == 0 => String::new(),
         0 => "; none was used later".to_owned(),
         count => format!("; {} used later", format_count(count, "was", "were")),
     };
-    kept + &gone + &used
+    counts + used.as_str()
 }
 
 fn fact_cells(session: &LoadedSession, fact: &AuditedFact) -> Vec<Cell> {

@@ -44,6 +44,7 @@ fn transcript(before: &[Value], after: &[Value]) -> String {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a transcript of its own, that no other program writes")]
 fn regret_counts_the_repetitions_that_the_gateways_guard_counts() {
     let expected: Value = serde_json::from_str(include_str!("../golden-regret/expected.json")).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -66,7 +66,7 @@ fn two_presets_are_replayed_side_by_side() {
     assert!(config.next_call_tokens.is_some() && config.replay.peak_tokens > 0);
     driver.press("space j");
     let error = outcome(&driver).expect("an answer").expect_err("an error").to_string();
-    assert!(error.to_string().starts_with("preset odd: contextPruning.ttl"), "{error}");
+    assert!(error.starts_with("preset odd: contextPruning.ttl"), "{error}");
     driver.press("j");
     let [pinned, room] = outcome(&driver).expect("an answer").expect("numbers");
     assert_eq!(pinned, early);
