@@ -393,7 +393,7 @@ mod tests {
         remove(&outside).unwrap();
         let error =
             folder.publish(Change { removed: vec!["views.sql".into()], ..change("new") }).unwrap_err();
-        assert!(error.to_string().contains("no table"), "{error}");
+        assert!(error.to_string().contains("not a table"), "{error}");
     }
 
     #[cfg(unix)]

@@ -197,17 +197,27 @@ fn shaped_row(row: Option<&SessionRecord>, id: &str) -> Object {
     shaped
 }
 
-/// Returns the sizes of the system prompt, so that its tokens are the same. Names of tools stay as in the transcript.
+/// Returns the sizes of the system prompt, so that its tokens are the same.
 fn shaped_report(report: &SystemPromptReport) -> Value {
     let mut shaped = match shape_member("", &report.raw) {
         Value::Object(object) => object,
         _ => Object::default(),
     };
     shaped.set("source", Value::from(report.source.as_str()));
-    if let Some(tools) = report.raw.get("tools") {
-        shaped.set("tools", tools.clone());
-    }
+    shape_tool_names(&report.raw, &mut shaped);
     Value::Object(shaped)
+}
+
+/// Gives the tools of a report the names that they have in the transcript of the shape.
+fn shape_tool_names(raw: &Value, shaped: &mut Object) {
+    let own = raw.get("tools").and_then(|tools| tools.get("entries")).and_then(Value::as_array);
+    let Some(Value::Object(tools)) = shaped.get_mut("tools") else { return };
+    let (Some(own), Some(Value::Array(shaped))) = (own, tools.get_mut("entries")) else { return };
+    for (own, shaped) in own.iter().zip(shaped) {
+        if let (Some(Value::String(text)), Value::Object(shaped)) = (own.get("name"), shaped) {
+            shaped.set("name", Value::String(name(text)));
+        }
+    }
 }
 
 /// Ends of the names of members that name a person or a place of talk; their numbers may be telephones'.

@@ -37,7 +37,8 @@ fn is_runnable(path: &Path) -> bool {
     path.is_file()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::OpenOptionsExt as _;
 

@@ -377,8 +377,8 @@ fn crash_for_test(app: &App) {
         return;
     };
     match crash.to_str() {
-        Some("1") => panic!("a test asked for this panic"),
-        Some("thread") => drop(std::thread::spawn(|| panic!("a test asked for this panic"))),
+        Some("1") => panic!("a test requested this panic"),
+        Some("thread") => drop(std::thread::spawn(|| panic!("a test requested this panic"))),
         // What follows when the allocator returns nothing.
         Some("allocation") => std::alloc::handle_alloc_error(std::alloc::Layout::new::<u64>()),
         _ => {}

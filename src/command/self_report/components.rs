@@ -67,7 +67,8 @@ fn program_of(line: &str) -> &str {
     line.split_whitespace().find(|word| !word.contains('=')).unwrap_or(line)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -85,7 +85,7 @@ fn a_packed_event_reads_as_any_other_and_a_broken_one_is_a_line_that_cannot_be_r
     let index = read(session(&listed(made.state()), "s1")).unwrap();
     assert_eq!(ids(&index), ["a", "b"]);
     assert_eq!((index.bad_lines, index.entries[0].bytes as usize), (1, long.len()));
-    assert!(index.diagnostics[0].message.contains("3000 bytes"), "{}", index.diagnostics[0]);
+    assert!(index.diagnostics[0].message.contains("3,000 bytes"), "{}", index.diagnostics[0]);
 }
 
 #[test]

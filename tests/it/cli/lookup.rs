@@ -145,7 +145,7 @@ fn a_mistyped_name_suggests_the_nearest() {
     let store = channels();
     for (words, near) in [
         (&["tree", "telegrm"][..], "Did you mean agent:main:telegram:direct:"),
-        (&["guide", "expalin"], "'explain'"),
+        (&["guide", "expalin"], "Did you mean explain?"),
         (&["schema", "expalin"], "Did you mean explain?"),
         (&["man", "expalin"], "Did you mean explain?"),
         (&["explian"], "Did you mean explain?"),

@@ -126,5 +126,5 @@ fn check_without_a_budget_tests_the_window() {
     let window = store.json(&["check", "main", "--budget", "100%"]);
     assert_eq!((&answer["budget"], &answer["fits"]), (&window["budget"], &json!(true)));
     let (code, out, _) = run(&mut program(&["check", "8812", "--demo"]));
-    assert!(code == 1 && out.contains("over 200,000 tokens"), "{out}");
+    assert!(code == 1 && out.contains("exceeds 200,000 tokens"), "{out}");
 }

@@ -20,10 +20,15 @@ fn sweep_answers_with_cells_a_front_and_the_smallest_change() {
     assert_eq!(cells.len(), product);
     for cell in cells {
         has_keys(cell, &["set", "overflows", "peak", "cost", "cleared", "summaries"]);
-        has_keys(&cell["set"], &["clearToolUses.trigger", "clearToolUses.keep"]);
     }
+    let both = |cell: &&Value| {
+        ["clearToolUses.trigger", "clearToolUses.keep"].iter().all(|key| cell["set"].get(key).is_some())
+    };
+    // Clearing is off in the config, and off is a value of each axis.
+    assert_eq!(cells.iter().filter(both).count(), 2 * 3);
     // A cell is what a replay under its settings comes to.
-    let at = cells.iter().position(|cell| cell["set"]["clearToolUses.trigger"] == 4000).unwrap();
+    let at = cells.iter().position(|cell| both(&cell) && cell["set"]["clearToolUses.trigger"] == 4000);
+    let at = at.unwrap();
     let keep = format!("clearToolUses.keep={}", cells[at]["set"]["clearToolUses.keep"]);
     let replayed = store.json(&["replay", "main", "--set", "clearToolUses.trigger=4000", "--set", &keep]);
     let totals = &replayed["totals"]["simulated"];
