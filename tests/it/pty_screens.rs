@@ -48,7 +48,7 @@ fn a_search_opens_a_hit_and_one_key_returns_to_the_hits() {
     program.keys("libatomic");
     program.until_shown("transcripts");
     program.keys("\r");
-    program.until_shown("1/35");
+    program.until_shown("enter open");
     program.keys("\r");
     program.until_shown("back to the hits");
     program.keys(CTRL_O);

@@ -22,6 +22,10 @@ fn a_command_without_its_argument_offers_a_line_that_works() {
     let mut offers = 0;
     for command in Cli::command().get_subcommands() {
         let name = command.get_name();
+        // Another clawscope starts it, so that no person needs a line.
+        if name == "serve" {
+            continue;
+        }
         let (code, error) = mistaken(&[name, "--demo"]);
         if code != 2 || !error.contains("is missing") {
             continue;

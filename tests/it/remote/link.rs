@@ -11,12 +11,13 @@ fn a_link_that_is_cut_says_so_and_prints_no_half_of_an_object() {
     let (_dir, store) = demo();
     let place = format!("ssh://gateway{}", store.display());
     for bytes in [0, 40, 200, 3_000] {
-        let programs = Programs::with_ssh(&format!("sh -c \"$*\" | head -c {bytes}; exit 255"));
+        let programs = Programs::with_ssh(&format!("timeout 1 sh -c \"$*\" | head -c {bytes}; exit 255"));
         let (code, out, err) = programs.run(&["sessions", &place, "--json"]);
         assert_eq!((code, out.as_str()), (3, ""), "{bytes}: {err}");
         assert!(err.contains("gateway") && err.contains("ended with exit code 255"), "{bytes}: {err}");
     }
-    let programs = Programs::with_ssh("sh -c \"$*\" | head -c 3000; echo 'Connection reset' >&2; exit 255");
+    let programs =
+        Programs::with_ssh("timeout 1 sh -c \"$*\" | head -c 3000; echo 'Connection reset' >&2; exit 255");
     let (code, _, err) = programs.run(&["tree", "agent:main:telegram:direct:8812", "--store", &place]);
     assert_eq!(code, 3, "{err}");
     for part in

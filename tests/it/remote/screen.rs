@@ -23,8 +23,9 @@ fn keys_go_there_and_cells_come_back() {
     program.until("the panes", |screen| !screen.contents().contains("Overflowed:"));
     program.resize(100, 30);
     program.until("the new size", |screen| {
-        screen.contents().lines().count() <= 30 && screen.contents().contains("last call")
+        screen.contents().lines().count() <= 30 && screen.contents().contains("q quit")
     });
+    program.until_quiet();
     program.keys("q");
     let ended = program.ended();
     assert_eq!(ended.code, 0);
@@ -63,14 +64,14 @@ fn a_link_that_ends_gives_the_terminal_back_and_says_so() {
     let (dir, store) = demo();
     let pid = dir.path().join("pid");
     let script = format!(
-        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\necho $$ > {}\nexec sh -c \"$*\"\n",
+        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nexec setsid --wait sh -c 'echo $$ > {}; sh -c \"$*\"' sh \"$@\"\n",
         pid.display()
     );
     programs.write("ssh", &script);
     let mut program = open(&programs, &format!("ssh://gateway{}", store.display()));
     program.until_shown("last call");
     let pid = crate::support::process::written_in(&pid);
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    rustix::process::kill_process_group(pid, rustix::process::Signal::KILL).unwrap();
     let ended = program.ended();
     assert_eq!(ended.code, 3);
     assert!(!ended.alternate_screen && ended.cooked);
