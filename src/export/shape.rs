@@ -4,7 +4,7 @@
 //!
 //! Text by the runtime itself stays: generated ids, types, roles, names of its tools and of models, times, usage, the
 //! marks of its trimming, and the words that classify its errors. At the same places any other text gets a stand-in
-//! ([`super::runtime_words`]), and so do unknown names of members.
+//! (`runtime_words`), and so do unknown names of members.
 
 use std::collections::HashSet;
 

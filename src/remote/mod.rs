@@ -3,10 +3,10 @@
 //! clawscope starts the person's own command with `clawscope serve --stdio` at its end. The machine of the store answers:
 //! it runs the same command, or the same screen, and sends back the output or the cells that changed. So every answer is
 //! the one that a person would get there; indexes and transcripts stay there; and secrets are masked before anything
-//! leaves. Where clawscope is not installed, the answer comes from a copy of the store ([`copy`]).
+//! leaves. Where clawscope is not installed, the answer comes from a copy of the store (`copy`).
 //!
-//! Neither side trusts the other more than it must: the serving side runs only commands that read ([`access`]), and the
-//! person's side treats what arrives as text from outside ([`client`], [`crate::runtime::remote_screen`]).
+//! Neither side trusts the other more than it must: the serving side runs only commands that read (`access`), and the
+//! person's side treats what arrives as text from outside (`client`, `runtime::remote_screen`).
 
 mod access;
 mod arguments;
