@@ -17,10 +17,11 @@ impl CacheMiss {
 }
 
 impl CacheTotals {
-    /// Describes the extra cost of the misses with its share: `$1.20 extra (34% of $3.50)`; `None` without a price.
+    /// Describes the extra cost of the misses with its share of what these calls cost: `$1.20 extra (34%)`; `None` without
+    /// a price. The whole is not named: only calls with token counts are in it, so it is less than the session's cost.
     pub fn describe_extra_cost(&self) -> Option<String> {
-        let (extra, whole) = (format_cost(&self.misses.cost)?, format_cost(&self.cost)?);
-        let share = self.miss_share().map(|share| format!(" ({} of {whole})", format_ratio(share)));
+        let extra = format_cost(&self.misses.cost)?;
+        let share = self.miss_share().map(|share| format!(" ({})", format_ratio(share)));
         Some(format!("{extra} extra{}", share.unwrap_or_default()))
     }
 }
