@@ -308,15 +308,13 @@ fn a_signal_to_end_gives_the_terminal_back() {
 #[test]
 fn a_process_that_dies_at_once_gives_the_terminal_back_and_leaves_a_report() {
     use rustix::process::Signal;
-    for (signal, times) in [(Signal::KILL, 1), (Signal::SEGV, 2), (Signal::ILL, 1), (Signal::ALARM, 1)] {
+    for signal in [Signal::KILL, Signal::ILL, Signal::ALARM] {
         let store = Store::new();
         let state = tempfile::tempdir().unwrap();
         let variables = [("XDG_STATE_HOME", state.path().to_str().unwrap())];
         let mut program = Started::in_shell(&[store.dir.path().to_str().unwrap()], &variables);
         program.until_shown("hello there");
-        for _ in 0..times {
-            program.signal_child(signal);
-        }
+        program.signal_child(signal);
         let ended = program.ended_with("wrote a crash report");
         assert_ne!(ended.code, 0, "{signal:?}");
         assert_restored(&ended);
