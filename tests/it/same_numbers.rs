@@ -104,7 +104,7 @@ fn dollars(value: &Value) -> String {
 }
 
 #[test]
-fn the_cost_of_a_session_is_the_same_in_the_list_the_context_the_cache_and_the_replay() {
+fn the_cost_of_a_session_is_the_same_in_the_list_the_context_and_the_replay() {
     let folder = demo_store();
     let store = folder.path().to_str().expect("text");
     let mut elsewhere = 0;
@@ -130,8 +130,6 @@ fn the_cost_of_a_session_is_the_same_in_the_list_the_context_the_cache_and_the_r
             assert_eq!(missing, 0, "{name}");
             assert_eq!(cents(&usage["cost"]), cents(&recorded["recordedCost"]), "{name}");
         }
-        let shown = dollars(&usage["cost"]);
-        assert!(text(store, &["cache", name]).contains(&shown), "{name}: {shown}");
     }
     assert!(elsewhere >= 2, "{elsewhere} sessions with calls elsewhere");
 }
@@ -257,7 +255,7 @@ fn a_measured_number_has_no_tilde_and_an_estimate_has_one_in_every_place() {
         assert!(line.split_whitespace().any(|word| word == shown), "{name}: {line}");
         let context = text(store, &["context", name]);
         let line = context.lines().find(|line| line.starts_with("next call: ")).expect("the line");
-        assert!(line.split_whitespace().any(|word| word == shown), "{name}: {line}");
+        assert!(line.split_whitespace().any(|word| word.trim_end_matches(',') == shown), "{name}: {line}");
         if is_measured {
             measured += 1;
             let estimate = format!("~{tokens}");
