@@ -91,7 +91,7 @@ pub(super) struct DoctorReport {
     mark_counts: Vec<(&'static str, u64)>,
 }
 
-/// What the report needs of an opened transcript, so that memory holds few transcripts at once.
+/// The part of an opened transcript that the report keeps, so that memory holds few transcripts at once.
 #[derive(Debug)]
 pub(super) struct TranscriptFacts {
     ruleset: Ruleset,

@@ -1,6 +1,6 @@
 //! Names under which people look for a command that has another name here.
 
-/// The words of the command that does what another name says; `KEY` stands for a session.
+/// Maps a name from another program to the words of the command here; `KEY` is replaced by a session.
 const OTHER_NAMES: [(&[&str], &[&str]); 18] = [
     (&["breakdown", "tokens", "usage"], &["context", "KEY", "--breakdown"]),
     (&["estimators", "estimates"], &["context", "KEY", "--estimators"]),

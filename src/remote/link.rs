@@ -270,7 +270,7 @@ impl ErrorStream {
 impl ErrorLines {
     fn push(&mut self, line: &str) {
         if self.is_shown {
-            // Nobody can be told that the error stream is gone.
+            // Without an error stream there is no place for an error.
             _ = writeln!(io::stderr(), "{line}");
         }
         self.last.push(line.to_owned());

@@ -43,7 +43,7 @@ impl Write for PathWriter<'_> {
         Ok(bytes.len())
     }
 
-    /// What is held back stays so: it may be half of a path.
+    /// Keeps the end of the text back, because it may be half of a path.
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }

@@ -28,7 +28,7 @@ pub struct RegretState {
     pub(super) answered_id: u64,
 }
 
-/// What a row says about its lost messages.
+/// The lost messages of a row, in words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RowRegret<'a> {
     One(&'a Need),

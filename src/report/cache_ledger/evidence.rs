@@ -23,7 +23,7 @@ use recorded_trace::TraceEvidence;
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
     session: &'a LoadedSession,
-    /// What replays need, if it was read already.
+    /// The inputs of replays, if they were read already.
     inputs: Option<&'a ReplayInputs>,
     /// ms for which the provider keeps a prompt.
     retention_ms: f64,

@@ -1,4 +1,4 @@
-//! A finding of its own line: cache misses are most of the cost.
+//! Finds sessions in which cache misses are most of the cost.
 
 use crate::format::{format_number, quantity, round_tokens};
 use crate::report::cache_ledger::{CacheTotals, MissCause, cache_ledger, missed_share};

@@ -75,7 +75,7 @@ fn word_end(text: &str) -> usize {
 fn trimmed(word: &str) -> &str {
     let word = word.trim_end_matches(EDGES).trim_end_matches(['/', '#', '~', '@', '$']);
     let from = word.trim_start_matches([':', ',', '#', '@', '+', '-', '%']);
-    // `./a` and `../a` are paths, `.` before a word is none.
+    // `./a` and `../a` are paths; a word after a single `.` is not.
     if from.starts_with("./") || from.starts_with("../") || from.starts_with(".\\") {
         return from;
     }
