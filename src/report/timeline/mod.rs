@@ -72,6 +72,8 @@ pub struct RecordedSession {
     pub trace: Arc<RecordedTrace>,
     /// What the provider's cache did for each call of the path; empty if a text cannot be read again.
     cache: HashMap<EntryIx, CachedCall>,
+    /// The sums of `cache`, made once because a screen shows them in every frame.
+    cache_totals: CacheTotals,
 }
 
 impl RecordedSession {
@@ -105,8 +107,9 @@ impl RecordedSession {
             cache_ledger_from(&session, Some(&inputs)).map(|ledger| ledger.calls).unwrap_or_default();
         let on_path: HashSet<EntryIx> = trace.calls.iter().map(|call| call.entry).collect();
         let calls = ledger.into_iter().filter(|call| on_path.contains(&call.entry));
-        let cache = calls.map(|call| (call.entry, call)).collect();
-        Self { session, inputs, trace, cache }
+        let cache: HashMap<EntryIx, CachedCall> = calls.map(|call| (call.entry, call)).collect();
+        let cache_totals = CacheTotals::of(trace.calls.iter().filter_map(|call| cache.get(&call.entry)));
+        Self { session, inputs, trace, cache, cache_totals }
     }
 }
 
@@ -292,9 +295,8 @@ impl Timeline {
     }
 
     /// Returns the sums of the cache over all calls of the path.
-    pub fn cache_totals(&self) -> CacheTotals {
-        let calls = self.calls().iter().filter_map(|call| self.recorded.cache.get(&call.entry));
-        CacheTotals::of(calls)
+    pub fn cache_totals(&self) -> &CacheTotals {
+        &self.recorded.cache_totals
     }
 
     /// Returns the cost of a trace with its summaries, USD; `None` if no call has a price.
