@@ -23,6 +23,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
 use crate::session::family::{Families, Rollup};
 use crate::session::lifecycle::Lifecycle;
+use crate::session::list::sort_newest_first;
 use crate::session::order::{SessionOrder, SortColumn};
 use crate::session::query::SessionQuery;
 use crate::session::search_text::SearchText;
@@ -94,6 +95,8 @@ pub(super) fn read_all(
             findings.extend(finding);
         }
     }
+    // A transcript's last message replaces the time of its file, which a copy does not keep exactly.
+    sort_newest_first(workspace.store(), &mut items);
     (items, findings)
 }
 

@@ -91,8 +91,6 @@ pub fn survey_with(place: &StoreLocation, requested: Option<&RulesetChoice>) -> 
 
 fn list_items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
     let unfinished = unfinished_commit_paths(store);
-    let order: HashMap<&str, usize> =
-        store.agents.iter().enumerate().map(|(at, agent)| (agent.id.as_str(), at)).collect();
     let mut items: Vec<SessionItem> =
         store.sessions.iter().map(|session| list_item(store, session, now_ms)).collect();
     for item in
@@ -101,12 +99,19 @@ fn list_items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
         let found = item.path.as_deref().and_then(|path| unfinished_commit(path, now_ms).ok().flatten());
         item.set_mark(Mark::Unfinished, found.is_some());
     }
+    sort_newest_first(store, &mut items);
+    items
+}
+
+/// Sorts by agent, and within one newest first with archived sessions and orphans last.
+pub fn sort_newest_first(store: &Store, items: &mut [SessionItem]) {
+    let order: HashMap<&str, usize> =
+        store.agents.iter().enumerate().map(|(at, agent)| (agent.id.as_str(), at)).collect();
     items.sort_by_cached_key(|item| {
         let agent = order.get(item.agent.as_str()).copied().unwrap_or(usize::MAX);
         let (aside, updated, key) = item.sort_key();
         (agent, item.agent.clone(), aside, updated, key.clone())
     });
-    items
 }
 
 /// Returns the transcripts that have a journal: their commit is running or was interrupted.
