@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 
 use crate::session::setting_change::ChangeError;
+use crate::store::body::BodyError;
 use crate::store::find::FindError;
 use crate::text::shell;
 use crate::text::visible;
@@ -138,6 +139,12 @@ impl From<io::Error> for Failure {
             return Self::OutputClosed;
         }
         Self::unreadable(format!("cannot write the output: {error}"))
+    }
+}
+
+impl From<BodyError> for Failure {
+    fn from(error: BodyError) -> Self {
+        Self::unreadable(error.to_string())
     }
 }
 

@@ -32,15 +32,14 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let replayed = replay_session(&args.target.session, None, &args.overrides, (place, invocation), output)?;
     let ReplayReport { session, inputs, simulated, .. } = &replayed;
-    let unreadable = |error: crate::store::body::BodyError| Failure::unreadable(error.to_string());
     let finder = RegretFinder::new(session, inputs);
-    let recorded = finder.recorded().map_err(unreadable)?;
+    let recorded = finder.recorded()?;
     let other = if has_changes(&args.overrides) {
-        Some(finder.simulated(&simulated.replay_settings()).map_err(unreadable)?)
+        Some(finder.simulated(&simulated.replay_settings())?)
     } else {
         None
     };
-    let audits = audit_summaries(session).map_err(unreadable)?;
+    let audits = audit_summaries(session)?;
     if args.target.json {
         return Ok(output.json(&report_json(session, &recorded, other.as_ref(), &audits))?);
     }

@@ -74,7 +74,7 @@ fn print_timeline(replayed: ReplayReport, output: &mut Output) -> Result<(), Fai
     }
     let ReplayReport { session, simulated, inputs, replay, .. } = replayed;
     let settings = simulated.replay_settings();
-    let timeline = Timeline::from_replay(session, inputs, settings, replay);
+    let timeline = Timeline::from_replay(session, inputs, settings, replay)?;
     for line in timeline.describe() {
         output.line(Tone::Plain, &line)?;
     }

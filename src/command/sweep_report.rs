@@ -130,10 +130,10 @@ fn sweep_with_progress(
         let stopped = Arc::clone(&stopped);
         move || stopped.store(true, Ordering::Relaxed)
     };
-    let done = interruptible(stop, || -> Result<Option<Sweep>, AxisError> {
+    let done = interruptible(stop, || -> Result<Option<Sweep>, Failure> {
         let mut spec = spec;
         let progress = ProgressLine::new();
-        let Some(recording) = RecordedSession::from_inputs(session, inputs, &wanted) else {
+        let Some(recording) = RecordedSession::from_inputs(session, inputs, &wanted)? else {
             return Ok(None);
         };
         if spec.axes.is_empty() {
@@ -149,7 +149,7 @@ fn sweep_with_progress(
         let of = Grid::from_axes(&spec.axes)?.len();
         let filled = sweep(&recording, spec, &wanted, &|_, _: &Cell| progress.increment(of));
         progress.clear();
-        filled
+        Ok(filled?)
     })?;
     done?.ok_or_else(|| Failure::refused("stopped before the sweep was complete; nothing was written"))
 }

@@ -1,6 +1,7 @@
 //! JavaScript strings: UTF-16 units, which may contain half a surrogate pair if a rule cut through one (pruning 0.1).
 //! Rust's `str` cannot hold such a half.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A UTF-16 string that may contain lone surrogates. Every length, index and offset is in UTF-16 units.
@@ -46,7 +47,14 @@ impl JsString {
 
     /// Converts to UTF-8, with U+FFFD for each lone surrogate.
     pub fn to_string_lossy(&self) -> String {
-        String::from_utf16_lossy(&self.0)
+        let mut bytes = Vec::with_capacity(self.len());
+        let mut rest = self.0.as_slice();
+        while !rest.is_empty() {
+            let (block, behind) = rest.split_at(block_len(rest));
+            push_utf8(&mut bytes, block);
+            rest = behind;
+        }
+        String::from_utf8(bytes).expect("chars were encoded as UTF-8")
     }
 
     pub fn eq_str(&self, text: &str) -> bool {
@@ -102,6 +110,36 @@ pub(super) fn push_text(units: &mut Vec<u16>, text: &str) {
         units.extend(text.bytes().map(u16::from));
     } else {
         units.extend(text.encode_utf16());
+    }
+}
+
+/// Returns the text of bytes, with U+FFFD for what is no UTF-8. Text that is UTF-8, nearly all of a transcript, is only
+/// checked.
+pub fn utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
+/// Units that are decoded together: few, so that one accent does not make a long text slow.
+const BLOCK_UNITS: usize = 64;
+
+/// Returns the length of the first block of units, which does not end within a surrogate pair.
+fn block_len(units: &[u16]) -> usize {
+    let mut end = units.len().min(BLOCK_UNITS);
+    while end < units.len() && matches!(units[end - 1], 0xD800..=0xDBFF) {
+        end += 1;
+    }
+    end
+}
+
+/// Appends units as UTF-8; narrows ASCII, nearly all of a transcript, without decoding.
+fn push_utf8(bytes: &mut Vec<u8>, units: &[u16]) {
+    if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
+        bytes.extend(units.iter().map(|unit| *unit as u8));
+    } else {
+        let chars = char::decode_utf16(units.iter().copied());
+        for char in chars.map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)) {
+            bytes.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+        }
     }
 }
 
@@ -183,6 +221,17 @@ mod tests {
         assert_eq!(text.slice(3, 99), "y");
         assert!(text.slice(3, 1).is_empty());
         assert!(text.slice(50, 99).is_empty());
+    }
+
+    #[test]
+    fn a_text_of_any_mix_is_decoded_as_the_standard_library_does_it() {
+        let parts: [&[u16]; 5] =
+            [&[0x61; 61], &[0xE9, 0x6F22], &[0xD83D, 0xDE00], &[0xD83D; 5], &[0xDE00, 0x62]];
+        for order in 0..5_usize.pow(5) {
+            let picked = (0..5).map(|at| parts[order / 5_usize.pow(at) % 5]);
+            let units: Vec<u16> = picked.flatten().copied().collect();
+            assert_eq!(JsString::from(units.clone()).to_string_lossy(), String::from_utf16_lossy(&units));
+        }
     }
 
     #[test]

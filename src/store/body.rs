@@ -36,7 +36,7 @@ pub enum BodyError {
 pub fn line_text(source: &Source, index: &Index, ix: EntryIx) -> Result<String, BodyError> {
     let mut bytes = AlignedBuffer::default();
     read_line_bytes(source, index, ix, &mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).trim_matches(js::is_trimmed).to_owned())
+    Ok(js::utf8_lossy(&bytes).trim_matches(js::is_trimmed).to_owned())
 }
 
 fn read_line_bytes(

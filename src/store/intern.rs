@@ -237,7 +237,7 @@ impl IdTable {
 /// Returns the text of a span; the line is UTF-8.
 fn span_text(line: &[u8], span: Range<u32>) -> Cow<'_, str> {
     let bytes = line.get(span.start as usize..span.end as usize).unwrap_or_default();
-    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+    js::utf8_lossy(bytes)
 }
 
 fn nth_text<'a>(texts: &'a str, ends: &[usize], ix: u32) -> &'a str {

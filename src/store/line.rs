@@ -30,7 +30,7 @@ impl Trim {
 
 /// Parses one line as the runtime does: invalid UTF-8 becomes U+FFFD (store I1a).
 pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::SyntaxError> {
-    let text = String::from_utf8_lossy(bytes);
+    let text = js::utf8_lossy(bytes);
     let mut text: &str = &text;
     if trim.trims_start() {
         text = text.trim_start_matches(js::is_trimmed);
@@ -49,6 +49,6 @@ pub(crate) fn is_blank(bytes: &[u8]) -> bool {
     match bytes.first() {
         None => true,
         Some(b'{') => false,
-        Some(_) => JsString::from(&*String::from_utf8_lossy(bytes)).is_blank(),
+        Some(_) => JsString::from(&*js::utf8_lossy(bytes)).is_blank(),
     }
 }

@@ -29,7 +29,10 @@ fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
     let session = inspected(&file.path);
     let mut inputs = ReplayInputs::read(&session, all_steps()).expect("reads").without_calibration();
     inputs.provider_window = window;
-    (file, RecordedSession::from_inputs(Arc::new(session), inputs, &|| true).expect("wanted"))
+    (
+        file,
+        RecordedSession::from_inputs(Arc::new(session), inputs, &|| true).expect("readable").expect("wanted"),
+    )
 }
 
 /// A short session whose provider takes as much as decides by the settings whether its calls fit: a share of the way from a
@@ -322,7 +325,10 @@ fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
     let file = Session::new(text.as_bytes());
     let session = inspected(&file.path);
     let inputs = ReplayInputs::read(&session, all_steps()).expect("reads");
-    (file, RecordedSession::from_inputs(Arc::new(session), inputs, &|| true).expect("wanted"))
+    (
+        file,
+        RecordedSession::from_inputs(Arc::new(session), inputs, &|| true).expect("readable").expect("wanted"),
+    )
 }
 
 /// The prompts of a session that grows to the last one.

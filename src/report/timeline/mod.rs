@@ -70,7 +70,7 @@ pub struct RecordedSession {
     /// The inputs that replays need.
     pub inputs: ReplayInputs,
     pub trace: Arc<RecordedTrace>,
-    /// What the provider's cache did for each call of the path; empty if a text cannot be read again.
+    /// What the provider's cache did for each call of the path.
     cache: HashMap<EntryIx, CachedCall>,
     /// The sums of `cache`, made once because a screen shows them in every frame.
     cache_totals: CacheTotals,
@@ -89,27 +89,33 @@ impl RecordedSession {
         wanted: IsWanted<'_>,
     ) -> Result<Option<Self>, BodyError> {
         let inputs = ReplayInputs::read_while(&session, policies, known.map(|known| &known.inputs), wanted)?;
-        Ok(inputs.and_then(|inputs| Self::from_inputs(session, inputs, wanted)))
+        inputs.map_or(Ok(None), |inputs| Self::from_inputs(session, inputs, wanted))
     }
 
     /// Builds the recording from inputs already read; `None` once `wanted` returns `false`.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
     pub fn from_inputs(
         session: Arc<LoadedSession>,
         inputs: ReplayInputs,
         wanted: &dyn Fn() -> bool,
-    ) -> Option<Self> {
-        let trace = inputs.recorded_trace_while(&session, wanted)?;
-        Some(Self::with_cache(session, inputs, trace))
+    ) -> Result<Option<Self>, BodyError> {
+        let trace = inputs.recorded_trace_while(&session, wanted);
+        trace.map(|trace| Self::with_cache(session, inputs, trace)).transpose()
     }
 
-    fn with_cache(session: Arc<LoadedSession>, inputs: ReplayInputs, trace: Arc<RecordedTrace>) -> Self {
-        let ledger =
-            cache_ledger_from(&session, Some(&inputs)).map(|ledger| ledger.calls).unwrap_or_default();
+    fn with_cache(
+        session: Arc<LoadedSession>,
+        inputs: ReplayInputs,
+        trace: Arc<RecordedTrace>,
+    ) -> Result<Self, BodyError> {
+        let ledger = cache_ledger_from(&session, Some(&inputs))?;
         let on_path: HashSet<EntryIx> = trace.calls.iter().map(|call| call.entry).collect();
-        let calls = ledger.into_iter().filter(|call| on_path.contains(&call.entry));
+        let calls = ledger.calls.into_iter().filter(|call| on_path.contains(&call.entry));
         let cache: HashMap<EntryIx, CachedCall> = calls.map(|call| (call.entry, call)).collect();
         let cache_totals = CacheTotals::of(trace.calls.iter().filter_map(|call| cache.get(&call.entry)));
-        Self { session, inputs, trace, cache, cache_totals }
+        Ok(Self { session, inputs, trace, cache, cache_totals })
     }
 }
 
@@ -145,16 +151,19 @@ impl Timeline {
     }
 
     /// Builds a timeline from a finished replay.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
     pub fn from_replay(
         loaded: LoadedSession,
         inputs: ReplayInputs,
         settings: Settings,
         replay: Replay,
-    ) -> Self {
+    ) -> Result<Self, BodyError> {
         let totals = replay.totals();
         let trace = inputs.recorded_trace(&loaded);
-        let recorded = Arc::new(RecordedSession::with_cache(Arc::new(loaded), inputs, trace));
-        Self { recorded, settings: Some(settings), simulated: replay.simulated, totals }
+        let recorded = Arc::new(RecordedSession::with_cache(Arc::new(loaded), inputs, trace)?);
+        Ok(Self { recorded, settings: Some(settings), simulated: replay.simulated, totals })
     }
 
     pub fn session(&self) -> &LoadedSession {

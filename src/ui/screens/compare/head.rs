@@ -11,6 +11,8 @@ use crate::ui::widgets::{put_facts, put_facts_right};
 
 /// Delay in ms before progress shows.
 const SLOW_MS: i64 = 150;
+/// Columns of a terminal from which the progress has a bar and names what is counted.
+const BAR_COLUMNS: u16 = 80;
 
 impl View<'_> {
     pub(super) fn head(&self, buf: &mut Buffer) {
@@ -35,6 +37,10 @@ impl View<'_> {
         }
         if self.app.now_ms - self.screen.requested_ms < SLOW_MS {
             return vec![self.span(Role::Muted, count)];
+        }
+        if self.places.header.width < BAR_COLUMNS {
+            let words = format!("{} of {}", format_number(known as i64), format_number(all as i64));
+            return vec![self.span(Role::Warn, words)];
         }
         let words = format!("{} of {count}", format_number(known as i64));
         let cells = 12;
