@@ -13,7 +13,7 @@ use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{SessionJson, rounded, session_json};
 use crate::cli::{CheckArgs, StoreArgs};
 use crate::export::json::JsonOutput;
-use crate::format::{format_call, format_count, format_number};
+use crate::format::{format_count, format_number, format_ordinal};
 use crate::replay::ModelCall;
 
 const BUDGET_OPTION: &str = "--budget";
@@ -69,7 +69,7 @@ fn verdict_line(replayed: &ReplayReport, budget: &str, over: &[usize]) -> String
     let verb = if over.len() == 1 { "exceeds" } else { "exceed" };
     format!(
         "{key}: {count} of {calls} {verb} {budget}; the first is {} ({entry}) {what}",
-        format_call(*first)
+        format_ordinal(*first)
     )
 }
 

@@ -27,7 +27,7 @@ use crate::context::tokens::{ContextEstimate, estimate_for_runtime, estimate_mes
 use crate::context::{ContentSource, ContextMessage};
 use crate::export::json::JsonOutput;
 use crate::format::{
-    format_count, format_estimate, format_number, format_percent, round_tokens, whole_percent,
+    format_count, format_estimate, format_number, format_ordinal, format_percent, round_tokens, whole_percent,
 };
 use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
@@ -375,7 +375,8 @@ fn print_messages(session: &LoadedSession, bodies: &[Value], output: &mut Output
         let name = session.index.display_id(message.entry);
         let tool = tool_name(session, message.entry, &message.size).unwrap_or_default();
         let tokens = format_estimate(message_tokens(&message.size));
-        let head = format!("#{at} {name} {} {tool} {tokens} tokens", message.size.role.as_str());
+        let head =
+            format!("{} {name} {} {tool} {tokens} tokens", format_ordinal(at), message.size.role.as_str());
         messages::print(output, &head, body)?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use super::recorded_json::report_json;
 use super::recorded_verdict::describe_verdict;
 use super::session_output::print_session_header;
 use crate::cli::{ContextViewArgs, StoreArgs};
-use crate::format::format_number;
+use crate::format::{format_number, format_ordinal};
 use crate::report::recorded_context::{
     Difference, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison, RunError, RunOutcome,
     read_run,
@@ -129,9 +129,12 @@ fn print_difference(session: &LoadedSession, own: &Difference, output: &mut Outp
         }
     };
     let (recorded, rebuilt) = (side(&own.recorded), side(&own.rebuilt));
-    output.line(Tone::Plain, &format!("  #{}  recorded: {recorded}; rebuilt: {rebuilt}", own.position))?;
+    output.line(
+        Tone::Plain,
+        &format!("  {}  recorded: {recorded}; rebuilt: {rebuilt}", format_ordinal(own.position)),
+    )?;
     print_list("differs", &own.paths, output)?;
-    let positions: Vec<String> = own.only_recorded.iter().map(|at| format!("#{at}")).collect();
+    let positions: Vec<String> = own.only_recorded.iter().map(|at| format_ordinal(*at)).collect();
     print_list("only recorded", &positions, output)?;
     let names: Vec<String> = own.only_rebuilt.iter().map(|entry| session.index.display_id(*entry)).collect();
     print_list("only in the transcript", &names, output)

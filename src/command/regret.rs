@@ -12,7 +12,7 @@ use super::replay_report::{ReplayReport, replay_session};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{RegretArgs, StoreArgs};
-use crate::format::{format_call, format_count, format_estimate, format_estimated_usd, round_tokens};
+use crate::format::{format_count, format_estimate, format_estimated_usd, format_ordinal, round_tokens};
 use crate::redact::masked;
 use crate::report::regret::{LostMessage, Need, NeedKind, Regret, RegretFinder};
 use crate::report::summary_audit::audit_summaries;
@@ -104,7 +104,7 @@ fn need_cells(session: &LoadedSession, lost: &LostMessage, need: &Need) -> Vec<C
         format_estimate(round_tokens(loss.tokens_before - loss.tokens_after)).into(),
         loss.cause.as_str().into(),
         Cell::new(&format!("{} {}", need.kind.label(), need.describe_distance()), Tone::Warning),
-        format_call(need.call).into(),
+        format_ordinal(need.call).into(),
         if is_fetched { format_estimate(round_tokens(need.tokens)) } else { "-".to_owned() }.into(),
         if is_fetched { cost } else { "-".to_owned() }.into(),
         truncate(&masked(&need.evidence), EVIDENCE_COLUMNS).0.into(),

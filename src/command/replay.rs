@@ -12,8 +12,9 @@ use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ReplayArgs, StoreArgs};
 use crate::format::{
-    format_amount, format_call, format_count, format_counted, format_duration, format_estimate,
-    format_estimated_usd_difference, format_number, format_percent, format_time, quantity, round_tokens,
+    format_amount, format_count, format_counted, format_duration, format_estimate,
+    format_estimated_usd_difference, format_number, format_ordinal, format_percent, format_time, quantity,
+    round_tokens,
 };
 use crate::ids::EntryIx;
 use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, TraceTotals};
@@ -146,9 +147,9 @@ fn describe_peak(total: &TraceTotals, trace: &[CallReplay], window: u64) -> Stri
         ))
     };
     let answered =
-        of(total.answered).map(|(size, share, at)| format!("{size} ({share}) at {}", format_call(at)));
+        of(total.answered).map(|(size, share, at)| format!("{size} ({share}) at {}", format_ordinal(at)));
     let refused = of(total.refused).filter(|_| total.refused.0 > total.answered.0);
-    let refused = refused.map(|(size, _, at)| format!("refused at {size}, {}", format_call(at)));
+    let refused = refused.map(|(size, _, at)| format!("refused at {size}, {}", format_ordinal(at)));
     let parts: Vec<String> = [answered, refused].into_iter().flatten().collect();
     if parts.is_empty() { "refused".to_owned() } else { parts.join(" · ") }
 }
@@ -390,7 +391,7 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
                 kind.word(),
                 if kind == PolicyEventKind::Compact { Tone::Cleared } else { Tone::Plain },
             ),
-            format_call(fired.call).into(),
+            format_ordinal(fired.call).into(),
             format_number(fired.calls as u64).into(),
             Cell::new(&format_time(fired.time), Tone::Dim),
             describe_changed_messages(fired).into(),

@@ -25,7 +25,7 @@ use super::summary::{
 use super::table::{Align, Cell, Table};
 use crate::cli::{SimulateArgs, StoreArgs, secrets};
 use crate::export::json::JsonOutput;
-use crate::format::{format_estimate, format_number, format_time};
+use crate::format::{format_estimate, format_number, format_ordinal, format_time};
 use crate::js::{Members, Value};
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Policy, PolicySet, Reason};
@@ -385,7 +385,7 @@ fn print_messages(preview: &Preview, bodies: &[Value], output: &mut Output) -> R
                 let name = preview.session.index.display_id(message.entry);
                 let tokens = format_estimate(preview.plan.tokens_after[at]);
                 let (sign, role) = (preview.plan.fates()[at].fate.sign(), message.size.role.as_str());
-                format!("#{at} {sign} {name} {role} {tokens} tokens")
+                format!("{} {sign} {name} {role} {tokens} tokens", format_ordinal(at))
             }
             None => "added by the plan".to_owned(),
         };

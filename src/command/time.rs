@@ -29,6 +29,7 @@ mod tests {
     #[test]
     fn times_are_read_as_text_or_number() {
         assert_eq!(parse_time("2026-03-05T14:06:41Z", 0.0), Ok(1_772_719_601_000.0));
+        assert_eq!(parse_time("2026-03-05 14:06:41Z", 0.0), Ok(1_772_719_601_000.0));
         assert_eq!(parse_time("1772719601000", 0.0), Ok(1_772_719_601_000.0));
         assert_eq!(parse_time("now", 5.0), Ok(5.0));
         assert!(parse_time("tomorrow", 0.0).unwrap_err().to_string().contains("expected"));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::export::document::{Document, DocumentEntry, ExportedPlan};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
-use crate::format::{format_number, format_timestamp};
+use crate::format::{format_number, format_ordinal, format_timestamp};
 use crate::session::message::{PartKind, TextPart};
 use crate::store::entry::EntryKind;
 
@@ -166,7 +166,7 @@ fn article(at: usize, node: &DocumentEntry, out: &mut String) {
         "<article id=\"e{at}\" class=\"{role}{off}\" data-changed=\"{}\"><header>",
         u8::from(changed)
     );
-    let number = node.position.map(|at| format!("#{at} ")).unwrap_or_default();
+    let number = node.position.map(|at| format!("{} ", format_ordinal(at))).unwrap_or_default();
     let _ = write!(out, "<a class=\"who\" href=\"#e{at}\">{number}{}</a>", escaped(&node.kind_text()));
     if let Some(tool) = &node.tool {
         let _ = write!(out, "<span>{}</span>", escaped(tool));

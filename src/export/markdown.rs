@@ -77,7 +77,7 @@ fn entry(node: &DocumentEntry, out: &mut String) {
     title.extend(node.tool.as_deref().map(inline));
     title.extend(node.tokens.map(|tokens| format!("~{} tokens", format_number(tokens))));
     title.extend(format_timestamp(node.time));
-    let number = node.position.map(|at| format!("{at} · ")).unwrap_or_default();
+    let number = node.position.map(|at| format!("{} · ", at + 1)).unwrap_or_default();
     let leaf = if node.is_leaf { " ◀ leaf" } else { "" };
     let _ = writeln!(out, "\n### {number}{}{leaf}\n", title.join(" · "));
     let parent = node.parent.as_deref().unwrap_or("none");

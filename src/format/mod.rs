@@ -14,7 +14,7 @@ pub use money::{
     format_usd_change, format_usd_difference,
 };
 pub use number::{
-    Number, format_call, format_count, format_counted, format_deviation, format_estimate, format_number,
+    Number, format_count, format_counted, format_deviation, format_estimate, format_number, format_ordinal,
     format_percent, format_ratio, format_ratios, format_short, format_short_estimate, format_short_tokens,
     format_signed_percent, format_tokens, quantity, round_tokens, whole_percent,
 };

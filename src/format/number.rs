@@ -87,8 +87,8 @@ pub fn format_counted(number: u64, is_measured: bool) -> String {
     if is_measured { format_number(number) } else { format_estimate(number) }
 }
 
-/// Formats the number of a call, counted from 1: `#135` for index 134.
-pub fn format_call(index: usize) -> String {
+/// Formats the number of a call or of a message, counted from 1: `#135` for index 134.
+pub fn format_ordinal(index: usize) -> String {
     format!("#{}", index + 1)
 }
 
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!([1.5, f64::NAN, -2.0, 4e3].map(format_number), ["1.5", "NaN", "-2", "4,000"]);
         assert_eq!([203_412_i64, -1_500, 999].map(format_number), ["203,412", "-1,500", "999"]);
         assert_eq!([true, false].map(|measured| format_counted(203_412, measured)), ["203,412", "~203,412"]);
-        assert_eq!([0, 134].map(format_call), ["#1", "#135"]);
+        assert_eq!([0, 134].map(format_ordinal), ["#1", "#135"]);
     }
 
     #[test]

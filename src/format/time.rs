@@ -53,14 +53,9 @@ pub fn age_group(ms: i64, now_ms: i64) -> String {
     }
 }
 
-/// Formats a timestamp (ms since 1970) as ISO 8601 to the second with its offset, or `-`.
+/// Formats a timestamp (ms since 1970) in the displayed zone with its offset, or `-`.
 pub fn format_time(ms: f64) -> String {
-    format_time_in(ms, &display_zone()).unwrap_or_else(|| "-".to_owned())
-}
-
-fn format_time_in(ms: f64, zone: &TimeZone) -> Option<String> {
-    let form = if *zone == TimeZone::UTC { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" };
-    strftime(ms, zone, form)
+    format_displayed_timestamp(ms).unwrap_or_else(|| "-".to_owned())
 }
 
 /// Formats a timestamp for texts that leave this machine, in UTC: `2026-11-19 13:31:07Z`. `None` outside JavaScript's range of dates.
@@ -80,11 +75,14 @@ pub fn utc_day(ms: f64) -> Option<String> {
 
 /// Formats a timestamp in the displayed zone with its offset: `2026-11-19 14:31:07+01:00`, or `Z` for UTC.
 pub fn format_displayed_timestamp(ms: f64) -> Option<String> {
-    let zone = display_zone();
-    if zone == TimeZone::UTC {
+    timestamp_in(ms, &display_zone())
+}
+
+fn timestamp_in(ms: f64, zone: &TimeZone) -> Option<String> {
+    if *zone == TimeZone::UTC {
         return format_timestamp(ms);
     }
-    strftime(ms, &zone, "%Y-%m-%d %H:%M:%S%:z")
+    strftime(ms, zone, "%Y-%m-%d %H:%M:%S%:z")
 }
 
 /// Formats a timestamp in a zone: `2026-03-06 04:00 Europe/Berlin`.
@@ -148,15 +146,15 @@ mod tests {
     fn a_timestamp_is_utc_and_an_impossible_one_is_none() {
         assert_eq!(format_timestamp(1_795_181_467_000.0).as_deref(), Some("2026-11-20 13:31:07Z"));
         assert_eq!((format_timestamp(f64::NAN), format_timestamp(1e300)), (None, None));
-        assert_eq!([1_772_719_601_999.0, f64::NAN].map(format_time), ["2026-03-05T14:06:41Z", "-"]);
+        assert_eq!([1_772_719_601_999.0, f64::NAN].map(format_time), ["2026-03-05 14:06:41Z", "-"]);
     }
 
     #[test]
     fn a_time_in_a_zone_has_its_offset() {
-        let at = |zone: &str| format_time_in(1_772_719_601_999.0, &TimeZone::get(zone).unwrap()).unwrap();
-        assert_eq!(at("Europe/Berlin"), "2026-03-05T15:06:41+01:00");
-        assert_eq!(at("Asia/Kolkata"), "2026-03-05T19:36:41+05:30");
-        assert_eq!(format_time_in(f64::NAN, &TimeZone::UTC), None);
+        let at = |zone: &str| timestamp_in(1_772_719_601_999.0, &TimeZone::get(zone).unwrap()).unwrap();
+        assert_eq!(at("Europe/Berlin"), "2026-03-05 15:06:41+01:00");
+        assert_eq!(at("Asia/Kolkata"), "2026-03-05 19:36:41+05:30");
+        assert_eq!(timestamp_in(f64::NAN, &TimeZone::UTC), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::{Gap, Timeline, TraceKind};
 use crate::format::{
-    format_amount, format_call, format_duration, format_number, format_ratio, format_timestamp, quantity,
+    format_amount, format_duration, format_number, format_ordinal, format_ratio, format_timestamp, quantity,
     round_tokens,
 };
 use crate::policy::Policy;
@@ -89,7 +89,7 @@ impl Timeline {
         let cost = cost.map_or("price unknown".to_owned(), |cost| format!("cost {cost}"));
         let dearest = self.most_expensive_call(trace).map_or(String::new(), |(call, usd)| {
             let estimated = self.trace(trace)[call].recorded_cost.is_none_or(|usd| usd <= 0.0);
-            format!(", call {} costs the most with {}", format_call(call), format_amount(usd, estimated))
+            format!(", call {} costs the most with {}", format_ordinal(call), format_amount(usd, estimated))
         });
         let compactions = match total.compactions {
             0 => "no compaction".to_owned(),
@@ -108,7 +108,7 @@ impl Timeline {
     fn describe_prompt(&self, trace: TraceKind, call: usize) -> String {
         let own = &self.trace(trace)[call];
         let share = self.window().map(|window| format!(" ({})", format_ratio(own.expected / window)));
-        format!("{}{} at call {}", format_prompt_tokens(own), share.unwrap_or_default(), format_call(call))
+        format!("{}{} at call {}", format_prompt_tokens(own), share.unwrap_or_default(), format_ordinal(call))
     }
 
     /// Describes the course of a trace: its start, each fall and overflow, its end.
@@ -120,7 +120,7 @@ impl Timeline {
                 .get(turn.call)
                 .and_then(|call| format_timestamp(call.started))
                 .unwrap_or_default();
-            format!("  {} {when}: {}.", format_call(turn.call), turn.text)
+            format!("  {} {when}: {}.", format_ordinal(turn.call), turn.text)
         };
         let left_out = turns.len().saturating_sub(MAX_TURNING_POINTS);
         if left_out == 0 {
@@ -156,10 +156,9 @@ impl Timeline {
         if gaps.is_empty() {
             return format!("No pause lasts {least} or longer.");
         }
-        let reported = gaps
-            .iter()
-            .take(MAX_PAUSES)
-            .map(|gap| format!("{} before call {}", format_duration(gap.duration_ms), format_call(gap.call)));
+        let reported = gaps.iter().take(MAX_PAUSES).map(|gap| {
+            format!("{} before call {}", format_duration(gap.duration_ms), format_ordinal(gap.call))
+        });
         let more = if gaps.len() > MAX_PAUSES { ", and shorter ones" } else { "" };
         let words = reported.collect::<Vec<_>>().join(", ");
         let prunes = match (self.ttl_ms().is_finite(), gaps.iter().filter(|gap| gap.prunes).count()) {

@@ -50,7 +50,7 @@ fn a_message_changed_since_the_run_is_the_first_difference() {
         (&json!(["/content/0/text"]), &json!("toolResult"))
     );
     let (code, out, _) = store.run(&["context", id, "--recorded"]);
-    assert!(code == 0 && out.contains("#4") && out.contains("a12c20d7") && !out.contains('\u{1b}'), "{out}");
+    assert!(code == 0 && out.contains("#5") && out.contains("a12c20d7") && !out.contains('\u{1b}'), "{out}");
     store.write(
         &format!("agents/main/sessions/{id}.trajectory.jsonl"),
         &read(".trajectory.jsonl").replace("19864a6b", "ffffffff"),

@@ -7,7 +7,7 @@ use super::View;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::format::{
-    format_amount, format_call, format_duration, format_short, format_short_estimate, format_short_tokens,
+    format_amount, format_duration, format_ordinal, format_short, format_short_estimate, format_short_tokens,
     quantity, round_tokens, time_of_day,
 };
 use crate::policy::Fate;
@@ -46,7 +46,8 @@ impl View<'_> {
         let at = self.screen.cursor;
         let Some(call) = self.timeline.calls().get(at).filter(|_| area.height == 3) else { return };
         let when = time_of_day(call.started, self.app.now_ms).unwrap_or_default();
-        let after = title(self.theme, buf, row_at(area, area.y), &format!("Call {}", format_call(at)), false);
+        let after =
+            title(self.theme, buf, row_at(area, area.y), &format!("Call {}", format_ordinal(at)), false);
         let muted = self.theme.style(Role::Muted);
         let mut words = vec![Span::styled(when, self.theme.style(Role::Text))];
         if call.idle_ms >= 1000.0 {

@@ -5,7 +5,7 @@ use ratatui::text::Span;
 
 use super::View;
 use crate::format::{
-    format_call, format_short_tokens, format_signed_percent, minute, quantity, round_tokens, time_of_day,
+    format_ordinal, format_short_tokens, format_signed_percent, minute, quantity, round_tokens, time_of_day,
 };
 use crate::policy::Policy;
 use crate::report::cost::format_cost;
@@ -59,8 +59,8 @@ impl View<'_> {
         if !self.screen.viewport.shows_all(all) {
             let seen = format!(
                 "{}\u{2013}{}",
-                format_call(self.grid.visible.start),
-                format_call(self.grid.visible.end - 1)
+                format_ordinal(self.grid.visible.start),
+                format_ordinal(self.grid.visible.end - 1)
             );
             facts.push(vec![self.muted(seen)]);
         }
