@@ -5,7 +5,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
-use crate::app::layout::Pane;
+use crate::app::layout::{Border, Pane};
 use crate::app::screens::context::{Outcome, ProgramScreen};
 use crate::app::sessions::SessionRow;
 use crate::app::state::App;
@@ -56,6 +56,10 @@ impl App {
         }
         if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
             self.dragged_border = layout.border_at(mouse.column, mouse.row);
+            // The policies are in the border of the tuning pane and take clicks.
+            if matches!(self.dragged_border, Some(Border::Sessions | Border::Message)) {
+                return Vec::new();
+            }
         }
         let Some((pane, row)) = layout.hit(mouse.column, mouse.row) else { return Vec::new() };
         match mouse.kind {

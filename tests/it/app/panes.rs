@@ -26,7 +26,9 @@ fn a_dragged_border_follows_the_pointer_and_stays() {
     let mut driver = demo();
     let x = driver.app.layout().transcript.x;
     let row = driver.app.layout().transcript.y + 5;
+    let focused = (driver.app.focus, driver.app.selected_entry());
     mouse(&mut driver, DOWN, x, row);
+    assert_eq!((driver.app.focus, driver.app.selected_entry()), focused, "a border is no row");
     mouse(&mut driver, DRAG, x + 9, row);
     assert_eq!(driver.app.layout().transcript.x, x + 9);
     mouse(&mut driver, DRAG, 0, row);
