@@ -150,6 +150,12 @@ pub(super) const COMMANDS: &[Rule] = &[
     rule(
         "value",
         Proof::Named,
+        &["vault "],
+        r#"\bvault\s+(?:kv\s+)?(?:put|patch|write)\s+(?:-\S+\s+)*\S+\s+((?:[\w.-]+=(?:"[^"\n]*"|'[^'\n]*'|[^\s"'@][^\s"']*)[ \t]*)+)"#,
+    ),
+    rule(
+        "value",
+        Proof::Named,
         &["vault login"],
         r#"\bvault\s+login\s+(?:-\S+\s+)*["']?([^\s"'=-][^\s"'=]*)"#,
     ),

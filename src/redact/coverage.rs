@@ -5,7 +5,19 @@ use super::detection::detect;
 use super::views::views;
 
 /// Texts in which only the words around `@` reveal that it is a secret: devices, protocols, code, other languages.
-pub(super) const MORE_PLACES: [&str; 88] = [
+pub(super) const MORE_PLACES: [&str; 100] = [
+    "card pin: 482913",
+    "password_file_content: @",
+    "auth=(\"bob\", \"@\")",
+    "creds = (\"bob\", \"@\")",
+    "BasicAuth bob:@",
+    "vault kv put secret/x value=@",
+    "vault write auth/x role=r password=@ ttl=1h",
+    "Token @",
+    "PASS @",
+    "PASSWORD=${PASSWORD}@",
+    "password: {{ pw }}@",
+    "db_password: @${SUFFIX}",
     "smtpPass: '@',",
     "<entry key=\"db.password\">@</entry>",
     "jdbc:oracle:thin:scott/kX9-4fQ2z7aB@h:1521:sid",

@@ -77,7 +77,7 @@ pub(super) const PLACEHOLDER_START: &str = "[redacted:";
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"^(?:\$\{\{?[\w .]+(?::[\w.]+)?\}?\}|\$env:\w+|\$\([^)]*\)?|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+|[a-z]+(?:[A-Z][a-z]+)+)",
-        r"|%[A-Za-z_]\w*%|%[sdv]|\{\{.*(?:\}\})?|\{[A-Za-z_.]+\}|<[A-Za-z][A-Za-z _.:/-]*>|\[redacted(?:[: ][a-z -]{1,40})?(?::[0-9]{1,9})?\]?|process\.env\b.*|os\.environ\b.*|os\.getenv\b.*",
+        r"|%[A-Za-z_]\w*%|%[sdv]|\{\{[^}]*(?:\}\})?|\{[A-Za-z_.]+\}|<[A-Za-z][A-Za-z _.:/-]*>|\[redacted(?:[: ][a-z -]{1,40})?(?::[0-9]{1,9})?\]?|process\.env\b.*|os\.environ\b.*|os\.getenv\b.*",
         r"|(?:std::)?env[.(:!].*|ENV\[.*|import\.meta\.env.*|config\.[\w.]+|secrets\.[\w.]+|self\.[\w.]+|this\.[\w.]+)[,;)\]}]*$"
     ))
     .unwrap()
@@ -190,7 +190,14 @@ fn is_code(text: &str) -> bool {
             name.ends_with(char::is_alphanumeric)
                 && name.chars().all(|char| char.is_alphanumeric() || "_.:!".contains(char))
         })
-        || text.contains("${")
+        || is_template(text)
+}
+
+/// Whether a text is made of references and words around them.
+fn is_template(text: &str) -> bool {
+    let Some((head, rest)) = text.split_once("${") else { return false };
+    let tail = rest.rsplit_once('}').map_or("", |(_, tail)| tail);
+    ![head, tail].into_iter().any(is_random_token)
 }
 
 /// Whether a text changes between capitals, small letters and digits as often as random letters do, or has as many digits:

@@ -43,7 +43,7 @@ pub(super) const fn rule(
 /// The end of a name whose value is a secret, and what may follow it in the name.
 macro_rules! secret_name {
     () => {
-        r"(?:token|secret|passw(?:or)?d|passwd|pwd|passwort|contraseña|mot[_ ]de[_ ]passe|passphrase|passcode|[_.-](?:pass|pw|psk|pin|salt|cred)|(?-i:[a-z0-9](?:Pass|Pw|Psk))|(?:subscription|activation|product|pairing|unlock)[_ -]?key|db_?pass|psk|preshared_?key|pre[_-]shared[_-]key|api[_ -]?key|apikey|app[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?key|signing[_-]?key|encryption[_-]?key|account[_-]?key|service[_-]?key|master[_-]?key|bot[_-]?key|license[_-]?key|webhook[_-]?key|hmac[_-]?key|credentials?|connection[_-]?string|[_.-]auth|otp|mnemonic|seed[_ -]?phrase|recovery[_ -]?(?:phrase|codes?))(?:[_-]?(?:base|value|val|raw|plain|text|b64|base64|string|prod|dev|test|staging|old|new|live|current|hash|[0-9]{1,3}))?"
+        r"(?:token|secret|passw(?:or)?d|passwd|pwd|passwort|contraseña|mot[_ ]de[_ ]passe|passphrase|passcode|[_.-](?:pass|pw|psk|pin|salt|cred)|(?-i:[a-z0-9](?:Pass|Pw|Psk))|(?:subscription|activation|product|pairing|unlock)[_ -]?key|db_?pass|psk|preshared_?key|pre[_-]shared[_-]key|api[_ -]?key|apikey|app[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?key|signing[_-]?key|encryption[_-]?key|account[_-]?key|service[_-]?key|master[_-]?key|bot[_-]?key|license[_-]?key|webhook[_-]?key|hmac[_-]?key|credentials?|connection[_-]?string|[_.-]auth|otp|mnemonic|seed[_ -]?phrase|recovery[_ -]?(?:phrase|codes?))(?:[_-]?(?:base|value|val|raw|(?:file[_-]?)?contents?|plain|text|b64|base64|string|prod|dev|test|staging|old|new|live|current|hash|[0-9]{1,3}))?"
     };
 }
 pub(super) use secret_name;
@@ -402,6 +402,34 @@ pub(super) const RULES: &[Rule] = &[
         Proof::Loose,
         &["auth(", "auth ("],
         r#"(?i)\bauth\s?\(\s*(?:["'][^"'\n]*["']\s*,\s*)?["']([^"'\n]{4,})["']\s*\)"#,
+    ),
+    rule(
+        "value",
+        Proof::Named,
+        &["auth", "cred", "login"],
+        r#"(?i)\b(?:[\w.]*auth|creds?|credentials?|login)["']?\s*[:=]\s*[(\[]\s*["'][^"'\n]*["']\s*,\s*["']([^"'\n]{4,})["']\s*[)\]]"#,
+    ),
+    rule(
+        "value",
+        Proof::Loose,
+        &["basic"],
+        r#"(?i)\bbasic[_ -]?auth["']?\s*[:=]?\s*["']?[\w.@+-]+:([^\s"']{4,})"#,
+    ),
+    rule("value", Proof::Shape, &["pin"], r#"(?i)\bpin(?:[_ -]?code)?["']?\s*(?:is|:|=)\s*["']?(\d{4,8})\b"#),
+    rule("authorization", Proof::Random, &["token "], r#"(?i)\btoken[ \t]+["'`]?([A-Za-z0-9_-]{12,})"#),
+    // A reference that more text follows.
+    rule(
+        "value",
+        Proof::Random,
+        NAMES,
+        concat!(r"(?i)", secret_name!(), separator!(), r#"\{\{[^}\n]*\}\}([^\s"'`]{6,})"#),
+    ),
+    // The login of mail and file servers; a test report has the name of a file behind the word.
+    rule(
+        "value",
+        Proof::Random,
+        &["PASS "],
+        r"(?m)^[ \t>|]*(?:C:|-+>)?[ \t]*PASS[ \t]+([^\s/]{6,})[ \t]*\r?$",
     ),
     rule("value", Proof::Loose, &["AUTH "], r"\bAUTH[ \t]+(?:\w+[ \t]+)?([^\s]{4,})"),
     rule("value", Proof::Named, &["_auth"], r#"(?i)\b_auth(?:token)?["']?\s*[=:]\s*["']?([^\s"']{4,})"#),
