@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 
-use super::proof::is_random;
+use super::proof::{is_random, is_random_token};
 
 /// Minimum bytes of a secret that is searched for: a shorter word occurs in many texts.
 const MIN_SECRET_CHARS: usize = 8;
@@ -13,6 +13,8 @@ const MIN_SECRET_CHARS: usize = 8;
 const PIECE_CHARS: usize = 16;
 /// Minimum bytes of a secret whose pieces are searched for.
 const LONG_SECRET_CHARS: usize = 24;
+/// Bytes from which a secret of random letters is searched for within words too.
+const RANDOM_SECRET_CHARS: usize = 12;
 /// Bytes of a piece from the middle of a long secret, and their distance.
 const MIDDLE_CHARS: usize = 12;
 const MIDDLE_STEP: usize = 8;
@@ -126,10 +128,11 @@ impl Needle {
     }
 }
 
-/// A short secret must be a whole word.
+/// A short secret must be a whole word, unless no word has such letters.
 fn is_whole_word(text: &str, start: usize, end: usize, secret: &str) -> bool {
     let letter = |char: Option<char>| char.is_some_and(char::is_alphanumeric);
     secret.len() >= PIECE_CHARS
+        || secret.len() >= RANDOM_SECRET_CHARS && is_random_token(secret)
         || !letter(text[..start].chars().next_back()) && !letter(text[end..].chars().next())
 }
 
@@ -197,6 +200,7 @@ mod tests {
     #[test]
     fn a_short_secret_is_a_whole_word_and_not_a_plain_one() {
         assert_eq!(found("hunter2!", "(hunter2!) xhunter2!"), ["hunter2!"]);
+        assert_eq!(found("gOnJihEz3CMPB0", "xgOnJihEz3CMPB0U"), ["gOnJihEz3CMPB0"]);
         assert_eq!(found("sunshine", "sunshine"), [""; 0]);
         assert_eq!(found("abc1", "abc1"), [""; 0]);
     }
