@@ -198,7 +198,7 @@ mod tests {
         let path = lock.clone();
         let waiting =
             std::thread::spawn(move || remove_if_unchanged(&SystemDisk, &path, Some("{\"pid\": 1}")));
-        while open_handles(&lock) < 2 {
+        while open_handles(&lock) < 2 && !waiting.is_finished() {
             std::thread::yield_now();
         }
         // Whoever has its turn removes the stale lock and makes its own. Only the file tells the two apart.

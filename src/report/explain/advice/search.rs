@@ -322,4 +322,53 @@ mod tests {
         assert_eq!(picked(&[(2, 700), (1, 990), (1, 980), (1, 985)], 900), (Some(2), 4));
         assert_eq!(picked(&[], 900), (None, 0));
     }
+
+    #[test]
+    fn a_compaction_setting_is_believed_only_where_the_replay_overflows_as_recorded() {
+        let change = |id: SettingId| SettingChange {
+            id,
+            value: crate::js::Value::from(1.0),
+            origin: crate::gateway::provenance::Provenance::Tuned,
+        };
+        let [prune, reserve, window] =
+            [SettingId::SoftTrimRatio, SettingId::ReserveTokens, SettingId::ContextWindow].map(change);
+        let believed =
+            |compaction, changes: &[SettingChange]| ReplayFidelity { compaction }.is_credible(changes);
+        assert!(
+            believed(true, std::slice::from_ref(&reserve)) && believed(false, std::slice::from_ref(&prune))
+        );
+        assert!(
+            !believed(false, std::slice::from_ref(&reserve))
+                && !believed(false, std::slice::from_ref(&window))
+        );
+        assert!(!believed(false, &[prune, window]), "one of two");
+    }
+
+    #[test]
+    fn changes_that_prevent_every_overflow_come_first_then_the_verdicts_key_then_fewer_keys() {
+        let advice = |key: SettingId, whole: ReplaySummary| {
+            with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
+                let runner = case.replays.as_ref().expect("a refused session is replayed");
+                let change = SettingChange {
+                    id: key,
+                    value: crate::js::Value::from(7.0),
+                    origin: crate::gateway::provenance::Provenance::Tuned,
+                };
+                build_advice(runner, failure, 100, &SettingTrial { changes: vec![change], whole })
+            })
+        };
+        let window = advice(SettingId::ContextWindow, summary(0, 900));
+        let reserve = advice(SettingId::ReserveTokens, summary(0, 900));
+        let none = advice(SettingId::ContextWindow, summary(2, 900));
+        let worse = advice(SettingId::ContextWindow, summary(3, 900));
+        let tight = advice(SettingId::ContextWindow, summary(0, 950));
+        assert!(rank(&reserve, None) < rank(&none, None), "one that helps is before one that does not");
+        assert!(rank(&none, None) < rank(&worse, None), "then the one with fewer overflows");
+        assert!(rank(&window, None) < rank(&tight, None), "room for a turn is worth a key");
+        assert!(rank(&window, None) < rank(&reserve, None), "the usual order of keys");
+        let verdict = Some(FindingClass::ImpossibleBudget);
+        assert!(rank(&reserve, verdict) < rank(&window, verdict), "the verdict names the reserve");
+        let wrong = Some(FindingClass::WrongWindow);
+        assert!(rank(&tight, wrong) < rank(&reserve, wrong), "the verdict names the window");
+    }
 }
