@@ -155,3 +155,107 @@ fn what_was_tuned_stays_where_the_same_place_says_the_same() {
     pane.configure(&other);
     assert!(pane.prune_settings().soft_trim_ratio > 0.3 && pane.count_changed(Policy::History) == 0);
 }
+
+#[test]
+fn a_line_of_the_pane_is_the_row_on_it_and_the_line_below_the_cursor_is_its_profile() {
+    let mut pane = pane();
+    pane.focus_policy(Policy::Prune);
+    let rows = pane.policy_rows();
+    pane.move_by(-1_000, 50);
+    pane.move_by(2, 50);
+    let on = |pane: &TuningPane, line: usize| pane.row_at(line).map(|row| row - rows.start);
+    assert_eq!((0..6).map(|line| on(&pane, line)).collect::<Vec<_>>(), [0, 1, 2, 2, 3, 4].map(Some));
+    assert_eq!(on(&pane, rows.len()), Some(rows.len() - 1), "the last row is a line further down");
+    assert_eq!(on(&pane, rows.len() + 1), None);
+    let most = Policy::ALL.into_iter().map(|policy| {
+        pane.focus_policy(policy);
+        pane.policy_rows().len() + 1
+    });
+    let most = most.max();
+    assert_eq!(Some(pane.max_line_count()), most);
+}
+
+#[test]
+fn a_short_pane_scrolls_to_the_cursor_and_its_profile_and_no_further() {
+    let mut pane = pane();
+    pane.focus_policy(Policy::Prune);
+    let rows = pane.policy_rows();
+    let height = 4;
+    pane.move_by(-1_000, height);
+    assert_eq!(pane.top, 0);
+    for down in 1..rows.len() {
+        pane.move_by(1, height);
+        assert_eq!(pane.cursor, rows.start + down);
+        // The row and the line below it are in sight, and nothing is scrolled without need.
+        assert_eq!(pane.top, (down + 1).saturating_sub(height - 1), "row {down}");
+    }
+    assert_eq!(pane.top + height, pane.line_count());
+    pane.move_by(-1, height);
+    assert_eq!(pane.top + height, pane.line_count(), "up within the pane moves the cursor alone");
+    pane.move_by(-1_000, height);
+    assert_eq!(pane.top, 0);
+    pane.move_by(1_000, 50);
+    assert_eq!(pane.top, 0, "a high pane shows all");
+}
+
+#[test]
+fn an_assumption_counts_as_a_change_like_a_moved_setting() {
+    let mut pane = pane();
+    focus(&mut pane, "contextPruning.softTrimRatio");
+    assert!(!pane.has_changes() && pane.count_changed(Policy::Prune) == 0);
+    pane.adjust(1.0);
+    assert_eq!(
+        (pane.has_changes(), pane.count_changed(Policy::Prune), pane.count_changed(Policy::Guard)),
+        (true, 1, 0)
+    );
+    pane.adjust(-1.0);
+    assert!(!pane.has_changes());
+}
+
+#[test]
+fn the_profile_has_one_total_for_each_position_and_falls_as_more_is_pruned() {
+    let mut pane = pane();
+    let result = crate::session::testing::result("c", "exec", &"x".repeat(40_000), "");
+    let entries = [
+        user("go on"),
+        crate::session::testing::call("c", "exec", "{}"),
+        result,
+        user("more"),
+        crate::session::testing::message(
+            r#"{"role":"assistant","content":[{"type":"text","text":"done"}],"stopReason":"stop"}"#,
+        ),
+        user("more"),
+    ];
+    let long = LoadedSession {
+        setting_rows: session().setting_rows,
+        ..loaded_session(&transcript(&entries), 20_000.0)
+    };
+    pane.toggle_preview();
+    focus(&mut pane, "contextPruning.keepLastAssistants");
+    pane.adjust(-10.0);
+    focus(&mut pane, "contextPruning.softTrimRatio");
+    let open = |_: &PruneSettings| Gate::Open { idle_ms: f64::NAN };
+    pane.compute_profile(&long, open, PolicySet::NONE);
+    let profile = pane.profile().to_vec();
+    assert_eq!(profile.len(), PROFILE_POSITIONS);
+    assert!(profile.is_sorted() && profile[0] < profile[PROFILE_POSITIONS - 1], "{profile:?}");
+    assert_eq!(
+        *profile.last().unwrap(),
+        long.next_prompt
+            .budget_after(
+                &long.context,
+                &long
+                    .plan(
+                        &PolicySettings { enabled: PolicySet::NONE, ..PolicySettings::default() },
+                        open(&pane.prune_settings())
+                    )
+                    .unwrap()
+            )
+            .total()
+    );
+    pane.adjust(5.0);
+    pane.compute_profile(&long, open, PolicySet::NONE);
+    assert_eq!(pane.profile(), profile, "a slider's own value does not move its profile");
+    focus(&mut pane, "contextPruning.ttl");
+    assert!(pane.profile().is_empty(), "it belongs to the other slider");
+}

@@ -149,3 +149,55 @@ fn a_counted_session_changes_the_sums_of_its_family_and_what_the_filter_finds() 
     assert_eq!(app.sessions.session_count(), 1);
     assert_eq!(app.sessions.rollups, app.sessions.families.rollups(&app.sessions.items));
 }
+
+#[test]
+fn a_session_that_overflowed_is_still_marked_while_it_is_counted_again() {
+    let counted = SessionItem {
+        entries: Some(9),
+        overflows: Some(2),
+        marks: vec![Mark::Overflow],
+        ..listed("a", Path::new("a"), 1)
+    };
+    let mut app = app(std::slice::from_ref(&counted));
+    list(&mut app, &[listed("a", Path::new("a"), 1)]);
+    let item = &app.sessions.items[0];
+    assert_eq!((item.overflows, &item.marks[..]), (Some(2), &[Mark::Overflow][..]));
+    // One that the list marks itself is marked once.
+    list(&mut app, &[SessionItem { marks: vec![Mark::Overflow], ..listed("a", Path::new("a"), 1) }]);
+    assert_eq!(app.sessions.items[0].marks, [Mark::Overflow]);
+}
+
+#[test]
+fn warnings_of_the_start_are_shown_once_with_the_first_list() {
+    let items = [listed("a", Path::new("a"), 1)];
+    let options = Options { motion: false, warnings: vec!["no such theme".into()], ..Options::default() };
+    let mut app = App::new(options, (140, 40));
+    assert!(app.toast.is_none());
+    list(&mut app, &items);
+    assert_eq!(
+        app.toast.take().map(|toast| (toast.text, toast.is_error)),
+        Some(("no such theme".into(), true))
+    );
+    list(&mut app, &items);
+    assert!(app.toast.is_none());
+}
+
+#[test]
+fn excerpts_are_requested_for_the_rows_that_have_none() {
+    let items = [listed("a", Path::new("a"), 1)];
+    let mut app = App::new(Options { motion: false, ..Options::default() }, (140, 40));
+    list(&mut app, &items);
+    app.open_session(items[0].key.clone());
+    let requested = |effects: &[Effect]| -> Vec<EntryIx> {
+        let excerpts = effects.iter().filter_map(|effect| match effect {
+            Effect::ReadExcerpts { entries, .. } => Some(entries.clone()),
+            _ => None,
+        });
+        excerpts.flatten().collect()
+    };
+    assert_eq!(requested(&open(&mut app, session(&items[0]))), [EntryIx(0)]);
+    let epoch = app.displayed_session().expect("a session").epoch;
+    let known = Event::Excerpts { epoch, items: vec![(EntryIx(0), Excerpt::default())] };
+    let effects = app.update(known, 0);
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::ReadExcerpts { .. })), "{effects:?}");
+}

@@ -215,3 +215,17 @@ pub(super) fn label_line(
         ("label", label.map(js::stringify)),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_that_names_another_entry_has_its_key() {
+        let key = reference_key;
+        assert_eq!(key(EntryKind::Compaction), Some("firstKeptEntryId"));
+        assert_eq!(key(EntryKind::BranchSummary), Some("fromId"));
+        assert_eq!([EntryKind::Label, EntryKind::ContextEdit].map(key), [Some("targetId"); 2]);
+        assert_eq!([EntryKind::Message, EntryKind::Custom, EntryKind::Usage].map(key), [None; 3]);
+    }
+}

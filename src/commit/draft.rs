@@ -86,3 +86,21 @@ fn line_time(index: &Index, parent: Option<EntryIx>, now_ms: i64) -> i64 {
     let parent = parent.map(|ix| index.entry(ix).time_ms).filter(|time| time.is_finite());
     parent.map_or(now_ms, |time| now_ms.max(time as i64))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::{transcript, user};
+    use crate::store::load::load_bytes;
+
+    #[test]
+    fn a_new_line_is_no_older_than_its_parent() {
+        let text = transcript(&[user("go on")]);
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut crate::ids::LineIds);
+        let parent = Some(EntryIx(0));
+        let written = index.entry(EntryIx(0)).time_ms as i64;
+        assert_eq!(line_time(&index, parent, written + 5), written + 5);
+        assert_eq!(line_time(&index, parent, written - 5), written, "a wrong clock");
+        assert_eq!(line_time(&index, None, 7), 7);
+    }
+}

@@ -3,12 +3,12 @@
 
 use crate::commit::draft::CommitDraft;
 use crate::commit::encode::{encode_line, text_json};
-use crate::commit::in_memory::{is_editable, stored_replacement};
 use crate::commit::new_line::NewLine;
 use crate::commit::refusal::Refusal;
 use crate::commit::request::{CommitMethod, CommitRequest};
 use crate::ids::{EntryIx, IdSource};
-use crate::js::{self, Object, Value};
+use crate::js::{self, JsException, Object, Value};
+use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 
 impl CommitDraft<'_> {
@@ -84,5 +84,33 @@ pub(super) fn check_editable(
     match all.find(|ix| !is_editable(index, *ix) || index.entry(*ix).id.is_none()) {
         None => Ok(()),
         Some(ix) => Err(Refusal::NotEditable { path: path(), entry: index.display_id(ix) }),
+    }
+}
+
+/// Whether pi itself edits an entry: a message of an extension, a user, the model or a tool (store-pi-1.5 K4).
+pub fn is_editable(index: &Index, ix: EntryIx) -> bool {
+    let entry = index.entry(ix);
+    match entry.kind {
+        EntryKind::CustomMessage => true,
+        EntryKind::Message => matches!(entry.role(), Some(Role::User | Role::Assistant | Role::ToolResult)),
+        _ => false,
+    }
+}
+
+/// Returns a replacement in its stored form: null, or an object with a content. A text for the model's or a tool's
+/// message becomes a single text block (store-pi-1.5 K4).
+pub fn stored_replacement(role: Option<Role>, replacement: &Value) -> Result<Value, JsException> {
+    if replacement.is_null() {
+        return Ok(Value::Null);
+    }
+    let content = replacement.as_object().and_then(|object| object.get("content")).ok_or(JsException)?;
+    match content {
+        Value::String(text) if matches!(role, Some(Role::Assistant | Role::ToolResult)) => {
+            let block = [("type", Value::from("text")), ("text", Value::String(text.clone()))];
+            let blocks = Value::Array(vec![Value::Object(Object::from(block))]);
+            Ok(Value::Object(Object::from([("content", blocks)])))
+        }
+        Value::String(_) | Value::Array(_) => Ok(replacement.clone()),
+        _ => Err(JsException),
     }
 }

@@ -164,3 +164,33 @@ pub(super) fn first_difference(a: &[ExpectedMessage], b: &[ExpectedMessage]) -> 
     let at = differs.or_else(|| (a.len() != b.len()).then(|| a.len().min(b.len())));
     at.map(|at| at + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+
+    #[test]
+    fn an_index_with_new_lines_is_the_index_of_the_file_with_them() {
+        let header = r#"{"type":"session","version":3,"id":"s"}"#;
+        let entry = |id: &str, parent: &str| {
+            format!(r#"{{"type":"custom","customType":"x","id":"{id}","parentId":"{parent}"}}"#)
+        };
+        let new = ["b", "c"].map(|id| NewLine { id: id.to_owned(), copy_of: None, text: entry(id, "a") });
+        for end in ["\n", ""] {
+            let old = format!("{header}\n{}{end}", entry("a", "z"));
+            let index = load_bytes("t.jsonl", old.as_bytes(), &mut LineIds);
+            let grown = index_with_lines(&index, &new);
+            let whole = format!("{header}\n{}\n{}\n{}\n", entry("a", "z"), entry("b", "a"), entry("c", "a"));
+            let read = load_bytes("t.jsonl", whole.as_bytes(), &mut LineIds);
+            assert_eq!((grown.end, grown.line_count), (read.end, read.line_count), "{end:?}");
+            assert_eq!(grown.end, whole.len() as u64);
+            let places = |index: &Index| -> Vec<_> {
+                index.entries.iter().map(|entry| (entry.offset, entry.bytes, entry.line)).collect()
+            };
+            assert_eq!(places(&grown), places(&read), "{end:?}");
+            assert!(!grown.is_unterminated);
+        }
+    }
+}

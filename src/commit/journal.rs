@@ -292,4 +292,14 @@ mod tests {
             matches!(Journal::read(&path).unwrap(), Some(Journal::Complete(_, reported)) if reported == b"two\n")
         );
     }
+
+    #[test]
+    fn an_old_end_is_one_byte_of_the_old_file_or_more_and_never_more_than_there_was() {
+        let (_folder, path) = transcript("one\n");
+        let has_end = |size, tail_bytes| Intent { size, tail_bytes, ..intent(&path) }.has_old_end();
+        assert!(has_end(4, 4) && has_end(4, 1) && has_end(TAIL_BYTES + 9, TAIL_BYTES));
+        assert!(!has_end(4, 0), "nothing to compare");
+        assert!(!has_end(4, 5) && !has_end(0, 0) && !has_end(0, 1), "more than there was");
+        assert!(!has_end(TAIL_BYTES + 9, TAIL_BYTES + 1));
+    }
 }

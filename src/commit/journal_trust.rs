@@ -133,3 +133,20 @@ pub(super) fn are_commit_lines(bytes: &[u8]) -> bool {
 fn is_entry(entry: &Value) -> bool {
     entry.get("type").and_then(Value::as_str).is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_lines_of_entries_are_appended_for_a_journal() {
+        let one = r#"{"type":"custom","id":"a"}"#;
+        let lines = |text: String| are_commit_lines(text.as_bytes());
+        assert!(lines(format!("{one}\n")) && lines(format!("\n{one}\n{one}\n")));
+        assert!(!lines(one.to_owned()), "the last line has no end");
+        assert!(!lines(format!("{one}\nhalf a li\n")) && !lines(format!("half a li\n{one}\n")));
+        assert!(!lines(format!("{one}\n\n{one}\n")), "an empty line");
+        assert!(!lines(r#"{"id":"a"}"#.to_owned() + "\n") && !lines(r#"{"type":5}"#.to_owned() + "\n"));
+        assert!(!lines(String::new()) && !lines("\n".to_owned()) && !are_commit_lines(b"\xFF\n"));
+    }
+}

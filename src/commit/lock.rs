@@ -145,6 +145,10 @@ mod tests {
     use super::*;
     use crate::commit::{SystemClock, SystemDisk};
 
+    fn put(lock: &Path, text: &str) {
+        fs::File::create(lock).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
     fn folder() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let transcript = folder.path().join("t.jsonl");
@@ -171,9 +175,42 @@ mod tests {
         let (_folder, transcript, lock) = folder();
         let held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
         fs::remove_file(&lock).unwrap();
-        fs::File::create(&lock).unwrap().write_all(b"{\"pid\": 1}").unwrap();
+        put(&lock, "{\"pid\": 1}");
         drop(held);
         assert_eq!(fs::read_to_string(&lock).unwrap(), "{\"pid\": 1}");
+    }
+
+    /// Number of open handles of this process on a file.
+    #[cfg(target_os = "linux")]
+    fn open_handles(path: &Path) -> usize {
+        let handles = fs::read_dir("/proc/self/fd").unwrap();
+        handles.filter(|one| fs::read_link(one.as_ref().unwrap().path()).is_ok_and(|to| to == path)).count()
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_stale_lock_that_was_exchanged_meanwhile_is_looked_at_again_and_stays() {
+        let (_folder, _, lock) = folder();
+        let stale = "{\"pid\": 1}";
+        put(&lock, stale);
+        let turn = File::open(&lock).unwrap();
+        turn.lock().unwrap();
+        let path = lock.clone();
+        let waiting =
+            std::thread::spawn(move || remove_if_unchanged(&SystemDisk, &path, Some("{\"pid\": 1}")));
+        while open_handles(&lock) < 2 && !waiting.is_finished() {
+            std::thread::yield_now();
+        }
+        // Whoever has its turn removes the stale lock and makes its own. Only the file tells the two apart.
+        fs::remove_file(&lock).unwrap();
+        put(&lock, stale);
+        drop(turn);
+        waiting.join().unwrap().unwrap();
+        assert_eq!(fs::read_to_string(&lock).unwrap(), stale, "the new lock is not removed");
+        remove_if_unchanged(&SystemDisk, &lock, Some("{\"pid\": 2}")).unwrap();
+        assert!(lock.exists(), "nor one with another text");
+        remove_if_unchanged(&SystemDisk, &lock, Some(stale)).unwrap();
+        assert!(!lock.exists());
     }
 
     #[test]
@@ -186,5 +223,36 @@ mod tests {
         );
         drop(lock);
         assert!(Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).is_ok());
+    }
+
+    /// A clock that advances by the pauses and notes them.
+    #[derive(Default)]
+    struct Pauses(std::cell::RefCell<Vec<u64>>);
+
+    impl Clock for Pauses {
+        fn now_ms(&self) -> i64 {
+            self.0.borrow().iter().sum::<u64>() as i64
+        }
+
+        fn pause(&self, ms: u64) {
+            self.0.borrow_mut().push(ms);
+        }
+    }
+
+    #[test]
+    fn the_pauses_grow_up_to_a_second_until_the_wait_is_over() {
+        let (_folder, transcript, lock) = folder();
+        // Somebody is just writing this lock.
+        put(&lock, "");
+        let paused = |wait_ms: u64| {
+            let clock = Pauses::default();
+            assert!(Lock::acquire(&transcript, wait_ms, &clock, &SystemDisk).is_err());
+            clock.0.take()
+        };
+        assert_eq!(paused(0), [0_u64; 0], "the time is over at once");
+        assert_eq!(paused(150), [50, 100], "to the millisecond");
+        assert_eq!(paused(151), [50, 100, 150]);
+        let long = paused(60_000);
+        assert_eq!((long[18], long[19], long[20]), (950, 1_000, 1_000));
     }
 }

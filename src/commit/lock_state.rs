@@ -243,6 +243,7 @@ mod tests {
         let lock = |ticks: u64| payload(parent.into(), MINUTE, &format!(", \"starttime\": {ticks}"));
         assert!(matches!(state(&lock(start), 0), LockState::Held { live: true, .. }));
         assert_eq!(reasons(state(&lock(start + 1), 0)), ["recycled-pid"]);
+        assert_eq!(reasons(state(&lock(0), 0)), ["recycled-pid"], "0 is a time too");
         // An invalid start time is ignored.
         let odd = payload(parent.into(), MINUTE, ", \"starttime\": 1.5");
         assert!(matches!(state(&odd, 0), LockState::Held { live: true, .. }));

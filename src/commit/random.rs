@@ -72,4 +72,21 @@ mod tests {
         let first = twin.next_id(1, &|_| false);
         assert_ne!(ids.next_id(1, &|id| id == first), first);
     }
+
+    #[test]
+    fn a_hundred_short_ids_are_tried_and_every_bit_of_a_uuid_but_version_and_variant_is_random() {
+        let tries = std::cell::Cell::new(0);
+        let taken = |id: &str| {
+            tries.set(tries.get() + usize::from(id.len() == 8));
+            id.len() == 8
+        };
+        let mut ids = RandomIds::default();
+        let drawn: Vec<u128> = (0..200)
+            .map(|line| u128::from_str_radix(&ids.next_id(line, &taken).replace('-', ""), 16).unwrap())
+            .collect();
+        assert_eq!(tries.get(), 200 * 100);
+        let (ever, always) = drawn.iter().fold((0, u128::MAX), |(ever, always), id| (ever | id, always & id));
+        assert_eq!(always, 0x0000_0000_0000_4000_8000_0000_0000_0000, "{always:032x}");
+        assert_eq!(ever, 0xFFFF_FFFF_FFFF_4FFF_BFFF_FFFF_FFFF_FFFF, "{ever:032x}");
+    }
 }

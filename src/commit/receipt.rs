@@ -224,3 +224,75 @@ fn record_line(custom_type: &str, data: String, id: &str, parent_json: String, t
         ("timestamp", Some(text_json(time))),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn provenance() -> CommitProvenance {
+        let step = PolicyRecord {
+            name: "prune".to_owned(),
+            settings: js::parse(r#"{"ttl":"5m"}"#).unwrap(),
+            tokens_before: 900.0,
+            tokens_after: 700.5,
+        };
+        CommitProvenance {
+            policies: vec![step],
+            tokens_before: 900,
+            tokens_after: 700,
+            tool: "clawscope 9".into(),
+        }
+    }
+
+    fn read(kind: ReceiptKind, line: &str) -> Receipt {
+        receipt_of(kind, EntryIx(7), &js::parse(line).unwrap(), 5.0).expect("a record")
+    }
+
+    #[test]
+    fn the_record_of_a_commit_is_one_custom_entry_that_reads_back() {
+        let changed = [("e1".to_owned(), "n1".to_owned()), ("e3".to_owned(), "n3".to_owned())];
+        let line = commit_line("r1", "n3", "2026-02-21T05:00:00.000Z", &"e4".into(), &changed, &provenance());
+        assert_eq!(
+            line,
+            r#"{"type":"custom","customType":"clawscope.commit","data":{"version":2,"steps":[{"policy":"prune","settings":{"ttl":"5m"},"tokensBefore":900,"tokensAfter":700.5}],"fromLeaf":"e4","leaf":"r1","changed":[{"from":"e1","to":"n1"},{"from":"e3","to":"n3"}],"tokensBefore":900,"tokensAfter":700,"tool":"clawscope 9"},"id":"r1","parentId":"n3","timestamp":"2026-02-21T05:00:00.000Z"}"#
+        );
+        let receipt = Receipt {
+            kind: ReceiptKind::Commit,
+            entry: EntryIx(7),
+            id: "r1".to_owned(),
+            time: 5.0,
+            from_leaf: "e4".to_owned(),
+            undoes: None,
+            policies: provenance().policies,
+            changed: changed.to_vec(),
+            tokens_before: Some(900.0),
+            tokens_after: Some(700.0),
+            tool: Some("clawscope 9".to_owned()),
+        };
+        assert_eq!(read(ReceiptKind::Commit, &line), receipt);
+        let copied = line.replace(r#""id":"r1""#, r#""id":"c1""#);
+        assert_eq!(receipt_of(ReceiptKind::Commit, EntryIx(7), &js::parse(&copied).unwrap(), 5.0), None);
+    }
+
+    #[test]
+    fn a_record_of_the_first_version_has_its_one_policy() {
+        let line = r#"{"id":"r1","data":{"version":1,"policy":"prune","settings":{"ttl":"5m"},"fromLeaf":"e4","leaf":"r1"}}"#;
+        let [policy] = &read(ReceiptKind::Commit, line).policies[..] else { panic!("one policy") };
+        assert_eq!((policy.name.as_str(), &policy.settings), ("prune", &provenance().policies[0].settings));
+        assert!(policy.tokens_before.is_nan() && policy.tokens_after.is_nan());
+    }
+
+    #[test]
+    fn the_record_of_an_undo_names_what_it_undoes() {
+        let line =
+            undo_line("r2", &Value::Null, "2026-02-21T05:00:00.000Z", &"n3".into(), "r1", "clawscope 9");
+        assert_eq!(
+            line,
+            r#"{"type":"custom","customType":"clawscope.undo","data":{"version":1,"undoes":"r1","fromLeaf":"n3","leaf":"r2","tool":"clawscope 9"},"id":"r2","parentId":null,"timestamp":"2026-02-21T05:00:00.000Z"}"#
+        );
+        let receipt = read(ReceiptKind::Undo, &line);
+        assert_eq!((receipt.undoes.as_deref(), receipt.from_leaf.as_str()), (Some("r1"), "n3"));
+        assert!(receipt.policies.is_empty() && receipt.changed.is_empty() && receipt.tokens_before.is_none());
+        assert_eq!([ReceiptKind::Commit, ReceiptKind::Undo].map(ReceiptKind::as_str), ["commit", "undo"]);
+    }
+}

@@ -409,4 +409,37 @@ mod tests {
         assert_eq!(outcome("e0"), RecoveryOutcome::AlreadyComplete);
         assert_eq!(outcome("other"), RecoveryOutcome::Unchanged);
     }
+
+    #[test]
+    fn an_interrupted_commit_says_of_when_it_is_how_far_it_came_and_what_became_of_it() {
+        use RecoveryOutcome::{AlreadyComplete, Discarded, Finished, Unchanged};
+        let of = |kind: Option<&str>, time_ms, extent| InterruptedCommit {
+            path: PathBuf::from("t.jsonl"),
+            kind: kind.map(str::to_owned),
+            time_ms,
+            extent,
+        };
+        let torn =
+            of(Some("undo"), Some(1_772_000_000_000), WrittenExtent::Partial { written: 7, bytes: 18 });
+        assert_eq!(
+            torn.description(),
+            "the undo of 2026-02-25T06:13:20.000Z was interrupted after 7 of 18 bytes"
+        );
+        assert_eq!(
+            of(None, None, WrittenExtent::NotStarted).description(),
+            "the commit was interrupted before its first line was written"
+        );
+        let refuses = |extent| of(None, None, extent).refusal().is_some();
+        assert!(refuses(WrittenExtent::Partial { written: 7, bytes: 18 }));
+        assert!(!refuses(WrittenExtent::NotStarted) && !refuses(WrittenExtent::Complete { last: true }));
+        let all = [Discarded, Finished, AlreadyComplete, Unchanged];
+        assert_eq!(all.map(RecoveryOutcome::as_str), ["forgotten", "finished", "complete", "leftAsItIs"]);
+        assert_eq!(all.map(RecoveryOutcome::changed_file), [false, true, false, false]);
+        let done = RecoveredCommit { interrupted: torn, outcome: Finished }.description();
+        assert!(
+            done.starts_with("The undo of 2026")
+                && done.ends_with(". The rest was appended, and the new branch is active."),
+            "{done}"
+        );
+    }
 }

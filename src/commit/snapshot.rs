@@ -108,3 +108,39 @@ fn has_write_permission(path: &Path) -> bool {
 fn has_write_permission(_: &Path) -> bool {
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: i64 = 60_000;
+
+    /// Whether a commit warns of a writer whose last write is so long ago.
+    fn warns(age_ms: i64, pi: PiRelease) -> Option<String> {
+        let now_ms = 1_772_000_000_000;
+        let modified = UNIX_EPOCH + std::time::Duration::from_millis((now_ms - age_ms) as u64);
+        let identity = FileIdentity { device: 1, inode: 2 };
+        let snapshot = FileSnapshot { identity, size: 0, modified: Some(modified), tail: Vec::new() };
+        snapshot.live_writer_warning(now_ms, pi)
+    }
+
+    #[test]
+    fn a_writer_of_the_last_minutes_may_still_have_the_file_open() {
+        let old = PiRelease([0, 85, 9]);
+        assert!(!old.has(PiChange::KeepsSystemMessages), "this release keeps no cache warm");
+        let said = warns(999, old).expect("just now");
+        assert!(said.starts_with("A program wrote to the file just now."), "{said}");
+        assert!(warns(1_000, old).expect("a second").contains("1s ago"));
+        assert!(warns(10 * MINUTE - 1, old).is_some());
+        assert_eq!(warns(10 * MINUTE, old), None);
+        assert_eq!(warns(-1, old), None, "a time to come says nothing");
+    }
+
+    #[test]
+    fn a_runtime_that_keeps_a_cache_warm_may_write_for_half_an_hour() {
+        let warm = crate::gateway::ruleset::Ruleset::Pi1_5.rules().pi;
+        assert!(warm.has(PiChange::KeepsSystemMessages));
+        assert!(warns(30 * MINUTE - 1, warm).is_some());
+        assert_eq!(warns(30 * MINUTE, warm), None);
+    }
+}

@@ -86,3 +86,27 @@ pub(super) struct LossLog {
     /// Something changed the recorded messages.
     pub(super) has_rewrites: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_word() {
+        use LossCause::{
+            Cleared, Dropped, Guarded, Pruned, ResultBudget, Rewritten, SeveralPolicies, Summarised,
+        };
+        let causes =
+            [Summarised, Dropped, Pruned, Cleared, Guarded, ResultBudget, Rewritten, SeveralPolicies];
+        assert_eq!(
+            causes.map(LossCause::as_str).join(" "),
+            "summarised dropped pruned cleared guarded result-budget rewritten several-policies"
+        );
+        let (none, some) = (TrimStats::default(), TrimStats { trimmed: 1, ..TrimStats::default() });
+        assert_eq!(LossCause::of_edits(&some, &none, &none), Pruned);
+        assert_eq!(LossCause::of_edits(&none, &some, &none), Cleared);
+        assert_eq!(LossCause::of_edits(&none, &none, &some), Guarded);
+        assert_eq!(LossCause::of_edits(&some, &none, &some), SeveralPolicies);
+        assert_eq!(LossCause::of_edits(&some, &some, &none), SeveralPolicies);
+    }
+}

@@ -498,3 +498,61 @@ fn what_a_compaction_removed_is_withheld_from_every_call_after_it() {
     let freed = pruned.simulated[2].pruned.tokens;
     assert_eq!(pruned.totals()[1].withheld_tokens, freed, "pruning changes one prompt alone");
 }
+
+#[test]
+fn results_that_the_guard_replaces_now_are_not_read_from_the_cache_behind_a_summary() {
+    let script = Script { has_texts: true, ..Script::default() };
+    let script = script.user().answer(3_000, false).user().answer(4_000, false);
+    let script = compacted(script, "").user().answer(2_500, true).result(16_000).answer(6_500, true);
+    let script = script.result(16_000).answer(10_500, true).result(16_000).answer(14_500, false);
+    let replay = script.replay(&settings(&[Policy::Guard]), 20_000.0, &[]);
+    let [.., one, two, three] = &replay.simulated[..] else { panic!("six calls") };
+    let changed = [one, two, three].map(|call| (call.guarded.trimmed, call.guarded.cleared));
+    assert_eq!(changed, [(1, 0), (1, 1), (1, 2)], "the newest result is cut, the older ones are replaced");
+    let cut = 4_000.0 - one.guarded.tokens;
+    for (before, call) in [(one, two), (two, three)] {
+        let read = call.split.read * call.tokens / call.expected;
+        assert!((read - (before.tokens - cut)).abs() < 1e-6, "all but the result that was cut: {read}");
+    }
+}
+
+#[test]
+fn a_prompt_that_was_counted_unpruned_contradicts_the_pruning_of_the_record() {
+    let contradicted = |script: &Script| {
+        script.with_session(200_000.0, &[], |session| {
+            let record = recorded_trace(session, &settings(&[Policy::Prune]), &|| true).expect("wanted");
+            contradicted_policies(&record)
+        })
+    };
+    // The result of 5,000 tokens is still in the prompt that was counted after the pause.
+    assert_eq!(contradicted(&idle(5)), PolicySet::of(&[Policy::Prune]));
+    assert_eq!(contradicted(&idle(4)), PolicySet::NONE, "nothing was pruned");
+    let pruned = Script::default().user().answer(2, true).result(20_000).answer(5_100, false);
+    let pruned = pruned.after(5).user().answer(1_000, false);
+    assert_eq!(contradicted(&pruned), PolicySet::NONE, "the count is that of the pruned prompt");
+}
+
+#[test]
+fn each_policy_that_fired_has_its_own_sums() {
+    let log = firing_log(&idle(5).replay(&settings(&[Policy::Prune]), 200_000.0, &[]), 200_000.0);
+    let [stats] = &log.stats[..] else { panic!("one policy fired: {:?}", log.stats) };
+    let [event] = &log.events[..] else { panic!("once: {:?}", log.events) };
+    assert_eq!((stats.kind, stats.times, stats.call_interval), (PolicyEventKind::Prune, 1, 4.0));
+    assert_eq!((stats.tokens, Some(stats.cost)), (event.tokens, event.cost));
+    assert_eq!(stats.freed_share, event.tokens / 200_000.0);
+}
+
+#[test]
+fn totals_add_up_what_every_call_left_out_and_removed() {
+    let script = two_runs(9_001).result(4_000).answer(2_500, false);
+    let replay = script.replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
+    let totals = replay.totals()[1];
+    let sum = |of: fn(&CallReplay) -> f64| replay.simulated.iter().map(of).sum::<f64>();
+    assert_eq!(totals.calls, replay.simulated.len());
+    assert_eq!(totals.cache_read, sum(|call| call.split.read));
+    assert_eq!(totals.cache_write, sum(|call| call.split.write));
+    assert_eq!(totals.input, sum(|call| call.split.input));
+    assert_eq!(totals.compactions, 1);
+    let largest = replay.simulated.iter().map(|call| call.expected).fold(0.0, f64::max);
+    assert_eq!((totals.peak.0, totals.overflows, totals.failed), (largest, 0, 0));
+}

@@ -248,6 +248,7 @@ fn an_axis_knows_how_far_each_value_is_from_the_one_in_force() {
     assert_eq!(distances("contextPruning.mode=cache-ttl"), [0.0, 1.0, 0.0], "a word is a whole axis away");
     // Pruning is off, so that the value in force is the default of 5 minutes.
     assert_eq!(distances("contextPruning.ttl=30m,1h"), [0.0, 25.0 / 55.0, 1.0, 0.0]);
+    assert_eq!(distances("contextPruning.ttl=5m"), [0.0; 3], "the default written out is no distance");
     let window = read("agents.defaults.contextTokens=150000,100000");
     assert_eq!(window.current, 2);
     assert_eq!(window.change(2), None, "the value in force is no change");
@@ -436,4 +437,54 @@ fn clearing_is_off_where_a_cell_leaves_its_settings_unset() {
         swept(&recording, SweepSpec { axes: Vec::new(), base: Vec::new(), policies: off, headroom: 0.0 });
     assert_eq!(sweep.cells[sweep.current].totals, none.cells[0].totals, "the base clears nothing");
     assert!(sweep.cells.iter().any(|cell| cell.totals != none.cells[0].totals), "other cells do");
+}
+
+/// The values that need no typing, by key.
+#[test]
+fn usual_values_are_the_same_for_every_session_and_shares_of_its_window_in_thousands() {
+    let (_session, recording) = with_window(1, 1000.0);
+    let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
+    let usual = |window: f64| clawscope::report::sweep::usual_axes(&context, window);
+    let texts = |window: f64, key: &str| -> Vec<String> {
+        let axis = usual(window).into_iter().find(|axis| axis.key() == key);
+        axis.map(|axis| axis.points.into_iter().map(|point| point.text).collect()).unwrap_or_default()
+    };
+    assert_eq!(texts(200_000.0, "contextPruning.ttl"), ["as is", "5m", "15m", "30m", "1h", "2h"]);
+    assert_eq!(texts(200_000.0, "contextPruning.keepLastAssistants"), ["as is", "1", "2", "3", "5", "8"]);
+    let reserve = |window: f64| -> Vec<f64> {
+        let axis = usual(window).into_iter().find(|axis| axis.key() == "compaction.reserveTokens");
+        let axis = axis.expect("a usual axis");
+        let others = axis.points.iter().enumerate().filter(|(at, _)| *at != axis.current);
+        others.filter_map(|(_, point)| point.number).collect()
+    };
+    assert_eq!(reserve(300_000.0), [30_000.0, 60_000.0, 90_000.0, 120_000.0]);
+    assert_eq!(reserve(4_999.0), [1_000.0, 2_000.0], "rounded, at least a thousand, none twice");
+    let keys = |window: f64| -> Vec<&str> { usual(window).iter().map(Axis::key).collect() };
+    assert!(keys(200_000.0).contains(&"compaction.keepRecentTokens"));
+    assert!(!keys(0.0).iter().any(|key| key.starts_with("compaction.")), "shares of no window");
+    assert_eq!(keys(0.0)[0], "contextPruning.ttl", "the order of preference");
+}
+
+#[test]
+fn the_window_acts_through_compaction_and_two_axes_of_one_key_or_too_many_cells_are_refused() {
+    use clawscope::report::sweep::{Grid, MAX_CELLS};
+    let (_session, recording) = with_window(1, 1000.0);
+    let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
+    let axis = |text: &str| Axis::parse(&context, text).expect("an axis");
+    let (tokens, ttl) = (axis("contextTokens=1000..64000:1000"), axis("contextPruning.ttl=5m,1h"));
+    assert_eq!((tokens.policy, ttl.affected_policy()), (None, Some(Policy::Prune)));
+    assert_eq!(tokens.affected_policy(), None, "the smaller window of the gateway");
+    assert_eq!(axis("contextWindow=50000").affected_policy(), Some(Policy::Compact));
+    let grid = Grid::from_axes(&[tokens.clone(), ttl.clone()]).expect("a grid");
+    assert_eq!((grid.len(), grid.is_empty()), (tokens.points.len() * 3, false));
+    for cell in 0..grid.len() {
+        assert_eq!(grid.points_of(cell), [cell / 3, cell % 3]);
+        assert_eq!(grid.cell_index(&[cell / 3, cell % 3]), cell);
+    }
+    let twice = Grid::from_axes(&[ttl.clone(), tokens.clone(), ttl.clone()]).expect_err("twice").to_string();
+    assert_eq!(twice, "--vary contextPruning.ttl: is varied twice. List all its values in one --vary.");
+    let keep = axis("contextPruning.keepLastAssistants=0..30:1");
+    let many = Grid::from_axes(&[tokens, keep, ttl]).expect_err("too many").to_string();
+    assert!(many.contains(&format!("expected {MAX_CELLS} at most")), "{many}");
+    assert_eq!(Grid::from_axes(&[]).expect("one cell").len(), 1);
 }

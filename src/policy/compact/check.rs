@@ -1,77 +1,7 @@
-//! Decides whether pi 1.5 starts a compaction by itself: after a run, before a prompt, or between the turns of a run
-//! (store-pi-1.5 F).
+//! Decides whether pi 1.5 starts a compaction between the turns of a run (store-pi-1.5 F2). Its decision after a run and
+//! before a prompt only shows in the record.
 
-use crate::context::tokens::{estimate_context, estimate_projected};
-use crate::context::{Context, ContextMessage};
 use crate::gateway::compaction::CompactionSettings;
-use crate::ids::EntryIx;
-use crate::js::{self, JsException, Value};
-use crate::policy::overflow::pi_1_5::{is_overflow, is_overflow_message, is_recoverable_length};
-use crate::store::context_tokens::ContextTokens;
-use crate::store::entry::{EntryKind, Role, StopReason};
-use crate::store::index::Index;
-
-/// The session, the answer to judge, and the settings of the run.
-#[derive(Debug, Clone, Copy)]
-pub struct CompactionCheck<'a> {
-    pub index: &'a Index,
-    pub context: &'a Context,
-    /// Position of the last assistant message in the context.
-    pub answer_index: usize,
-    /// The body of that message.
-    pub message: &'a Value,
-    /// Window of the current model, in tokens; 0 when unknown.
-    pub window: f64,
-    /// Output limit of the current model, in tokens; 0 when unknown.
-    pub max_tokens: f64,
-    /// The current model wrote the message.
-    pub same_model: bool,
-    pub settings: CompactionSettings,
-    /// The check precedes a prompt; otherwise it follows a run.
-    pub before_prompt: bool,
-    /// A recovery was already tried and has not been reset since.
-    pub has_tried_recovery: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompactionAction {
-    Nothing,
-    /// Compacts because the context is over the threshold.
-    Threshold,
-    /// Compacts because the prompt was too large or left no room for an answer.
-    Overflow {
-        /// The request is repeated after the compaction.
-        will_retry: bool,
-    },
-    /// Nothing: a recovery was already tried, so the run ends with an error.
-    GaveUp,
-}
-
-/// pi's error when it gives up (store-pi-1.5 F3.4).
-pub const GAVE_UP: &str = "Context overflow recovery failed after one compact-and-retry attempt. Try reducing context or switching to a larger-context model.";
-
-/// pi's error when it gives up after an answer that hit its length limit.
-pub const GAVE_UP_TRUNCATED: &str = "Truncated response recovery failed after one compact-and-retry attempt.";
-
-/// Returns pi's error when it gives up after this answer.
-pub fn gave_up_text(answer: &Value) -> &'static str {
-    let is_cut = answer.get("stopReason").is_some_and(|reason| reason.str_is("length"));
-    if is_cut { GAVE_UP_TRUNCATED } else { GAVE_UP }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CompactionDecision {
-    /// The compaction to start. Its preparation may still find nothing to do.
-    pub action: CompactionAction,
-    /// Entries that first get a `context_edit` that leaves them out, in this order.
-    pub omitted: Vec<EntryIx>,
-}
-
-impl CompactionDecision {
-    fn from_action(action: CompactionAction) -> Self {
-        Self { action, omitted: Vec::new() }
-    }
-}
 
 /// Whether a compaction is due between the turns of a run, by the projected estimate; never when the window is unknown
 /// (store-pi-1.5 F2).
@@ -79,122 +9,17 @@ pub fn is_due_between_turns(settings: &CompactionSettings, tokens: f64, window: 
     window > 0.0 && settings.should_compact(tokens, window)
 }
 
-/// Decides after the last assistant message. Errors when an answer that ended normally has no usage (store-pi-1.5 F3).
-pub fn decide(checked: &CompactionCheck<'_>) -> Result<CompactionDecision, JsException> {
-    let stop = checked.context.messages[checked.answer_index].size.stop_reason;
-    let aborted = stop == StopReason::Aborted && !checked.before_prompt;
-    let time = js::to_number(checked.message.get("timestamp"));
-    let old = checked.last_compaction().is_some_and(|ix| time <= checked.index.entry(ix).time_ms);
-    if !checked.settings.enabled || aborted || old {
-        return Ok(CompactionDecision::from_action(CompactionAction::Nothing));
-    }
-    if checked.same_model && (checked.has_overflowed()? || checked.was_cut_short()?) {
-        return Ok(checked.decide_recovery(stop));
-    }
-    let tokens = checked.compared_tokens()?;
-    let over = tokens.is_some_and(|tokens| checked.settings.should_compact(tokens, checked.window));
-    Ok(CompactionDecision::from_action(if over {
-        CompactionAction::Threshold
-    } else {
-        CompactionAction::Nothing
-    }))
-}
-
-impl CompactionCheck<'_> {
-    fn entry(&self) -> EntryIx {
-        self.context.messages[self.answer_index].entry
-    }
-
-    fn last_compaction(&self) -> Option<EntryIx> {
-        self.last_of_kind(EntryKind::Compaction).map(|at| self.context.path[at])
-    }
-
-    /// Returns the position on the path of the last entry of a kind.
-    fn last_of_kind(&self, kind: EntryKind) -> Option<usize> {
-        self.context.path.iter().rposition(|ix| self.index.entry(*ix).kind == kind)
-    }
-
-    fn path_position(&self) -> Option<usize> {
-        self.context.path.iter().rposition(|ix| *ix == self.entry())
-    }
-
-    /// Whether the answer is an overflow error, or the prompt silently exceeded the window and no edit followed
-    /// (store-pi-1.5 F3.3).
-    fn has_overflowed(&self) -> Result<bool, JsException> {
-        let error = self.message.get("errorMessage").filter(|error| js::is_truthy(Some(error)));
-        let provider =
-            self.message.get("provider").and_then(Value::as_str).map(js::JsString::to_string_lossy);
-        let failed = self.context.messages[self.answer_index].size.stop_reason == StopReason::Error;
-        let says_so =
-            |error: &Value| is_overflow(&js::to_text(Some(error)).to_string_lossy(), provider.as_deref());
-        if failed && error.is_some_and(says_so) {
-            return Ok(true);
-        }
-        let edited = self.last_of_kind(EntryKind::ContextEdit) > self.path_position();
-        Ok(!failed && !edited && is_overflow_message(self.message, Some(self.window))?)
-    }
-
-    fn was_cut_short(&self) -> Result<bool, JsException> {
-        is_recoverable_length(self.message, self.max_tokens)
-    }
-
-    fn decide_recovery(&self, stop: StopReason) -> CompactionDecision {
-        if stop == StopReason::Stop {
-            return CompactionDecision::from_action(CompactionAction::Overflow { will_retry: false });
-        }
-        if self.has_tried_recovery {
-            return CompactionDecision::from_action(CompactionAction::GaveUp);
-        }
-        CompactionDecision {
-            action: CompactionAction::Overflow { will_retry: true },
-            omitted: self.entries_to_omit(),
-        }
-    }
-
-    /// Returns the answer and its tool results, up to the next answer.
-    fn entries_to_omit(&self) -> Vec<EntryIx> {
-        let from = self.path_position().map_or(self.context.path.len(), |at| at + 1);
-        let role = |ix: &EntryIx| self.index.entry(*ix).role();
-        let after = self.context.path[from..].iter().take_while(|ix| role(ix) != Some(Role::Assistant));
-        let results = after.filter(|ix| role(ix) == Some(Role::ToolResult));
-        std::iter::once(self.entry()).chain(results.copied()).collect()
-    }
-
-    /// Returns the tokens to compare with the threshold; `None` when the last usage is older than the last compaction
-    /// (store-pi-1.5 F3.5).
-    fn compared_tokens(&self) -> Result<Option<f64>, JsException> {
-        let messages: &[ContextMessage] = &self.context.messages;
-        let selected = crate::context::projection::project(self.index, &self.context.path)?.entries;
-        if selected.iter().any(|(ix, _)| self.index.entry(*ix).kind == EntryKind::ContextEdit) {
-            return Ok(Some(estimate_projected(self.index, &self.context.path, messages)?.tokens));
-        }
-        let failed = messages[self.answer_index].size.stop_reason == StopReason::Error;
-        let usage = self.message.get("usage").filter(|usage| !usage.is_null());
-        let counted = usage.map(|usage| ContextTokens::from_usage(usage).count);
-        match counted.filter(|tokens| *tokens != 0.0 && !failed) {
-            Some(tokens) => Ok(Some(tokens)),
-            None => self.estimated_tokens(messages),
-        }
-    }
-
-    fn estimated_tokens(&self, messages: &[ContextMessage]) -> Result<Option<f64>, JsException> {
-        let estimate = estimate_context(messages)?;
-        let anchor = estimate.last_usage.map(|at| messages[at].entry);
-        let before = self.last_of_kind(EntryKind::Compaction);
-        let place = |anchor: EntryIx| self.context.path.iter().rposition(|ix| *ix == anchor);
-        let stale = anchor.is_some_and(|anchor| before.is_some() && place(anchor) < before);
-        Ok((!stale).then_some(estimate.tokens))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn giving_up_after_a_cut_answer_has_a_separate_text() {
-        let answer = |reason: &str| js::parse(&format!("{{\"stopReason\":\"{reason}\"}}")).unwrap();
-        assert!(gave_up_text(&answer("length")).starts_with("Truncated response recovery failed"));
-        assert_eq!(gave_up_text(&answer("error")), GAVE_UP);
+    fn a_run_is_interrupted_above_the_threshold_of_a_known_window() {
+        let settings = CompactionSettings { reserve_tokens: 1_000.0, ..CompactionSettings::default() };
+        let due = |tokens, window| is_due_between_turns(&settings, tokens, window);
+        assert_eq!([due(9_000.0, 10_000.0), due(9_001.0, 10_000.0)], [false, true]);
+        assert!(!due(9_001.0, 0.0), "nobody knows the window");
+        let off = CompactionSettings { enabled: false, ..settings };
+        assert!(!is_due_between_turns(&off, 9_001.0, 10_000.0));
     }
 }

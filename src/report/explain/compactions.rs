@@ -147,4 +147,12 @@ mod tests {
         assert!(is_hollow(&of_letters(159), 4) && !is_hollow(&of_letters(160), 4));
         assert!(is_hollow("No prior history.", 4) && !is_hollow("No prior history.", 3));
     }
+
+    #[test]
+    fn headings_rules_and_placeholders_are_form_and_bold_words_within_a_sentence_are_not() {
+        let form = ["# Goal", "**Build**", "  (none)", "- None", "N/A", "---", "-", "none."];
+        assert_eq!(form.map(is_form_line), [true; 8]);
+        let words = ["**Build** failed", "it was **red**", "none of it works", "- done", ""];
+        assert_eq!(words.map(is_form_line), [false; 5]);
+    }
 }

@@ -100,3 +100,82 @@ pub(super) fn token_ratio(calls: &[CountedCall]) -> Option<f64> {
     }
     (count >= 4 && counted > 0).then(|| counted as f64 / estimated as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::explain::testing::answer;
+    use crate::session::testing::{call, loaded_session, result, transcript, user};
+
+    fn grown(counted: u64, estimated: Option<u64>) -> CountedCall {
+        CountedCall { prompt_tokens: counted, estimated_since: estimated, ..CountedCall::default() }
+    }
+
+    /// Calls that grow by these counted and estimated tokens.
+    fn calls(growths: &[(u64, u64)]) -> Vec<CountedCall> {
+        let mut calls = vec![grown(1_000, None)];
+        for (counted, estimated) in growths {
+            let before = calls[calls.len() - 1].prompt_tokens;
+            calls.push(grown(before + counted, Some(*estimated)));
+        }
+        calls
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_all_growth_together_and_takes_four_growths_above_the_noise() {
+        assert_eq!(token_ratio(&calls(&[(300, 200); 4])), Some(1.5));
+        assert_eq!(token_ratio(&calls(&[(300, 200); 3])), None);
+        assert_eq!(token_ratio(&calls(&[(300, 200), (300, 199), (300, 200), (300, 200)])), None, "noise");
+        let mixed = [(9_000, 199), (1_000, 1_000), (300, 200), (200, 400), (900, 800)];
+        assert_eq!(
+            token_ratio(&calls(&mixed)),
+            Some(2_400.0 / 2_400.0),
+            "the small growth counts for nothing"
+        );
+        assert_eq!(token_ratio(&calls(&[(0, 200); 4])), None, "nothing was counted");
+    }
+
+    #[test]
+    fn a_prompt_that_became_smaller_and_one_after_a_compaction_say_nothing_of_the_ratio() {
+        let mut smaller = calls(&[(300, 200); 5]);
+        smaller[2].prompt_tokens = 10;
+        // From 10 tokens to 1,900 is growth too; the step down to 10 is none.
+        assert_eq!(token_ratio(&smaller), Some((300.0 + 1_890.0 + 300.0 + 300.0) / 800.0));
+        let mut compacted = calls(&[(300, 200); 5]);
+        compacted[3].estimated_since = None;
+        assert_eq!(token_ratio(&compacted), Some(1.5));
+        compacted[2].estimated_since = None;
+        assert_eq!(token_ratio(&compacted), None, "three are left");
+    }
+
+    #[test]
+    fn the_messages_since_the_call_before_are_its_answer_and_what_followed() {
+        let image = crate::session::testing::message(
+            r#"{"role":"user","content":[{"type":"image","mimeType":"image/png","data":"QUJD"}]}"#,
+        );
+        let entries = [
+            user("go on"),
+            answer(500),
+            call("c", "exec", "{}"),
+            result("c", "exec", &"x".repeat(4_000), ""),
+            image,
+            answer(2_000),
+            user("more"),
+            answer(2_100),
+        ];
+        let session = loaded_session(&transcript(&entries), 200_000.0);
+        let counted = counted_calls(&session, &session.context.path);
+        let seen: Vec<_> = counted
+            .iter()
+            .map(|call| (call.entry, call.prompt_tokens, call.result_tokens, call.images))
+            .collect();
+        assert_eq!(seen, [(EntryIx(1), 500, 0, 0), (EntryIx(5), 2_000, 1_000, 1), (EntryIx(7), 2_100, 0, 0)]);
+        assert_eq!(counted[0].estimated_since, None, "nothing before the first");
+        assert!(counted[1].estimated_since.is_some_and(|tokens| tokens > 1_000));
+        assert!(counted[2].estimated_since.is_some_and(|tokens| (1..10).contains(&tokens)));
+        assert_eq!(
+            counted.iter().map(|call| call.context_tokens).collect::<Vec<_>>(),
+            [510.0, 2_010.0, 2_110.0]
+        );
+    }
+}

@@ -244,4 +244,62 @@ mod tests {
         assert!(!is_treadmill([50_000, 95_001]), "the last one freed nothing");
         assert!(!is_treadmill([95_001, 50_000]));
     }
+
+    /// What is found where so many tokens are fixed, of a window of 200,000 with this reserve.
+    fn with_fixed(fixed: u64, reserve: f64, look: fn(&Case<'_>) -> Option<Finding>) -> Option<String> {
+        let session = loaded_session(&transcript(&[user("hi")]), 200_000.0);
+        let mut settings = session.configured_settings.clone();
+        (settings.compaction.enabled, settings.compaction.reserve_tokens) = (true, reserve);
+        let limits =
+            crate::session::context_limits::ContextLimits { runtime_window: 200_000.0, ..session.limits };
+        let session = crate::session::LoadedSession { limits, configured_settings: settings, ..session };
+        let mut case = Case::read(&session, None).expect("memory is readable");
+        case.fixed_tokens = Some(fixed);
+        look(&case).map(|found| found.headline)
+    }
+
+    #[test]
+    fn a_reserve_that_leaves_less_than_the_fixed_parts_makes_the_budget_impossible() {
+        let found = |fixed| with_fixed(fixed, 150_000.0, detect_impossible_budget);
+        assert!(
+            found(50_000).is_some_and(|line| line.contains("above the trigger 50,000: lower the reserve"))
+        );
+        assert_eq!(found(49_999), None);
+        assert!(found(199_999).is_some());
+        assert_eq!(found(200_000), None, "the fixed parts alone fill the window");
+    }
+
+    #[test]
+    fn fixed_parts_are_large_from_four_fifths_of_the_trigger_up_to_it() {
+        let found = |fixed| with_fixed(fixed, 100_000.0, detect_fixed_overhead).is_some();
+        assert_eq!([79_999, 80_000, 99_999, 100_000].map(found), [false, true, true, false]);
+        assert_eq!(with_fixed(1, 200_000.0, detect_fixed_overhead), None, "there is no trigger");
+    }
+
+    #[test]
+    fn a_session_that_fits_says_how_much_is_left_until_what() {
+        let line = |tokens: u64, reserve: f64, window: f64| {
+            let session = loaded_session(&transcript(&[user("hi")]), window);
+            let mut settings = session.configured_settings.clone();
+            (settings.compaction.enabled, settings.compaction.reserve_tokens) = (true, reserve);
+            let limits =
+                crate::session::context_limits::ContextLimits { runtime_window: window, ..session.limits };
+            let tokens = crate::session::TokenCount { tokens, source: crate::session::CountSource::Measured };
+            let item = crate::session::SessionItem { tokens: Some(tokens), ..session.item };
+            let session =
+                crate::session::LoadedSession { item, limits, configured_settings: settings, ..session };
+            let found = healthy_finding(&Case::read(&session, None).expect("memory is readable"));
+            (found.headline, found.evidence[0].text.clone())
+        };
+        let (said, size) = line(50_000, 20_000.0, 200_000.0);
+        assert_eq!(said, "Fits: 150k to spare, 130k until compaction");
+        assert_eq!(size, "50,000 of 200,000, counted by the provider");
+        assert_eq!(line(180_000, 20_000.0, 200_000.0).0, "Fits: 20k to spare, 0 until compaction");
+        assert_eq!(
+            line(180_001, 20_000.0, 200_000.0).0,
+            "Fits: 20.0k to spare; the next turn compacts first"
+        );
+        assert_eq!(line(50_000, 200_000.0, 200_000.0).0, "Fits: 150k to spare");
+        assert_eq!(line(50_000, 0.0, 0.0).0, "No overflow: 50,000 tokens; the window is unknown");
+    }
 }

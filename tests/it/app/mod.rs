@@ -19,6 +19,7 @@ mod presets;
 mod recovery;
 mod search;
 mod sessions;
+mod small_steps;
 mod transcript;
 mod tuning;
 

@@ -5,6 +5,7 @@ mod branch;
 mod compaction;
 mod growth;
 mod lock;
+mod lock_lost;
 mod planned;
 mod properties;
 mod refusals;

@@ -137,4 +137,39 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn from_80_columns_the_thresholds_have_names_and_from_30_rows_the_parts_have_blanks() {
+        let rect = |x, y, width, height| Rect { x, y, width, height };
+        let wide = at(80, 30);
+        assert_eq!((wide.header, wide.title), (rect(0, 1, 80, 2), rect(0, 4, 80, 1)), "a blank between them");
+        assert_eq!((wide.chart, wide.threshold_labels), (rect(2, 5, 59, 12), rect(63, 5, 17, 12)));
+        assert_eq!((wide.markers, wide.axis), (rect(2, 17, 59, 1), rect(2, 18, 59, 1)));
+        assert_eq!((wide.bars_title, wide.bars), (rect(0, 19, 80, 1), rect(2, 20, 59, 4)));
+        assert_eq!((wide.call, wide.setting), (rect(0, 24, 80, 3), rect(0, 27, 80, 2)));
+        let narrow = at(79, 29);
+        assert_eq!((narrow.header, narrow.title), (rect(0, 1, 79, 2), rect(0, 3, 79, 1)));
+        assert_eq!((narrow.chart, narrow.threshold_labels), (rect(2, 4, 66, 15), rect(70, 4, 9, 15)));
+        assert_eq!((narrow.bars_title, narrow.bars), (rect(0, 21, 79, 1), rect(2, 22, 66, 2)));
+        assert_eq!((narrow.call, narrow.setting), (rect(0, 24, 79, 3), rect(0, 27, 79, 1)));
+        let low = at(79, 23);
+        assert_eq!((low.bars_title.height, low.bars.height, low.chart), (0, 0, rect(2, 4, 66, 12)));
+    }
+
+    #[test]
+    fn the_pointer_selects_a_call_on_the_curves_the_signs_the_times_and_the_bars_alone() {
+        let places = at(80, 30);
+        let column = |x, y| places.column_at(x, y);
+        for y in [places.chart.y, places.markers.y, places.axis.y, places.bars.y] {
+            assert_eq!(
+                [column(2, y), column(12, y), column(60, y)],
+                [Some(0), Some(10), Some(58)],
+                "row {y}"
+            );
+            assert_eq!([column(1, y), column(61, y)], [None; 2], "row {y}");
+        }
+        for y in [places.header.y, places.title.y, places.bars_title.y, places.call.y, places.setting.y] {
+            assert_eq!(column(12, y), None, "row {y}");
+        }
+    }
 }

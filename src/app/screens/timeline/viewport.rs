@@ -145,4 +145,40 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn calls_share_columns_and_a_single_call_spans_several() {
+        let few = Viewport::default().call_columns(3, 6);
+        let dots = (0..12).map(|dot| few.calls_at_dot(dot)).collect::<Vec<_>>();
+        assert_eq!(dots, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2].map(|call| call..call + 1));
+        assert_eq!(
+            (0..6).map(|column| few.calls_at(column)).collect::<Vec<_>>(),
+            [0, 0, 1, 1, 2, 2].map(|call| call..call + 1)
+        );
+        assert_eq!([0, 1, 2].map(|call| few.column_of(call)), [0, 2, 4]);
+        let many = Viewport::default().call_columns(10, 2);
+        assert_eq!((0..4).map(|dot| many.calls_at_dot(dot)).collect::<Vec<_>>(), [0..2, 2..5, 5..7, 7..10]);
+        assert_eq!([many.calls_at(0), many.calls_at(1)], [0..5, 5..10]);
+        assert_eq!([0, 4, 5, 9].map(|call| many.column_of(call)), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn the_cursor_keeps_an_eighth_of_the_calls_around_it_in_sight() {
+        let mut shown = Viewport { from: 40, count: Some(16) };
+        let mut seen = |cursor: usize| {
+            shown.keep_visible(cursor, 100);
+            shown.visible(100)
+        };
+        assert_eq!(seen(42), 40..56);
+        assert_eq!(seen(41), 39..55);
+        assert_eq!(seen(52), 39..55);
+        assert_eq!(seen(53), 40..56);
+        assert_eq!(seen(0), 0..16);
+        assert_eq!(seen(99), 84..100);
+        let mut out = Viewport { from: 40, count: Some(16) };
+        out.zoom_out(48, 100);
+        assert_eq!((out.visible(100), out.shows_all(100)), (32..64, false));
+        out.zoom_out(48, 60);
+        assert!(out.shows_all(60));
+    }
 }

@@ -95,7 +95,7 @@ impl Advice {
         self.whole.peak_tokens
     }
 
-    /// Formats the effect: `Whole session: 0 overflows, peak ~98k, $24.10 (-$2.24)`. `recorded` has the
+    /// Formats the effect: `Whole session: 0 overflows, peak ~98k, ~$24.10 (-~$2.24)`. `recorded` has the
     /// recorded totals.
     pub fn session_effect(&self, recorded: Option<ReplaySummary>) -> String {
         let before = recorded.and_then(|recorded| recorded.cost);
@@ -122,4 +122,64 @@ fn render_patch(changes: &[AdvisedChange]) -> (String, Vec<String>) {
         value: change.value.clone(),
     });
     patches(&written.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole() -> ReplaySummary {
+        ReplaySummary {
+            overflows: 1,
+            failing_call_overflows: false,
+            failing_call_tokens: Some(900),
+            failing_call_measured: true,
+            peak_tokens: 98_000,
+            peak_measured: false,
+            cost: Some(24.1),
+            cost_is_estimated: true,
+            compactions: 0,
+        }
+    }
+
+    fn advice(whole: ReplaySummary) -> Advice {
+        Advice {
+            changes: Vec::new(),
+            tokens_before: 0,
+            tokens_after: 0,
+            limit: 0,
+            fits: true,
+            fits_all: false,
+            has_room: true,
+            whole,
+            note: String::new(),
+            patch: String::new(),
+            commands: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_effect_on_the_session_has_the_overflows_the_peak_and_what_is_paid_more_or_less() {
+        let own = advice(whole());
+        let before = ReplaySummary { cost: Some(26.34), ..whole() };
+        assert_eq!(
+            own.session_effect(Some(before)),
+            "Whole session: 1 overflow, peak ~98k, ~$24.10 (-~$2.24)"
+        );
+        assert_eq!(own.session_effect(None), "Whole session: 1 overflow, peak ~98k, ~$24.10");
+        let free = advice(ReplaySummary { cost: None, overflows: 0, peak_measured: true, ..whole() });
+        assert_eq!(free.session_effect(Some(before)), "Whole session: 0 overflows, peak 98k");
+        assert_eq!((own.overflows(), free.overflows(), own.peak()), (1, 0, 98_000));
+    }
+
+    #[test]
+    fn the_prompt_after_a_change_is_that_of_the_refused_call_or_else_the_largest() {
+        let measured = |failing: Option<u64>| {
+            let of_call = ReplaySummary { failing_call_tokens: failing, ..whole() };
+            let of_peak = ReplaySummary { failing_call_measured: false, peak_measured: true, ..of_call };
+            (advice(of_call).is_measured_after(), advice(of_peak).is_measured_after())
+        };
+        assert_eq!(measured(Some(900)), (true, false));
+        assert_eq!(measured(None), (false, true));
+    }
 }

@@ -240,6 +240,57 @@ fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, us
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::explain::testing::with_failure;
+
+    fn summary(overflows: usize, tokens: u64) -> ReplaySummary {
+        ReplaySummary {
+            overflows,
+            failing_call_overflows: overflows > 0,
+            failing_call_tokens: Some(tokens),
+            failing_call_measured: false,
+            peak_tokens: 0,
+            peak_measured: false,
+            cost: None,
+            cost_is_estimated: false,
+            compactions: 0,
+        }
+    }
+
+    /// What is said of a change that leads to this replay of a call of 1,000 tokens, where a turn takes 100.
+    fn said(whole: ReplaySummary) -> Advice {
+        with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
+            let runner = case.replays.as_ref().expect("a refused session is replayed");
+            build_advice(runner, failure, 100, &SettingTrial { changes: Vec::new(), whole })
+        })
+    }
+
+    #[test]
+    fn a_change_under_which_the_refused_call_still_overflows_does_not_fit() {
+        let advice = said(summary(1, 900));
+        assert_eq!((advice.fits, advice.fits_all, advice.has_room), (false, false, false));
+        assert_eq!(advice.note, "the call still does not fit");
+        assert_eq!((advice.tokens_before, advice.tokens_after, advice.limit), (1_100, 900, 1_000));
+    }
+
+    #[test]
+    fn a_change_that_only_another_call_overflows_under_fits_the_refused_one() {
+        let others =
+            |overflows| said(ReplaySummary { failing_call_overflows: false, ..summary(overflows, 900) });
+        assert_eq!(others(1).note, "the call fits, but 1 other call does not");
+        assert_eq!(others(3).note, "the call fits, but 3 other calls do not");
+        assert_eq!((others(1).fits, others(1).fits_all, others(1).has_room), (true, false, true));
+    }
+
+    #[test]
+    fn a_turn_fits_to_the_token_and_compactions_are_told_only_where_there_are_some() {
+        let note = |tokens, compactions| said(ReplaySummary { compactions, ..summary(0, tokens) }).note;
+        assert_eq!(note(900, 0), "every call fits");
+        assert_eq!(note(901, 0), "fits, but leaves less room than a typical turn needs");
+        assert_eq!(note(900, 2), "every call fits, with 2 compactions");
+        // A call that never came about is judged by the largest prompt.
+        let gone = ReplaySummary { failing_call_tokens: None, peak_tokens: 901, ..summary(0, 0) };
+        assert_eq!((said(gone).tokens_after, said(gone).has_room), (901, false));
+    }
 
     /// Picks from trials with these overflows and tokens of the failing call, the mildest first; returns its place and
     /// the number of replays.
@@ -247,17 +298,7 @@ mod tests {
         let replayed = std::cell::Cell::new(0);
         let trials = trials.iter().enumerate().map(|(at, (overflows, tokens))| {
             replayed.set(at + 1);
-            let whole = ReplaySummary {
-                overflows: *overflows,
-                failing_call_overflows: *overflows > 0,
-                failing_call_tokens: Some(*tokens),
-                failing_call_measured: false,
-                peak_tokens: at as u64,
-                peak_measured: false,
-                cost: None,
-                cost_is_estimated: false,
-                compactions: 0,
-            };
+            let whole = ReplaySummary { peak_tokens: at as u64, ..summary(*overflows, *tokens) };
             SettingTrial { changes: Vec::new(), whole }
         });
         let picked = pick_value(trials, room).map(|trial| trial.whole.peak_tokens as usize);
@@ -280,5 +321,54 @@ mod tests {
     fn the_nearest_is_shown_where_none_helps() {
         assert_eq!(picked(&[(2, 700), (1, 990), (1, 980), (1, 985)], 900), (Some(2), 4));
         assert_eq!(picked(&[], 900), (None, 0));
+    }
+
+    #[test]
+    fn a_compaction_setting_is_believed_only_where_the_replay_overflows_as_recorded() {
+        let change = |id: SettingId| SettingChange {
+            id,
+            value: crate::js::Value::from(1.0),
+            origin: crate::gateway::provenance::Provenance::Tuned,
+        };
+        let [prune, reserve, window] =
+            [SettingId::SoftTrimRatio, SettingId::ReserveTokens, SettingId::ContextWindow].map(change);
+        let believed =
+            |compaction, changes: &[SettingChange]| ReplayFidelity { compaction }.is_credible(changes);
+        assert!(
+            believed(true, std::slice::from_ref(&reserve)) && believed(false, std::slice::from_ref(&prune))
+        );
+        assert!(
+            !believed(false, std::slice::from_ref(&reserve))
+                && !believed(false, std::slice::from_ref(&window))
+        );
+        assert!(!believed(false, &[prune, window]), "one of two");
+    }
+
+    #[test]
+    fn changes_that_prevent_every_overflow_come_first_then_the_verdicts_key_then_fewer_keys() {
+        let advice = |key: SettingId, whole: ReplaySummary| {
+            with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
+                let runner = case.replays.as_ref().expect("a refused session is replayed");
+                let change = SettingChange {
+                    id: key,
+                    value: crate::js::Value::from(7.0),
+                    origin: crate::gateway::provenance::Provenance::Tuned,
+                };
+                build_advice(runner, failure, 100, &SettingTrial { changes: vec![change], whole })
+            })
+        };
+        let window = advice(SettingId::ContextWindow, summary(0, 900));
+        let reserve = advice(SettingId::ReserveTokens, summary(0, 900));
+        let none = advice(SettingId::ContextWindow, summary(2, 900));
+        let worse = advice(SettingId::ContextWindow, summary(3, 900));
+        let tight = advice(SettingId::ContextWindow, summary(0, 950));
+        assert!(rank(&reserve, None) < rank(&none, None), "one that helps is before one that does not");
+        assert!(rank(&none, None) < rank(&worse, None), "then the one with fewer overflows");
+        assert!(rank(&window, None) < rank(&tight, None), "room for a turn is worth a key");
+        assert!(rank(&window, None) < rank(&reserve, None), "the usual order of keys");
+        let verdict = Some(FindingClass::ImpossibleBudget);
+        assert!(rank(&reserve, verdict) < rank(&window, verdict), "the verdict names the reserve");
+        let wrong = Some(FindingClass::WrongWindow);
+        assert!(rank(&tight, wrong) < rank(&reserve, wrong), "the verdict names the window");
     }
 }

@@ -139,3 +139,42 @@ pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::explain::testing::with_failure;
+
+    #[test]
+    fn every_closed_gate_says_why_and_names_its_rule() {
+        let said = |gate: Gate| {
+            let why = with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| why_shut(case, failure, gate));
+            (why, gate_rule(gate))
+        };
+        let own = |(why, rule): (&str, &'static str)| (why.to_owned(), rule);
+        assert_eq!(said(Gate::Open { idle_ms: 0.0 }), own(("open", "pruning 4.2")));
+        assert_eq!(said(Gate::Off), own(("contextPruning.mode is off", "pruning 3.3")));
+        assert_eq!(
+            said(Gate::NeverTouched),
+            own(("no run has written a cache-ttl entry yet", "pruning 4.3"))
+        );
+        assert_eq!(
+            said(Gate::NoTtl),
+            own(("contextPruning.ttl is 0, which turns pruning off", "pruning 4.2"))
+        );
+        let minute = 60_000.0;
+        assert_eq!(
+            said(Gate::Warm { idle_ms: 2.0 * minute, ttl_ms: 5.0 * minute }),
+            own(("the cache was touched only 2m earlier (ttl 5m)", "pruning 4.2"))
+        );
+        let (why, rule) = said(Gate::NotEligible);
+        assert!(
+            why.starts_with("provider ") && why.ends_with("is not eligible for cache-ttl pruning"),
+            "{why}"
+        );
+        assert_eq!(rule, "pruning 3.6");
+        let (why, rule) = said(Gate::NoPruner);
+        assert!(why.ends_with(" cannot load the pruner") && why.len() > 25, "{why}");
+        assert_eq!(rule, "pruning 8");
+    }
+}

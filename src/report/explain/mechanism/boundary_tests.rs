@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::report::explain::case::Case;
-use crate::report::explain::testing::with_failure;
+use crate::report::explain::testing::{refusal, with_failure};
+use crate::session::testing::{loaded_session, message, transcript, user};
 
 type Detector = fn(&Case<'_>, &Failure) -> Option<Mechanism>;
 
@@ -105,4 +106,84 @@ fn the_parts_of_a_prompt_are_told_apart_by_the_run_and_by_what_was_sent_before()
         ],
         "without a counted call nothing is known to be new"
     );
+}
+
+/// Returns the model switch of a call to another model that takes 1,000 tokens, where the model before it had counted
+/// `counted` tokens.
+fn switched(counted: u64) -> Option<(FindingClass, f64, Vec<EntryIx>)> {
+    let answer = message(&format!(
+        r#"{{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","content":[],"stopReason":"stop","usage":{{"input":{counted},"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}}}"#,
+        counted + 10
+    ));
+    let other = refusal().replacen(
+        r#""role":"assistant","#,
+        r#""role":"assistant","provider":"openrouter","model":"mistral-large","#,
+        1,
+    );
+    let entries = [user("go on"), answer, user("more"), other];
+    let session = loaded_session(&transcript(&entries), 200_000.0);
+    let case = Case::read(&session, None).expect("memory is readable");
+    let found = detect_model_switch(&case, case.failure.as_ref().expect("a refusal"));
+    found.map(|found| (found.class, found.tokens, found.entries))
+}
+
+#[test]
+fn a_smaller_model_is_the_cause_only_above_half_of_its_limit_from_the_model_before() {
+    assert_eq!(switched(501), Some((FindingClass::ModelSwitch, 1_100.0, vec![EntryIx(1)])));
+    assert_eq!(switched(500), None, "exactly half");
+    assert_eq!(switched(499), None);
+}
+
+#[test]
+fn the_same_model_is_no_switch_however_much_it_was_sent() {
+    let found = with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
+        detect_model_switch(case, &Failure { last_counted: Some((EntryIx(1), 900)), ..failure.clone() })
+    });
+    assert_eq!(found, None);
+}
+
+/// Returns the results of the loop that a run is, whose results have 40 tokens each; 200 of 1,000 tokens are fixed.
+fn looped(entries: &[String]) -> Option<usize> {
+    let session = loaded_session(&transcript(entries), 200_000.0);
+    let mut case = Case::read(&session, None).expect("memory is readable");
+    let failure = case.failure.take().expect("a refusal");
+    let weight = |message: &crate::context::ContextMessage| match message.size.role {
+        Role::ToolResult => 40.0,
+        _ => 1.0,
+    };
+    let weights = failure.session.context.messages.iter().map(weight).collect();
+    let failure = Failure { weights, limit: 1_000, prompt_tokens: 1_100, fixed_tokens: 200, ..failure };
+    detect_tool_loop(&case, &failure).map(|found| found.count)
+}
+
+#[test]
+fn a_run_that_filled_up_again_after_a_refusal_or_a_compaction_is_a_loop_from_a_share_of_the_room_on() {
+    use crate::session::testing::{call, result};
+    let step = || [call("c", "exec", "{}"), result("c", "exec", "done", "")];
+    let steps = |count: usize| (0..count).flat_map(|_| step()).collect::<Vec<String>>();
+    let compaction = || {
+        r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e1","tokensBefore":900}"#.to_owned()
+    };
+    let run =
+        |parts: &[Vec<String>]| looped(&[vec![user("go on")], parts.concat(), vec![refusal()]].concat());
+    assert_eq!(run(&[steps(3)]), None, "120 of 800 tokens are no loop by themselves");
+    assert_eq!(run(&[vec![compaction()], steps(3)]), Some(3), "compacted before");
+    assert_eq!(run(&[vec![compaction()], steps(2)]), None, "two results");
+    assert_eq!(
+        looped(&[vec![user("go on"), compaction(), user("more")], steps(3), vec![refusal()]].concat()),
+        None
+    );
+}
+
+#[test]
+fn refusals_are_counted_from_the_last_message_of_the_person_up_to_the_failing_call() {
+    let count = |entries: &[String]| {
+        let session = loaded_session(&transcript(entries), 200_000.0);
+        let case = Case::read(&session, None).expect("memory is readable");
+        refusals_in_run(&case, case.failure.as_ref().expect("a refusal"))
+    };
+    assert_eq!(count(&[user("go on"), refusal()]), 1);
+    let answer = crate::report::explain::testing::answer(500);
+    assert_eq!(count(&[user("go on"), refusal(), answer.clone(), refusal()]), 2, "one was answered between");
+    assert_eq!(count(&[user("go on"), refusal(), answer, user("more"), refusal()]), 1);
 }

@@ -1,6 +1,5 @@
 //! Op `append_branch`: steps of the session object, and the file they leave.
 
-use clawscope::commit::{CompactionMembers, InMemorySession};
 use clawscope::context::{bodies, build_context};
 use clawscope::ids::IdSource;
 use clawscope::js::{self, JsException, JsString, Value};
@@ -10,6 +9,7 @@ use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 
 use super::super::{CountedIds, Session, digest, list_of, object, or_throws, throws};
+use super::session_object::{CompactionMembers, SessionObject};
 use super::{described, index_of};
 use crate::support::driver::{append_to, append_to_new};
 
@@ -17,7 +17,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
     let mut ids = session.fresh_ids();
     let leaf = session.tree.leaf(&session.index, &session.leaf);
     let opened = opened_bytes(session);
-    let mut appended = InMemorySession::new(session.index.clone(), leaf, session.now_ms() as i64);
+    let mut appended = SessionObject::new(session.index.clone(), leaf, session.now_ms() as i64);
     let steps = session.setting("steps").and_then(Value::as_array).unwrap_or_default();
     let done: Vec<Value> = steps.iter().map(|one| or_throws(step(&mut appended, one, &mut ids))).collect();
     let tail = appended.text().to_owned();
@@ -62,7 +62,7 @@ fn opened_bytes(session: &Session) -> Vec<u8> {
     bytes
 }
 
-fn step(appended: &mut InMemorySession, step: &Value, ids: &mut dyn IdSource) -> Result<Value, JsException> {
+fn step(appended: &mut SessionObject, step: &Value, ids: &mut dyn IdSource) -> Result<Value, JsException> {
     let json = |key: &str| step.get(key).map(js::stringify);
     let text = |key: &str| step.get(key).and_then(Value::as_str).map(JsString::to_string_lossy);
     let own = |keys: &[&'static str]| keys.iter().map(|key| (*key, json(key))).collect::<Vec<_>>();

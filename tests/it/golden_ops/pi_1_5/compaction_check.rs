@@ -1,16 +1,16 @@
 //! Op `compaction_check`: the automatic decision about the last answer.
 
-use clawscope::commit::InMemorySession;
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, JsException, Value};
-use clawscope::policy::compact::check::{
-    CompactionAction, CompactionCheck, CompactionDecision, decide, gave_up_text,
-};
 use clawscope::store::entry::Role;
 
 use super::super::{Session, number, object};
+use super::automatic_compaction::{
+    CompactionAction, CompactionCheck, CompactionDecision, decide, gave_up_text,
+};
 use super::built;
+use super::session_object::SessionObject;
 
 pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
     built(&mut session)?;
@@ -63,7 +63,7 @@ fn action(decision: &CompactionDecision) -> Value {
 
 fn appended(session: &Session, omitted: &[EntryIx]) -> Value {
     let (mut ids, now_ms) = (session.fresh_ids(), session.now_ms() as i64);
-    let mut appended = InMemorySession::new(session.index.clone(), session.context.leaf, now_ms);
+    let mut appended = SessionObject::new(session.index.clone(), session.context.leaf, now_ms);
     for ix in omitted {
         let target = session.index.display_id(*ix);
         appended.append_edit(&target, &Value::Null, &mut ids).expect("a message of the branch");

@@ -1,11 +1,13 @@
 //! The ops of the cases of pi, each answered through the library's ordinary functions.
 
 mod append_branch;
+mod automatic_compaction;
 mod branch_prepare;
 mod compaction_check;
 mod compaction_prepare;
 mod context;
 mod overflow_match;
+mod session_object;
 mod tokens;
 
 use std::path::Path;

@@ -1,18 +1,18 @@
-//! Appends entries one by one as today's pi does: each is a child of the leaf and becomes the new leaf (store-pi-1.5
-//! B2, B4–B6, K4).
+//! pi's session object, an oracle of these cases: it appends entries one by one, each a child of the leaf that becomes
+//! the new leaf (store-pi-1.5 B2, B4–B6, K4). The program itself appends only what a commit writes; of that the rules of
+//! edits are run here too.
 
-use crate::commit::encode::{encode_line, text_json};
-use crate::context::build_context;
-use crate::context::system::replay_system_messages;
-use crate::ids::{EntryIx, IdSource, LineIds};
-use crate::js::{self, JsException, JsString, Value};
-use crate::store::entry::{EntryKind, Role};
-use crate::store::index::{Index, LinePosition};
-use crate::transcript::{Leaf, Tree};
+use clawscope::commit::{is_editable, stored_replacement};
+use clawscope::context::build_context;
+use clawscope::context::system::replay_system_messages;
+use clawscope::ids::{EntryIx, IdSource, LineIds};
+use clawscope::js::{self, JsException, JsString, Value};
+use clawscope::store::entry::EntryKind;
+use clawscope::store::index::{Index, LinePosition};
+use clawscope::transcript::{Leaf, Tree};
 
 /// A session in memory for appends.
-#[derive(Debug, Clone)]
-pub struct InMemorySession {
+pub(super) struct SessionObject {
     index: Index,
     leaf: Option<EntryIx>,
     now_ms: i64,
@@ -22,23 +22,23 @@ pub struct InMemorySession {
 /// Members of a line besides those that every entry has.
 type LineMembers<'a> = [(&'a str, Option<String>)];
 
-impl InMemorySession {
+impl SessionObject {
     /// Starts at a leaf; `None` before the first entry. Every entry gets the time `now_ms`, ms since 1970.
-    pub fn new(index: Index, leaf: Option<EntryIx>, now_ms: i64) -> Self {
+    pub(super) fn new(index: Index, leaf: Option<EntryIx>, now_ms: i64) -> Self {
         Self { index, leaf, now_ms, text: String::new() }
     }
 
     /// Returns the lines so far, each with its end.
-    pub fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    pub fn leaf_id(&self) -> Option<Value> {
+    pub(super) fn leaf_id(&self) -> Option<Value> {
         self.leaf.and_then(|ix| self.index.entry(ix).id).map(|id| self.index.ids.value(id))
     }
 
     /// Moves the leaf. Throws for an unknown id.
-    pub fn branch(&mut self, id: Option<&str>) -> Result<(), JsException> {
+    pub(super) fn branch(&mut self, id: Option<&str>) -> Result<(), JsException> {
         self.leaf = id.map(|id| self.find_entry(id)).transpose()?;
         Ok(())
     }
@@ -48,14 +48,19 @@ impl InMemorySession {
     }
 
     /// Appends an entry whose own members follow the common ones in the given order; `None` members are omitted.
-    pub fn append(&mut self, kind: EntryKind, own: &LineMembers<'_>, new_ids: &mut dyn IdSource) -> String {
+    pub(super) fn append(
+        &mut self,
+        kind: EntryKind,
+        own: &LineMembers<'_>,
+        new_ids: &mut dyn IdSource,
+    ) -> String {
         let id = self.next_id(new_ids);
         self.push(kind, &id, own);
         id
     }
 
     /// Appends a `custom` or `custom_message` entry: its own members precede id, parent and time.
-    pub fn append_custom(
+    pub(super) fn append_custom(
         &mut self,
         kind: EntryKind,
         own: &LineMembers<'_>,
@@ -70,7 +75,7 @@ impl InMemorySession {
     }
 
     /// Appends a `usage` entry; an empty note is omitted.
-    pub fn append_usage(
+    pub(super) fn append_usage(
         &mut self,
         own: &LineMembers<'_>,
         note: Option<String>,
@@ -82,14 +87,14 @@ impl InMemorySession {
     }
 
     /// Appends the session's name, trimmed and with line ends as spaces (store-pi-1.5 B6).
-    pub fn append_name(&mut self, name: &str, new_ids: &mut dyn IdSource) -> String {
+    pub(super) fn append_name(&mut self, name: &str, new_ids: &mut dyn IdSource) -> String {
         let name = name.replace("\r\n", " ").replace(['\r', '\n'], " ");
         let name = name.trim_matches(js::is_trimmed);
         self.append(EntryKind::SessionInfo, &[("name", Some(text_json(name)))], new_ids)
     }
 
     /// Appends a label; `None` clears it. Throws for an unknown entry.
-    pub fn append_label(
+    pub(super) fn append_label(
         &mut self,
         target: &str,
         label: Option<String>,
@@ -102,7 +107,7 @@ impl InMemorySession {
 
     /// Appends the summary of the branch that is left behind another entry; it names the old leaf (store-pi-1.5 B5).
     /// Throws for an unknown entry.
-    pub fn append_branch_summary(
+    pub(super) fn append_branch_summary(
         &mut self,
         behind: Option<&str>,
         own: &LineMembers<'_>,
@@ -116,7 +121,7 @@ impl InMemorySession {
 
     /// Appends a compaction. Without a first kept entry it names itself and keeps nothing before it; prompt and tools
     /// of the context are stored with it (store-pi-1.5 B4, I4). Throws if no context can be built.
-    pub fn append_compaction(
+    pub(super) fn append_compaction(
         &mut self,
         first_kept: Option<&Value>,
         own: CompactionMembers<'_>,
@@ -153,7 +158,7 @@ impl InMemorySession {
 
     /// Appends a context edit. Throws unless the target is an editable message of the branch, and the replacement is
     /// null or has a content (store-pi-1.5 K4).
-    pub fn append_edit(
+    pub(super) fn append_edit(
         &mut self,
         target: &str,
         replacement: &Value,
@@ -206,40 +211,24 @@ impl InMemorySession {
 }
 
 /// The members of a compaction, as recorded.
-#[derive(Debug, Clone, Copy)]
-pub struct CompactionMembers<'a> {
-    pub summary: &'a JsString,
-    pub tokens_before: Option<&'a Value>,
-    pub details: Option<&'a Value>,
+#[derive(Clone, Copy)]
+pub(super) struct CompactionMembers<'a> {
+    pub(super) summary: &'a JsString,
+    pub(super) tokens_before: Option<&'a Value>,
+    pub(super) details: Option<&'a Value>,
     /// Usage of the call that made the summary.
-    pub usage: Option<&'a Value>,
-    pub from_hook: Option<&'a Value>,
+    pub(super) usage: Option<&'a Value>,
+    pub(super) from_hook: Option<&'a Value>,
 }
 
-/// Whether pi itself edits an entry: a message of an extension, a user, the model or a tool (store-pi-1.5 K4).
-pub(super) fn is_editable(index: &Index, ix: EntryIx) -> bool {
-    let entry = index.entry(ix);
-    match entry.kind {
-        EntryKind::CustomMessage => true,
-        EntryKind::Message => matches!(entry.role(), Some(Role::User | Role::Assistant | Role::ToolResult)),
-        _ => false,
-    }
+fn text_json(text: &str) -> String {
+    js::stringify_str(&JsString::from(text))
 }
 
-/// Returns a replacement in its stored form: null, or an object with a content. A text for the model's or a tool's
-/// message becomes a single text block (store-pi-1.5 K4).
-pub(super) fn stored_replacement(role: Option<Role>, replacement: &Value) -> Result<Value, JsException> {
-    if replacement.is_null() {
-        return Ok(Value::Null);
-    }
-    let content = replacement.as_object().and_then(|object| object.get("content")).ok_or(JsException)?;
-    match content {
-        Value::String(text) if matches!(role, Some(Role::Assistant | Role::ToolResult)) => {
-            let block = [("type", Value::from("text")), ("text", Value::String(text.clone()))];
-            let blocks = Value::Array(vec![Value::Object(js::Object::from(block))]);
-            Ok(Value::Object(js::Object::from([("content", blocks)])))
-        }
-        Value::String(_) | Value::Array(_) => Ok(replacement.clone()),
-        _ => Err(JsException),
-    }
+/// Encodes the members that have a value as one object.
+fn encode_line(members: &LineMembers<'_>) -> String {
+    let pair =
+        |(key, value): &(&str, Option<String>)| Some(format!("{}:{}", text_json(key), value.as_ref()?));
+    let pairs: Vec<String> = members.iter().filter_map(pair).collect();
+    format!("{{{}}}", pairs.join(","))
 }
