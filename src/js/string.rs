@@ -54,7 +54,7 @@ impl JsString {
             push_utf8(&mut bytes, block);
             rest = behind;
         }
-        String::from_utf8(bytes).expect("chars were encoded as UTF-8")
+        String::from_utf8(bytes).unwrap_or_else(|error| utf8_lossy(error.as_bytes()).into_owned())
     }
 
     pub fn eq_str(&self, text: &str) -> bool {

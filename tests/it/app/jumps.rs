@@ -136,11 +136,11 @@ fn a_walk_goes_back_and_forward_over_the_same_places() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
-    for walk in 0..6 {
+    for walk in 0..3 {
         let mut driver = demo();
         driver.press("2");
         let mut places = vec![seen(&driver)];
-        for _ in 0..8 {
+        for _ in 0..6 {
             driver.press(jumps[next(jumps.len() as u64) as usize]);
             driver.press(["", "2 k", "2 k k"][next(3) as usize]);
             driver.press("esc esc 2");
