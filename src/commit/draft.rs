@@ -90,12 +90,13 @@ fn line_time(index: &Index, parent: Option<EntryIx>, now_ms: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::testing::{transcript, user};
     use crate::store::load::load_bytes;
 
     #[test]
     fn a_new_line_is_no_older_than_its_parent() {
-        let text = transcript(&[user("go on")]);
+        let text = r#"{"type":"session","version":3,"id":"s"}
+{"type":"custom","id":"a","parentId":null,"timestamp":"2026-02-21T05:00:01.000Z"}
+"#;
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut crate::ids::LineIds);
         let parent = Some(EntryIx(0));
         let written = index.entry(EntryIx(0)).time_ms as i64;

@@ -201,7 +201,7 @@ const TASK: &str = "CLAWSCOPE_TEST_LOCK";
 
 /// This program again: it commits so many times, or ends in the middle of the first.
 fn child(verb: &str, path: &Path, rounds: usize) -> std::process::Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = Command::new(crate::support::process::this_program());
     command.args(["real_lock::child_process", "--exact", "--nocapture", "--test-threads=1"]);
     command.env(TASK, format!("{verb} {rounds} {}", path.display()));
     command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts")

@@ -226,7 +226,7 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
     watch.set_databases(store_databases(&store));
     let database = dir.path().join("agents/main/agent/openclaw-agent.sqlite");
     let mut session = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
-    let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
+    let mut writer = std::process::Command::new(crate::support::process::this_program())
         .args(["--exact", "sqlite::the_other_process", "--nocapture"])
         .env(WRITER, &database)
         .stdout(std::process::Stdio::null())

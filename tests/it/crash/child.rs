@@ -39,7 +39,7 @@ fn child() {
 
 /// This program again, as a child that is to be killed at a point.
 pub(crate) fn command(case: Case, deed: Deed, at: usize, path: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = Command::new(crate::support::process::this_program());
     command.args(["crash::child::child", "--exact", "--nocapture", "--test-threads=1"]);
     command.env(TASK, format!("{} {deed:?} {at} {}", case.name(), path.display()));
     command.stdin(Stdio::null());
@@ -48,7 +48,7 @@ pub(crate) fn command(case: Case, deed: Deed, at: usize, path: &Path) -> Command
 
 /// Runs a child that is killed at a point.
 pub(crate) fn killed(case: Case, deed: Deed, at: usize, path: &Path) {
-    let output = command(case, deed, at, path).output().unwrap();
+    let output = command(case, deed, at, path).output().expect("this program runs a second time");
     assert_eq!(output.status.signal(), Some(9), "{case:?} {deed:?} {at}: {}", reported(&output));
 }
 

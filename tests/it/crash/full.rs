@@ -95,12 +95,14 @@ fn on_small_disk(story: &Story, kib: usize, folder: &Path) -> Option<(bool, Vec<
     story.case.set_up(folder);
     std::fs::create_dir(folder.join("disk")).unwrap();
     let child = command(story.case, Deed::Commit, 0, &folder.join("disk/session.jsonl"));
+    // Another name space may not run a program through the files of this process.
+    let program = std::env::current_exe().unwrap();
     let script = "mount -t tmpfs -o size=\"$1\"k tmpfs \"$2/disk\" && cp \"$2/session.jsonl\" \"$2/disk/\" || exit 77; \
                   out=$2; shift 2; code=0; \"$@\" >\"$out/output\" 2>&1 || code=1; \
                   cp \"$out/disk/session.jsonl\" \"$out/after\"; ls \"$out/disk\" >\"$out/names\"; exit $code";
     let mut shell = Command::new("unshare");
     shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", &kib.to_string()]);
-    shell.arg(folder).arg(child.get_program()).args(child.get_args());
+    shell.arg(folder).arg(program).args(child.get_args());
     shell.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let output = shell.output().ok()?;
     let after = std::fs::read(folder.join("after")).ok()?;

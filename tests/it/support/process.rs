@@ -19,3 +19,13 @@ fn is_zombie(pid: i32) -> bool {
         std::process::Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
     String::from_utf8_lossy(&state.stdout).trim().starts_with('Z')
 }
+
+/// This test program. Linux keeps it for as long as it runs, even where a build has put another file in its place
+/// meanwhile: the path alone would then lead nowhere, or to another program.
+pub(crate) fn this_program() -> std::path::PathBuf {
+    if cfg!(target_os = "linux") {
+        format!("/proc/{}/exe", std::process::id()).into()
+    } else {
+        std::env::current_exe().expect("the path of this program")
+    }
+}
