@@ -140,7 +140,7 @@ fn a_walk_goes_back_and_forward_over_the_same_places() {
         let mut driver = demo();
         driver.press("2");
         let mut places = vec![seen(&driver)];
-        for _ in 0..6 {
+        for _ in 0..8 {
             driver.press(jumps[next(jumps.len() as u64) as usize]);
             driver.press(["", "2 k", "2 k k"][next(3) as usize]);
             driver.press("esc esc 2");
