@@ -191,6 +191,7 @@ fn describe_entry(session: &LoadedSession, ix: EntryIx) -> String {
     let entry = session.index.entry(ix);
     match entry.message.filter(|_| entry.kind == EntryKind::Message) {
         Some(size) if size.is_no_reply => format!("{} silent", size.role.as_str()),
+        Some(size) if session.leaks_no_reply(ix) => format!("{} NO_REPLY shown", size.role.as_str()),
         Some(size) => match tool_name(session, ix, &size) {
             Some(tool) => format!("{} {tool}", size.role.as_str()),
             None => size.role.as_str().to_owned(),

@@ -13,6 +13,12 @@ impl LoadedSession {
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         collect(self)
     }
+
+    /// Whether an answer shows the token of silent replies to the person (compaction 9.10). pi delivers no messages.
+    pub fn leaks_no_reply(&self, entry: EntryIx) -> bool {
+        let message = self.index.entry(entry).message;
+        !self.ruleset.id.is_pi() && message.is_some_and(|size| size.leaks_no_reply && !size.is_synthetic)
+    }
 }
 
 /// Collects the diagnostics, those of single lines first. Each kind of fault appears once, at its first entry.
@@ -105,12 +111,8 @@ fn missing_message(session: &LoadedSession) -> Option<Diagnostic> {
 
 /// Finds an answer with the token of silent replies inside its text, which the gateway delivers (compaction 9.10).
 fn leaked_token(session: &LoadedSession) -> Option<Diagnostic> {
-    if session.ruleset.id.is_pi() {
-        return None;
-    }
     let index = &session.index;
-    let leaks = |ix| index.entry(ix).message.is_some_and(|size| size.leaks_no_reply && !size.is_synthetic);
-    let (ix, count) = first_match(index, leaks)?;
+    let (ix, count) = first_match(index, |ix| session.leaks_no_reply(ix))?;
     let what = format!("the text of this answer contains NO_REPLY, and the user saw it{}", and_more(count));
     let next = "The gateway hides only an answer that is exactly NO_REPLY, and removes the token at the end of a text. \
          Say in the agent's instructions to send NO_REPLY alone.";

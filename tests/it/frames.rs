@@ -359,6 +359,35 @@ fn unsaved() -> App {
 }
 
 #[test]
+fn an_answer_that_shows_the_silent_token_says_so_before_its_words() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("agents/main/sessions");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let answer = |id: &str, parent: &str, words: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-03-05T14:00:00Z","message":{{"role":"assistant","content":[{{"type":"text","text":"{words}"}}]}}}}"#
+        )
+    };
+    let text = [
+        r#"{"type":"session","version":3,"id":"s"}"#.to_owned(),
+        answer("a", "null", "NO_REPLY"),
+        answer(
+            "b",
+            r#""a""#,
+            "NO_REPLY is what I say when there is nothing to say, and this answer is longer than any row",
+        ),
+    ]
+    .join("\n");
+    driver::append_to_new(&folder.join("s.jsonl"), &(text + "\n"));
+    for width in [130, 80, 60] {
+        let mut driver = Driver::at_path(dir.path(), width, 24);
+        driver.press("2");
+        let text = text_of(&drawn(&driver.app, &dark()));
+        assert!(text.contains("NO_REPLY · silent") && text.contains("NO_REPLY shown"), "{width}: {text}");
+    }
+}
+
+#[test]
 fn hostile_text_reaches_no_cell_as_it_is() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("agents/main/sessions");

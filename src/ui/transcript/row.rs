@@ -15,9 +15,7 @@ use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
 use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
 use crate::context::tokens_before::recorded_tokens_before;
 use crate::format::{format_number, format_short_estimate, format_short_tokens, minute, quantity};
-use crate::ids::EntryIx;
 use crate::policy::Fate;
-use crate::session::LoadedSession;
 use crate::session::message::excerpt::Excerpt;
 use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::text;
@@ -38,12 +36,6 @@ pub(super) struct RowPainter<'a> {
     pub(super) pane: &'a TranscriptPane,
     pub(super) columns: &'a Columns,
     pub(super) area: Rect,
-}
-
-/// Whether the row is an answer that shows the token of silent replies.
-fn leaks_no_reply(session: &LoadedSession, entry: EntryIx) -> bool {
-    let message = session.index.entry(entry).message;
-    !session.ruleset.id.is_pi() && message.is_some_and(|size| size.leaks_no_reply && !size.is_synthetic)
 }
 
 impl RowPainter<'_> {
@@ -240,12 +232,13 @@ impl RowPainter<'_> {
             spans.push(Span::styled(mark, quiet));
             spans.push(Span::raw(" "));
         }
+        // Before the words, which the pane cuts.
+        if row.kind == RowKind::Entry && self.pane.session.leaks_no_reply(row.entry) {
+            spans.push(Span::styled("NO_REPLY shown · ", theme.style(Role::Warn)));
+        }
         spans.push(Span::styled(words, style));
         if self.is_no_reply(row) {
             spans.push(Span::styled(" · silent", quiet));
-        }
-        if row.kind == RowKind::Entry && leaks_no_reply(&self.pane.session, row.entry) {
-            spans.push(Span::styled(" · NO_REPLY shown", theme.style(Role::Warn)));
         }
         match row.kind {
             RowKind::Branch { entries: count, .. } | RowKind::Turn { entries: count } => {
