@@ -29,7 +29,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let Some(name) = &args.session else { return run_store(args, place, invocation, output) };
     let session = Workspace::for_session(name, place, invocation)?.open_session(name, output)?;
-    let ledger = cache_ledger(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let ledger = cache_ledger(&session)?;
     if args.json {
         return Ok(output.json(&CacheJson::new(&session, &ledger))?);
     }

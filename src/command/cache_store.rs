@@ -66,6 +66,6 @@ impl StoreLedger {
 
 fn sum_session(workspace: &Workspace, item: &SessionItem) -> Result<Sums, Failure> {
     let session = workspace.open_item(item)?;
-    let ledger = cache_ledger(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let ledger = cache_ledger(&session)?;
     Ok((CacheTotals::of(&ledger.calls), totals_by_day(&ledger.calls)))
 }

@@ -41,7 +41,7 @@ pub(super) fn run(
     };
     let workspace = Workspace::for_session(target, place, invocation)?;
     let session = require_context(workspace.open_session(target, output)?)?;
-    let explanation = explain(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let explanation = explain(&session)?;
     if args.json {
         return Ok(output.json(&report_json(&session, &explanation))?);
     }

@@ -139,7 +139,7 @@ mod tests {
     fn a_prompt_that_became_smaller_and_one_after_a_compaction_say_nothing_of_the_ratio() {
         let mut smaller = calls(&[(300, 200); 5]);
         smaller[2].prompt_tokens = 10;
-        // From 10 tokens to 1,900 is growth too; the step down to 10 is none.
+        // A session that shrank to 10 tokens and then reached 1,900 has grown too.
         assert_eq!(token_ratio(&smaller), Some((300.0 + 1_890.0 + 300.0 + 300.0) / 800.0));
         let mut compacted = calls(&[(300, 200); 5]);
         compacted[3].estimated_since = None;

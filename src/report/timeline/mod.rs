@@ -70,7 +70,7 @@ pub struct RecordedSession {
     /// The inputs that replays need.
     pub inputs: ReplayInputs,
     pub trace: Arc<RecordedTrace>,
-    /// What the provider's cache did for each call of the path.
+    /// The tokens that the provider's cache read, wrote and missed, by call of the path.
     cache: HashMap<EntryIx, CachedCall>,
     /// The sums of `cache`, made once because a screen shows them in every frame.
     cache_totals: CacheTotals,

@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// What is said of a change that leads to this replay of a call of 1,000 tokens, where a turn takes 100.
+    /// Returns the words for a change that leads to this replay of a call of 1,000 tokens, where a turn takes 100.
     fn said(whole: ReplaySummary) -> Advice {
         with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
             let runner = case.replays.as_ref().expect("a refused session is replayed");
