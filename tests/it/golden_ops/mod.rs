@@ -7,6 +7,7 @@ mod context;
 mod history_limit;
 mod history_share;
 mod overflow_match;
+mod overflowed_answer;
 mod pi_1_5;
 mod prune;
 mod releases;
