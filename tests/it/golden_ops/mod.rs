@@ -6,6 +6,7 @@ mod compaction_prepare;
 mod context;
 mod history_limit;
 mod history_share;
+mod opened_file;
 mod overflow_match;
 mod overflowed_answer;
 mod pi_1_5;
