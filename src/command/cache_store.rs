@@ -8,6 +8,9 @@ use super::parallel::map_by_size;
 use crate::report::cache_ledger::{CacheTotals, cache_ledger, totals_by_day};
 use crate::session::{Mark, SessionItem};
 
+/// Sessions whose sums by day are in memory at once.
+const BATCH_SESSIONS: usize = 4096;
+
 /// The sums of a store.
 #[derive(Debug)]
 pub(super) struct StoreLedger<'a> {
@@ -31,18 +34,20 @@ pub(super) fn read_store(workspace: &Workspace) -> StoreLedger<'_> {
         .iter()
         .filter(|item| item.path.is_some() && !repeats.iter().any(|mark| item.has(*mark)))
         .collect();
-    let sizes: Vec<u64> = items.iter().map(|item| item.bytes).collect();
-    let sums = map_by_size(&sizes, |at| sum_session(workspace, items[at]));
     let mut store = StoreLedger {
         sessions: Vec::new(),
         days: BTreeMap::new(),
         totals: CacheTotals::default(),
         unread: Vec::new(),
     };
-    for (item, sum) in items.into_iter().zip(sums) {
-        match sum {
-            Ok((totals, days)) => store.add(item, totals, &days),
-            Err(failure) => store.unread.push((item, failure)),
+    for batch in items.chunks(BATCH_SESSIONS) {
+        let sizes: Vec<u64> = batch.iter().map(|item| item.bytes).collect();
+        let sums = map_by_size(&sizes, |at| sum_session(workspace, batch[at]));
+        for (item, sum) in batch.iter().zip(sums) {
+            match sum {
+                Ok((totals, days)) => store.add(item, totals, &days),
+                Err(failure) => store.unread.push((item, failure)),
+            }
         }
     }
     store.sessions.sort_by(|(_, one), (_, other)| {
