@@ -122,6 +122,7 @@ fn told(recording: &RecordedSession, spec: SweepSpec) -> String {
         })
         .collect();
     let json = serde_json::to_string_pretty(&json::sweep_json(&recording.session, &sweep)).expect("JSON");
+    let json = json.replace(&recording.session.source.path().display().to_string(), "SESSION");
     format!("{json}\n{seen:?}\n{changes:?}\n{:?}\n", sweep.caveat())
 }
 
