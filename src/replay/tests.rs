@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 mod by_list;
 mod check;
+mod stories;
 
 use super::*;
 use crate::gateway::catalog::find;
@@ -14,20 +15,24 @@ use crate::policy::PolicySet;
 use crate::policy::compact::branch_entries;
 use crate::policy::features::ContentFeatures;
 use crate::policy::prune::Gate;
-use crate::store::load::load_bytes;
+use crate::store::entry::ReadMode;
+use crate::store::load::{load_bytes, load_for_release};
+use crate::store::source::Source;
 
 const MINUTE: i64 = 60_000;
 /// 2026-02-21T05:00:00Z, ms.
 const START: i64 = 1_771_650_000_000;
 
 /// A session built entry by entry; each entry is the child of the previous one.
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Script {
     text: String,
     entries: usize,
     minutes: i64,
     /// Texts are read, as for policies that cut them.
     has_texts: bool,
+    /// The runtime projects the transcript, so that context edits count.
+    is_projected: bool,
 }
 
 impl Script {
@@ -80,6 +85,11 @@ impl Script {
 
     fn index(&self) -> Index {
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}", self.text);
+        if self.is_projected {
+            let source = Source::from_memory("t.jsonl", text.into_bytes());
+            return load_for_release(&source, ReadMode::Projected, &mut LineIds, &mut |_, _| true)
+                .expect("loads");
+        }
         load_bytes("t.jsonl", text.as_bytes(), &mut LineIds)
     }
 

@@ -16,6 +16,8 @@ pub mod record;
 pub mod recorded_context;
 pub mod recovery;
 pub mod regret;
+#[cfg(test)]
+mod stored_tests;
 pub mod summary_audit;
 pub mod sweep;
 pub mod timeline;

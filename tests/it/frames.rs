@@ -24,18 +24,18 @@ use crate::support::screens::{
 /// The sizes that screens are looked at in.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
 
-fn dark() -> Theme {
+pub(crate) fn dark() -> Theme {
     Theme::load("dark", ColourDepth::True).expect("a theme")
 }
 
-fn drawn(app: &App, theme: &Theme) -> Buffer {
+pub(crate) fn drawn(app: &App, theme: &Theme) -> Buffer {
     let mut buf = Buffer::empty(Rect::new(0, 0, app.size.0, app.size.1));
     ui::render(app, theme, &mut buf);
     buf
 }
 
 /// The symbols, row by row. The second cell of a wide character is skipped.
-fn text_of(buf: &Buffer) -> String {
+pub(crate) fn text_of(buf: &Buffer) -> String {
     let mut text = String::new();
     for y in 0..buf.area.height {
         let mut skip = 0;

@@ -25,6 +25,8 @@ mod replay_runner;
 #[cfg(test)]
 mod testing;
 mod verdict;
+#[cfg(test)]
+mod whole_tests;
 
 pub use crate::session::replay_summary::ReplaySummary;
 pub use advice::{Advice, AdvisedChange};

@@ -276,3 +276,5 @@ fn replay_cells(
 #[cfg(test)]
 #[path = "answer_tests.rs"]
 mod tests;
+#[cfg(test)]
+mod whole_tests;

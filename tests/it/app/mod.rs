@@ -22,6 +22,7 @@ mod sessions;
 mod small_steps;
 mod transcript;
 mod tuning;
+mod walks;
 
 use crate::support::driver::Driver;
 

@@ -332,25 +332,34 @@ pub(crate) fn append_to(path: &Path, text: &str) {
 }
 
 fn named(word: &str) -> (KeyCode, KeyModifiers) {
+    let prefixes =
+        [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)];
+    for (prefix, modifier) in prefixes {
+        if let Some(rest) = word.strip_prefix(prefix) {
+            return (named(rest).0, modifier);
+        }
+    }
     let code = match word {
         "enter" => KeyCode::Enter,
         "esc" => KeyCode::Esc,
         "tab" => KeyCode::Tab,
+        "backtab" => KeyCode::BackTab,
+        "backspace" => KeyCode::Backspace,
+        "delete" => KeyCode::Delete,
         "space" => KeyCode::Char(' '),
         "up" => KeyCode::Up,
         "down" => KeyCode::Down,
         "left" => KeyCode::Left,
         "right" => KeyCode::Right,
+        "home" => KeyCode::Home,
+        "end" => KeyCode::End,
         "pgup" => KeyCode::PageUp,
         "pgdn" => KeyCode::PageDown,
         _ => {
-            let (word, modifiers) = word
-                .strip_prefix("ctrl-")
-                .map_or((word, KeyModifiers::NONE), |rest| (rest, KeyModifiers::CONTROL));
             let mut characters = word.chars();
             let character = characters.next().expect("a key");
             assert!(characters.next().is_none(), "no key named {word}");
-            return (KeyCode::Char(character), modifiers);
+            KeyCode::Char(character)
         }
     };
     (code, KeyModifiers::NONE)

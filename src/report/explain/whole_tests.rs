@@ -1,0 +1,188 @@
+//! Whole explanations of small sessions: every finding, guard, count and change with all its fields.
+
+use std::fmt::Write as _;
+
+use crate::report::explain::{Explanation, explain};
+use crate::report::stored_tests::{COMPACTION, Tale, config};
+use crate::session::LoadedSession;
+
+const PRUNING: &str = r#","contextPruning":{"mode":"cache-ttl","ttl":"1h"}"#;
+
+/// Everything that an explanation says, a line for each part.
+fn told(session: &LoadedSession) -> String {
+    let Explanation {
+        overflows,
+        course,
+        failure,
+        mechanism,
+        parts,
+        guards,
+        counts,
+        mismeasured,
+        aftermath,
+        findings,
+        advice,
+        recorded,
+        tried_count,
+        is_exhausted,
+    } = &explain(session).expect("it reads");
+    let mut said = String::new();
+    let mut line = |name: &str, value: &dyn std::fmt::Debug| {
+        let _ = writeln!(said, "  {name} {value:?}");
+    };
+    for overflow in overflows {
+        line("overflow", overflow);
+    }
+    line(
+        "course",
+        &(course.total, course.believed_window, course.served_limit, course.trigger, course.largest_accepted),
+    );
+    for call in course.calls.iter().rev().take(4) {
+        line("call", call);
+    }
+    if let Some(it) = failure {
+        let weights = it.weights.iter().map(|weight| weight.round()).collect::<Vec<_>>();
+        line(
+            "failure",
+            &(it.overflow.entry, it.believed_window, it.last_counted, it.first_new, it.prompt_tokens),
+        );
+        line("failure", &(it.is_measured, it.limit, it.fixed_tokens, it.is_next_call, weights));
+    }
+    line("mechanism", mechanism);
+    for part in parts.iter().take(5) {
+        line("part", part);
+    }
+    for guard in guards {
+        line("guard", guard);
+    }
+    for count in counts {
+        line("count", count);
+    }
+    line("found", &(mismeasured.len(), aftermath.len()));
+    for finding in findings {
+        line("finding", finding);
+    }
+    for advice in advice {
+        line("advice", advice);
+    }
+    line("recorded", recorded);
+    line("tried", &(tried_count, is_exhausted));
+    said
+}
+
+fn tell(name: &str, tale: &Tale, config: &str, row: &str) -> String {
+    let (folder, session) = tale.read(config, row);
+    let text = told(&session).replace(&folder.path().display().to_string(), "STORE");
+    format!("{name}\n{text}\n")
+}
+
+fn grown(turns: usize, chars: usize) -> Tale {
+    (0..turns).fold(Tale::new(900), |tale, _| tale.turn(chars))
+}
+
+#[test]
+fn refused_sessions_are_explained_field_by_field() {
+    let plain = config(20_000, &[PRUNING, COMPACTION].concat());
+    let unpruned = config(20_000, COMPACTION);
+    let built_in = config(20_000, PRUNING);
+    let tales = [
+        ("many results", grown(4, 18_000).wait(90).user(40).refused(18_000), &plain),
+        ("one large result", grown(2, 2_000).user(40).step("read", &[90_000]).refused(20_000), &plain),
+        ("a large message", grown(2, 2_000).user(90_000).refused(20_000), &plain),
+        (
+            "parallel results",
+            grown(1, 2_000).user(40).step("exec", &[30_000, 30_000, 20_000]).refused(20_000),
+            &unpruned,
+        ),
+        ("a window that nobody serves", grown(3, 12_000).user(40).refused(9_000), &built_in),
+    ];
+    let told: Vec<String> = tales
+        .iter()
+        .map(|(name, tale, config)| {
+            tell(name, tale, config, r#","totalTokens":4000,"totalTokensFresh":true"#)
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn refusals_of_other_kinds_are_explained_field_by_field() {
+    let plain = config(20_000, &[PRUNING, COMPACTION].concat());
+    let blind = (0..5).fold(Tale::new(900), |tale, _| tale.user(12_000).uncounted(2_000));
+    let dense = Tale::new(900).counted_by(2);
+    let dense = (0..6).fold(dense, |tale, _| tale.turn(6_000));
+    let images = grown(1, 1_000).image(6_000).answer(40).image(6_000).answer(40).image(6_000);
+    let switched = grown(3, 14_000).user(40).on_model("claude-haiku-4-5");
+    let tales = [
+        ("answers without usage", blind.user(12_000).refused(20_000)),
+        ("dense text", dense.user(40).refused(20_000)),
+        ("images", images.refused(20_000)),
+        ("another model", switched.refused(10_000)),
+        ("a request too large", images_in_bytes()),
+    ];
+    let told: Vec<String> = tales
+        .iter()
+        .map(|(name, tale)| {
+            tell(name, tale, &plain, r#","inputTokens":100,"cacheRead":19900,"totalTokens":20000"#)
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+fn images_in_bytes() -> Tale {
+    let tale = grown(1, 1_000).image(600).image(600);
+    tale.failed(r#"413 {"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#)
+}
+
+#[test]
+fn compactions_and_what_follows_a_refusal_are_explained_field_by_field() {
+    let plain = config(20_000, COMPACTION);
+    let summary =
+        "## Goal\nbuild the linker and see that it works, as it did before the move to the new machine. "
+            .repeat(4);
+    let compacted = |tale: Tale, summary: &str, after: u64| {
+        let kept = tale.count - 2;
+        tale.compacted(summary, kept, after)
+    };
+    let once = |tale: Tale| compacted(tale.turn(36_000).turn(26_000), &summary, 4_000).turn(50_000);
+    let treadmill = compacted(once(once(Tale::new(900))), &summary, 4_000).turn(60_000);
+    let hollow = compacted(grown(3, 8_000), "## Goal\n- (none)", 1_500).turn(400);
+    let idle = compacted(grown(3, 12_000), &summary.repeat(130), 9_000).turn(400);
+    let refused = grown(4, 18_000).user(40).refused(18_000);
+    let again = compacted(refused.clone(), &summary, 18_100).user(40).refused(18_000);
+    let late = refused.clone().failed("Compaction timed out after 180s").wait(30).user(40).answer(40);
+    let summary_refused = refused.clone().entry(
+        r#""type":"custom","customType":"openclaw:prompt-error","data":{"error":"Summarization failed: prompt is too long: 30000 tokens > 20000 maximum"}"#,
+    );
+    let tales = [
+        ("again and again", treadmill),
+        ("an empty summary", hollow),
+        ("nothing freed", idle),
+        ("refused again", again),
+        ("too late", late),
+        ("no summary", summary_refused),
+        ("left alone", refused.wait(30).user(40)),
+    ];
+    let told: Vec<String> = tales.iter().map(|(name, tale)| tell(name, tale, &plain, "")).collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn sessions_that_fit_have_an_outlook() {
+    let tight = r#","compaction":{"reserveTokens":16000,"reserveTokensFloor":0}"#;
+    let late = r#","compaction":{"reserveTokens":100,"reserveTokensFloor":0}"#;
+    let small = (0..2).fold(Tale::new(5_000), |tale, _| tale.turn(400));
+    let tales = [
+        ("fits", grown(3, 2_000), config(20_000, &[PRUNING, COMPACTION].concat())),
+        ("compacts next", grown(4, 16_500), config(20_000, COMPACTION)),
+        ("nearly full", grown(4, 17_500), config(20_000, late)),
+        ("no room", small.clone(), config(20_000, tight)),
+        ("no room at all", small, config(20_000, "")),
+        ("large fixed parts", Tale::new(5_000).turn(400), config(9_500, COMPACTION)),
+        ("nothing yet", Tale::new(900).user(40), config(20_000, COMPACTION)),
+    ];
+    let report = r#","systemPromptReport":{"source":"run","generatedAt":1,"systemPrompt":{"chars":16000,"projectContextChars":0,"nonProjectContextChars":16000},"injectedWorkspaceFiles":[],"skills":{"promptChars":0,"entries":[]},"tools":{"listChars":0,"schemaChars":3000,"entries":[]}},"totalTokens":90000"#;
+    let told: Vec<String> =
+        tales.iter().map(|(name, tale, config)| tell(name, tale, config, report)).collect();
+    insta::assert_snapshot!(told.join("\n"));
+}

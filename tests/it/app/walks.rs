@@ -1,0 +1,221 @@
+//! Walks through every screen, key by key and click by click: the lines of the screen that each step changes, and what
+//! leaves the program.
+
+use std::fmt::Write as _;
+
+use clawscope::app::event::Event;
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+use crate::frames::{dark, drawn, text_of};
+use crate::support::driver::Driver;
+
+/// One step: a key, a typed text, or `click:`, `drag:`, `up:` or `wheel:` at a column and row.
+fn step(driver: &mut Driver, word: &str) {
+    let mouse = [
+        ("click:", MouseEventKind::Down(MouseButton::Left)),
+        ("drag:", MouseEventKind::Drag(MouseButton::Left)),
+        ("release:", MouseEventKind::Up(MouseButton::Left)),
+        ("wheel:", MouseEventKind::ScrollDown),
+        ("wheel-up:", MouseEventKind::ScrollUp),
+    ];
+    let Some((place, kind)) = mouse.iter().find_map(|(name, kind)| Some((word.strip_prefix(name)?, *kind)))
+    else {
+        return driver.press(word);
+    };
+    let (column, row) = place.split_once(',').expect("a column and a row");
+    let (column, row) = (column.parse().expect("a column"), row.parse().expect("a row"));
+    driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+}
+
+/// Lines of a step to write down.
+const MAX_LINES: usize = 8;
+
+/// A digest of the changed lines (FNV-1a).
+fn digest(lines: &[(usize, &str)]) -> u32 {
+    let bytes = lines.iter().flat_map(|(row, line)| line.bytes().chain([*row as u8, b'\n']));
+    bytes.fold(0x811c_9dc5_u32, |digest, byte| (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Walks and writes down, for each step, the lines that it changes. The first screen is not written down.
+fn walked(driver: &mut Driver, words: &str) -> String {
+    let path = driver.path().display().to_string();
+    let folder = path.split('/').find(|part| part.starts_with(".tmp")).unwrap_or(".tmp").to_owned();
+    let screen = |driver: &Driver| text_of(&drawn(&driver.app, &dark())).replace(&folder, ".tmp000000");
+    let mut said = String::new();
+    let mut before = screen(driver);
+    for word in words.split_whitespace() {
+        let (copied, saved) = (driver.copied.len(), driver.saved.len());
+        step(driver, word);
+        // Each step comes a second after the one before, so that clicks are single.
+        driver.now_ms += 1_000;
+        let after = screen(driver);
+        let _ = writeln!(said, "> {word}");
+        let changed: Vec<(usize, &str)> = before
+            .lines()
+            .zip(after.lines())
+            .enumerate()
+            .filter(|(_, (old, new))| old != new)
+            .map(|(row, (_, line))| (row, line))
+            .collect();
+        // A whole screen is a snapshot of its own in `frames.rs`; here its digest will do.
+        let shown = if changed.len() > MAX_LINES { MAX_LINES / 2 } else { changed.len() };
+        for (row, line) in &changed[..shown] {
+            let _ = writeln!(said, "{row:>2} {line}");
+        }
+        if shown < changed.len() {
+            let _ = writeln!(said, "   {} lines in all, digest {:08x}", changed.len(), digest(&changed));
+        }
+        for text in &driver.copied[copied..] {
+            let _ = writeln!(said, "copied {text:?}");
+        }
+        for (name, text) in &driver.saved[saved..] {
+            let _ = writeln!(said, "saved {name}: {} bytes", text.len());
+        }
+        if driver.quit {
+            said.push_str("quit\n");
+        }
+        before = after;
+    }
+    said
+}
+
+/// Walks from the build session that overflowed and compares with the stored walk.
+fn walk(name: &str, size: (u16, u16), words: &str) {
+    walk_in("telegram:direct:8812", name, size, words);
+}
+
+/// The same from the session whose key ends so.
+fn walk_in(key_end: &str, name: &str, size: (u16, u16), words: &str) {
+    let mut driver = Driver::demo(size.0, size.1);
+    driver.go_to(key_end);
+    let said = walked(&mut driver, words);
+    insta::with_settings!({ filters => vec![
+        (r"/\S*/\.tmp\w{1,6}", "[store]"),
+    ], omit_expression => true }, {
+        insta::assert_snapshot!(format!("walk {name}"), said);
+    });
+}
+
+/// A session of 35 calls that overflowed once.
+const INFRA: &str = "slack:channel:c07infra";
+const WIDE: (u16, u16) = (130, 36);
+
+#[test]
+fn the_list_of_sessions() {
+    walk(
+        "sessions",
+        WIDE,
+        "1 j j k pgdn pgup G g ctrl-d ctrl-u o o O O space h l 1 - + / text:build enter n esc d j esc Y y I 3 j",
+    );
+}
+
+#[test]
+fn the_rows_of_a_transcript() {
+    walk(
+        "transcript",
+        WIDE,
+        "2 g j J J K ] ] [ } { space h l - + ctrl-n ctrl-n ctrl-p f f m a g ' a / text:ninja enter n n N esc 5 j 3 K G T r d y Y I Z Z F F",
+    );
+}
+
+#[test]
+fn a_message_and_its_lines() {
+    walk(
+        "message",
+        WIDE,
+        "2 g / text:ninja enter 3 j j w l l h w G g ctrl-d / text:error enter n N r d d space T J K z ctrl-left ctrl-right z ctrl-left ctrl-right 4 ctrl-left 1 ctrl-right",
+    );
+}
+
+#[test]
+fn settings_that_are_moved_and_moved_back() {
+    walk("tuning", WIDE, "4 p i j l l h L H e text:7 enter 0 c z z Z . x . . , s esc C y P a a a } { V");
+}
+
+#[test]
+fn calls_of_the_timeline() {
+    walk(
+        "timeline",
+        WIDE,
+        "t l h L H n N + + - pgdn pgup G g b b T T j k ] ] [ } { 0 c alt-z alt-Z x . , p P y z z esc t enter",
+    );
+}
+
+#[test]
+fn cells_of_a_comparison() {
+    walk_in(
+        INFRA,
+        "compare",
+        WIDE,
+        "w a ctrl-u text:contextPruning.ttl=30m space text:contextPruning.keepLastAssistants=1 space text:contextPruning.softTrimRatio=0.1 enter l j h k G g m m b ] [ } { x + - r text:5000 enter y P s tab j k tab c enter",
+    );
+}
+
+#[test]
+fn an_explanation_and_what_it_is_made_of() {
+    walk("explain", WIDE, "e j j k space h l - + G g y P W esc pgdn enter < >");
+}
+
+#[test]
+fn screens_of_numbers() {
+    walk(
+        "numbers",
+        WIDE,
+        "B j j space k y enter esc B - + esc E j j k enter esc v j j enter P y esc s j j x k enter esc ! j enter",
+    );
+}
+
+#[test]
+fn help_the_palette_and_the_log() {
+    walk(
+        "help",
+        WIDE,
+        "? j j k pgdn pgup tab right left / text:fold enter G g esc esc : text:time down up backspace enter esc @ j k y esc W j esc *",
+    );
+}
+
+#[test]
+fn a_search_in_every_session() {
+    walk(
+        "search",
+        WIDE,
+        "ctrl-f text:libatomic enter j j k G g space h l enter < > esc ctrl-f enter esc esc",
+    );
+}
+
+#[test]
+fn clicks_and_drags() {
+    walk(
+        "mouse",
+        WIDE,
+        "click:5,12 click:5,14 click:5,11 click:45,12 click:45,9 wheel:45,9 wheel-up:45,9 click:100,6 wheel:100,6 p click:20,29 click:40,29 drag:50,29 release:50,29 click:60,31 click:3,35 click:30,35 click:100,35 esc t click:60,12 click:60,20 esc e click:10,8 click:10,14 esc B click:10,8 click:10,8",
+    );
+}
+
+#[test]
+fn clicks_in_the_comparison() {
+    walk_in(
+        INFRA,
+        "mouse compare",
+        WIDE,
+        "w a ctrl-u text:contextPruning.ttl=30m,2h space text:contextPruning.keepLastAssistants=1 enter click:30,8 click:40,10 click:60,12 click:20,28 click:20,30 wheel:40,10 click:5,35",
+    );
+}
+
+#[test]
+fn one_pane_at_a_time_on_a_small_terminal() {
+    walk(
+        "small",
+        (60, 20),
+        "tab tab tab tab backtab 2 j j space enter esc 3 l l w j z z 4 p j l h t l n esc e j esc w esc click:5,0 click:20,0 click:35,0 click:50,0 ? esc",
+    );
+}
+
+#[test]
+fn two_columns_on_a_terminal_of_eighty() {
+    walk(
+        "medium",
+        (80, 24),
+        "2 j J enter esc 3 j z esc 4 p j l L h 1 j ctrl-right ctrl-left e j k esc t l L esc B j esc s j",
+    );
+}
