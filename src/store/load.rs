@@ -365,8 +365,12 @@ fn finish_last_line(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_id
 }
 
 fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn IdSource) {
+    let before = index.entries.len();
     match parse_line(&bad.bytes, effective_trim(index, &bad.bytes, Trim::for_last_line(index))) {
-        Ok(value) => index.push_parsed(&value, bad.position, new_ids),
+        Ok(value) => {
+            index.push_parsed(&value, bad.position, new_ids);
+            index.depends_on_end = index.entries.len() > before;
+        }
         Err(_) => index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error),
     }
 }
@@ -418,12 +422,14 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_that_grows_is_read_as_if_it_had_been_whole() {
+    fn a_file_that_grows_is_read_as_if_it_had_been_whole() {
         for text in [
             "\u{c}9.9",
             "9.9",
             "{\"type\":\"session\",\"id\":\"s\"} ",
             "\n\n7\n{\"id\":\"a\",\"type\":\"label\"}",
+            "0\u{b}\n\n\n\u{b}\n\nV\n",
+            "1\n0\u{b}\n\nV\n",
         ] {
             let whole = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
             for cut in 1..text.len() {
