@@ -36,6 +36,16 @@ fn digest(lines: &[(usize, &str)]) -> u32 {
     bytes.fold(0x811c_9dc5_u32, |digest, byte| (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
+/// Masks the names of temporary folders.
+fn without_folders(text: &str) -> String {
+    let mut parts = text.split(".tmp");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |masked, part| {
+        let name = part.chars().take(6).take_while(char::is_ascii_alphanumeric).count();
+        masked + ".tmp" + &"0".repeat(name) + &part[name..]
+    })
+}
+
 /// Masks what may be the id of an entry: eight hexadecimal digits.
 fn without_ids(text: &str) -> String {
     let is_digit = |char: char| matches!(char, '0'..='9' | 'a'..='f');
@@ -52,11 +62,9 @@ fn without_ids(text: &str) -> String {
 
 /// Walks and writes down, for each step, the lines that it changes. The first screen is not written down.
 fn walked(driver: &mut Driver, words: &str, has_new_ids: bool) -> String {
-    let path = driver.path().display().to_string();
-    let folder = path.split('/').find(|part| part.starts_with(".tmp")).unwrap_or(".tmp").to_owned();
     // New entries have new ids.
     let screen = |driver: &Driver| {
-        let text = text_of(&drawn(&driver.app, &dark())).replace(&folder, ".tmp000000");
+        let text = without_folders(&text_of(&drawn(&driver.app, &dark())));
         if has_new_ids { without_ids(&text) } else { text }
     };
     let mut said = String::new();
@@ -106,6 +114,10 @@ fn walk(name: &str, size: (u16, u16), words: &str) {
 fn walk_in(key_end: &str, name: &str, size: (u16, u16), words: &str) {
     let mut driver = Driver::demo(size.0, size.1);
     driver.go_to(key_end);
+    walk_with(driver, name, words);
+}
+
+fn walk_with(mut driver: Driver, name: &str, words: &str) {
     let said = walked(&mut driver, words, name.starts_with("commits"));
     insta::with_settings!({ filters => vec![
         (r"/\S*/\.tmp\w{1,6}", "[store]"),
@@ -319,8 +331,16 @@ fn lines_that_are_typed_and_edited() {
 }
 
 #[test]
-fn presets_that_are_saved_and_taken() {
-    walk_in(INFRA, "presets", WIDE, "4 l l l alt-s j k n text:mine enter enter esc 4 C alt-s j enter esc");
+fn presets_that_are_saved_compared_and_taken() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut driver = Driver::demo(WIDE.0, WIDE.1);
+    driver.home = Some(home.path().to_path_buf());
+    driver.go_to(INFRA);
+    walk_with(
+        driver,
+        "presets",
+        "4 : text:preset space text:save space text:none enter l l l : text:preset space text:save space text:mine enter L L : text:preset space text:save space text:wide enter C alt-s j space k y j enter : text:preset space text:load space text:other enter esc : text:preset space text:delete space text:mine enter alt-s j k y enter",
+    );
 }
 
 #[test]
@@ -341,4 +361,14 @@ fn a_dragged_slider_is_undone_as_one_step() {
         WIDE,
         "p 4 j click:50,29 drag:55,29 drag:70,29 release:70,29 z Z k click:60,28 drag:10,28 drag:129,28 release:129,28 z z Z Z",
     );
+}
+
+#[test]
+fn settings_opened_from_the_policies_and_other_ways_to_the_tuning_pane() {
+    walk_in(INFRA, "policy settings", WIDE, "z s j enter z 4 z . . esc esc s j j j x enter l i i a a a p p");
+}
+
+#[test]
+fn a_summary_that_is_asked_for_and_the_gate_of_pruning() {
+    walk_in(INFRA, "compacting", WIDE, ", , , , , x 2 } } { { 3 j 4 l L c esc x p i 2 G } { i");
 }
