@@ -23,6 +23,8 @@ mod jumps;
 pub mod key_input;
 pub mod keymap;
 pub mod layout;
+#[cfg(test)]
+mod layout_tests;
 pub mod legend;
 mod letter_keys;
 mod likely_actions;

@@ -442,4 +442,32 @@ mod tests {
             "{done}"
         );
     }
+
+    #[test]
+    fn an_interrupted_commit_is_found_with_its_kind_its_time_and_its_extent() {
+        let (_folder, path, before) = interrupted("e0", 10);
+        let journal = Journal::read(&path).expect("a journal").expect("a commit");
+        let bytes = match &journal {
+            Journal::Complete(_, payload) => payload.len() as u64,
+            other => panic!("{other:?}"),
+        };
+        let found = |extent| InterruptedCommit {
+            path: path.clone(),
+            kind: Some("commit".to_owned()),
+            time_ms: Some(1_772_000_000_000),
+            extent,
+        };
+        let partial = found(WrittenExtent::Partial { written: 10, bytes });
+        assert_eq!(inspect_journal(&path, &journal).expect("it reads"), partial);
+        assert_eq!(find_interrupted(&path, 1_772_000_000_000).expect("it reads"), Some(partial));
+        let moved = path.with_extension("moved");
+        std::fs::rename(&path, &moved).expect("renamed");
+        assert_eq!(inspect_journal(&path, &journal).expect("it reads"), found(WrittenExtent::Replaced));
+        std::fs::rename(&moved, &path).expect("renamed");
+        let done = recover_locked(&path, &SystemDisk).expect("a repair").expect("a commit");
+        assert_eq!(done.interrupted, found(WrittenExtent::Partial { written: 10, bytes }));
+        let after = std::fs::read(&path).expect("the file");
+        assert_eq!(after.len(), before.len() - 10 + bytes as usize);
+        assert_eq!(find_interrupted(&path, 1_772_000_000_000).expect("it reads"), None);
+    }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 mod by_list;
 mod check;
+mod rare_stories;
 mod stories;
 
 use super::*;

@@ -28,6 +28,8 @@ pub(in crate::report) struct Tale {
     chars_per_token: u64,
     model: &'static str,
     calls: usize,
+    /// Tokens in the provider's cache, where it has one.
+    cache: Option<u64>,
 }
 
 impl Tale {
@@ -37,12 +39,26 @@ impl Tale {
             "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-11-19T08:00:00.000Z\"}\n";
         let text = text.to_owned();
         let model = "claude-opus-4-6";
-        Self { text, count: 0, now: START_MS, prompt: fixed, chars_per_token: 4, model, calls: 0 }
+        Self {
+            text,
+            count: 0,
+            now: START_MS,
+            prompt: fixed,
+            chars_per_token: 4,
+            model,
+            calls: 0,
+            cache: None,
+        }
     }
 
     /// From here on the provider counts one token for this many chars.
     pub(in crate::report) fn counted_by(self, chars_per_token: u64) -> Self {
         Self { chars_per_token, ..self }
+    }
+
+    /// From here on prompts are read from a cache, which has nothing of them yet.
+    pub(in crate::report) fn cached(self) -> Self {
+        Self { cache: Some(0), ..self }
     }
 
     /// From here on this model answers.
@@ -80,10 +96,13 @@ impl Tale {
         self.message(r#""role":"user","content":[{"type":"image","mimeType":"image/png","data":"QUJD"}]"#, 0)
     }
 
-    fn assistant(self, content: &str, stop: &str, output: u64, usage: u64, chars: usize) -> Self {
+    fn assistant(mut self, content: &str, stop: &str, output: u64, usage: u64, chars: usize) -> Self {
         let model = self.model;
+        let read = self.cache.map_or(0, |cached| cached.min(usage));
+        let (input, write) = if self.cache.is_some() { (0, usage - read) } else { (usage, 0) };
+        self.cache = self.cache.map(|_| usage);
         let usage = format!(
-            r#"{{"input":{usage},"output":{output},"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}"#,
+            r#"{{"input":{input},"output":{output},"cacheRead":{read},"cacheWrite":{write},"totalTokens":{}}}"#,
             usage + output
         );
         self.message(
@@ -159,6 +178,14 @@ impl Tale {
         let summary = quoted(summary);
         self.entry(&format!(
             r#""type":"compaction","summary":{summary},"firstKeptEntryId":"e{kept}","tokensBefore":{before}"#
+        ))
+    }
+
+    /// What the gateway notes of a prompt that threw before the model was called.
+    pub(in crate::report) fn threw(self, text: &str) -> Self {
+        let error = quoted(text);
+        self.entry(&format!(
+            r#""type":"custom","customType":"openclaw:prompt-error","data":{{"error":{error}}}"#
         ))
     }
 

@@ -142,7 +142,7 @@ fn stats_line(stats: &FiringStats) -> String {
 }
 
 /// Everything that a replay says of a session: the recorded trace, and the simulated one.
-fn told(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Settings) -> [String; 2] {
+pub(super) fn told(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Settings) -> [String; 2] {
     let both = replay(session, recorded, simulated);
     let record = RecordedTrace::new(session, recorded);
     let log = firing_log(&both, session.provider_window);
@@ -159,7 +159,7 @@ fn told(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Settings) 
     [first, second].map(|lines| lines.join("\n"))
 }
 
-fn told_at_once([recorded, simulated]: [String; 2]) -> String {
+pub(super) fn told_at_once([recorded, simulated]: [String; 2]) -> String {
     format!("  recorded\n{recorded}\n  simulated\n{simulated}")
 }
 
@@ -170,33 +170,33 @@ fn features(script: &Script, ruleset: Ruleset) -> Vec<Option<Arc<ContentFeatures
     script.text.lines().map(features).collect()
 }
 
-struct Story {
-    name: &'static str,
-    script: Script,
-    window: f64,
-    refused: Vec<RefusedCall>,
-    recorded: Settings,
-    simulated: Settings,
+pub(super) struct Story {
+    pub(super) name: &'static str,
+    pub(super) script: Script,
+    pub(super) window: f64,
+    pub(super) refused: Vec<RefusedCall>,
+    pub(super) recorded: Settings,
+    pub(super) simulated: Settings,
 }
 
 impl Story {
-    fn new(name: &'static str, script: Script, policies: &[Policy]) -> Self {
+    pub(super) fn new(name: &'static str, script: Script, policies: &[Policy]) -> Self {
         let (recorded, simulated) = (settings(&[]), settings(policies));
         Self { name, script, window: 10_000.0, refused: Vec::new(), recorded, simulated }
     }
 
-    fn under(mut self, ruleset: Ruleset) -> Self {
+    pub(super) fn under(mut self, ruleset: Ruleset) -> Self {
         self.recorded.policies.ruleset = ruleset;
         self.simulated.policies.ruleset = ruleset;
         self
     }
 
-    fn with(mut self, change: impl Fn(&mut Settings)) -> Self {
+    pub(super) fn with(mut self, change: impl Fn(&mut Settings)) -> Self {
         change(&mut self.simulated);
         self
     }
 
-    fn ask<T>(&self, ask: impl FnOnce(&ReplaySession<'_>) -> T) -> T {
+    pub(super) fn ask<T>(&self, ask: impl FnOnce(&ReplaySession<'_>) -> T) -> T {
         let features = features(&self.script, self.simulated.policies.ruleset);
         let features = Some(features).filter(|_| self.script.has_texts);
         self.script.with_session(self.window, &self.refused, |session| {
@@ -205,17 +205,17 @@ impl Story {
         })
     }
 
-    fn told_of(&self, session: &ReplaySession<'_>) -> String {
+    pub(super) fn told_of(&self, session: &ReplaySession<'_>) -> String {
         told_at_once(told(session, &self.recorded, &self.simulated))
     }
 }
 
-fn texts() -> Script {
+pub(super) fn texts() -> Script {
     Script { has_texts: true, ..Script::default() }
 }
 
 /// Three runs with a large result each.
-fn results() -> Script {
+pub(super) fn results() -> Script {
     let run = |script: Script, prompt: u64| {
         script
             .after(7)
@@ -230,7 +230,7 @@ fn results() -> Script {
 }
 
 /// Runs whose results answer no call, come twice or are missing.
-fn unpaired() -> Script {
+pub(super) fn unpaired() -> Script {
     let script = texts().user().answer(40, true).user().answer(90, true).result(800).result(900);
     script
         .after(7)
@@ -243,7 +243,7 @@ fn unpaired() -> Script {
         .answer(1_250, false)
 }
 
-fn pictures() -> Script {
+pub(super) fn pictures() -> Script {
     let image = r#"{"type":"image","mimeType":"image/png","data":"QUJD"}"#;
     let shown = |script: Script| {
         script.entry(&format!(r#""type":"message","message":{{"role":"user","content":[{image}]}}"#))
@@ -261,7 +261,7 @@ fn pictures() -> Script {
 }
 
 /// A compaction in the transcript, with results around it.
-fn summarised() -> Script {
+pub(super) fn summarised() -> Script {
     let script = texts()
         .user()
         .answer(2_000, true)
@@ -277,7 +277,7 @@ fn summarised() -> Script {
     script.user().answer(1_100, true).result(6_000).answer(2_700, false)
 }
 
-fn refused_run() -> Script {
+pub(super) fn refused_run() -> Script {
     let script = results().after(1).user().refused("prompt is too long: 12000 tokens > 10000 maximum");
     script.user().answer(9_500, false)
 }
@@ -291,7 +291,7 @@ fn stories() -> Vec<Story> {
     let clearing = |all: &mut Settings| {
         all.policies.clear = ClearSettings { trigger: 900.0, keep: 1.0, ..ClearSettings::default() };
     };
-    let two_turns = |all: &mut Settings| all.policies.history_limit = 2.0;
+    let two_turns = |all: &mut Settings| all.policies.history_limit = 1.0;
     let budget = |all: &mut Settings| {
         (all.policies.reduce.all_chars, all.policies.reduce.keeps_sent) = (15_000.0, false);
         all.policies.truncate.max_chars = 4_000.0;
@@ -320,10 +320,10 @@ fn stories() -> Vec<Story> {
         Story::new("cleared with the arguments", results(), &[Clear])
             .with(clearing)
             .with(|all| all.policies.clear.clear_tool_inputs = true),
-        Story::new("two turns 2026.3.2", results(), &[Repair, History])
+        Story::new("one turn 2026.3.2", results(), &[Repair, History])
             .under(Ruleset::V2026_3_2)
             .with(two_turns),
-        Story::new("two turns 2026.9.2", summarised(), &[Repair, History])
+        Story::new("one turn 2026.9.2", summarised(), &[Repair, History])
             .under(Ruleset::V2026_9_2)
             .with(two_turns),
         Story::new("one turn behind a summary", summarised(), &[History, Guard])
@@ -361,11 +361,11 @@ fn stories() -> Vec<Story> {
     ]
 }
 
-#[test]
-fn small_sessions_are_replayed_field_by_field() {
+/// Tells stories; a recorded trace that was told before is named by its number.
+pub(super) fn told_all(stories: &[Story]) -> String {
     let mut known = Vec::new();
     let mut lines = Vec::new();
-    for story in stories() {
+    for story in stories {
         let [recorded, simulated] = story.ask(|session| told(session, &story.recorded, &story.simulated));
         lines.push(story.name.to_owned());
         if let Some(number) = known.iter().position(|other| *other == recorded) {
@@ -376,7 +376,12 @@ fn small_sessions_are_replayed_field_by_field() {
         }
         lines.push(format!("  simulated\n{simulated}\n"));
     }
-    insta::assert_snapshot!(lines.join("\n"));
+    lines.join("\n")
+}
+
+#[test]
+fn small_sessions_are_replayed_field_by_field() {
+    insta::assert_snapshot!(told_all(&stories()));
 }
 
 /// Answers of two models, with a change of thinking, an aborted call that was billed, and costs of the file.

@@ -133,6 +133,7 @@ mod tests {
             "the small growth counts for nothing"
         );
         assert_eq!(token_ratio(&calls(&[(0, 200); 4])), None, "nothing was counted");
+        assert_eq!(token_ratio(&calls(&[(0, 200), (1, 200), (0, 200), (0, 200)])), Some(1.0 / 800.0));
     }
 
     #[test]

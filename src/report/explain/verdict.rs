@@ -278,3 +278,7 @@ fn size_evidence(failure: &Failure) -> Evidence {
     );
     Evidence::new(text).with_entries([entry]).with_rule("compaction 8.8")
 }
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

@@ -10,6 +10,7 @@ const PRUNING: &str = r#","contextPruning":{"mode":"cache-ttl","ttl":"1h"}"#;
 
 /// Everything that an explanation says, a line for each part.
 fn told(session: &LoadedSession) -> String {
+    let explanation = explain(session).expect("it reads");
     let Explanation {
         overflows,
         course,
@@ -25,7 +26,7 @@ fn told(session: &LoadedSession) -> String {
         recorded,
         tried_count,
         is_exhausted,
-    } = &explain(session).expect("it reads");
+    } = &explanation;
     let mut said = String::new();
     let mut line = |name: &str, value: &dyn std::fmt::Debug| {
         let _ = writeln!(said, "  {name} {value:?}");
@@ -60,13 +61,13 @@ fn told(session: &LoadedSession) -> String {
     }
     line("found", &(mismeasured.len(), aftermath.len()));
     for finding in findings {
-        line("finding", finding);
+        line(finding.class.as_str(), finding);
     }
     for advice in advice {
         line("advice", advice);
     }
     line("recorded", recorded);
-    line("tried", &(tried_count, is_exhausted));
+    line("tried", &(tried_count, is_exhausted, explanation.advice_headline()));
     said
 }
 
@@ -145,22 +146,27 @@ fn compactions_and_what_follows_a_refusal_are_explained_field_by_field() {
         tale.compacted(summary, kept, after)
     };
     let once = |tale: Tale| compacted(tale.turn(36_000).turn(26_000), &summary, 4_000).turn(50_000);
-    let treadmill = compacted(once(once(Tale::new(900))), &summary, 4_000).turn(60_000);
+    let treadmill =
+        compacted((0..4).fold(Tale::new(900), |tale, _| once(tale)), &summary, 4_000).turn(60_000);
     let hollow = compacted(grown(3, 8_000), "## Goal\n- (none)", 1_500).turn(400);
     let idle = compacted(grown(3, 12_000), &summary.repeat(130), 9_000).turn(400);
     let refused = grown(4, 18_000).user(40).refused(18_000);
     let again = compacted(refused.clone(), &summary, 18_100).user(40).refused(18_000);
+    let answered =
+        compacted(refused.clone(), &summary, 17_000).turn(400).turn(4_000).user(40).refused(18_000);
     let late = refused.clone().failed("Compaction timed out after 180s").wait(30).user(40).answer(40);
-    let summary_refused = refused.clone().entry(
-        r#""type":"custom","customType":"openclaw:prompt-error","data":{"error":"Summarization failed: prompt is too long: 30000 tokens > 20000 maximum"}"#,
-    );
+    let summary_refused = refused
+        .clone()
+        .threw("Compaction failed: Summarization failed: prompt is too long: 30000 tokens > 20000 maximum");
     let tales = [
         ("again and again", treadmill),
         ("an empty summary", hollow),
         ("nothing freed", idle),
-        ("refused again", again),
+        ("refused again", again.clone()),
         ("too late", late),
         ("no summary", summary_refused),
+        ("compacted again", compacted(again, &summary, 4_000)),
+        ("answered and refused again", answered),
         ("left alone", refused.wait(30).user(40)),
     ];
     let told: Vec<String> = tales.iter().map(|(name, tale)| tell(name, tale, &plain, "")).collect();
@@ -184,5 +190,49 @@ fn sessions_that_fit_have_an_outlook() {
     let report = r#","systemPromptReport":{"source":"run","generatedAt":1,"systemPrompt":{"chars":16000,"projectContextChars":0,"nonProjectContextChars":16000},"injectedWorkspaceFiles":[],"skills":{"promptChars":0,"entries":[]},"tools":{"listChars":0,"schemaChars":3000,"entries":[]}},"totalTokens":90000"#;
     let told: Vec<String> =
         tales.iter().map(|(name, tale, config)| tell(name, tale, config, report)).collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn causes_outside_the_messages_are_explained_field_by_field() {
+    let denied = r#","contextPruning":{"mode":"cache-ttl","ttl":"5m","tools":{"deny":["exec","read"]}}"#;
+    let limited = r#","contextPruning":{"mode":"cache-ttl","ttl":"5m","keepLastAssistants":1}"#;
+    let plain = config(20_000, COMPACTION);
+    let precheck = "Context overflow: estimated context size exceeds safe threshold before the prompt (precheck). requested: 21000 tokens, limit is 20000";
+    let misses = |tale: Tale| (0..5).fold(tale, |tale, _| tale.wait(70).cached().turn(6_000));
+    let read = |tale: Tale| (0..5).fold(tale.cached(), |tale, _| tale.turn(6_000));
+    let tales = [
+        (
+            "tools that are not pruned",
+            grown(4, 18_000).wait(9).user(40).refused(18_000),
+            config(20_000, &[denied, COMPACTION].concat()),
+        ),
+        (
+            "pruned too little",
+            grown(5, 18_000).wait(9).user(40).refused(20_000),
+            config(20_000, &[limited, COMPACTION].concat()),
+        ),
+        ("fixed parts", Tale::new(18_000).turn(4_000).user(4_000).refused(20_000), plain.clone()),
+        ("the gateway's own check", grown(2, 6_000).user(40).threw(precheck), plain.clone()),
+        (
+            "the gateway's own check, twice",
+            grown(2, 6_000).user(40).threw(precheck).turn(40).user(4_000).threw(precheck),
+            plain.clone(),
+        ),
+        ("cache misses", misses(Tale::new(900)), plain.clone()),
+        (
+            "cache misses and an overflow",
+            misses(Tale::new(9_000)).user(40_000).refused(20_000),
+            plain.clone(),
+        ),
+        ("read from the cache", read(Tale::new(900)), plain),
+    ];
+    let report = r#","systemPromptReport":{"source":"run","generatedAt":1,"bootstrapMaxChars":20000,"bootstrapTotalMaxChars":150000,"systemPrompt":{"chars":16000,"projectContextChars":9000,"nonProjectContextChars":7000},"injectedWorkspaceFiles":[{"name":"AGENTS.md","path":"AGENTS.md","missing":false,"rawChars":9000,"injectedChars":9000,"truncated":false}],"skills":{"promptChars":0,"entries":[]},"tools":{"listChars":0,"schemaChars":3000,"entries":[]}}"#;
+    let told: Vec<String> = tales
+        .iter()
+        .map(|(name, tale, config)| {
+            tell(name, tale, config, if *name == "fixed parts" { report } else { "" })
+        })
+        .collect();
     insta::assert_snapshot!(told.join("\n"));
 }

@@ -210,6 +210,7 @@ mod tests {
         assert!(cost.is_better_than(&peak) && peak.is_better_than(&neither));
         assert!(!peak.is_better_than(&cost) && !neither.is_better_than(&neither));
         assert_eq!([peak, cost, neither].map(|gain| gain.is_zero()), [false, false, true]);
+        assert!(gain(&[totals(0, 0.0, 0.0); 2]).is_zero(), "shares of nothing are nothing");
     }
 
     #[test]

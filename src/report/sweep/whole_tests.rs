@@ -62,6 +62,7 @@ fn axes_are_shown_field_by_field() {
         "contextPruning.ttl=90s,1h,60m",
         "contextPruning.mode=off",
         "contextPruning.softTrimRatio=0.05..0.2:0.05",
+        "contextPruning.softTrimRatio=0.1..0.12:0.01",
         "contextPruning.softTrimRatio=.1..0.35:0.125",
         "contextPruning.hardClear.enabled=true,false",
         "contextPruning.keepLastAssistants=3",

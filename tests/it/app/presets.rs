@@ -67,6 +67,9 @@ fn two_presets_are_replayed_side_by_side() {
     driver.press("space j");
     let error = outcome(&driver).expect("an answer").expect_err("an error").to_string();
     assert!(error.starts_with("preset odd: contextPruning.ttl"), "{error}");
+    driver.press("enter");
+    assert_eq!(toast(&driver), error, "it is not loaded either");
+    assert!(!driver.app.tuning.has_changes());
     driver.press("j");
     let [pinned, room] = outcome(&driver).expect("an answer").expect("numbers");
     assert_eq!(pinned, early);

@@ -36,11 +36,37 @@ fn digest(lines: &[(usize, &str)]) -> u32 {
     bytes.fold(0x811c_9dc5_u32, |digest, byte| (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
+/// Masks the names of temporary folders.
+fn without_folders(text: &str) -> String {
+    let mut parts = text.split(".tmp");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |masked, part| {
+        let name = part.chars().take(6).take_while(char::is_ascii_alphanumeric).count();
+        masked + ".tmp" + &"0".repeat(name) + &part[name..]
+    })
+}
+
+/// Masks what may be the id of an entry: eight hexadecimal digits.
+fn without_ids(text: &str) -> String {
+    let is_digit = |char: char| matches!(char, '0'..='9' | 'a'..='f');
+    let mut masked = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(is_digit) {
+        let end = rest[start..].find(|char| !is_digit(char)).map_or(rest.len(), |len| start + len);
+        masked.push_str(&rest[..start]);
+        masked.push_str(if end - start == 8 { "--------" } else { &rest[start..end] });
+        rest = &rest[end..];
+    }
+    masked + rest
+}
+
 /// Walks and writes down, for each step, the lines that it changes. The first screen is not written down.
-fn walked(driver: &mut Driver, words: &str) -> String {
-    let path = driver.path().display().to_string();
-    let folder = path.split('/').find(|part| part.starts_with(".tmp")).unwrap_or(".tmp").to_owned();
-    let screen = |driver: &Driver| text_of(&drawn(&driver.app, &dark())).replace(&folder, ".tmp000000");
+fn walked(driver: &mut Driver, words: &str, has_new_ids: bool) -> String {
+    // New entries have new ids.
+    let screen = |driver: &Driver| {
+        let text = without_folders(&text_of(&drawn(&driver.app, &dark())));
+        if has_new_ids { without_ids(&text) } else { text }
+    };
     let mut said = String::new();
     let mut before = screen(driver);
     for word in words.split_whitespace() {
@@ -88,7 +114,11 @@ fn walk(name: &str, size: (u16, u16), words: &str) {
 fn walk_in(key_end: &str, name: &str, size: (u16, u16), words: &str) {
     let mut driver = Driver::demo(size.0, size.1);
     driver.go_to(key_end);
-    let said = walked(&mut driver, words);
+    walk_with(driver, name, words);
+}
+
+fn walk_with(mut driver: Driver, name: &str, words: &str) {
+    let said = walked(&mut driver, words, name.starts_with("commits"));
     insta::with_settings!({ filters => vec![
         (r"/\S*/\.tmp\w{1,6}", "[store]"),
     ], omit_expression => true }, {
@@ -218,4 +248,127 @@ fn two_columns_on_a_terminal_of_eighty() {
         (80, 24),
         "2 j J enter esc 3 j z esc 4 p j l L h 1 j ctrl-right ctrl-left e j k esc t l L esc B j esc s j",
     );
+}
+
+#[test]
+fn commits_and_the_branches_that_they_leave() {
+    walk_in(
+        INFRA,
+        "commits",
+        WIDE,
+        "p i 4 c j k y U j k pgdn esc C j j k g G enter esc u y U enter esc C esc A esc",
+    );
+}
+
+#[test]
+fn rules_that_a_screen_cites() {
+    walk_in(
+        INFRA,
+        "rules",
+        WIDE,
+        "s j W j pgdn pgup G g esc esc v j W esc esc e j j j W pgdn esc G W esc esc W esc",
+    );
+}
+
+#[test]
+fn clicks_in_the_lists_of_screens() {
+    walk_in(
+        INFRA,
+        "mouse lists",
+        WIDE,
+        "s click:10,9 click:10,9 click:2,11 click:20,14 wheel:20,14 esc B click:10,9 click:10,9 click:10,10 wheel:10,10 esc v click:10,8 click:10,9 esc e click:10,9 click:10,12 click:10,20 click:80,20 esc ! click:10,8 esc ? click:10,8 click:80,12 esc ctrl-f text:infra enter click:10,8 click:10,9 esc : click:60,14 esc U click:10,8 esc t click:60,33 wheel:60,12 click:60,16 esc",
+    );
+}
+
+#[test]
+fn cells_and_trade_offs_that_are_clicked_and_taken() {
+    walk_in(
+        INFRA,
+        "mouse cells",
+        WIDE,
+        "w a ctrl-u text:contextPruning.mode=cache-ttl,off space text:compaction.reserveTokens=30000,60000 enter click:12,7 click:90,5 click:90,6 click:90,7 click:90,20 tab j k esc w enter esc w b enter 4",
+    );
+}
+
+#[test]
+fn a_comparison_under_its_map_on_a_small_terminal() {
+    walk_in(
+        INFRA,
+        "compare small",
+        (80, 24),
+        "w a ctrl-u text:contextPruning.ttl=30m,2h,5m,10m,15m,20m,25m,45m space text:contextPruning.keepLastAssistants=1 enter j j j j l click:12,6 click:40,17 tab j enter",
+    );
+}
+
+#[test]
+fn a_search_beside_a_preview() {
+    walk_in(INFRA, "search wide", (150, 40), "ctrl-f text:atomic enter j j enter n N esc");
+}
+
+#[test]
+fn a_search_without_room_for_a_preview() {
+    walk_in(INFRA, "search narrow", (99, 30), "ctrl-f text:atomic enter j tab j enter esc");
+}
+
+#[test]
+fn jumps_between_places_of_several_sessions() {
+    walk_in(
+        INFRA,
+        "jumps",
+        WIDE,
+        "2 g j j m b 1 j l 2 g G m c ' b < < > > t G enter < E j < B j < > > e j < ' c esc a < <",
+    );
+}
+
+#[test]
+fn lines_that_are_typed_and_edited() {
+    walk_in(
+        INFRA,
+        "typing",
+        WIDE,
+        "4 e ctrl-u text:12 left left text:3 home delete end backspace ctrl-a ctrl-e enter e text:x% enter esc 1 / text:slack alt-left alt-right ctrl-left text:x ctrl-right alt-b alt-f ctrl-w ctrl-k esc : text:time ctrl-u text:pol down up enter esc : text:zz esc 3 / text:a.b enter n n esc",
+    );
+}
+
+#[test]
+fn presets_that_are_saved_compared_and_taken() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut driver = Driver::demo(WIDE.0, WIDE.1);
+    driver.home = Some(home.path().to_path_buf());
+    driver.go_to(INFRA);
+    walk_with(
+        driver,
+        "presets",
+        "4 : text:preset space text:save space text:none enter l l l : text:preset space text:save space text:mine enter L L : text:preset space text:save space text:wide enter C alt-s j space k y j enter : text:preset space text:load space text:other enter esc : text:preset space text:delete space text:mine enter alt-s j k y enter",
+    );
+}
+
+#[test]
+fn a_changed_message_side_by_side_and_zoomed() {
+    walk_in(INFRA, "diff", WIDE, "p i 2 g } } 3 d w l l l h w esc d z esc d esc 2 z esc 3 z r esc");
+}
+
+#[test]
+fn folds_come_back_with_the_place_that_was_left() {
+    walk_in(INFRA, "folds", WIDE, "2 g j - j e esc + G < - g E esc < > 2 G B j enter < k");
+}
+
+#[test]
+fn a_dragged_slider_is_undone_as_one_step() {
+    walk_in(
+        INFRA,
+        "slider",
+        WIDE,
+        "p 4 j click:50,29 drag:55,29 drag:70,29 release:70,29 z Z k click:60,28 drag:10,28 drag:129,28 release:129,28 z z Z Z",
+    );
+}
+
+#[test]
+fn settings_opened_from_the_policies_and_other_ways_to_the_tuning_pane() {
+    walk_in(INFRA, "policy settings", WIDE, "z s j enter z 4 z . . esc esc s j j j x enter l i i a a a p p");
+}
+
+#[test]
+fn a_summary_that_is_asked_for_and_the_gate_of_pruning() {
+    walk_in(INFRA, "compacting", WIDE, ", , , , , x 2 } } { { 3 j 4 l L c esc x p i 2 G } { i");
 }

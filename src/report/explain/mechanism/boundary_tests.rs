@@ -43,6 +43,11 @@ fn a_message_is_the_cause_from_three_times_the_usual_on() {
     assert_eq!(tokens("u:60 a:9 u:180", 1_180), Some(180.0));
     assert_eq!(tokens("u:60 a:9 u:179", 1_100), None);
     assert_eq!(tokens("u:60 a:9 u:180", 1_181), None);
+    assert_eq!(
+        tokens("u:10 a:9 u:20 a:9 u:60 a:9 u:60 a:9 u:179", 1_100),
+        None,
+        "the larger of the middle two"
+    );
     assert_eq!(tokens("u:9 a:9 u:150", 1_150), Some(150.0));
     assert_eq!(tokens("u:9 a:9 u:149", 1_100), None);
 }

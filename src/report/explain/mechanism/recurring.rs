@@ -120,6 +120,9 @@ mod tests {
         );
         assert_ne!(normalise("Look at item abcdef1 now"), normalise("Look at item bcdefg2 now"));
         assert_eq!(normalise("Report 2026 now"), normalise("Report 2027 now"));
+        assert_eq!(normalise("on March 6 sum up"), "on sum up", "a number behind a date word");
+        assert_eq!(normalise("on 6 March sum up"), "on sum up", "a number before a date word");
+        assert_eq!(normalise("6 items by March or so 7"), "6 items by or so 7", "numbers further away");
         assert_ne!(normalise("Report 202 now"), normalise("Report 203 now"));
     }
 }
