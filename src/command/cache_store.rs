@@ -8,22 +8,25 @@ use super::parallel::map_by_size;
 use crate::report::cache_ledger::{CacheTotals, cache_ledger, totals_by_day};
 use crate::session::{Mark, SessionItem};
 
+/// Sessions whose sums by day are in memory at once.
+const BATCH_SESSIONS: usize = 4096;
+
 /// The sums of a store.
 #[derive(Debug)]
-pub(super) struct StoreLedger {
+pub(super) struct StoreLedger<'a> {
     /// Sessions with counted calls, those with the most expensive misses first.
-    pub(super) sessions: Vec<(SessionItem, CacheTotals)>,
+    pub(super) sessions: Vec<(&'a SessionItem, CacheTotals)>,
     /// By UTC day.
     pub(super) days: BTreeMap<String, CacheTotals>,
     pub(super) totals: CacheTotals,
     /// Sessions that cannot be read, and why.
-    pub(super) unread: Vec<(SessionItem, Failure)>,
+    pub(super) unread: Vec<(&'a SessionItem, Failure)>,
 }
 
 type Sums = (CacheTotals, BTreeMap<String, CacheTotals>);
 
 /// Reads every session once. Backups and imported files repeat the calls of other sessions and are left out.
-pub(super) fn read_store(workspace: &Workspace) -> StoreLedger {
+pub(super) fn read_store(workspace: &Workspace) -> StoreLedger<'_> {
     let repeats = [Mark::Missing, Mark::Backup, Mark::Imported];
     let items: Vec<&SessionItem> = workspace
         .listed
@@ -31,18 +34,20 @@ pub(super) fn read_store(workspace: &Workspace) -> StoreLedger {
         .iter()
         .filter(|item| item.path.is_some() && !repeats.iter().any(|mark| item.has(*mark)))
         .collect();
-    let sizes: Vec<u64> = items.iter().map(|item| item.bytes).collect();
-    let sums = map_by_size(&sizes, |at| sum_session(workspace, items[at]));
     let mut store = StoreLedger {
         sessions: Vec::new(),
         days: BTreeMap::new(),
         totals: CacheTotals::default(),
         unread: Vec::new(),
     };
-    for (item, sum) in items.into_iter().zip(sums) {
-        match sum {
-            Ok((totals, days)) => store.add(item, totals, &days),
-            Err(failure) => store.unread.push((item.clone(), failure)),
+    for batch in items.chunks(BATCH_SESSIONS) {
+        let sizes: Vec<u64> = batch.iter().map(|item| item.bytes).collect();
+        let sums = map_by_size(&sizes, |at| sum_session(workspace, batch[at]));
+        for (item, sum) in batch.iter().zip(sums) {
+            match sum {
+                Ok((totals, days)) => store.add(item, totals, &days),
+                Err(failure) => store.unread.push((item, failure)),
+            }
         }
     }
     store.sessions.sort_by(|(_, one), (_, other)| {
@@ -52,14 +57,14 @@ pub(super) fn read_store(workspace: &Workspace) -> StoreLedger {
     store
 }
 
-impl StoreLedger {
-    fn add(&mut self, item: &SessionItem, totals: CacheTotals, days: &BTreeMap<String, CacheTotals>) {
+impl<'a> StoreLedger<'a> {
+    fn add(&mut self, item: &'a SessionItem, totals: CacheTotals, days: &BTreeMap<String, CacheTotals>) {
         self.totals.merge(&totals);
         for (day, own) in days {
             self.days.entry(day.clone()).or_default().merge(own);
         }
         if totals.calls > 0 {
-            self.sessions.push((item.clone(), totals));
+            self.sessions.push((item, totals));
         }
     }
 }

@@ -20,10 +20,32 @@ use crate::format::{format_count, format_estimate, format_number, format_percent
 use crate::report::explain::{Explanation, FindingClass, explain};
 use crate::session::{Mark, SessionItem, TokenCount};
 
-/// A session and its explanation, or why it has none.
+/// A session and its verdict, or why it has none. Whole explanations of a large store would fill the memory.
 struct ExplainedSession {
     item: SessionItem,
-    explanation: Result<Explanation, Failure>,
+    verdict: Result<SessionVerdict, Failure>,
+}
+
+/// The part of an explanation that the list shows.
+struct SessionVerdict {
+    has_overflowed: bool,
+    no_setting_helps: bool,
+    is_healthy: bool,
+    tone: Tone,
+    line: Option<VerdictJson>,
+}
+
+impl SessionVerdict {
+    fn new(explanation: &Explanation) -> Self {
+        let verdict = explanation.verdict();
+        Self {
+            has_overflowed: explanation.has_overflowed(),
+            no_setting_helps: explanation.no_setting_helps(),
+            is_healthy: verdict.is_none_or(|finding| finding.class == FindingClass::Healthy),
+            tone: verdict_tone(explanation),
+            line: verdict_json(explanation),
+        }
+    }
 }
 
 pub(super) fn run(
@@ -47,18 +69,18 @@ pub(super) fn run(
 fn explain_session(workspace: &Workspace, item: &SessionItem) -> ExplainedSession {
     let session = match workspace.open_item(item) {
         Ok(session) => session,
-        Err(failure) => return ExplainedSession { item: item.clone(), explanation: Err(failure) },
+        Err(failure) => return ExplainedSession { item: item.clone(), verdict: Err(failure) },
     };
     let explanation = explain(&session).map_err(|error| Failure::unreadable(error.to_string()));
-    ExplainedSession { item: session.item, explanation }
+    ExplainedSession { item: session.item, verdict: explanation.map(|it| SessionVerdict::new(&it)) }
 }
 
 /// Orders sessions for the list: overflowed, then unhealthy, then healthy; the fuller first within each class.
 fn risk_rank(explained: &ExplainedSession) -> (u8, u64) {
-    let class = match &explained.explanation {
+    let class = match &explained.verdict {
         Err(_) => 1,
-        Ok(message) if message.has_overflowed() => 3,
-        Ok(message) if message.verdict().is_some_and(|finding| finding.class != FindingClass::Healthy) => 2,
+        Ok(verdict) if verdict.has_overflowed => 3,
+        Ok(verdict) if !verdict.is_healthy => 2,
         Ok(_) => 0,
     };
     (class, explained.item.window_percent().unwrap_or(0))
@@ -109,9 +131,9 @@ struct WindowFitJson {
 
 fn report_json(workspace: &Workspace, all: Vec<ExplainedSession>, windows: &[u64]) -> ExplainedStoreJson {
     let (mut sessions, mut unread) = (Vec::new(), Vec::new());
-    for ExplainedSession { item, explanation } in all {
-        match explanation {
-            Ok(explanation) => sessions.push(session_verdict_json(&item, &explanation, windows)),
+    for ExplainedSession { item, verdict } in all {
+        match verdict {
+            Ok(verdict) => sessions.push(session_verdict_json(&item, verdict, windows)),
             Err(failure) => {
                 let error = failure.message().to_owned();
                 unread.push(UnreadJson { session: session_json(&item), error });
@@ -121,20 +143,16 @@ fn report_json(workspace: &Workspace, all: Vec<ExplainedSession>, windows: &[u64
     ExplainedStoreJson { ruleset: ruleset_json(&workspace.store().ruleset), sessions, unread }
 }
 
-fn session_verdict_json(
-    item: &SessionItem,
-    explanation: &Explanation,
-    windows: &[u64],
-) -> SessionVerdictJson {
+fn session_verdict_json(item: &SessionItem, verdict: SessionVerdict, windows: &[u64]) -> SessionVerdictJson {
     let fit = |window: &u64| {
         let over = item.tokens.map(|counted| counted.tokens.saturating_sub(*window));
         WindowFitJson { window: *window, overflows: over.map(|over| over > 0), over }
     };
     SessionVerdictJson {
         session: session_json(item),
-        overflow: explanation.has_overflowed(),
-        verdict: verdict_json(explanation),
-        no_setting_helps: explanation.no_setting_helps(),
+        overflow: verdict.has_overflowed,
+        verdict: verdict.line,
+        no_setting_helps: verdict.no_setting_helps,
         tokens: item.tokens,
         window: item.window,
         windows: windows.iter().map(fit).collect(),
@@ -191,15 +209,12 @@ fn row_cells(explained: &ExplainedSession, windows: &[u64]) -> Vec<Cell> {
         Some(_) => Cell::new("fits", Tone::Good),
         None => "-".into(),
     }));
-    match &explained.explanation {
-        Ok(message) => {
-            let verdict = message.verdict();
-            let word = |of: fn(&crate::report::explain::Finding) -> &'static str| {
-                verdict.map(of).unwrap_or_default()
-            };
-            cells.push(Cell::new(word(|it| it.class.as_str()), verdict_tone(message)));
-            cells.push(Cell::new(word(|it| it.confidence.as_str()), Tone::Dim));
-            cells.push(verdict.map(|it| it.headline.clone()).unwrap_or_default().into());
+    match &explained.verdict {
+        Ok(verdict) => {
+            let line = verdict.line.as_ref();
+            cells.push(Cell::new(line.map_or("", |line| line.class), verdict.tone));
+            cells.push(Cell::new(line.map_or("", |line| line.confidence), Tone::Dim));
+            cells.push(line.map_or("", |line| &line.line).into());
         }
         Err(failure) => {
             cells.extend([Cell::new("unread", Tone::Warning), "".into(), failure.message().into()]);

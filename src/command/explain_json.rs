@@ -59,9 +59,9 @@ impl JsonOutput for ExplanationJson {
 /// Class, confidence and line of the first finding.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct VerdictJson {
-    class: &'static str,
-    confidence: &'static str,
-    line: String,
+    pub(super) class: &'static str,
+    pub(super) confidence: &'static str,
+    pub(super) line: String,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -17,7 +17,6 @@ use crate::cli::{SessionArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_number, format_time};
 use crate::ids::EntryIx;
-use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{
     Attempt, CompactionCaller, CompactionOutcome, Ending, RecoveryStep, is_transient,
 };
@@ -209,7 +208,7 @@ fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
 }
 
 fn refusal_json(session: &LoadedSession, refusal: &RefusedCall) -> RefusalJson {
-    let text = refusal.text.as_str();
+    let (text, detection) = (refusal.text.as_str(), refusal.detection);
     RefusalJson {
         entry: refusal.entry.map(|ix| session.index.display_id(ix)),
         source: refusal.source.name(),
@@ -218,12 +217,12 @@ fn refusal_json(session: &LoadedSession, refusal: &RefusedCall) -> RefusalJson {
         tokens: refusal.tokens,
         limit: refusal.limit,
         detectors: DetectorsJson {
-            runtime: pi::is_overflow(text),
-            gateway: gateway::is_likely_overflow(text),
-            chat: gateway::is_overflow(text),
-            compaction_failure: gateway::is_compaction_failure(text),
-            rate_limit: gateway::is_rate_limit(text),
-            transient: is_transient(text) && !pi::is_overflow(text),
+            runtime: detection.in_run,
+            gateway: detection.likely,
+            chat: detection.overflow,
+            compaction_failure: detection.compaction_failure,
+            rate_limit: detection.rate_limit,
+            transient: is_transient(text) && !detection.in_run,
         },
     }
 }

@@ -1,5 +1,6 @@
 //! `clawscope search TEXT`: searches every transcript of a store and prints the hits, ranked by session.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
@@ -13,6 +14,7 @@ use super::session_output::{SessionJson, session_json};
 use crate::cli::{SearchArgs, StoreArgs, secrets};
 use crate::export::json::JsonOutput;
 use crate::format::{format_age, format_number, format_size, quantity};
+use crate::ids::SessionKey;
 use crate::redact::SecretDisplay;
 use crate::session::SessionItem;
 use crate::session::search::{SearchHit, SearchQuery, SearchTotals, SessionHits, search_store};
@@ -36,31 +38,68 @@ pub(super) fn run(
         return Err(Failure::usage("TEXT is empty: type at least one word to search for."));
     }
     let workspace = Workspace::from_path(args.list.path.as_deref(), place, invocation)?;
-    let (sessions, totals) = search_all(&workspace, &query);
-    let secrets = secrets(args.no_redact);
-    let found = Found { workspace: &workspace, query: &query, sessions, totals, secrets };
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
+    let (sessions, totals) = search_all(&workspace, &query, limit);
+    let secrets = secrets(args.no_redact);
+    let items = workspace.listed.items.iter().map(|item| (&item.key, item)).collect();
+    let now_ms = workspace.now_ms;
+    let found = Found { items, limit, now_ms, query: &query, sessions, totals, secrets };
     if args.list.json {
-        output.json(&found.json(limit))?;
+        output.json(&found.json())?;
     } else {
-        found.print(limit, output)?;
+        found.print(output)?;
     }
     if found.sessions.is_empty() { Err(Failure::CheckFailed) } else { Ok(()) }
 }
 
-/// Returns the sessions with hits in their order, and what was read.
-fn search_all(workspace: &Workspace, query: &SearchQuery) -> (Vec<SessionHits>, SearchTotals) {
-    let sessions = Mutex::new(Vec::new());
-    let found = |hits| sessions.lock().unwrap_or_else(PoisonError::into_inner).push(hits);
-    let totals = search_store(workspace.store(), query, &|| true, &found).unwrap_or_default();
-    let mut sessions = sessions.into_inner().unwrap_or_else(PoisonError::into_inner);
-    sessions.sort_by_cached_key(SessionHits::rank);
-    (sessions, totals)
+/// Hits beyond the limit that are kept in memory before they are dropped.
+const SPARE_HITS: usize = 50_000;
+
+/// Returns the sessions with hits in their order, and what was read. Hits beyond the limit are counted, not kept.
+fn search_all(workspace: &Workspace, query: &SearchQuery, limit: usize) -> (Vec<SessionHits>, SearchTotals) {
+    let found = Mutex::new(RankedSessions::default());
+    let add = |hits| found.lock().unwrap_or_else(PoisonError::into_inner).add(hits, limit);
+    let totals = search_store(workspace.store(), query, &|| true, &add).unwrap_or_default();
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.drop_beyond(limit);
+    (found.sessions, totals)
+}
+
+#[derive(Default)]
+struct RankedSessions {
+    sessions: Vec<SessionHits>,
+    /// Hits that the sessions hold.
+    kept: usize,
+}
+
+impl RankedSessions {
+    fn add(&mut self, hits: SessionHits, limit: usize) {
+        self.kept += hits.hits.len();
+        self.sessions.push(hits);
+        if self.kept > limit.saturating_add(SPARE_HITS) {
+            self.drop_beyond(limit);
+        }
+    }
+
+    /// Sorts the sessions and drops the hits that come after `limit` others.
+    fn drop_beyond(&mut self, limit: usize) {
+        self.sessions.sort_by_cached_key(SessionHits::rank);
+        self.kept = 0;
+        for session in &mut self.sessions {
+            session.hits.truncate(limit - self.kept);
+            session.hits.shrink_to_fit();
+            self.kept += session.hits.len();
+        }
+    }
 }
 
 /// The result of a search, to be printed.
 struct Found<'a> {
-    workspace: &'a Workspace,
+    items: HashMap<&'a SessionKey, &'a SessionItem>,
+    /// Hits that are shown at most.
+    limit: usize,
+    /// The time, for ages, ms since 1970.
+    now_ms: f64,
     query: &'a SearchQuery,
     sessions: Vec<SessionHits>,
     totals: SearchTotals,
@@ -129,23 +168,14 @@ struct UnreadJson {
 
 impl Found<'_> {
     fn item(&self, session: &SessionHits) -> Option<&SessionItem> {
-        self.workspace.listed.items.iter().find(|item| item.key == session.key)
+        self.items.get(&session.key).copied()
     }
 
     fn count(&self) -> usize {
         self.sessions.iter().map(|session| session.count).sum()
     }
 
-    /// Pairs each session with the hits that the limit leaves it.
-    fn limited(&self, limit: usize) -> impl Iterator<Item = (&SessionHits, &[SearchHit])> {
-        self.sessions.iter().scan(limit, |left, session| {
-            let hits = &session.hits[..session.hits.len().min(*left)];
-            *left -= hits.len();
-            Some((session, hits))
-        })
-    }
-
-    fn json(&self, limit: usize) -> SearchJson {
+    fn json(&self) -> SearchJson {
         let unread = self.totals.unread.iter().map(|unread| UnreadJson {
             key: unread.key.0.clone(),
             path: unread.path.to_string_lossy().into_owned(),
@@ -156,12 +186,12 @@ impl Found<'_> {
             hits: self.count(),
             searched: self.totals.sessions,
             bytes: self.totals.bytes,
-            sessions: self.limited(limit).map(|(session, hits)| self.session_json(session, hits)).collect(),
+            sessions: self.sessions.iter().map(|session| self.session_json(session)).collect(),
             unread: unread.collect(),
         }
     }
 
-    fn session_json(&self, session: &SessionHits, hits: &[SearchHit]) -> SessionHitsJson {
+    fn session_json(&self, session: &SessionHits) -> SessionHitsJson {
         let item = self.item(session);
         SessionHitsJson {
             session: item.map(session_json),
@@ -169,7 +199,7 @@ impl Found<'_> {
             updated_at: session.updated_ms,
             count: session.count,
             on_branch: session.branch_count,
-            hits: hits.iter().map(|hit| self.hit_json(hit)).collect(),
+            hits: session.hits.iter().map(|hit| self.hit_json(hit)).collect(),
         }
     }
 
@@ -186,7 +216,7 @@ impl Found<'_> {
         }
     }
 
-    fn print(&self, limit: usize, output: &mut Output) -> Result<(), Failure> {
+    fn print(&self, output: &mut Output) -> Result<(), Failure> {
         let (hits, sessions) = (self.count() as u64, self.sessions.len() as u64);
         let read = format!(
             "{} in {} of {} · {}",
@@ -197,16 +227,16 @@ impl Found<'_> {
         );
         output.line(Tone::Strong, &read)?;
         let mut shown = 0;
-        for (session, hits) in self.limited(limit).filter(|(_, hits)| !hits.is_empty()) {
+        for session in self.sessions.iter().filter(|session| !session.hits.is_empty()) {
             self.print_session(session, output)?;
-            for hit in hits {
+            for hit in &session.hits {
                 self.print_hit(hit, output)?;
             }
-            shown += hits.len() as u64;
+            shown += session.hits.len() as u64;
         }
         if shown < hits {
             let more = format_number(hits - shown);
-            let advice = if shown < limit as u64 {
+            let advice = if shown < self.limit as u64 {
                 "A session lists its newest hits only.".to_owned()
             } else {
                 format!("--limit {} shows more of them.", hits.min(shown * 4))
@@ -233,7 +263,7 @@ impl Found<'_> {
         if aside > 0 {
             facts.push(format!("{} on other branches", format_number(aside as u64)));
         }
-        facts.extend(session.updated_ms.map(|ms| format_age(ms, self.workspace.now_ms)));
+        facts.extend(session.updated_ms.map(|ms| format_age(ms, self.now_ms)));
         let key = output.paint(Tone::Strong, &visible(&session.key.0));
         let facts = output.paint(Tone::Dim, &visible(&format!("  {name} · {}", facts.join(" · "))));
         writeln!(output, "\n{key}{facts}")
@@ -243,7 +273,7 @@ impl Found<'_> {
         let room = output.width().map_or(LINE_CHARS, |width| width.saturating_sub(LEAD_COLUMNS));
         let line = hit.text.line(self.query, self.secrets, room.max(MIN_TEXT_CHARS));
         let line = truncate(&visible(&line), room.max(MIN_TEXT_CHARS)).0;
-        let age = hit.time_ms.map(|time| format_age(time as i64, self.workspace.now_ms)).unwrap_or_default();
+        let age = hit.time_ms.map(|time| format_age(time as i64, self.now_ms)).unwrap_or_default();
         let lead = format!("  {}  {}  ", pad(&visible(&hit.id), 8), pad(&age, 11));
         let who = pad(&visible(hit.tool.as_deref().unwrap_or(hit.role)), 10);
         let mut text = String::new();
@@ -256,5 +286,28 @@ impl Found<'_> {
         text.push_str(&line[at..]);
         let lead = output.paint(Tone::Dim, &lead);
         writeln!(output, "{lead}{who}  {text}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::search::SearchHit;
+
+    fn hits(key: &str, count: usize) -> SessionHits {
+        let hits = (0..count).map(|_| SearchHit::default()).collect();
+        SessionHits { key: SessionKey(key.to_owned()), updated_ms: None, branch_count: count, count, hits }
+    }
+
+    #[test]
+    fn the_best_sessions_keep_their_hits_and_every_hit_is_counted() {
+        let mut found = RankedSessions::default();
+        for (key, count) in [("few", 2), ("many", SPARE_HITS), ("some", 3)] {
+            found.add(hits(key, count), 4);
+        }
+        found.drop_beyond(4);
+        let kept: Vec<(&str, usize, usize)> =
+            found.sessions.iter().map(|it| (it.key.0.as_str(), it.hits.len(), it.count)).collect();
+        assert_eq!(kept, [("many", 4, SPARE_HITS), ("some", 0, 3), ("few", 0, 2)]);
     }
 }

@@ -76,7 +76,7 @@ impl Intent {
 
     /// Whether it names an old end to append behind: a transcript has at least its header.
     pub(super) fn has_old_end(&self) -> bool {
-        self.size > 0 && (1..=self.size.min(TAIL_BYTES)).contains(&self.tail_bytes)
+        (1..=self.size.min(TAIL_BYTES)).contains(&self.tail_bytes)
     }
 
     pub(super) fn identity(&self) -> FileIdentity {

@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_paid_once_is_not_the_branchs_own_twice() {
+    fn what_a_branch_paid_once_is_not_counted_twice() {
         let session = session();
         let reported = BranchComparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
         assert_eq!([reported.first.cost.total(), reported.second.cost.total()], [Some(0.25), Some(0.25)]);

@@ -9,6 +9,10 @@
 use std::ffi::OsString;
 #[cfg(unix)]
 use std::io;
+#[cfg(unix)]
+use std::os::unix::process::CommandExt as _;
+#[cfg(unix)]
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::process::{Child, Command, Stdio};
@@ -24,6 +28,10 @@ use crate::runtime::{log, terminal_modes, watcher_pipe};
 
 /// First argument of the watcher's command line.
 const ARGUMENT: &str = "__watch-terminal";
+/// The watcher's name in lists of processes.
+#[cfg(unix)]
+const NAME: &str = "clawscope";
+
 /// Runs the watcher if the command line is its own.
 pub fn watch_terminal(words: &[OsString], env: &Environment) -> Option<ExitCode> {
     let is_watcher = words.get(1).is_some_and(|word| word == ARGUMENT);
@@ -54,7 +62,8 @@ pub(super) fn start() {
 
 #[cfg(unix)]
 fn spawn() -> io::Result<Child> {
-    let child = Command::new(std::env::current_exe()?)
+    let child = Command::new(own_program()?)
+        .arg0(NAME)
         .arg(ARGUMENT)
         .args(terminal_modes::read()?.words())
         .stdin(Stdio::piped())
@@ -64,6 +73,14 @@ fn spawn() -> io::Result<Child> {
         fcntl_setfl(pipe, OFlags::NONBLOCK)?;
     }
     Ok(child)
+}
+
+/// Returns this very program. Another one stands at its path if it was updated since it started, and that one may know no
+/// watcher.
+#[cfg(unix)]
+fn own_program() -> io::Result<PathBuf> {
+    let link = Path::new("/proc/self/exe");
+    if link.exists() { Ok(link.to_owned()) } else { std::env::current_exe() }
 }
 
 /// Ends the watcher before the process group is stopped: if this process is killed then, nobody would continue it.

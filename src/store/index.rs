@@ -78,6 +78,8 @@ pub struct Index {
     pub pending_bytes: u64,
     /// Whether the last entry's line has no line end yet (store J7).
     pub is_unterminated: bool,
+    /// The last entry was read only because the runtime trims the end of the file: its line is broken once more follows.
+    pub depends_on_end: bool,
     pub line_count: u64,
     pub identity: FileIdentity,
     /// The first and the last bytes before `end`: a file that still has them has grown, any other was rewritten.
@@ -112,6 +114,7 @@ impl Index {
             end: 0,
             pending_bytes: 0,
             is_unterminated: false,
+            depends_on_end: false,
             line_count: 0,
             identity: FileIdentity::default(),
             edge_bytes: (Box::default(), Box::default()),
@@ -424,12 +427,13 @@ impl Index {
         self.entries[ix.index()].id
     }
 
-    /// Removes the last entry when its line had no line end and grew (store J7).
+    /// Removes the last entry of a file that grew when its line had no line end (store J7), or is another one now.
     pub fn pop_unterminated(&mut self) {
-        if !self.is_unterminated {
+        if !self.is_unterminated && !self.depends_on_end {
             return;
         }
         self.is_unterminated = false;
+        self.depends_on_end = false;
         if let Some(entry) = self.entries.pop() {
             self.tool_calls.truncate(entry.tool_calls.0 as usize);
             self.entries_by_line.pop();

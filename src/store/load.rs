@@ -91,7 +91,12 @@ pub fn refresh(
     }
     let mut grown = index.clone();
     grown.pop_unterminated();
-    read_appended(&mut grown, source, new_ids, progress)?;
+    if grown.entries.is_empty() {
+        // A first line that has grown may have decided already what kind of file this is.
+        grown = load_for_release(source, index.pi_release, new_ids, progress)?;
+    } else {
+        read_appended(&mut grown, source, new_ids, progress)?;
+    }
     Ok(FileChange::Grown(Box::new(grown)))
 }
 
@@ -360,8 +365,12 @@ fn finish_last_line(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_id
 }
 
 fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn IdSource) {
+    let before = index.entries.len();
     match parse_line(&bad.bytes, effective_trim(index, &bad.bytes, Trim::for_last_line(index))) {
-        Ok(value) => index.push_parsed(&value, bad.position, new_ids),
+        Ok(value) => {
+            index.push_parsed(&value, bad.position, new_ids);
+            index.depends_on_end = index.entries.len() > before;
+        }
         Err(_) => index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error),
     }
 }
@@ -410,6 +419,36 @@ mod tests {
             panic!("it grew")
         };
         assert_eq!(grown.auxiliary_entries().map(|(ix, _)| ix.index()).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn a_file_that_grows_is_read_as_if_it_had_been_whole() {
+        for text in [
+            "\u{c}9.9",
+            "9.9",
+            "{\"type\":\"session\",\"id\":\"s\"} ",
+            "\n\n7\n{\"id\":\"a\",\"type\":\"label\"}",
+            "0\u{b}\n\n\n\u{b}\n\nV\n",
+            "1\n0\u{b}\n\nV\n",
+        ] {
+            let whole = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+            for cut in 1..text.len() {
+                let known = load_bytes("t.jsonl", &text.as_bytes()[..cut], &mut LineIds);
+                let source = Source::from_memory("t.jsonl", text.as_bytes());
+                let Ok(FileChange::Grown(grown)) = refresh(&known, &source, &mut LineIds, &mut |_, _| true)
+                else {
+                    panic!("{text:?} grew from {cut}")
+                };
+                assert_eq!(
+                    format!("{:?}", grown.entries),
+                    format!("{:?}", whole.entries),
+                    "{text:?} from {cut}"
+                );
+                let known =
+                    |index: &Index| (index.end, index.pending_bytes, index.open_status, index.bad_lines);
+                assert_eq!(known(&grown), known(&whole), "{text:?} from {cut}");
+            }
+        }
     }
 
     /// Lines as a runtime, a person and a hostile writer would leave them.

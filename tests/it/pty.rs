@@ -388,6 +388,31 @@ fn only_report(folder: &Path) -> String {
     std::fs::read_to_string(report).unwrap()
 }
 
+/// A package manager puts the new program in the place of the running one.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_update_while_the_program_runs_starts_no_other_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let built = Path::new(env!("CARGO_BIN_EXE_clawscope"));
+    let folder = tempfile::tempdir_in(built.parent().unwrap()).unwrap();
+    let (own, mark) = (folder.path().join("clawscope"), folder.path().join("started"));
+    std::fs::hard_link(built, &own).unwrap();
+    let store = Store::new();
+    let mut program = Started::at(&own, &[store.dir.path().to_str().unwrap()], &[]);
+    program.until_shown("hello there");
+    std::fs::remove_file(&own).unwrap();
+    std::fs::write(&own, format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
+    std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program.keys("\x1a");
+    program.until_stopped();
+    program.signal(rustix::process::Signal::CONT);
+    program.until_shown("hello there");
+    assert_eq!(program.children().len(), 1, "the terminal is watched again");
+    program.keys("q");
+    assert_restored(&program.ended());
+    assert!(!mark.exists());
+}
+
 #[test]
 fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
     let store = Store::new();

@@ -74,7 +74,7 @@ const HINTS: [&[&[&str]]; 4] = [
 
 /// Whether a text states that the prompt was too large, which resets a chat (compaction 8.3). Never for a limit per
 /// minute or a refused reasoning mode (compaction 8.2).
-pub fn is_overflow(text: &str) -> bool {
+pub(super) fn is_overflow(text: &str) -> bool {
     let lower = text.to_lowercase();
     let holds = |part: &&str| lower.contains(*part);
     !is_excluded(&lower)
@@ -84,7 +84,7 @@ pub fn is_overflow(text: &str) -> bool {
 }
 
 /// Whether a text probably means an overflow, which starts the recovery after a run (compaction 8.5).
-pub fn is_likely_overflow(text: &str) -> bool {
+pub(super) fn is_likely_overflow(text: &str) -> bool {
     let folded = text.to_ascii_lowercase();
     let too_small = contains_in_order(&folded, &[&["context window"], &["too small", "minimum is"]]);
     if is_excluded(&text.to_lowercase()) || too_small || is_rate_limit(text) {
@@ -105,7 +105,7 @@ pub(super) fn is_window_hint(folded: &str) -> bool {
 }
 
 /// Whether a text is about a rate limit (compaction 8.4).
-pub fn is_rate_limit(text: &str) -> bool {
+pub(super) fn is_rate_limit(text: &str) -> bool {
     let lower = text.to_lowercase();
     RATE_LIMIT_TEXTS.iter().any(|part| lower.contains(part)) || has_word(&lower, "tpm")
 }
@@ -145,11 +145,11 @@ fn is_word_char(char: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::overflow::pi;
+    use crate::policy::overflow::pi_0_55;
 
     /// Runs the detectors: strict, wide, failed compaction, pi.
     fn judged(text: &str) -> [bool; 4] {
-        [is_overflow(text), is_likely_overflow(text), is_compaction_failure(text), pi::is_overflow(text)]
+        [is_overflow(text), is_likely_overflow(text), is_compaction_failure(text), pi_0_55::is_overflow(text)]
     }
 
     #[test]

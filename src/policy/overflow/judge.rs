@@ -5,10 +5,10 @@ use crate::policy::overflow::normalized::NormalizedText;
 use crate::policy::overflow::signs::{self, Sign, Signs};
 use crate::policy::overflow::{RefusalNumbers, StopDetails, text_match};
 
-/// Look-alikes that overrule a weak text.
+/// Lookalikes that overrule a weak text.
 const LOOKALIKES_BEFORE_WEAK: [(Sign, &str); 4] =
     [(Sign::OtherMeaning, "L5"), (Sign::Media, "L3"), (Sign::FieldLimit, "L4"), (Sign::OutputLimit, "L2")];
-/// Look-alikes that rule out a byte limit.
+/// Lookalikes that rule out a byte limit.
 const LOOKALIKES_BEFORE_BYTES: [(Sign, &str); 3] =
     [(Sign::Media, "L3"), (Sign::FieldLimit, "L4"), (Sign::OtherMeaning, "L5")];
 

@@ -1,11 +1,11 @@
 //! pi's overflow patterns, each with its first release (overflow-texts 7, compaction 8.1, store-pi-1.5 G1, releases
-//! R94). [`pi`] reproduces 0.55 exactly; this module covers every release.
+//! R94).
 
 use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-use crate::policy::overflow::pi;
+use crate::js;
 use crate::policy::overflow::release::Release;
 
 /// The characters of JavaScript's `\s`; a Unicode regex matches another set.
@@ -75,11 +75,20 @@ pub(super) fn is_overflow(text: &str, provider: &str, release: Release) -> bool 
         return false;
     }
     let bodyless = release < BODYLESS_CEREBRAS_ONLY_SINCE || provider == "cerebras";
-    let bare_429 =
-        || text.strip_prefix("429").is_some_and(|rest| pi::is_bodyless_refusal(&format!("400{rest}")));
+    let bare_429 = || text.strip_prefix("429").is_some_and(|rest| is_bodyless_refusal(&format!("400{rest}")));
     matches(&text, release)
-        || bodyless && pi::is_bodyless_refusal(&text)
+        || bodyless && is_bodyless_refusal(&text)
         || release < BODYLESS_WITHOUT_429_SINCE && bare_429()
+}
+
+/// Whether a text begins with `400 (no body)` or `413 status code (no body)` (compaction 8.1: 16).
+pub(super) fn is_bodyless_refusal(text: &str) -> bool {
+    let rest = text.strip_prefix("400").or_else(|| text.strip_prefix("413"));
+    rest.is_some_and(|rest| {
+        let rest = rest.trim_start_matches(js::is_trimmed);
+        let rest = rest.strip_prefix("status code").unwrap_or(rest);
+        rest.trim_start_matches(js::is_trimmed).starts_with("(no body)")
+    })
 }
 
 /// Whether a pattern of this release matches a lower-case text.
@@ -96,6 +105,7 @@ pub(super) fn is_rate_limit(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::overflow::pi_0_55;
     use proptest::prelude::*;
 
     #[test]
@@ -167,12 +177,48 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_texts_that_1_5_added_are_overflows() {
+        for text in [
+            "prompt too long",
+            "too large for model with 4000 maximum context length",
+            "exceeds the model's maximum context length of 4,000 tokens",
+            "exceeds maximum context length (4,000)",
+            "input (5 tokens) is longer than the model's context length (4 tokens)",
+            "prompt has 1,000 tokens, but the configured context size is 900 tokens",
+            "413",
+            "413\u{a0}x",
+            "github copilot chat API error (413): {}",
+            "429 prompt is too long",
+        ] {
+            assert!(is_overflow(text, "", [1, 5, 2]), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_has_commas_only_where_the_pattern_takes_them_and_a_limit_of_rate_is_none() {
+        for text in [
+            "too large for model with 4,000 maximum context length",
+            "input (5,000 tokens) is longer than the model's context length (4,000 tokens)",
+            "413x",
+            "x: API error (413): y",
+            "x\nAPI error (413): y",
+            "Throttling error: prompt is too long",
+            "rate limit: prompt is too long",
+            "400 (no body)",
+        ] {
+            assert!(!is_overflow(text, "", [1, 5, 2]), "{text}");
+        }
+        assert!(is_overflow(" Throttling error: prompt is too long", "", [1, 5, 2]));
+        assert!(is_overflow("400 (no body)", "cerebras", [1, 5, 2]));
+    }
+
     proptest! {
         #[test]
         fn the_oldest_release_is_the_one_known_to_the_letter(picks in proptest::collection::vec(0..PIECES.len(), 0..9), cerebras: bool) {
             let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
             let provider = if cerebras { "cerebras" } else { "zai" };
-            prop_assert_eq!(is_overflow(&text, provider, [0, 55, 3]), pi::is_overflow(&text));
+            prop_assert_eq!(is_overflow(&text, provider, [0, 55, 3]), pi_0_55::is_overflow(&text));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Decides whether a release recognised an answer's text as an overflow and so tried to recover (overflow-texts 7). A
 //! missed overflow leaves the session stuck; a false one costs a needless compaction.
 
+use crate::gateway::ruleset::Ruleset;
 use crate::policy::overflow::release::{self, Release};
 use crate::policy::overflow::{Judgement, StopDetails, openclaw_releases, pi_releases};
 
@@ -11,6 +12,19 @@ pub enum Runtime<'a> {
     OpenClaw(&'a str),
     /// pi without a gateway, such as `0.55.3`.
     Pi(&'a str),
+}
+
+impl<'a> Runtime<'a> {
+    /// Returns the program whose detectors read the answers under a ruleset; `version` is the gateway's, if recorded.
+    pub fn of_ruleset(ruleset: Ruleset, version: Option<&'a str>) -> Self {
+        match ruleset {
+            Ruleset::Pi0_55 => Self::Pi("0.55.3"),
+            Ruleset::Pi1_5 => Self::Pi("1.5.2"),
+            // The id of a range of releases names its first release.
+            pi if pi.is_pi() => Self::Pi(pi.id().trim_start_matches("pi-")),
+            _ => Self::OpenClaw(version.unwrap_or(ruleset.id())),
+        }
+    }
 }
 
 /// The pi release whose detector the gateway uses inside a run, by gateway release (releases R94).
@@ -25,7 +39,7 @@ const IN_RUN_PI: [(Release, Release); 8] = [
     ([2026, 5, 28], [0, 77, 0]),
 ];
 /// The detector inside a run is unknown from the first of these releases up to, but not including, the second.
-const IN_RUN_PI_UNKNOWN: (Release, Release) = ([2026, 8, 1], [2026, 9, 6]);
+pub(super) const IN_RUN_PI_UNKNOWN: (Release, Release) = ([2026, 8, 1], [2026, 9, 6]);
 
 /// Bytes of a text that are inspected; longer texts echo a prompt.
 const MAX_BYTES: usize = 64 << 10;

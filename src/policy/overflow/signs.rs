@@ -1,4 +1,4 @@
-//! Finds codes, stop reasons and look-alikes that confirm or rule out an overflow (overflow-texts 2 and 5). The
+//! Finds codes, stop reasons and lookalikes that confirm or rule out an overflow (overflow-texts 2 and 5). The
 //! patterns expect [`NormalizedText`](super::normalized::NormalizedText): lower case, no quotation marks, single
 //! spaces.
 

@@ -7,7 +7,7 @@
 pub(super) struct OverflowText {
     /// Rule of overflow-texts section 4.
     pub(super) rule: &'static str,
-    /// Look-alikes overrule the text.
+    /// Lookalikes overrule the text.
     pub(super) is_weak: bool,
     pub(super) pattern: &'static str,
 }

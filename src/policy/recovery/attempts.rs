@@ -3,7 +3,6 @@
 //! Nothing is sent: every prompt and every compaction is simulated on a [`Branch`] of sizes.
 
 use crate::policy::compact::max_summary_tokens;
-use crate::policy::overflow::{gateway, pi};
 use crate::policy::recovery::{
     Attempt, Branch, CompactionCaller, CompactionOutcome, Ending, ErrorSource, GiveUpReason, Recovery,
     RecoveryInput, RecoveryStep, is_transient, loop_limit,
@@ -50,7 +49,7 @@ impl<'a> RecoveryLoop<'a> {
             if !self.input.has_gateway {
                 return self.finish(Ending::LeftToPerson);
             }
-            if !gateway::is_likely_overflow(self.input.error) {
+            if !self.input.detection.likely {
                 return self.finish(Ending::RawError);
             }
             if !self.compact_or_rerun(had) && !self.truncate_results() {
@@ -58,9 +57,9 @@ impl<'a> RecoveryLoop<'a> {
             }
             self.branch.push_prompt();
         }
-        let failed = gateway::is_compaction_failure(self.input.error);
+        let failed = self.input.detection.compaction_failure;
         let kind = if failed { GiveUpReason::CompactionFailure } else { GiveUpReason::ContextOverflow };
-        let reset = self.input.is_chat && gateway::is_overflow(self.input.error);
+        let reset = self.input.is_chat && self.input.detection.overflow;
         self.finish(Ending::GaveUp { kind, reset })
     }
 
@@ -106,7 +105,7 @@ impl<'a> RecoveryLoop<'a> {
     }
 
     fn is_recognised_by_runtime(&self) -> bool {
-        self.input.source == ErrorSource::Silent || pi::is_overflow(self.input.error)
+        self.input.source == ErrorSource::Silent || self.input.detection.in_run
     }
 
     /// Simulates the runtime's compaction after a refusal (compaction 2.11).
@@ -130,7 +129,7 @@ impl<'a> RecoveryLoop<'a> {
 
     /// Takes branch A or B of the loop and returns whether the prompt runs again (compaction 8.12, 8.13).
     fn compact_or_rerun(&mut self, had: bool) -> bool {
-        if gateway::is_compaction_failure(self.input.error) || self.attempts_used >= self.input.max_attempts {
+        if self.input.detection.compaction_failure || self.attempts_used >= self.input.max_attempts {
             return false;
         }
         self.attempts_used += 1;

@@ -5,6 +5,7 @@ use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::ids::{EntryIx, LineIds};
 use crate::js;
 use crate::policy::compact::branch_entries;
+use crate::policy::overflow::{Runtime, detect};
 use crate::store::load::load_bytes;
 
 const ANTHROPIC: &str = "prompt is too long: 213462 tokens > 200000 maximum";
@@ -30,6 +31,7 @@ fn sized(lines: &[String]) -> Branch {
 fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
     RecoveryInput {
         error,
+        detection: detect(error, "", Runtime::OpenClaw("2026.3.2")),
         source: ErrorSource::Assistant,
         branch,
         fixed_tokens: 50.0,

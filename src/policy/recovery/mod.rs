@@ -16,6 +16,7 @@ pub use transient::is_transient;
 
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::ids::EntryIx;
+use crate::policy::overflow::Detection;
 
 /// Compactions and reruns that one run may take (compaction 8.9).
 pub const MAX_ATTEMPTS: u32 = 3;
@@ -52,6 +53,8 @@ impl ErrorSource {
 pub struct RecoveryInput<'a> {
     /// The provider's error text; empty for a silent overflow.
     pub error: &'a str,
+    /// What the release's detectors say of that text.
+    pub detection: Detection,
     pub source: ErrorSource,
     /// The branch at the refused call, including its prompt.
     pub branch: Branch,

@@ -1,5 +1,10 @@
 //! Words that mark a limit, a decision or an error, in the languages that the users of these gateways write most.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// How a cue is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Match {
@@ -281,48 +286,55 @@ pub(super) const DECISIONS: Cues = &[
     ),
 ];
 
-/// A report of an error.
-pub(super) const ERRORS: Cues = &[(
-    Anywhere,
-    &[
-        "error",
-        "exception",
-        "failed",
-        "failure",
-        "panicked",
-        "cannot",
-        "fatal",
-        "denied",
-        "refused",
-        "timed out",
-        "not found",
-        "no such file",
-        "traceback",
-        "segmentation fault",
-        "fehler",
-        "fehlgeschlagen",
-        "erreur",
-        "échec",
-        "fallo",
-        "excepción",
-        "erro:",
-        "falha",
-        "errore",
-        "ошибк",
-        "исключени",
-        "błąd",
-        "错误",
-        "錯誤",
-        "失败",
-        "失敗",
-        "异常",
-        "異常",
-        "エラー",
-        "例外",
-        "오류",
-        "실패",
-    ],
-)];
+/// Parts of words that report an error.
+const ERRORS: &[&str] = &[
+    "error",
+    "exception",
+    "failed",
+    "failure",
+    "panicked",
+    "cannot",
+    "fatal",
+    "denied",
+    "refused",
+    "timed out",
+    "not found",
+    "no such file",
+    "traceback",
+    "segmentation fault",
+    "fehler",
+    "fehlgeschlagen",
+    "erreur",
+    "échec",
+    "fallo",
+    "excepción",
+    "erro:",
+    "falha",
+    "errore",
+    "ошибк",
+    "исключени",
+    "błąd",
+    "错误",
+    "錯誤",
+    "失败",
+    "失敗",
+    "异常",
+    "異常",
+    "エラー",
+    "例外",
+    "오류",
+    "실패",
+];
+
+/// Finds all of them in one pass; none is meant as a whole word.
+static ERROR_SEARCH: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(ERRORS).ok());
+
+/// Whether a text reports an error.
+pub(super) fn reports_error(text: &str) -> bool {
+    let lower = if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) };
+    ERROR_SEARCH.as_ref().is_some_and(|search| search.is_match(&*lower))
+}
 
 /// Whether a text in lower case has one of these cues.
 pub(super) fn has_cue(lower: &str, cues: Cues) -> bool {
@@ -347,4 +359,19 @@ fn has_one(lower: &str, cue: &str, how: Match) -> bool {
 fn is_choice(before: &str, cue: &str) -> bool {
     let mut signs = cue.chars();
     signs.next() == Some('不') && before.chars().next_back().is_some_and(|verb| signs.next() == Some(verb))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_an_error_is_found_however_it_is_written() {
+        for cue in ERRORS {
+            for text in [(*cue).to_owned(), cue.to_uppercase(), format!("a line: {cue}s")] {
+                assert!(reports_error(&text), "{text}");
+            }
+        }
+        assert!(!reports_error("all 12 tests passed") && !reports_error("すべて成功しました"));
+    }
 }

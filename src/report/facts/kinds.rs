@@ -29,6 +29,11 @@ pub(super) struct Word<'a> {
     pub(super) key: Cow<'a, str>,
 }
 
+/// Whether a word may be a fact: every kind has a digit, or a sign of a path or of an address.
+pub(super) fn is_telling(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'/' | b'\\' | b'.'))
+}
+
 /// Returns the kind of a word of a text; `None` for ordinary words.
 pub(super) fn classify<'a>(word: &'a str, text: &'a str) -> Option<Word<'a>> {
     if word.len() > MAX_WORD_BYTES || word.len() < 2 {
@@ -69,13 +74,17 @@ fn has_no_folders(word: &str) -> bool {
 
 /// Days in the order of any country, and times with a day.
 fn is_date(word: &str) -> bool {
-    if is_date_of_characters(word) {
+    if !word.is_ascii() && is_date_of_characters(word) {
         return true;
     }
     let day = word.split(['T', 't']).next().unwrap_or_default();
     ['-', '/', '.'].iter().any(|sign| {
-        let parts: Vec<&str> = day.split(*sign).collect();
-        let [first, second, third] = parts[..] else { return false };
+        let mut parts = day.split(*sign);
+        let (Some(first), Some(second), Some(third), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return false;
+        };
         let number =
             |part: &str| part.parse::<u32>().ok().filter(|_| part.bytes().all(|byte| byte.is_ascii_digit()));
         let (Some(one), Some(two), Some(three)) = (number(first), number(second), number(third)) else {
@@ -92,6 +101,9 @@ fn is_date(word: &str) -> bool {
 }
 
 fn is_path(word: &str) -> bool {
+    if !word.contains(['/', '\\', '.']) {
+        return false;
+    }
     if let Some((scheme, rest)) = word.split_once("://") {
         return !scheme.is_empty()
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
@@ -182,11 +194,11 @@ fn is_mail(word: &str) -> bool {
 fn is_version(word: &str) -> bool {
     let bare = word.strip_prefix(['v', 'V']).unwrap_or(word);
     let core = bare.split(['-', '+']).next().unwrap_or_default();
-    let parts: Vec<&str> = core.split('.').collect();
+    let count = core.split('.').count();
     let is_number =
         |part: &&str| !part.is_empty() && part.len() <= 5 && part.bytes().all(|byte| byte.is_ascii_digit());
     let enough = if bare.len() < word.len() { 2 } else { 3 };
-    (enough..=4).contains(&parts.len()) && parts.iter().all(is_number)
+    (enough..=4).contains(&count) && core.split('.').all(|part| is_number(&part))
 }
 
 /// `ABC-123`.

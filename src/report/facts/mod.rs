@@ -12,18 +12,30 @@ mod words;
 pub use fact::{Fact, FactKind, MAX_FACT_BYTES};
 pub use sentences::{SentenceWords, sentence_words};
 
-use kinds::{Word, classify};
+use kinds::{Word, classify, is_telling};
 
 /// Returns the paths, ids, numbers, dates and errors of a text, in its order; repetitions included.
 pub fn facts(text: &str) -> Vec<Fact<'_>> {
+    let mut found = unnamed_facts(text);
+    for fact in found.iter_mut().filter(|fact| !fact.kind.is_sentence()) {
+        fact.name = words::name_before(text, fact.text);
+    }
+    found
+}
+
+/// Returns the same without the names before them, which take longer to find than the facts.
+pub fn unnamed_facts(text: &str) -> Vec<Fact<'_>> {
     let mut found = Vec::new();
     let words: Vec<&str> = words::words(text).collect();
     let mut at = 0;
     while at < words.len() {
+        if !is_telling(words[at]) {
+            at += 1;
+            continue;
+        }
         let (taken, word) = words::join(text, &words[at..]);
         if let Some(Word { kind, text: own, key }) = classify(word, text) {
-            let name = words::name_before(text, own);
-            found.push(Fact { kind, text: own, key, name });
+            found.push(Fact { kind, text: own, key, name: None });
         }
         at += taken;
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::cues::{CONSTRAINTS, DECISIONS, ERRORS, has_cue};
+use super::cues::{CONSTRAINTS, DECISIONS, has_cue, reports_error};
 use super::fact::{Fact, FactKind, MAX_FACT_BYTES};
 use super::words::is_unspaced;
 
@@ -25,8 +25,10 @@ pub(super) fn with_cues(text: &str, kind: FactKind) -> Vec<Fact<'_>> {
 
 /// Returns the lines that report an error.
 pub(super) fn errors(text: &str) -> impl Iterator<Item = Fact<'_>> {
-    let lines = text.lines().map(str::trim).filter(|line| is_sized(line, MIN_ERROR_COLUMNS));
-    lines.filter(|line| has_cue(&line.to_lowercase(), ERRORS)).map(|line| fact(FactKind::Error, line))
+    // Measuring a line takes longer than looking for words in it.
+    let lines =
+        text.lines().map(str::trim).filter(|line| line.len() <= MAX_FACT_BYTES && reports_error(line));
+    lines.filter(|line| is_sized(line, MIN_ERROR_COLUMNS)).map(|line| fact(FactKind::Error, line))
 }
 
 fn fact(kind: FactKind, text: &str) -> Fact<'_> {

@@ -55,8 +55,30 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_part(char: char) -> bool {
-    char.is_alphanumeric() || NAME_SIGNS.contains(char)
+    match u8::try_from(char) {
+        Ok(byte) if byte.is_ascii() => ASCII_PARTS[usize::from(byte)],
+        _ => char.is_alphanumeric() || NAME_SIGNS.contains(char),
+    }
 }
+
+/// Which ASCII characters belong to names and numbers.
+const ASCII_PARTS: [bool; 128] = {
+    let mut parts = [false; 128];
+    let signs = NAME_SIGNS.as_bytes();
+    let mut at = 0;
+    while at < signs.len() {
+        if signs[at].is_ascii() {
+            parts[signs[at] as usize] = true;
+        }
+        at += 1;
+    }
+    let mut byte = 0_u8;
+    while byte < 128 {
+        parts[byte as usize] = parts[byte as usize] || byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    parts
+};
 
 fn word_end(text: &str) -> usize {
     let mut before = ' ';
@@ -86,18 +108,22 @@ fn trimmed(word: &str) -> &str {
 }
 
 /// Splits a word where a script without blanks begins or ends.
-fn split_scripts(word: &str) -> Vec<&str> {
+fn split_scripts(word: &str) -> impl Iterator<Item = &str> {
+    let whole = whole_word(word);
+    let runs = if whole.is_some() { "" } else { word };
+    whole.into_iter().chain(runs.split(is_unspaced).filter(|run| !run.is_empty()))
+}
+
+/// Returns a word that is not split, without the words of the sentence around it.
+fn whole_word(word: &str) -> Option<&str> {
     if word.is_ascii() || !word.contains(is_unspaced) {
-        return vec![word];
+        return Some(word);
     }
     let has_folders = word.contains(['/', '\\']);
     if has_folders && !word.contains("://") {
-        return vec![path_in_sentence(word)];
+        return Some(path_in_sentence(word));
     }
-    match date_in(word) {
-        Some(date) => vec![date],
-        None => word.split(is_unspaced).filter(|run| !run.is_empty()).collect(),
-    }
+    date_in(word)
 }
 
 /// Returns the date in a word of characters: `于2026年11月25日完成`.

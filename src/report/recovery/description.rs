@@ -6,7 +6,6 @@ use crate::context::tokens_before::recorded_tokens_before;
 use crate::format::{format_number, format_timestamp, quantity};
 use crate::gateway::compaction::CompactionMode;
 use crate::policy::compact::max_summary_tokens;
-use crate::policy::overflow::{gateway, is_overflow_for, pi};
 use crate::policy::recovery::{
     CompactionCaller, CompactionOutcome, Ending, ErrorSource, GiveUpReason, MAX_ATTEMPTS, RecoveryStep,
 };
@@ -189,13 +188,12 @@ pub(super) fn describe_refused_call(session: &LoadedSession, refusal: &RefusedCa
     }
     let text = &refusal.text;
     let seen = |by: bool, who: &'static str| by.then_some(who);
-    let reading = session.ruleset.id.rules().read_mode;
     let is_pi = session.ruleset.id.is_pi();
+    let detection = refusal.detection;
     let by: Vec<&str> = [
-        seen(is_pi && is_overflow_for(reading, text), "pi"),
-        seen(!is_pi && pi::is_overflow(text), "the runtime"),
-        seen(!is_pi && gateway::is_likely_overflow(text), "the gateway loop"),
-        seen(!is_pi && gateway::is_overflow(text), "the chat"),
+        seen(detection.in_run, if is_pi { "pi" } else { "the runtime" }),
+        seen(detection.likely, "the gateway loop"),
+        seen(detection.overflow, "the chat"),
     ]
     .into_iter()
     .flatten()

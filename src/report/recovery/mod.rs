@@ -99,6 +99,7 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
     let rules = session.ruleset.id.rules();
     let expected = recovery::predict_recovery(&RecoveryInput {
         error: &refusal.text,
+        detection: refusal.detection,
         source: refusal.source,
         branch: Branch { entries, first_kept: kept_from },
         fixed_tokens: session.fixed_tokens() as f64,

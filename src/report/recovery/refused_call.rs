@@ -1,9 +1,10 @@
 //! The refused call: its error text, the source of that text, and the numbers in it (compaction 8.8).
 
 use crate::ids::EntryIx;
+use crate::policy::overflow::{Detection, Runtime, detect};
 use crate::policy::recovery::ErrorSource;
 use crate::session::LoadedSession;
-use crate::session::overflow::OverflowKind;
+use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{Role, StopReason};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +13,8 @@ pub struct RefusedCall {
     pub entry: Option<EntryIx>,
     pub source: ErrorSource,
     pub text: String,
+    /// What the detectors of the session's release say of that text.
+    pub detection: Detection,
     /// The time, ms since the epoch; NaN if unknown.
     pub time_ms: f64,
     /// Tokens of the prompt, if the error text or the usage has them.
@@ -33,12 +36,23 @@ impl RefusedCall {
         Self {
             entry: None,
             source: ErrorSource::Assistant,
+            detection: detect_under(session, &text, &session.provider),
             text,
             time_ms: f64::NAN,
             tokens: None,
             limit: None,
         }
     }
+}
+
+/// Runs the detectors of the session's release.
+fn detect_under(session: &LoadedSession, text: &str, provider: &str) -> Detection {
+    detect(text, provider, Runtime::of_ruleset(session.ruleset.id, None))
+}
+
+fn called_provider(session: &LoadedSession, overflow: &Overflow) -> String {
+    let provider = overflow.model.and_then(|(provider, _)| session.index.value_text(provider));
+    provider.unwrap_or_else(|| session.provider.clone())
 }
 
 /// Returns the refusal that an entry records; `None` if it records none.
@@ -52,6 +66,7 @@ pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<Re
                 _ => ErrorSource::Assistant,
             },
             text: overflow.text.clone(),
+            detection: detect_under(session, &overflow.text, &called_provider(session, overflow)),
             time_ms: overflow.time_ms,
             tokens: overflow.requested,
             limit: overflow.limit.filter(|_| overflow.kind.is_refusal()),

@@ -3,7 +3,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::report::facts::{Fact, FactKind, facts};
+use crate::report::facts::{Fact, FactKind, unnamed_facts};
 
 /// The shortest path and the shortest id, in bytes.
 const MIN_NAME_BYTES: usize = 7;
@@ -23,8 +23,11 @@ pub(super) fn identifiers(text: &str) -> Vec<(IdentifierHash, &str)> {
         FactKind::Error => true,
         FactKind::Date | FactKind::Constraint | FactKind::Decision => false,
     };
-    let mut found: Vec<(IdentifierHash, &str)> =
-        facts(text).iter().filter(|fact| rare(fact)).map(|fact| (hash(&fact.key), fact.text)).collect();
+    let mut found: Vec<(IdentifierHash, &str)> = unnamed_facts(text)
+        .iter()
+        .filter(|fact| rare(fact))
+        .map(|fact| (hash(&fact.key), fact.text))
+        .collect();
     found.sort_unstable_by_key(|(hash, _)| *hash);
     found.dedup_by_key(|(hash, _)| *hash);
     found

@@ -105,12 +105,14 @@ pub struct RegretFinder<'a> {
     inputs: &'a ReplayInputs,
     /// Texts from before entries were added.
     known: Option<Arc<RegretTexts>>,
+    /// Whether the texts are kept for entries that are added later.
+    is_extended: bool,
     texts: OnceLock<Arc<RegretTexts>>,
 }
 
 impl<'a> RegretFinder<'a> {
     pub fn new(session: &'a LoadedSession, inputs: &'a ReplayInputs) -> Self {
-        Self::extending(session, inputs, None)
+        Self { session, inputs, known: None, is_extended: false, texts: OnceLock::new() }
     }
 
     /// Like [`Self::new`], but reads only the texts of entries that were added since `known`.
@@ -119,7 +121,7 @@ impl<'a> RegretFinder<'a> {
         inputs: &'a ReplayInputs,
         known: Option<Arc<RegretTexts>>,
     ) -> Self {
-        Self { session, inputs, known, texts: OnceLock::new() }
+        Self { session, inputs, known, is_extended: true, texts: OnceLock::new() }
     }
 
     /// Finds the regret of the recorded settings.
@@ -174,7 +176,11 @@ impl<'a> RegretFinder<'a> {
 
     fn texts(&self, path: &[EntryIx]) -> Result<&Arc<RegretTexts>, BodyError> {
         if self.texts.get().is_none() {
-            let read = RegretTexts::read(self.session, path, self.known.as_deref())?;
+            let read = if self.is_extended {
+                RegretTexts::read(self.session, path, self.known.as_deref())?
+            } else {
+                RegretTexts::read_once(self.session, path)?
+            };
             // Another thread may have read them too; they are the same.
             _ = self.texts.set(Arc::new(read));
         }

@@ -1,11 +1,11 @@
 //! Finds the later needs of lost messages, from identifiers and tool calls alone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::identifiers::IdentifierHash;
 use super::need::{Need, NeedKind};
-use super::texts::{PathMessage, ToolUse};
+use super::texts::{PathMessage, ToolUse, is_speaker};
 use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
 use crate::replay::ContextLoss;
@@ -91,10 +91,10 @@ pub(super) fn find_needs(
         }
     }
     let mut needs = Vec::new();
-    let mut known = Known::default();
+    let mut known = Known::among(used_identifiers(path));
     for (at, message) in path.iter().enumerate() {
-        let speaks = matches!(message.role, Role::Assistant | Role::User);
-        if let Some(call) = calls.call_at(message.position, message.role).filter(|_| speaks) {
+        if let Some(call) = calls.call_at(message.position, message.role).filter(|_| is_speaker(message.role))
+        {
             let asks = Asking { path, losses: &losses, results: &results, at, call };
             let fetched = asks.fetched_again(&known, weights);
             // A repeated call names its own path; that is no second need.
@@ -107,9 +107,18 @@ pub(super) fn find_needs(
     needs
 }
 
+/// Returns the identifiers in the words of the model and of the person. Nothing else needs a source, and results have
+/// millions of others.
+fn used_identifiers(path: &[Arc<PathMessage>]) -> HashSet<IdentifierHash> {
+    let speakers = path.iter().filter(|message| is_speaker(message.role));
+    speakers.flat_map(|message| message.identifiers.iter().copied()).collect()
+}
+
 /// The messages before the current one.
 #[derive(Default)]
 struct Known<'a> {
+    /// The identifiers whose sources are kept.
+    used_names: HashSet<IdentifierHash>,
     sources: HashMap<IdentifierHash, Sources>,
     /// The last call with a tool and arguments, and the message that made it.
     used: HashMap<(&'a str, &'a str), (usize, &'a ToolUse)>,
@@ -127,8 +136,12 @@ struct Sources {
 }
 
 impl<'a> Known<'a> {
+    fn among(used_names: HashSet<IdentifierHash>) -> Self {
+        Self { used_names, ..Self::default() }
+    }
+
     fn add(&mut self, at: usize, message: &'a PathMessage) {
-        for identifier in &message.identifiers {
+        for identifier in message.identifiers.iter().filter(|name| self.used_names.contains(name)) {
             self.sources.entry(*identifier).or_default().at.push(at);
         }
         for own in &message.uses {

@@ -1,6 +1,6 @@
 //! The messages of a path as regret compares them: their identifiers and tool calls, without their texts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -77,11 +77,32 @@ impl RegretTexts {
     /// When an entry cannot be read again.
     pub fn read(session: &LoadedSession, path: &[EntryIx], known: Option<&Self>) -> Result<Self, BodyError> {
         let same = known.map_or(0, |known| known.shared_with(path));
-        let read = |(position, ix): (usize, &EntryIx)| read_message(session, position, *ix);
+        let read = |(position, ix): (usize, &EntryIx)| read_message(session, position, *ix, None);
         let added: Result<Vec<_>, BodyError> = path.par_iter().enumerate().skip(same).map(read).collect();
         let kept =
             known.into_iter().flat_map(|known| &known.messages).filter(|message| message.position < same);
         let messages = kept.cloned().chain(added?.into_iter().flatten().map(Arc::new)).collect();
+        Ok(Self { path: path.to_vec(), messages })
+    }
+
+    /// Reads the messages of a path that nobody will extend: of results, only the identifiers that the model or the person
+    /// uses are kept. A long transcript has millions of others.
+    ///
+    /// # Errors
+    /// When an entry cannot be read again.
+    pub fn read_once(session: &LoadedSession, path: &[EntryIx]) -> Result<Self, BodyError> {
+        let read_those = |spoken: bool, used: Option<&HashSet<IdentifierHash>>| {
+            let speaks = |ix: &EntryIx| session.index.entry(*ix).role().is_some_and(is_speaker);
+            let some = path.par_iter().enumerate().filter(|(_, ix)| speaks(ix) == spoken);
+            let read = some.map(|(position, ix)| read_message(session, position, *ix, used));
+            read.collect::<Result<Vec<Option<PathMessage>>, BodyError>>()
+        };
+        let spoken = read_those(true, None)?;
+        let used = spoken.iter().flatten().flat_map(|message| message.identifiers.iter().copied()).collect();
+        let others = read_those(false, Some(&used))?;
+        let mut messages: Vec<Arc<PathMessage>> =
+            spoken.into_iter().chain(others).flatten().map(Arc::new).collect();
+        messages.sort_unstable_by_key(|message| message.position);
         Ok(Self { path: path.to_vec(), messages })
     }
 
@@ -92,10 +113,17 @@ impl RegretTexts {
     }
 }
 
+/// Whether messages of a role use what others say.
+pub(super) fn is_speaker(role: Role) -> bool {
+    matches!(role, Role::Assistant | Role::User)
+}
+
+/// Reads a message; with `used`, only those of its identifiers.
 fn read_message(
     session: &LoadedSession,
     position: usize,
     ix: EntryIx,
+    used: Option<&HashSet<IdentifierHash>>,
 ) -> Result<Option<PathMessage>, BodyError> {
     let entry = session.index.entry(ix);
     let Some(size) = entry.message else { return Ok(None) };
@@ -104,9 +132,11 @@ fn read_message(
     let is_result = size.role == Role::ToolResult;
     let text_of = |key: &str| Some(js::to_text(Some(message.get(key)?)).to_string_lossy());
     let text = join_texts(&message);
-    let found = identifiers(&text);
-    let speaks = matches!(size.role, Role::Assistant | Role::User);
-    let names = found.iter().filter(|_| speaks).map(|(_, text)| (*text).to_owned()).collect();
+    let mut found = identifiers(&text);
+    if let Some(used) = used {
+        found.retain(|(hash, _)| used.contains(hash));
+    }
+    let names = found.iter().filter(|_| is_speaker(size.role)).map(|(_, text)| (*text).to_owned()).collect();
     Ok(Some(PathMessage {
         entry: ix,
         position,

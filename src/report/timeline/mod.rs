@@ -297,10 +297,14 @@ impl Timeline {
         peaks.fold(0.0, f64::max)
     }
 
+    /// Returns what the cache did for a recorded call.
+    pub fn cached(&self, call: usize) -> Option<&CachedCall> {
+        self.recorded.cache.get(&self.calls().get(call)?.entry)
+    }
+
     /// Returns the counted miss of a recorded call.
     pub fn miss(&self, call: usize) -> Option<&CacheMiss> {
-        let entry = self.calls().get(call)?.entry;
-        self.recorded.cache.get(&entry)?.miss.as_ref().filter(|miss| miss.is_counted())
+        self.cached(call)?.miss.as_ref().filter(|miss| miss.is_counted())
     }
 
     /// Returns the sums of the cache over all calls of the path.

@@ -1,6 +1,5 @@
 //! Finds calls that were refused in words: failed answers, answers with a special stop reason, and prompts that threw.
 
-use crate::gateway::ruleset::Ruleset;
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::policy::overflow::{
@@ -24,7 +23,7 @@ const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 pub(super) fn find_refused(scope: &OverflowScope<'_>) -> Vec<Overflow> {
     let version =
         scope.config.value(&LAST_TOUCHED_VERSION).and_then(Value::as_str).map(js::JsString::to_string_lossy);
-    let runtime = runtime(scope.ruleset, version.as_deref());
+    let runtime = Runtime::of_ruleset(scope.ruleset, version.as_deref());
     let mut found: Vec<Overflow> = Vec::new();
     for (ix, entry) in scope.index.iter() {
         if !may_refuse(scope.index, entry) {
@@ -37,17 +36,6 @@ pub(super) fn find_refused(scope: &OverflowScope<'_>) -> Vec<Overflow> {
         }
     }
     found
-}
-
-/// Returns the program whose detectors read the answers.
-fn runtime(ruleset: Ruleset, version: Option<&str>) -> Runtime<'_> {
-    match ruleset {
-        Ruleset::Pi0_55 => Runtime::Pi("0.55.3"),
-        Ruleset::Pi1_5 => Runtime::Pi("1.5.2"),
-        // The id of a range of releases names its first release.
-        pi if pi.is_pi() => Runtime::Pi(pi.id().trim_start_matches("pi-")),
-        _ => Runtime::OpenClaw(version.unwrap_or(ruleset.id())),
-    }
 }
 
 /// Whether an entry may be a refusal, so that its body is worth reading.

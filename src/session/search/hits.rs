@@ -146,7 +146,7 @@ fn common_prefix(one: &str, other: &str) -> usize {
 }
 
 /// An entry that holds every word.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchHit {
     /// Offset of its line in the transcript.
     pub offset: u64,

@@ -218,6 +218,37 @@ fn sessions_of_other_stores_and_hosts_stay() {
     );
 }
 
+/// Copies every file below a folder but the manifest, as `rsync -a --exclude manifest.json` does.
+fn copy_rows(from: &Path, to: &Path) {
+    for item in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(item.file_name());
+        if item.path().is_dir() {
+            std::fs::create_dir_all(&target).unwrap();
+            copy_rows(&item.path(), &target);
+        } else if item.file_name() != "manifest.json" {
+            std::fs::copy(item.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_rows_of_another_machine_can_be_copied_in_and_stay() {
+    let (here, there) = (Store::new(), Store::new());
+    let folder = tempfile::tempdir().unwrap();
+    let (own, other) = (path(&folder, "own"), path(&folder, "other"));
+    let [here_path, there_path] = [&here, &there].map(|store| store.path().to_string_lossy().into_owned());
+    write(&[&here_path, "--out", &own, "--host", "here"]);
+    write(&[&there_path, "--out", &other, "--host", "there"]);
+    copy_rows(Path::new(&other), Path::new(&own));
+    here.append(&message("zz1", Some("zz0"), &json!({ "role": "user", "content": "more" })));
+    assert!(write(&[&here_path, "--out", &own, "--host", "here"]).contains("1 read, 0 unchanged, 0 removed"));
+    let hosts = |out: &str| files(&Path::new(out).join("entries")).len();
+    assert_eq!([hosts(&own), hosts(&other)], [2, 1]);
+    let entries = |out: &str| rows(Path::new(out), Table::Entries).len();
+    assert_eq!(entries(&own), 2 * entries(&other) + 1);
+    assert_eq!(rows(Path::new(&own), Table::Sessions).len(), 2);
+}
+
 const PHRASE: &str = "PURPLE-ELEPHANT";
 const TOKEN: &str = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5";
 

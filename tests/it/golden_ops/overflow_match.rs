@@ -3,9 +3,13 @@
 use std::path::Path;
 
 use clawscope::js::{JsException, JsString, Value};
-use clawscope::policy::overflow::{self, gateway};
+use clawscope::policy::overflow::{Runtime, detect};
 
-use super::{Object, Session, number, object, on_session, or_throws};
+use super::overflowed_answer::AnswerJudge;
+use super::{Object, Session, number, on_session, or_throws};
+
+/// The runtime of the reference version.
+const RUNTIME: Runtime<'_> = Runtime::OpenClaw("2026.3.2");
 
 pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
     let mut result = Object::default();
@@ -24,21 +28,21 @@ pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
 fn judged_text(text: &JsString) -> Value {
     let mut judged = Object::default();
     gateways_view(text, &mut judged);
-    let failed = object([("stopReason", Value::from("error")), ("errorMessage", Value::from(text.clone()))]);
-    judged.set("pi", or_throws(overflow::pi::is_overflow_message(&failed, None)));
+    judged.set("pi", Value::Bool(detect(&text.to_string_lossy(), "", RUNTIME).in_run));
     Value::Object(judged)
 }
 
 fn gateways_view(text: &JsString, judged: &mut Object) {
-    let text = text.to_string_lossy();
-    judged.set("overflow", Value::Bool(gateway::is_overflow(&text)));
-    judged.set("likely", Value::Bool(gateway::is_likely_overflow(&text)));
-    judged.set("compactionFailure", Value::Bool(gateway::is_compaction_failure(&text)));
-    judged.set("rateLimit", Value::Bool(gateway::is_rate_limit(&text)));
+    let detection = detect(&text.to_string_lossy(), "", RUNTIME);
+    judged.set("overflow", Value::Bool(detection.overflow));
+    judged.set("likely", Value::Bool(detection.likely));
+    judged.set("compactionFailure", Value::Bool(detection.compaction_failure));
+    judged.set("rateLimit", Value::Bool(detection.rate_limit));
 }
 
 fn assistants(session: &Session) -> Value {
     let window = session.setting("contextWindow").and_then(Value::as_f64);
+    let judge = AnswerJudge { runtime: RUNTIME, window, counts_length: false };
     let mut judged = Vec::new();
     for (at, message) in session.messages().iter().enumerate() {
         if !message.get("role").is_some_and(|role| role.str_is("assistant")) {
@@ -50,7 +54,7 @@ fn assistants(session: &Session) -> Value {
         if let Some(text) = message.get("errorMessage").and_then(Value::as_str) {
             gateways_view(text, &mut item);
         }
-        item.set("pi", or_throws(overflow::pi::is_overflow_message(message, window)));
+        item.set("pi", or_throws(judge.overflowed(message)));
         judged.push(Value::Object(item));
     }
     Value::Array(judged)

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use clawscope::context::{bodies, build_context};
-use clawscope::ids::EntryIx;
-use clawscope::js::{self, JsException, Object, Value};
+use clawscope::js::{JsException, Object, Value};
 use clawscope::policy::truncate::max_result_chars;
 use clawscope::policy::truncate::session::{RewriteInput, RewriteOutcome, SessionRewrite, rewrite};
 use clawscope::store::body;
@@ -12,6 +11,7 @@ use clawscope::store::index::Index;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 
+use super::opened_file::{lines, upgraded};
 use super::{CountedIds, digest, list_of, number, object, opened, throws, transcript};
 
 pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
@@ -64,40 +64,4 @@ fn context(source: &Source, index: &Index) -> Value {
     let Ok(context) = build_context(index, &Tree::new(index), &Leaf::Own) else { return throws() };
     let messages = bodies::read_messages(source, index, &context).expect("bodies are read");
     Value::Array(messages.iter().map(digest).collect())
-}
-
-/// The file after the runtime opened it: emptied where it has no header, an old one in the form of version 3
-/// (store J3, L4).
-fn upgraded(bytes: Vec<u8>, ids: &mut CountedIds) -> Result<Vec<u8>, JsException> {
-    let source = Source::from_memory("copy", bytes.clone());
-    let index = opened(&source, ids)?;
-    if index.header.is_none() {
-        return Ok(b"{\"type\":\"session\",\"version\":3,\"id\":\"fresh\"}\n".to_vec());
-    }
-    // A version that is no number compares false with everything and is written again all the same (store L1).
-    if index.version() >= 3.0 {
-        return Ok(bytes);
-    }
-    let mut entries = (0..index.entries.len() as u32).map(EntryIx);
-    let mut text = String::new();
-    for mut line in lines(&bytes) {
-        match line.as_object_mut().filter(|line| line.get("type").is_some_and(|kind| kind.str_is("session")))
-        {
-            Some(header) if index.version() < 3.0 => header.set("version", Value::from(3)),
-            Some(_) => {}
-            None => {
-                let ix = entries.next().expect("every line but a header is an entry");
-                line = body::read_entry(&source, &index, ix).expect("bodies are read");
-            }
-        }
-        text += &js::stringify(&line);
-        text.push('\n');
-    }
-    Ok(text.into_bytes())
-}
-
-/// Every line that parses, headers included, as the runtime reads a file (store I1a).
-fn lines(bytes: &[u8]) -> Vec<Value> {
-    let text = String::from_utf8_lossy(bytes);
-    text.trim_matches(js::is_trimmed).split('\n').filter_map(|line| js::parse(line).ok()).collect()
 }

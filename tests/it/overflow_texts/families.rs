@@ -129,8 +129,8 @@ const OVERFLOWS: &[(&str, &str)] = &[
 /// Rules whose texts name these numbers without meaning a request.
 const EXCESSES: [&str; 2] = ["T21", "T42"];
 
-/// Rule and text of look-alikes; `{r}` and `{l}` are numbers that mean nothing here.
-const LOOK_ALIKES: &[(&str, &str)] = &[
+/// Rule and text of lookalikes; `{r}` and `{l}` are numbers that mean nothing here.
+const LOOKALIKES: &[(&str, &str)] = &[
     (
         "L1",
         "Rate limit reached for made-4o on tokens per min (TPM): Limit {l}, Used {l}, Requested {r}. Please try again.",
@@ -286,7 +286,7 @@ proptest! {
         limit in 4_096..2_000_000_u64,
         over in 1..900_000_u64,
     ) {
-        for (rule, text) in LOOK_ALIKES {
+        for (rule, text) in LOOKALIKES {
             let details = dress.put_on(&filled(text, &dress, limit, over, limit));
             let judgement = judged(&details);
             prop_assert_eq!((judgement.verdict, judgement.rule), (Verdict::NoOverflow, *rule), "{}", details);

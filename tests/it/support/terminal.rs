@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -75,7 +76,12 @@ fn cells(count: u16) -> NonZeroU16 {
 impl Started {
     /// Starts the program in a terminal of 120x40, with a home of its own and these variables.
     pub(crate) fn new(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_clawscope"));
+        Self::at(Path::new(env!("CARGO_BIN_EXE_clawscope")), arguments, variables)
+    }
+
+    /// Starts the program that is at a path.
+    pub(crate) fn at(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = CommandBuilder::new(program);
         command.args(arguments);
         Self::start(command, variables)
     }

@@ -26,6 +26,8 @@ pub struct TimelineLayout {
     pub markers: Rect,
     /// The times.
     pub axis: Rect,
+    /// Whether each call read the prompt cache.
+    pub cache_lane: Rect,
     /// The title line of the bars.
     pub bars_title: Rect,
     /// The bars, one trace above the other.
@@ -65,6 +67,7 @@ pub fn layout_timeline(area: Rect) -> TimelineLayout {
     };
     let bars = take_last(traces);
     let bars_title = take_last(traces.min(1));
+    let cache_lane = take_last(u16::from(tall));
     let axis = take_last(1);
     let signs = take_last(1);
     let margin = if area.width >= WIDE_MIN_COLUMNS { 17 } else { 9 };
@@ -84,6 +87,7 @@ pub fn layout_timeline(area: Rect) -> TimelineLayout {
         },
         markers: plot(signs),
         axis: plot(axis),
+        cache_lane: plot(cache_lane),
         bars_title,
         bars: plot(bars),
         call,
@@ -92,10 +96,10 @@ pub fn layout_timeline(area: Rect) -> TimelineLayout {
 }
 
 impl TimelineLayout {
-    /// Returns the column of the curves at a position in the curves, the signs, the axis or the bars.
+    /// Returns the column of the curves at a position in the curves, the signs, the axis, the cache or the bars.
     pub fn column_at(&self, column: u16, row: u16) -> Option<usize> {
         let inside = |area: &Rect| area.contains((column, row).into());
-        let areas = [self.chart, self.markers, self.axis, self.bars];
+        let areas = [self.chart, self.markers, self.axis, self.cache_lane, self.bars];
         areas.iter().any(inside).then(|| usize::from(column - self.chart.x))
     }
 }
@@ -125,6 +129,7 @@ mod tests {
                     places.chart,
                     places.markers,
                     places.axis,
+                    places.cache_lane,
                     places.bars_title,
                     places.bars,
                     places.call,
@@ -143,8 +148,9 @@ mod tests {
         let rect = |x, y, width, height| Rect { x, y, width, height };
         let wide = at(80, 30);
         assert_eq!((wide.header, wide.title), (rect(0, 1, 80, 2), rect(0, 4, 80, 1)), "a blank between them");
-        assert_eq!((wide.chart, wide.threshold_labels), (rect(2, 5, 59, 12), rect(63, 5, 17, 12)));
-        assert_eq!((wide.markers, wide.axis), (rect(2, 17, 59, 1), rect(2, 18, 59, 1)));
+        assert_eq!((wide.chart, wide.threshold_labels), (rect(2, 5, 59, 11), rect(63, 5, 17, 11)));
+        assert_eq!((wide.markers, wide.axis), (rect(2, 16, 59, 1), rect(2, 17, 59, 1)));
+        assert_eq!((wide.cache_lane, at(79, 29).cache_lane.height), (rect(2, 18, 59, 1), 0));
         assert_eq!((wide.bars_title, wide.bars), (rect(0, 19, 80, 1), rect(2, 20, 59, 4)));
         assert_eq!((wide.call, wide.setting), (rect(0, 24, 80, 3), rect(0, 27, 80, 2)));
         let narrow = at(79, 29);
@@ -160,7 +166,7 @@ mod tests {
     fn the_pointer_selects_a_call_on_the_curves_the_signs_the_times_and_the_bars_alone() {
         let places = at(80, 30);
         let column = |x, y| places.column_at(x, y);
-        for y in [places.chart.y, places.markers.y, places.axis.y, places.bars.y] {
+        for y in [places.chart.y, places.markers.y, places.axis.y, places.cache_lane.y, places.bars.y] {
             assert_eq!(
                 [column(2, y), column(12, y), column(60, y)],
                 [Some(0), Some(10), Some(58)],

@@ -1,8 +1,9 @@
-//! The timeline: tokens of every call, recorded and simulated, against the thresholds. Below: the cost of each call,
-//! the selected call in words, and the focused setting.
+//! The timeline: tokens of every call, recorded and simulated, against the thresholds. Below: the cache and the cost of
+//! each call, the selected call in words, and the focused setting.
 
 mod axis;
 mod bars;
+mod cache_lane;
 mod call;
 mod chart;
 mod dots;
@@ -53,6 +54,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
     view.head(buf);
     view.chart(buf);
     view.axis(buf);
+    view.cache_lane(buf);
     view.bars(buf);
     view.call(buf);
     crate::ui::tuning::draw_focused_setting(app, theme, places.setting, buf);

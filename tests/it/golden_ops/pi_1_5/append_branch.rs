@@ -8,6 +8,7 @@ use clawscope::store::load::FilePrefix;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 
+use super::super::opened_file::opening;
 use super::super::{CountedIds, Session, digest, list_of, object, or_throws, throws};
 use super::session_object::{CompactionMembers, SessionObject};
 use super::{described, index_of};
@@ -30,7 +31,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
     });
     let reopened = index.last().and_then(|ix| index.entry(ix).id).map(|id| index.ids.value(id));
     Ok(object([
-        ("opening", Value::from(super::context::opening(session))),
+        ("opening", Value::from(opening(session))),
         ("steps", Value::Array(done)),
         ("prefixUnchanged", Value::Bool(prefix.is_unchanged_in(&source))),
         ("tail", described(&JsString::from(tail))),

@@ -6,10 +6,12 @@ use clawscope::context::{Context, ContextMessage};
 use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, JsException, Value};
-use clawscope::policy::overflow::pi_1_5::{is_overflow, is_overflow_message, is_recoverable_length};
 use clawscope::store::context_tokens::ContextTokens;
 use clawscope::store::entry::{EntryKind, Role, StopReason};
 use clawscope::store::index::Index;
+
+use super::super::overflowed_answer::is_recoverable_length;
+use super::judge;
 
 /// The session, the answer to judge, and the settings of the run.
 #[derive(Debug, Clone, Copy)]
@@ -116,17 +118,12 @@ impl CompactionCheck<'_> {
     /// Whether the answer is an overflow error, or the prompt silently exceeded the window and no edit followed
     /// (store-pi-1.5 F3.3).
     fn has_overflowed(&self) -> Result<bool, JsException> {
-        let error = self.message.get("errorMessage").filter(|error| js::is_truthy(Some(error)));
-        let provider =
-            self.message.get("provider").and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let failed = self.context.messages[self.answer_index].size.stop_reason == StopReason::Error;
-        let says_so =
-            |error: &Value| is_overflow(&js::to_text(Some(error)).to_string_lossy(), provider.as_deref());
-        if failed && error.is_some_and(says_so) {
-            return Ok(true);
+        if failed {
+            return judge(None).overflowed(self.message);
         }
         let edited = self.last_of_kind(EntryKind::ContextEdit) > self.path_position();
-        Ok(!failed && !edited && is_overflow_message(self.message, Some(self.window))?)
+        Ok(!edited && judge(Some(self.window)).overflowed(self.message)?)
     }
 
     fn was_cut_short(&self) -> Result<bool, JsException> {

@@ -3,12 +3,13 @@
 use clawscope::context::llm::to_llm_for;
 use clawscope::context::projection::project;
 use clawscope::context::system::replay_system_messages;
-use clawscope::gateway::ruleset::{PiChange, PiRelease};
+use clawscope::gateway::ruleset::PiChange;
 use clawscope::js::{JsException, Object, Value};
-use clawscope::store::index::{Index, OpenStatus};
+use clawscope::store::index::Index;
 use clawscope::store::intern::ValueIx;
 use clawscope::transcript::labels;
 
+use super::super::opened_file::opening;
 use super::super::{Session, digest, number, object, or_throws, throws};
 use super::{built, described, id_of};
 
@@ -47,27 +48,6 @@ fn name(index: &Index) -> Value {
         return labels::session_name(index).map_or(Value::Null, |name| Value::from(name.as_str()));
     }
     or_throws(labels::last_session_name(index).map(|name| name.map_or(Value::Null, Value::String)))
-}
-
-/// The first release that ends a last line without an end.
-const ENDS_LINES: PiRelease = PiRelease([0, 84, 4]);
-
-/// What opening does to the file (store-pi-1.5 C3–C5).
-pub(super) fn opening(session: &Session) -> &'static str {
-    let len = session.source.len().expect("a length");
-    let (to_v2, to_v3) = session.index.migration_steps();
-    if session.index.open_status == OpenStatus::Empty {
-        "header-written"
-    } else if to_v2 || to_v3 || session.index.version().is_nan() {
-        "rewritten"
-    } else if session.index.pi_release >= ENDS_LINES
-        && len > 0
-        && session.source.read_span(len - 1, 1).expect("a byte") != b"\n"
-    {
-        "newline-added"
-    } else {
-        "unchanged"
-    }
 }
 
 fn system(session: &Session) -> Result<Value, JsException> {

@@ -16,13 +16,23 @@ use clawscope::context::tokens::ContextEstimate;
 use clawscope::context::{Context, build_context};
 use clawscope::gateway::ruleset::PiRelease;
 use clawscope::js::{self, JsException, JsString, Value};
+use clawscope::policy::overflow::Runtime;
 use clawscope::store::index::{Index, OpenStatus};
 use clawscope::store::load::load_for_release;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
 use sha2::{Digest, Sha256};
 
+use super::overflowed_answer::AnswerJudge;
 use super::{CountedIds, Session, number, object, transcript};
+
+/// The runtime whose detectors these cases ask.
+const NEWEST_RUNTIME: Runtime<'_> = Runtime::Pi("1.5.2");
+
+/// Judges answers as that runtime does, under a window of so many tokens.
+fn judge(window: Option<f64>) -> AnswerJudge<'static> {
+    AnswerJudge { runtime: NEWEST_RUNTIME, window, counts_length: true }
+}
 
 /// The answer to a case; none where the op is not built.
 pub(super) fn answer(

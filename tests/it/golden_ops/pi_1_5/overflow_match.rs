@@ -4,11 +4,12 @@ use std::path::Path;
 
 use clawscope::gateway::ruleset::PiRelease;
 use clawscope::js::{JsException, JsString, Object, Value};
-use clawscope::policy::overflow::pi_1_5::{is_overflow, is_overflow_message, is_recoverable_length};
+use clawscope::policy::overflow::detect;
 use clawscope::store::entry::Role;
 
+use super::super::overflowed_answer::is_recoverable_length;
 use super::super::{number, object, or_throws};
-use super::{built, moved};
+use super::{NEWEST_RUNTIME, built, judge, moved};
 
 pub(super) fn answer(pi: PiRelease, case: &Value, root: &Path) -> Result<Value, JsException> {
     let setting = |name: &str| case.get("settings").and_then(|settings| settings.get(name));
@@ -17,7 +18,7 @@ pub(super) fn answer(pi: PiRelease, case: &Value, root: &Path) -> Result<Value, 
         let provider = setting("provider").and_then(Value::as_str).map(JsString::to_string_lossy);
         let judged = texts.iter().filter_map(Value::as_str).map(|text| {
             let text = text.to_string_lossy();
-            Value::Bool(!text.is_empty() && is_overflow(&text, provider.as_deref()))
+            Value::Bool(detect(&text, provider.as_deref().unwrap_or_default(), NEWEST_RUNTIME).in_run)
         });
         result.set("strings", Value::Array(judged.collect()));
     }
@@ -33,7 +34,7 @@ pub(super) fn answer(pi: PiRelease, case: &Value, root: &Path) -> Result<Value, 
                 object([
                     ("index", number(at as f64)),
                     ("stopReason", message.get("stopReason").cloned().unwrap_or(Value::Null)),
-                    ("overflow", or_throws(is_overflow_message(message, window))),
+                    ("overflow", or_throws(judge(window).overflowed(message))),
                     ("recoverableLength", or_throws(is_recoverable_length(message, most))),
                 ])
             },
