@@ -144,6 +144,10 @@ fn rare_sessions_are_replayed_field_by_field() {
             .with(limited(1.0))
             .with(clearing(0.0)),
         Story::new("large results alone", results(), &[Reduce]).under(Ruleset::V2026_5_2).with(large_alone),
+        Story::new("only large results", detailed(), &[Reduce])
+            .under(Ruleset::V2026_5_2)
+            .with(large_alone)
+            .with(|all| all.policies.truncate.max_chars = 1_000.0),
         Story::new("all results alone", results(), &[Reduce, Guard])
             .under(Ruleset::V2026_5_2)
             .with(all_alone),

@@ -1,5 +1,6 @@
 //! A transcript that changes while it is open.
 
+use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::state::UpdateMode;
 use clawscope::store::entry::Role;
@@ -82,6 +83,47 @@ fn paused_changes_are_counted_and_come_with_resuming() {
     assert_eq!(rows(&driver), before);
     driver.press("F");
     assert_eq!((driver.app.update_mode, rows(&driver)), (UpdateMode::Live, before + 1));
+    driver.press("F");
+    driver.event(Event::FilesChanged(vec![driver.path()]));
+    let effects = driver.key_effects("F");
+    let lists = effects.iter().any(|effect| matches!(effect, Effect::ListSessions { .. }));
+    let reads = effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
+    assert!(lists && reads, "the list may have changed too: {effects:?}");
+    driver.press("F");
+    assert!(driver.key_effects("F").iter().all(|effect| !matches!(effect, Effect::ListSessions { .. })));
+}
+
+#[test]
+fn a_jump_back_to_the_last_row_follows_what_is_written_and_one_to_another_row_does_not() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("slack:channel:c07infra");
+    let follows = |driver: &Driver| driver.app.transcript.as_ref().expect("a transcript").follow;
+    driver.press("2 G t g enter");
+    assert!(!follows(&driver), "the first call");
+    driver.press("<");
+    assert!(follows(&driver));
+    driver.press("esc k t g enter <");
+    assert!(!follows(&driver));
+}
+
+#[test]
+fn a_slider_that_the_mouse_moves_shows_what_it_changes() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("p 4 j");
+    driver.now_ms += 60_000;
+    driver.event(Event::Timer);
+    assert!(!driver.app.is_flashing());
+    let row = driver.app.layout().tuning.y + 3;
+    let track = driver.app.layout().slider_track();
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    driver.event(Event::Mouse(MouseEvent {
+        kind,
+        column: track.end - 2,
+        row,
+        modifiers: KeyModifiers::NONE,
+    }));
+    assert!(driver.app.is_flashing());
 }
 
 #[test]

@@ -147,3 +147,18 @@ fn unread_transcripts_are_counted() {
     driver.event(Event::StoreSearch { request_id, update: StoreSearchUpdate::Finished(totals) });
     assert_eq!(driver.app.search_screen.unread_count(), 1);
 }
+
+#[test]
+fn a_search_is_stopped_once_where_its_screen_is_left_and_never_where_none_runs() {
+    let stops = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::StopStoreSearch));
+    let mut driver = Driver::demo(140, 40);
+    assert!(!stops(&driver.key_effects("j")), "nothing runs");
+    driver.press("ctrl-f");
+    driver.app.search_screen.is_running = true;
+    assert!(!stops(&driver.key_effects("l")), "the screen is open");
+    driver.press("esc");
+    driver.app.search_screen.is_running = true;
+    let left = driver.key_effects("esc");
+    assert!(stops(&left) || stops(&driver.key_effects("j")), "the screen was left");
+    assert!(!stops(&driver.key_effects("k")), "it was stopped already");
+}

@@ -18,6 +18,9 @@ fn step(driver: &mut Driver, word: &str) {
         ("wheel:", MouseEventKind::ScrollDown),
         ("wheel-up:", MouseEventKind::ScrollUp),
     ];
+    if let Some(text) = word.strip_prefix("paste:") {
+        return driver.event(Event::Paste(text.to_owned()));
+    }
     let Some((place, kind)) = mouse.iter().find_map(|(name, kind)| Some((word.strip_prefix(name)?, *kind)))
     else {
         return driver.press(word);
@@ -209,7 +212,7 @@ fn a_search_in_every_session() {
     walk(
         "search",
         WIDE,
-        "ctrl-f text:libatomic enter j j k G g space h l enter < > esc ctrl-f enter esc esc",
+        "ctrl-f paste:libatomic enter j j k G g space h l enter < > esc ctrl-f enter esc esc",
     );
 }
 
@@ -276,7 +279,7 @@ fn clicks_in_the_lists_of_screens() {
         INFRA,
         "mouse lists",
         WIDE,
-        "s click:10,9 click:10,9 click:2,11 click:20,14 wheel:20,14 esc B click:10,9 click:10,9 click:10,10 wheel:10,10 esc v click:10,8 click:10,9 esc e click:10,9 click:10,12 click:10,20 click:80,20 esc ! click:10,8 esc ? click:10,8 click:80,12 esc ctrl-f text:infra enter click:10,8 click:10,9 esc : click:60,14 esc U click:10,8 esc t click:60,33 wheel:60,12 click:60,16 esc",
+        "s click:10,9 click:10,9 click:2,11 click:20,14 wheel:20,14 esc B click:10,9 click:10,9 click:10,10 wheel:10,10 esc v click:10,8 click:10,9 esc e click:10,9 click:10,12 click:10,20 click:80,20 esc ! click:10,8 esc ? click:10,8 click:80,12 esc ctrl-f paste:infra enter click:10,8 click:10,9 esc : click:60,14 esc U click:10,8 esc t click:60,33 wheel:60,12 click:60,16 esc",
     );
 }
 
@@ -302,22 +305,17 @@ fn a_comparison_under_its_map_on_a_small_terminal() {
 
 #[test]
 fn a_search_beside_a_preview() {
-    walk_in(INFRA, "search wide", (150, 40), "ctrl-f text:atomic enter j j enter n N esc");
+    walk_in(INFRA, "search wide", (150, 40), "ctrl-f paste:atomic enter j j enter n N esc");
 }
 
 #[test]
 fn a_search_without_room_for_a_preview() {
-    walk_in(INFRA, "search narrow", (99, 30), "ctrl-f text:atomic enter j tab j enter esc");
+    walk_in(INFRA, "search narrow", (99, 30), "ctrl-f paste:atomic enter j tab j enter esc");
 }
 
 #[test]
 fn jumps_between_places_of_several_sessions() {
-    walk_in(
-        INFRA,
-        "jumps",
-        WIDE,
-        "2 g j j m b 1 j l 2 g G m c ' b < < > > t G enter < E j < B j < > > e j < ' c esc a < <",
-    );
+    walk_in(INFRA, "jumps", WIDE, "2 g j j m b 1 j l 2 g G m c ' b < < > > t G enter < B j < > ' c < <");
 }
 
 #[test]
@@ -345,12 +343,17 @@ fn presets_that_are_saved_compared_and_taken() {
 
 #[test]
 fn a_changed_message_side_by_side_and_zoomed() {
-    walk_in(INFRA, "diff", WIDE, "p i 2 g } } 3 d w l l l h w esc d z esc d esc 2 z esc 3 z r esc");
+    walk_in(
+        INFRA,
+        "diff",
+        WIDE,
+        "p i 2 g } } 3 d w l l l h w esc d z esc d esc esc 3 d esc esc 2 z esc 3 z r esc",
+    );
 }
 
 #[test]
 fn folds_come_back_with_the_place_that_was_left() {
-    walk_in(INFRA, "folds", WIDE, "2 g j - j e esc + G < - g E esc < > 2 G B j enter < k");
+    walk_in(INFRA, "folds", WIDE, "2 g j - j B esc + G < - g B esc < > 2 G B j enter < k");
 }
 
 #[test]
