@@ -22,6 +22,8 @@ mod dataset;
 mod demo;
 mod diagnostics;
 mod doctor;
+mod doctor_json;
+mod doctor_text;
 pub mod environment;
 mod estimators;
 mod explain;
