@@ -16,6 +16,7 @@ mod commits;
 mod compare;
 mod completions;
 mod context;
+mod context_json;
 mod context_settings;
 mod database;
 mod dataset;
