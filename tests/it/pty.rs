@@ -401,7 +401,8 @@ fn an_update_while_the_program_runs_starts_no_other_program() {
     let mut program = Started::at(&own, &[store.dir.path().to_str().unwrap()], &[]);
     program.until_shown("hello there");
     std::fs::remove_file(&own).unwrap();
-    std::fs::write(&own, format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
+    let script = format!("#!/bin/sh\ntouch {}\n", mark.display());
+    std::fs::File::create(&own).unwrap().write_all(script.as_bytes()).unwrap();
     std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
     program.keys("\x1a");
     program.until_stopped();

@@ -37,6 +37,10 @@ const TIMELINE: &[NumberNote] = &[
     ("simulated", "Tokens of each call under the settings in the strip."),
     ("peak", "The largest prompt of the session."),
     ("cost", "Recorded by the provider; list prices have a ~."),
+    (
+        "p m b s x ?",
+        "Why a call missed the cache: pause, model, branch, system prompt or tools, changed prefix, unknown. ─ was read, + is a new prompt.",
+    ),
 ];
 const EXPLAIN: &[NumberNote] = &[
     ("counted", "The provider's count of the refused call; without a ~."),
