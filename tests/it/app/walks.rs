@@ -1,5 +1,6 @@
 //! Walks through every screen, key by key and click by click: the lines of the screen that each step changes, and what
-//! leaves the program.
+//! leaves the program. A screen that changes on purpose changes its walks: look at the difference and accept it with
+//! `INSTA_UPDATE=always INSTA_FORCE_PASS=1`, as in `frames.rs`.
 
 use std::fmt::Write as _;
 
