@@ -290,7 +290,7 @@ fn cells_and_trade_offs_that_are_clicked_and_taken() {
         INFRA,
         "mouse cells",
         WIDE,
-        "w a ctrl-u text:contextPruning.mode=cache-ttl,off space text:compaction.reserveTokens=30000,60000 enter click:12,7 click:90,5 click:90,6 click:90,7 click:90,20 tab j k esc w enter esc w b enter 4",
+        "w a ctrl-u text:contextPruning.mode=cache-ttl,off space text:compaction.reserveTokens=30000,60000 enter click:12,7 click:90,5 click:90,6 click:90,7 click:90,4 click:90,3 click:12,27 click:90,20 tab j k esc w enter esc w b enter 4",
     );
 }
 
