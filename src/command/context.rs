@@ -2,10 +2,8 @@
 
 use std::io::Write as _;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::breakdown;
+use super::context_json::{MessageJson, messages_json, next_call, report_json, session_tokens};
 use super::context_settings;
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
@@ -13,32 +11,22 @@ use super::flush::describe_flush;
 use super::messages;
 use super::output::{Output, Tone};
 use super::preview::Preview;
-use super::ruleset::{RulesetJson, print_ruleset, ruleset_json};
-use super::session_output::{
-    BudgetJson, SessionJson, WindowJson, budget_json, describe_budget, finite, message_tokens,
-    print_session_header, session_json, size_json, tool_name, window_json,
-};
+use super::ruleset::print_ruleset;
+use super::session_output::{describe_budget, message_tokens, print_session_header, tool_name};
 use super::table::{Align, Cell, Table};
-use super::usage_totals::{UsageJson, describe_usage, usage_json};
+use super::usage_totals::describe_usage;
 use crate::cli::{ContextViewArgs, StoreArgs, secrets};
-use crate::context::budget::Budget;
-use crate::context::tokens::usage::sum_of_estimates;
-use crate::context::tokens::{ContextEstimate, estimate_for_runtime, estimate_message};
-use crate::context::{ContentSource, ContextMessage};
-use crate::export::json::JsonOutput;
+use crate::context::tokens::{ContextEstimate, estimate_for_runtime};
 use crate::format::{
-    format_count, format_estimate, format_number, format_ordinal, format_percent, round_tokens, whole_percent,
+    format_count, format_estimate, format_number, format_ordinal, format_percent, round_tokens,
 };
 use crate::gateway::window::WindowInfo;
-use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
 use crate::plan::Plan;
-use crate::policy::memory_flush::{Flush, FlushState};
 use crate::redact::SecretDisplay;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::usage_totals::session_usage;
 use crate::session::{CountSource, LoadedSession, TokenCount};
-use crate::store::entry::EntryKind;
 
 pub(super) fn run(
     view: &ContextViewArgs,
@@ -140,206 +128,6 @@ fn print_sent(session: &LoadedSession, sent: &Plan, lead: &str, output: &mut Out
     Ok(())
 }
 
-/// Returns the pruned form of a message that an earlier call pruned; null where the message goes out unchanged.
-/// The messages that the model is sent.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ContextJson {
-    session: SessionJson,
-    /// The entry that the context ends at.
-    leaf: Option<String>,
-    provider: String,
-    model: String,
-    ruleset: RulesetJson,
-    window: WindowJson,
-    /// The prompt of the next call, as the list of sessions shows it.
-    next_call: NextCallJson,
-    /// The runtime's own estimate of the context; null where the runtime would fail.
-    estimate: Option<EstimateJson>,
-    /// Sum of the messages' estimates.
-    message_tokens: Option<f64>,
-    /// Estimated tokens of every message on the path.
-    session_tokens: u64,
-    spent: UsageJson,
-    budget: BudgetJson,
-    memory_flush: Option<FlushJson>,
-    messages: Vec<MessageJson>,
-}
-
-impl JsonOutput for ContextJson {}
-
-#[derive(Serialize, JsonSchema)]
-struct NextCallJson {
-    tokens: TokenCount,
-    /// Its share of the window, in whole percent.
-    percent: Option<u64>,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct EstimateJson {
-    tokens: Option<f64>,
-    /// Tokens that a provider counted, up to `anchor`.
-    usage_tokens: Option<f64>,
-    /// Estimated tokens after it.
-    trailing_tokens: Option<f64>,
-    /// The answer whose usage holds the count.
-    anchor: Option<String>,
-    source: &'static str,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct FlushJson {
-    state: &'static str,
-    /// Tokens.
-    threshold: Option<f64>,
-    total: Option<FlushTotalJson>,
-    /// Tokens that are missing.
-    to_go: Option<f64>,
-    /// Whether compaction comes first.
-    late: bool,
-    rule: &'static str,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct FlushTotalJson {
-    tokens: Option<f64>,
-    projected: bool,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct MessageJson {
-    index: usize,
-    pub(super) entry: String,
-    /// The entry that edited its content.
-    edit: Option<String>,
-    role: &'static str,
-    tool: Option<String>,
-    /// Estimated tokens.
-    tokens: Option<f64>,
-    /// Chars as pi counts them.
-    chars: Option<f64>,
-    /// Chars as the pruner counts them.
-    pruner_chars: Option<f64>,
-    /// Its form in the last call, if pruning changed it.
-    sent: Option<SentJson>,
-    /// The message, with `--messages`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<Value>,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct SentJson {
-    fate: &'static str,
-    reason: &'static str,
-    tokens: u64,
-    pruner_chars: Option<f64>,
-}
-
-fn sent_json(sent: Option<&Plan>, at: usize) -> Option<SentJson> {
-    let plan = sent?;
-    let fate = plan.fates().get(at).filter(|fate| fate.fate.is_change())?;
-    Some(SentJson {
-        fate: fate.fate.word(),
-        reason: fate.reason.word(),
-        tokens: plan.tokens_after[at],
-        pruner_chars: size_json(fate.after),
-    })
-}
-
-/// Sums pi's estimates over every `message` entry of the file, on all branches.
-fn session_tokens(session: &LoadedSession) -> u64 {
-    let entries = session.index.entries.iter().filter(|entry| entry.kind == EntryKind::Message);
-    entries.filter_map(|entry| entry.message).map(|size| message_tokens(&size)).sum()
-}
-
-/// `sent` are the cuts of the messages.
-fn messages_json(session: &LoadedSession, bodies: Option<&[Value]>, sent: Option<&Plan>) -> Vec<MessageJson> {
-    let message = |(at, message): (usize, &ContextMessage)| {
-        let size = &message.size;
-        MessageJson {
-            index: at,
-            entry: session.index.display_id(message.entry),
-            edit: content_edit(message).map(|edit| session.index.display_id(edit)),
-            role: size.role.as_str(),
-            tool: tool_name(session, message.entry, size),
-            tokens: estimate_message(size).ok(),
-            chars: size_json(size.pi_chars),
-            pruner_chars: size_json(size.prune_chars),
-            sent: sent_json(sent, at),
-            message: bodies.and_then(|bodies| bodies.get(at)).cloned(),
-        }
-    };
-    session.context.messages.iter().enumerate().map(message).collect()
-}
-
-/// `sent` are the cuts of the messages; `settings` are those of a plan for the next call, if it is under other settings.
-fn report_json(
-    session: &LoadedSession,
-    estimate: Result<ContextEstimate, JsException>,
-    bodies: Option<&[Value]>,
-    sent: Option<&Plan>,
-    settings: Option<&Plan>,
-) -> ContextJson {
-    let messages = &session.context.messages;
-    let (next, _) = next_call(session, settings);
-    ContextJson {
-        session: session_json(&session.item),
-        leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
-        provider: session.provider.clone(),
-        model: session.model.clone(),
-        ruleset: ruleset_json(&session.ruleset),
-        window: window_json(session.window),
-        next_call: NextCallJson {
-            tokens: next,
-            percent: whole_percent(next.tokens, round_tokens(session.window.tokens)),
-        },
-        estimate: estimate.ok().map(|estimate| estimate_json(session, &estimate)),
-        message_tokens: sum_of_estimates(messages).ok(),
-        session_tokens: session_tokens(session),
-        spent: usage_json(&session_usage(session)),
-        budget: budget_json(&settings.map_or_else(|| session.budget(), |plan| session.budget_after(plan))),
-        memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
-        messages: messages_json(session, bodies, sent),
-    }
-}
-
-/// Returns the `context_edit` that replaces the message's own content.
-fn content_edit(message: &ContextMessage) -> Option<EntryIx> {
-    match message.content_source {
-        ContentSource::Edited(edit) => Some(edit),
-        ContentSource::Own | ContentSource::Checkpoint => None,
-    }
-}
-
-/// Returns measured tokens up to the anchor and estimates after it; all tokens are estimates without an anchor.
-fn estimate_json(session: &LoadedSession, estimate: &ContextEstimate) -> EstimateJson {
-    let anchor = estimate.last_usage.map(|at| session.context.messages[at].entry);
-    EstimateJson {
-        tokens: finite(estimate.tokens),
-        usage_tokens: finite(estimate.usage_tokens),
-        trailing_tokens: finite(estimate.trailing_tokens),
-        anchor: anchor.map(|ix| session.index.display_id(ix)),
-        source: if anchor.is_some() { "measured" } else { "est" },
-    }
-}
-
-fn flush_json(flush: &Flush) -> FlushJson {
-    FlushJson {
-        state: flush.state.word(),
-        threshold: finite(flush.threshold),
-        total: flush
-            .total
-            .map(|total| FlushTotalJson { tokens: finite(total.tokens), projected: total.is_projected }),
-        to_go: if let FlushState::Waiting { tokens } = flush.state { finite(tokens) } else { None },
-        late: flush.compacts_first,
-        rule: flush.state.rule(),
-    }
-}
-
 fn table(session: &LoadedSession, secrets: SecretDisplay) -> Table {
     let mut table = Table::new(&[
         ("#", Align::Right),
@@ -414,21 +202,6 @@ fn print_totals(
         output.line(if guard.should_block { Tone::Bad } else { Tone::Warning }, &line)?;
     }
     Ok(())
-}
-
-/// Returns the prompt of the next call and its parts, as the list and the screen show them.
-fn next_call(session: &LoadedSession, plan: Option<&Plan>) -> (TokenCount, Budget) {
-    let next = &session.next_prompt;
-    let budget = match plan {
-        Some(plan) => next.budget_after(&session.context, plan),
-        None => next.budget(&session.context),
-    };
-    let is_changed = budget.total() != next.total.tokens;
-    let source = match next.total.source {
-        CountSource::Measured if is_changed => CountSource::Calibrated,
-        source => source,
-    };
-    (TokenCount { tokens: budget.total(), source }, budget)
 }
 
 fn describe_next_call(next: TokenCount, window: WindowInfo) -> String {

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::output::{FailureJson, Output, Tone};
 use super::suggest::did_you_mean;
 use super::{
-    breakdown_json, cache_json, check, commits, compare, context, doctor, estimators, explain_all,
+    breakdown_json, cache_json, check, commits, compare, context_json, doctor_json, estimators, explain_all,
     explain_json, migration_json, presets, record, recorded_json, recovery, regret_json, replay_json, rule,
     rules, search, self_report, sessions, settings, simulate, summarize, tree, watch, writing,
 };
@@ -31,7 +31,7 @@ const SCHEMAS: [(&str, Forms); 26] = [
     ("tree", |all| vec![form::<tree::TreeJson>(all)]),
     ("context", |all| {
         vec![
-            form::<context::ContextJson>(all),
+            form::<context_json::ContextJson>(all),
             form::<breakdown_json::BreakdownJson>(all),
             form::<estimators::EstimatorsJson>(all),
             form::<recorded_json::RecordedJson>(all),
@@ -67,7 +67,7 @@ const SCHEMAS: [(&str, Forms); 26] = [
     ("settings", |all| vec![form::<settings::SettingsJson>(all)]),
     ("doctor", |all| {
         vec![
-            form::<doctor::DoctorJson>(all),
+            form::<doctor_json::DoctorJson>(all),
             form::<migration_json::MigrationJson>(all),
             form::<self_report::SelfReportJson>(all),
         ]

@@ -159,8 +159,9 @@ fn parts(secret: &str) -> Vec<&str> {
 
 /// Whether a secret differs from an ordinary word.
 fn is_distinctive(secret: &str) -> bool {
-    let plain = secret.chars().all(char::is_alphabetic);
-    secret.len() >= MIN_SECRET_CHARS && (!plain || secret.len() >= LONG_SECRET_CHARS)
+    let is_word = secret.chars().all(char::is_alphabetic)
+        && !(secret.len() >= RANDOM_SECRET_CHARS && is_random_token(secret));
+    secret.len() >= MIN_SECRET_CHARS && (!is_word || secret.len() >= LONG_SECRET_CHARS)
 }
 
 /// The needles of a secret: the whole, or the head, the tail and random pieces from the middle of a long one.
@@ -201,7 +202,9 @@ mod tests {
     fn a_short_secret_is_a_whole_word_and_not_a_plain_one() {
         assert_eq!(found("hunter2!", "(hunter2!) xhunter2!"), ["hunter2!"]);
         assert_eq!(found("gOnJihEz3CMPB0", "xgOnJihEz3CMPB0U"), ["gOnJihEz3CMPB0"]);
+        assert_eq!(found("EtaNMbCfngNeSEIQbs", "9EtaNMbCfngNeSEIQbsVVw"), ["EtaNMbCfngNeSEIQbs"]);
         assert_eq!(found("sunshine", "sunshine"), [""; 0]);
+        assert_eq!(found("getUserNameFromToken", "getUserNameFromToken"), [""; 0]);
         assert_eq!(found("abc1", "abc1"), [""; 0]);
     }
 

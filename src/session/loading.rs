@@ -200,24 +200,33 @@ fn assemble_session(
     if loaded.prompt_report.is_none() && loaded.limits.is_gateway_run {
         loaded.set_prompt_report(estimate_report(store, session));
     }
-    if let Some(clear) = server_clear_settings(&loaded, &config.js_root) {
+    list_settings(&mut loaded, runtime, pi.as_ref().map(|pi| (pi, own_model.as_deref())));
+    refresh_item(&mut loaded, session, now_ms);
+    let (fixed_tokens, factor) = loaded.next_prompt.scale_factors();
+    loaded.configured_settings.clear.model_scale = ModelScale { fixed_tokens, factor };
+    loaded
+}
+
+/// Lists the settings in force with their origin; `pi` are the settings of pi that the runtime reads, with the model.
+fn list_settings(
+    loaded: &mut LoadedSession,
+    runtime: CompactionSettings,
+    pi: Option<(&PiSettings, Option<&str>)>,
+) {
+    if let Some(clear) = server_clear_settings(loaded, &loaded.config.js_root) {
         loaded.configured_settings.clear = clear;
     }
     loaded.setting_rows = policy_settings(&SettingSources {
-        config,
-        ruleset: chosen.id,
+        config: &loaded.config,
+        ruleset: loaded.ruleset.id,
         session_key: &loaded.item.key.0,
         runtime,
         window: loaded.window.tokens,
         clear: &loaded.configured_settings.clear,
     });
-    if let Some(pi) = &pi {
-        assign_to_pi(&mut loaded.setting_rows, pi, own_model.as_deref());
+    if let Some((pi, own_model)) = pi {
+        assign_to_pi(&mut loaded.setting_rows, pi, own_model);
     }
-    refresh_item(&mut loaded, session, now_ms);
-    let (fixed_tokens, factor) = loaded.next_prompt.scale_factors();
-    loaded.configured_settings.clear.model_scale = ModelScale { fixed_tokens, factor };
-    loaded
 }
 
 /// Adds the data that depends on the transcript and the files beside it at `now_ms`.

@@ -4,91 +4,40 @@
 //! part of a store, such as a state dir, one agent's folder, a database or a single transcript; clawscope then finds
 //! the gateway around it, so that its configuration and rows apply.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::agents::{Agent, find_agents, find_store_files, find_transcript_dirs};
 use super::archive::{FileKind, classify};
-use super::era::detect_era;
+use super::contents::{STORE_FILE_NAME, empty_store};
 use super::foreign_file::{self, ForeignFile};
-use super::listing::DirListing;
-use super::locate::{TranscriptLocator, locate};
-use super::location::Location;
+use super::listed_databases::{
+    add_databases, mark_leftovers_of_databases, no_sessions_diagnostic, note_databases,
+};
+use super::listed_files::{
+    IMPORT_ARCHIVE, add_moved_aside, add_records, add_unlisted, drop_duplicate_runs, mark_locked,
+    not_a_file_diagnostic, real_path,
+};
 use super::path_kind::{PathKind, classify_path, is_pi_cwd_dir};
 use super::pi;
-use super::pi_dirs::{agent_dir_of, load_settings};
-use super::session::{Flag, Session};
+use super::pi_dirs::agent_dir_of;
+use super::session::Session;
 use super::session_builder::{
     session_from_archive, session_from_file, session_from_moved_aside, session_from_orphan,
-    session_from_record,
 };
-use super::session_records::load_records;
-use super::sqlite::{self, Database, SizeCache};
+use super::sqlite::{self, SizeCache};
 use super::unique_keys::make_keys_unique;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
-use crate::gateway::ruleset::{Era, RulesetChoice};
-use crate::gateway::secrets::is_secret_file;
 use crate::gateway::state_dir::{config_in, config_path, legacy_sessions_dir, state_dir};
-use crate::ids::SessionKey;
 
+pub use super::contents::Store;
 pub use super::database_info::DatabaseInfo;
 
-const STORE_FILE_NAME: &str = "sessions.json";
 /// Number of folders above a transcript to search for its `sessions.json`.
 const MAX_PARENTS: usize = 4;
-/// Folder of an agent to which an import moves the files that it read into a database (sqlite A6).
-const IMPORT_ARCHIVE: &str = "session-sqlite-import-archive";
-
-#[derive(Debug, Clone)]
-pub struct Store {
-    pub path_kind: PathKind,
-    /// The gateway's state dir; for pi and for single files, the folder that holds them.
-    pub state_dir: PathBuf,
-    /// The gateway's configuration; empty when there is no file.
-    pub config: Arc<GatewayConfig>,
-    /// Rules for reading the sessions: detected from the store, unless the user chose others.
-    pub ruleset: RulesetChoice,
-    /// Databases that hold sessions, readable or not.
-    pub databases: Vec<DatabaseInfo>,
-    /// Sorted by id.
-    pub agents: Vec<Agent>,
-    /// Records first, in the order of their files, then orphans, then archives; agent by agent.
-    pub sessions: Vec<Session>,
-    /// Includes the diagnostics of the configuration.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-impl Store {
-    /// Reads the models from the agents' own registries (store A8).
-    pub fn read_registries(&mut self, env: &Environment) {
-        let agents = self.agents.iter().map(|agent| agent.id.as_str());
-        let config = Arc::make_mut(&mut self.config);
-        config.read_registries(env, &self.state_dir, agents, &mut self.diagnostics);
-    }
-
-    /// Maps the unique keys to the sessions.
-    pub fn sessions_by_key(&self) -> HashMap<&SessionKey, &Session> {
-        self.sessions.iter().map(|session| (&session.key, session)).collect()
-    }
-
-    /// Whether something besides transcripts shows that a gateway stores its sessions here.
-    pub fn is_gateway(&self) -> bool {
-        self.config.path.as_deref().is_some_and(Path::exists)
-            || self.state_dir.join("agents").is_dir()
-            || self.state_dir.join(STORE_FILE_NAME).is_file()
-    }
-
-    /// Detects the ruleset from configuration and files.
-    pub fn detect_ruleset(&self) -> RulesetChoice {
-        let era = detect_era(&self.path_kind, &self.sessions, &self.databases);
-        let chosen = RulesetChoice::detect(&self.config, &era);
-        let settings = (era == Era::Pi).then(|| load_settings(&self.path_kind, None)).flatten();
-        chosen.or_pi_version(settings.and_then(|settings| settings.last_version()))
-    }
-}
 
 /// Lists the store at `path`, or the gateway's state dir for `None`. Relative paths start at `env.cwd`.
 pub fn discover(path: Option<&Path>, env: &Environment) -> Store {
@@ -156,23 +105,6 @@ fn discover_at(path: Option<&Path>, invocation: &DiscoveryInputs<'_>) -> Store {
     }
 }
 
-fn empty_store(shape: PathKind, state_dir: PathBuf, config: GatewayConfig) -> Store {
-    let config = Arc::new(config);
-    let error = config.error.as_ref().map(Diagnostic::from);
-    let findings = error.into_iter().chain(config.diagnostics.iter().cloned()).collect();
-    let ruleset = RulesetChoice::default();
-    Store {
-        path_kind: shape,
-        state_dir,
-        config,
-        ruleset,
-        databases: Vec::new(),
-        agents: Vec::new(),
-        sessions: Vec::new(),
-        diagnostics: findings,
-    }
-}
-
 fn store_of_nothing(path: PathBuf, config: GatewayConfig) -> Store {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let (what, next) = match classify(&name) {
@@ -226,95 +158,6 @@ fn discover_database(file: &Path, invocation: &DiscoveryInputs<'_>) -> Store {
     mark_leftovers_of_databases(&mut store);
     make_keys_unique(&mut store.sessions);
     store
-}
-
-/// Adds the sessions of databases, each found for an agent. A database without sessions serves another purpose.
-fn add_databases(store: &mut Store, files: &[(String, PathBuf)], sizes: &SizeCache) {
-    for (agent, path) in files {
-        match Database::open(path) {
-            Ok(database) => add_database(store, agent, &database, sizes),
-            Err(error) if is_worth_reporting(store, path) => {
-                let finding = Diagnostic::new(path, Severity::Error, error.to_string(), error.next_step());
-                store.diagnostics.push(finding);
-                store.databases.push(DatabaseInfo { path: path.clone(), schema: None });
-            }
-            Err(_) if std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0) => {
-                let what = "the database is empty (0 bytes): it contains no sessions";
-                let next = "the gateway fills it when it starts; if it contained sessions before, restore it from a \
-                     backup";
-                store.diagnostics.push(Diagnostic::new(path, Severity::Warning, what, next));
-            }
-            Err(_) => store.diagnostics.extend(no_sessions_diagnostic(path)),
-        }
-    }
-}
-
-/// Returns a note that this database is from a release that keeps sessions in files, so that nobody searches it for
-/// them.
-fn no_sessions_diagnostic(path: &Path) -> Option<Diagnostic> {
-    let version = sqlite::version_without_sessions(path)?;
-    let what = format!(
-        "contains no sessions: schema version {version} belongs to releases 2026.6.11 to 2026.7.35, which \
-         keep sessions in files"
-    );
-    Some(Diagnostic::new(path, Severity::Note, what, sqlite::NO_SESSIONS_HINT))
-}
-
-/// Records databases whose sessions are not listed: their existence decides the version of the gateway, whichever part
-/// of its store was named.
-fn note_databases(store: &mut Store, files: &[(String, PathBuf)]) {
-    for (_, path) in files {
-        let schema = Database::open(path).ok().map(|database| database.schema().clone());
-        if schema.is_some()
-            || is_worth_reporting(store, path) && path.metadata().is_ok_and(|meta| meta.len() > 0)
-        {
-            store.databases.push(DatabaseInfo { path: path.clone(), schema });
-        }
-    }
-}
-
-/// Whether to report a database that could not be opened: the user named it, or it holds sessions (sqlite A7). An
-/// unreadable database counts as holding sessions, because silence would look like an empty store.
-fn is_worth_reporting(store: &Store, path: &Path) -> bool {
-    matches!(&store.path_kind, PathKind::Database(own) if own == path)
-        || sqlite::has_sessions(path).unwrap_or(true)
-}
-
-fn add_database(store: &mut Store, agent: &str, database: &Database, sizes: &SizeCache) {
-    let schema = database.schema();
-    let owner = schema.agent.clone().unwrap_or_else(|| agent.to_owned());
-    let mut note = |severity, what: String, next: &str| {
-        store.diagnostics.push(Diagnostic::new(database.path(), severity, what, next));
-    };
-    if schema.is_older_than_known() {
-        let what = format!("the database has the older schema version {}", schema.version);
-        note(
-            Severity::Note,
-            what,
-            "clawscope reads its tables like those of version 23; `openclaw doctor` migrates it",
-        );
-    }
-    if database.is_immutable() {
-        let what = "opened as an unchanging file, because clawscope may not write in its folder".to_owned();
-        note(Severity::Note, what, "reload to see what a running gateway writes");
-    }
-    store.databases.push(DatabaseInfo { path: database.path().to_path_buf(), schema: Some(schema.clone()) });
-    let added = sqlite::add_sessions(database, &owner, &mut store.sessions, &mut store.diagnostics, sizes);
-    if let Err(error) = added {
-        let what = format!("cannot read its sessions: {error}");
-        let next = "reload; if the error stays, run `openclaw doctor`";
-        store.diagnostics.push(Diagnostic::new(database.path(), Severity::Error, what, next));
-    }
-}
-
-/// Marks every file beside a database as imported or not.
-fn mark_leftovers_of_databases(store: &mut Store) {
-    for holding in store.databases.clone() {
-        let Some(agent) = holding.schema.as_ref().and_then(|schema| schema.agent.clone()) else { continue };
-        // It opened a moment ago; if it no longer does, its files stay unmarked.
-        let Ok(database) = Database::open(&holding.path) else { continue };
-        sqlite::mark_leftovers(&database, &agent, &mut store.sessions, &mut store.diagnostics);
-    }
 }
 
 fn discover_pi(
@@ -405,29 +248,6 @@ fn is_in_pi_dir(file: &Path) -> bool {
     in_cwd_dir || file.parent().is_some_and(listed_by)
 }
 
-fn real_path(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
-}
-
-/// Resolved folders, each looked up once: a file that is not a link resolves to its folder's real path plus its name.
-#[derive(Debug, Default)]
-struct RealPathCache(HashMap<PathBuf, PathBuf>);
-
-impl RealPathCache {
-    /// Same as [`real_path`].
-    fn real_path(&mut self, path: &Path) -> PathBuf {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return real_path(path) };
-        match path.symlink_metadata() {
-            Ok(meta) if meta.is_symlink() => real_path(path),
-            Ok(_) => match self.0.get(folder) {
-                Some(known) => known.join(name),
-                None => self.0.entry(folder.to_path_buf()).or_insert_with(|| real_path(folder)).join(name),
-            },
-            Err(_) => path.to_path_buf(),
-        }
-    }
-}
-
 /// Lists a gateway's store; only one agent's part when `only` names an agent and its `sessions.json`.
 fn discover_gateway(
     shape: PathKind,
@@ -488,114 +308,6 @@ fn discover_gateway(
     mark_locked(&mut store.sessions, &mut listings);
     store.diagnostics.extend(store.sessions.iter().filter_map(not_a_file_diagnostic));
     store
-}
-
-fn add_records(
-    store: &mut Store,
-    listings: &mut BTreeMap<PathBuf, DirListing>,
-    agent: &str,
-    file: &Path,
-    ancient: &Path,
-) {
-    let loaded = load_records(file);
-    store.diagnostics.extend(loaded.diagnostics);
-    let dir = file.parent().unwrap_or(Path::new("/"));
-    listings.entry(dir.to_path_buf()).or_insert_with(|| DirListing::read(dir));
-    let place = TranscriptLocator::new(dir, agent, &store.state_dir, Some(ancient));
-    for row in loaded.records {
-        let located = locate(&row, &place);
-        if located.is_none() {
-            let what = "the row has neither a usable sessionId nor a usable sessionFile";
-            let next = "clawscope lists the session without a transcript";
-            store
-                .diagnostics
-                .push(Diagnostic::new(file, Severity::Warning, what, next).about(row.key.clone()));
-        }
-        store.sessions.push(session_from_record(row, agent, located));
-    }
-}
-
-/// Drops the second key of a cron run where the first has the same transcript (store D4).
-fn drop_duplicate_runs(sessions: &mut Vec<Session>) {
-    let twin = |session: &Session| super::key::is_cron_run(&session.key.0);
-    let place = |session: &Session| (session.agent.clone(), session.path.clone());
-    let runs: HashSet<_> = sessions.iter().filter(|s| twin(s)).map(place).collect();
-    let bases: HashSet<_> = sessions.iter().filter(|s| !twin(s)).map(place).collect();
-    sessions.retain(|session| !twin(session) || !bases.contains(&place(session)));
-    for session in sessions.iter_mut().filter(|s| !twin(s) && s.path.is_some()) {
-        if runs.contains(&place(session)) {
-            session.add_flag(Flag::DuplicateRun);
-        }
-    }
-}
-
-/// Adds transcripts without a record in any store, and archives (store G, F).
-fn add_unlisted(store: &mut Store, listings: &mut BTreeMap<PathBuf, DirListing>, dirs: &[(String, PathBuf)]) {
-    let mut folders = RealPathCache::default();
-    let paths = store.sessions.iter().filter_map(|session| session.path.as_deref());
-    let named: HashSet<PathBuf> = paths.map(|path| folders.real_path(path)).collect();
-    for (agent, dir) in dirs {
-        let listing = listings.entry(dir.clone()).or_insert_with(|| DirListing::read(dir));
-        store.diagnostics.append(&mut listing.diagnostics);
-        let mut is_free = |path: &PathBuf| {
-            !named.contains(&folders.real_path(path)) && !path.is_dir() && !is_secret_file(path)
-        };
-        let orphans = listing.transcripts.iter().map(|name| dir.join(name)).filter(&mut is_free);
-        store.sessions.extend(orphans.map(|path| session_from_orphan(&path, agent)));
-        // The archives of a database may also exist as files.
-        let known: HashSet<String> = store.sessions.iter().filter_map(published_archive_name).collect();
-        let archives = listing.archives.iter().filter(|name| !known.contains(*name));
-        let archives = archives.map(|name| dir.join(name)).filter(is_free);
-        store.sessions.extend(archives.filter_map(|path| session_from_archive(&path, agent)));
-    }
-}
-
-/// Adds the files that an import moved aside when it read an agent's files into its database (sqlite A6).
-fn add_moved_aside(store: &mut Store) {
-    for agent in store.agents.clone() {
-        let dir = store.state_dir.join("agents").join(&agent.id).join(IMPORT_ARCHIVE);
-        let mut listing = DirListing::read(&dir);
-        store.diagnostics.append(&mut listing.diagnostics);
-        store.sessions.extend(
-            listing.moved_aside.iter().map(|name| session_from_moved_aside(&dir.join(name), &agent.id)),
-        );
-    }
-}
-
-/// Returns the file name under which a database publishes this archive (sqlite C9).
-fn published_archive_name(session: &Session) -> Option<String> {
-    let in_database = matches!(session.location, Location::DatabaseArchive { .. });
-    let name = session.path.as_deref().filter(|_| in_database)?.file_name()?.to_string_lossy().into_owned();
-    name.rsplit_once('#').map(|(_, name)| name.to_owned())
-}
-
-/// Reports a path that exists but is not a readable transcript file.
-fn not_a_file_diagnostic(session: &Session) -> Option<Diagnostic> {
-    let path = session
-        .path
-        .as_deref()
-        .filter(|_| session.has_flag(Flag::Missing) && session.location == Location::File)?;
-    let what = match path.symlink_metadata().ok()? {
-        meta if meta.is_symlink() => "the link does not lead to a regular file",
-        _ => "not a regular file",
-    };
-    let next = "put the transcript there; until then clawscope lists the session without one";
-    Some(Diagnostic::new(path, Severity::Warning, what, next).about(session.key.0.clone()))
-}
-
-fn mark_locked(sessions: &mut [Session], listings: &mut BTreeMap<PathBuf, DirListing>) {
-    for session in sessions.iter_mut().filter(|session| !session.is_archived()) {
-        let Some((dir, name)) =
-            session.path.as_deref().and_then(|path| Some((path.parent()?, path.file_name()?)))
-        else {
-            continue;
-        };
-        let name = name.to_string_lossy().into_owned();
-        let listing = listings.entry(dir.to_path_buf()).or_insert_with(|| DirListing::read(dir));
-        if listing.locked_names.contains(&name) {
-            session.add_flag(Flag::Locked);
-        }
-    }
 }
 
 #[cfg(test)]

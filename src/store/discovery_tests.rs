@@ -1,5 +1,6 @@
 use super::*;
 use crate::store::key::SessionKind;
+use crate::store::session::Flag;
 use std::io::Write;
 
 struct Made {

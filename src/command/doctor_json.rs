@@ -1,0 +1,240 @@
+//! The JSON of `doctor`, and the rows that its text shares.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::database::DatabaseJson;
+use super::diagnostics::{AgentModel, AgentReport, DoctorReport, TranscriptLock};
+use super::environment::Workspace;
+use super::pi_settings::PiSettingsReport;
+use super::repair::{Repair, RepairJson};
+use super::ruleset::{RulesetJson, ruleset_json};
+use super::session_output::{DiagnosticJson, LifecycleJson, WindowJson, finite, lifecycle_json, window_json};
+use super::setting_value::SettingJson;
+use crate::export::json::JsonOutput;
+use crate::gateway::AppliedDefault;
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::provenance::Provenance;
+use crate::js::{Members, Value};
+use crate::session::lifecycle::Lifecycle;
+
+/// Parent keys of the rows in the settings tables.
+pub(super) const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
+pub(super) const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
+
+/// The store, its problems and the settings in force.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DoctorJson {
+    place: String,
+    /// Whether this is the demo store.
+    demo: bool,
+    ruleset: RulesetJson,
+    state_dir: StateDirJson,
+    config: ConfigJson,
+    databases: Vec<DatabaseJson>,
+    /// Transcripts by ruleset.
+    rulesets: Members<u64>,
+    /// Sessions, transcripts, bytes, entries and bad lines, then sessions by mark.
+    counts: Members<u64>,
+    agents: Vec<AgentJson>,
+    context_pruning: Vec<SettingJson>,
+    compaction: CompactionJson,
+    compaction_settings: Vec<SettingJson>,
+    memory_flush: Vec<SettingJson>,
+    /// Remaining settings that affect sessions, or pi's own.
+    settings: Vec<SettingJson>,
+    /// The resets of each session.
+    lifecycle: Vec<SessionLifecycleJson>,
+    locks: Vec<LockJson>,
+    /// With `--repair`.
+    repairs: Option<Vec<RepairJson>>,
+    findings: Vec<DiagnosticJson>,
+}
+
+impl JsonOutput for DoctorJson {}
+
+#[derive(Serialize, JsonSchema)]
+struct StateDirJson {
+    path: String,
+    /// The setting or variable that named it.
+    why: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ConfigJson {
+    path: Option<String>,
+    error: Option<ConfigErrorJson>,
+    /// Defaults that the gateway fills in.
+    filled_in: Vec<AppliedDefault>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ConfigErrorJson {
+    path: String,
+    /// From 1.
+    line: Option<u32>,
+    /// From 1, in characters.
+    column: Option<u32>,
+    what: String,
+    /// The next step.
+    next: String,
+}
+
+/// An agent and the model of its next call.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AgentJson {
+    id: String,
+    configured: bool,
+    on_disk: bool,
+    sessions: u64,
+    provider: String,
+    model: String,
+    window: WindowJson,
+    /// The origin of the window.
+    window_from: String,
+    /// Whether the pruner runs on this model.
+    pruning_eligible: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CompactionJson {
+    enabled: bool,
+    mode: &'static str,
+    reserve_tokens: Option<f64>,
+    keep_recent_tokens: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SessionLifecycleJson {
+    /// The session key.
+    key: String,
+    #[serde(flatten)]
+    lifecycle: LifecycleJson,
+}
+
+/// A lock file beside a transcript.
+#[derive(Serialize, JsonSchema)]
+struct LockJson {
+    path: String,
+    /// `held` or `stale`.
+    state: &'static str,
+    pid: Option<u32>,
+    why: String,
+}
+
+pub(super) fn report_json(
+    workspace: &Workspace,
+    checkup: &DoctorReport,
+    repairs: Option<&[Repair]>,
+) -> DoctorJson {
+    let store = workspace.store();
+    let setting = |row: (&str, &Value, &Provenance), path| {
+        let (key, value, from) = row;
+        SettingJson::new(key, value, from, &overridden_origins(&store.config, path, key, from))
+    };
+    let pruning = checkup.settings.iter().map(|row| (row.key, &row.value, &row.provenance));
+    let compaction = checkup.compaction_rows.iter().map(|row| (row.name(), &row.value, &row.provenance));
+    let flush = flush_rows(checkup).map(|(key, value, from)| SettingJson::new(key, &value, from, &[]));
+    let lifecycle = |(key, lifecycle): &(String, Lifecycle)| SessionLifecycleJson {
+        key: key.clone(),
+        lifecycle: lifecycle_json(lifecycle, workspace.now_ms),
+    };
+    DoctorJson {
+        place: workspace.listed.name.clone(),
+        demo: workspace.listed.is_demo,
+        ruleset: ruleset_json(&store.ruleset),
+        state_dir: StateDirJson {
+            path: store.state_dir.to_string_lossy().into_owned(),
+            why: checkup.state_dir_origin.clone(),
+        },
+        config: config_json(&store.config),
+        databases: store.databases.iter().map(DatabaseJson::from).collect(),
+        rulesets: checkup.ruleset_counts.iter().map(|(ruleset, count)| (ruleset.id(), *count)).collect(),
+        counts: checkup.counts().into_iter().collect(),
+        agents: checkup.agents.iter().map(agent_json).collect(),
+        context_pruning: pruning.map(|row| setting(row, PRUNING_PATH)).collect(),
+        compaction: CompactionJson {
+            enabled: checkup.compaction.enabled,
+            mode: checkup.mode.as_str(),
+            reserve_tokens: finite(checkup.compaction.reserve_tokens),
+            keep_recent_tokens: finite(checkup.compaction.keep_recent_tokens),
+        },
+        compaction_settings: compaction.map(|row| setting(row, COMPACTION_PATH)).collect(),
+        memory_flush: if checkup.pi.is_some() { Vec::new() } else { flush.into() },
+        settings: checkup.pi.as_ref().map_or_else(
+            || checkup.other_settings.iter().map(SettingJson::from).collect(),
+            PiSettingsReport::settings_json,
+        ),
+        lifecycle: checkup.lifecycles.iter().map(lifecycle).collect(),
+        locks: checkup.locks.iter().map(lock_json).collect(),
+        repairs: repairs.map(|repairs| repairs.iter().map(Repair::to_json).collect()),
+        findings: checkup.diagnostics.iter().map(DiagnosticJson::from).collect(),
+    }
+}
+
+fn config_json(config: &GatewayConfig) -> ConfigJson {
+    ConfigJson {
+        path: config.path.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        error: config.error.as_ref().map(|error| ConfigErrorJson {
+            path: error.path.to_string_lossy().into_owned(),
+            line: error.line,
+            column: error.column,
+            what: error.message.clone(),
+            next: error.advice.clone(),
+        }),
+        filled_in: config.applied_defaults().to_vec(),
+    }
+}
+
+fn agent_json(agent: &AgentReport) -> AgentJson {
+    let AgentModel { provider, id, window, window_provenance: window_from, is_prunable: eligible } =
+        &agent.model;
+    AgentJson {
+        id: agent.id.clone(),
+        configured: agent.is_configured,
+        on_disk: agent.is_on_disk,
+        sessions: agent.sessions,
+        provider: provider.clone(),
+        model: id.clone(),
+        window: window_json(*window),
+        window_from: window_from.to_string(),
+        pruning_eligible: *eligible,
+    }
+}
+
+pub(super) fn overridden_origins(
+    config: &GatewayConfig,
+    above: [&str; 3],
+    key: &str,
+    from: &Provenance,
+) -> Vec<Provenance> {
+    if !matches!(from, Provenance::File { .. }) {
+        return Vec::new();
+    }
+    let path: Vec<&str> = above.into_iter().chain(key.split('.')).collect();
+    config.provenance_chain(&path).into_iter().skip(1).collect()
+}
+
+pub(super) fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, &Provenance); 4] {
+    let flush = &checkup.flush;
+    let (soft, force, floor) = (&flush.soft_tokens, &flush.force_bytes, &flush.floor_tokens);
+    [
+        ("memoryFlush.enabled", Value::from(flush.enabled.value), &flush.enabled.provenance),
+        ("memoryFlush.softThresholdTokens", Value::from(finite(soft.value)), &soft.provenance),
+        ("memoryFlush.forceFlushTranscriptBytes", Value::from(finite(force.value)), &force.provenance),
+        ("reserveTokensFloor", Value::from(finite(floor.value)), &floor.provenance),
+    ]
+}
+
+fn lock_json(lock: &TranscriptLock) -> LockJson {
+    LockJson {
+        path: lock.path.to_string_lossy().into_owned(),
+        state: lock.state,
+        pid: lock.pid,
+        why: lock.reason.clone(),
+    }
+}

@@ -1,0 +1,84 @@
+//! The contents of a store: its agents, sessions and databases, and the configuration around them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::agents::Agent;
+use super::database_info::DatabaseInfo;
+use super::era::detect_era;
+use super::path_kind::PathKind;
+use super::pi_dirs::load_settings;
+use super::session::Session;
+use crate::diagnostic::Diagnostic;
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::env::Environment;
+use crate::gateway::ruleset::{Era, RulesetChoice};
+use crate::ids::SessionKey;
+
+pub(super) const STORE_FILE_NAME: &str = "sessions.json";
+
+#[derive(Debug, Clone)]
+pub struct Store {
+    pub path_kind: PathKind,
+    /// The gateway's state dir; for pi and for single files, the folder that holds them.
+    pub state_dir: PathBuf,
+    /// The gateway's configuration; empty when there is no file.
+    pub config: Arc<GatewayConfig>,
+    /// Rules for reading the sessions: detected from the store, unless the user chose others.
+    pub ruleset: RulesetChoice,
+    /// Databases that hold sessions, readable or not.
+    pub databases: Vec<DatabaseInfo>,
+    /// Sorted by id.
+    pub agents: Vec<Agent>,
+    /// Records first, in the order of their files, then orphans, then archives; agent by agent.
+    pub sessions: Vec<Session>,
+    /// Includes the diagnostics of the configuration.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Store {
+    /// Reads the models from the agents' own registries (store A8).
+    pub fn read_registries(&mut self, env: &Environment) {
+        let agents = self.agents.iter().map(|agent| agent.id.as_str());
+        let config = Arc::make_mut(&mut self.config);
+        config.read_registries(env, &self.state_dir, agents, &mut self.diagnostics);
+    }
+
+    /// Maps the unique keys to the sessions.
+    pub fn sessions_by_key(&self) -> HashMap<&SessionKey, &Session> {
+        self.sessions.iter().map(|session| (&session.key, session)).collect()
+    }
+
+    /// Whether something besides transcripts shows that a gateway stores its sessions here.
+    pub fn is_gateway(&self) -> bool {
+        self.config.path.as_deref().is_some_and(Path::exists)
+            || self.state_dir.join("agents").is_dir()
+            || self.state_dir.join(STORE_FILE_NAME).is_file()
+    }
+
+    /// Detects the ruleset from configuration and files.
+    pub fn detect_ruleset(&self) -> RulesetChoice {
+        let era = detect_era(&self.path_kind, &self.sessions, &self.databases);
+        let chosen = RulesetChoice::detect(&self.config, &era);
+        let settings = (era == Era::Pi).then(|| load_settings(&self.path_kind, None)).flatten();
+        chosen.or_pi_version(settings.and_then(|settings| settings.last_version()))
+    }
+}
+
+pub(super) fn empty_store(shape: PathKind, state_dir: PathBuf, config: GatewayConfig) -> Store {
+    let config = Arc::new(config);
+    let error = config.error.as_ref().map(Diagnostic::from);
+    let findings = error.into_iter().chain(config.diagnostics.iter().cloned()).collect();
+    let ruleset = RulesetChoice::default();
+    Store {
+        path_kind: shape,
+        state_dir,
+        config,
+        ruleset,
+        databases: Vec::new(),
+        agents: Vec::new(),
+        sessions: Vec::new(),
+        diagnostics: findings,
+    }
+}

@@ -1,0 +1,155 @@
+//! Lists the sessions of a store's files: those with a record, those without one, archives, and what an import moved aside.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::contents::Store;
+use super::key::is_cron_run;
+use super::listing::DirListing;
+use super::locate::{TranscriptLocator, locate};
+use super::location::Location;
+use super::session::{Flag, Session};
+use super::session_builder::{
+    session_from_archive, session_from_moved_aside, session_from_orphan, session_from_record,
+};
+use super::session_records::load_records;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::gateway::secrets::is_secret_file;
+
+/// Folder of an agent to which an import moves the files that it read into a database (sqlite A6).
+pub(super) const IMPORT_ARCHIVE: &str = "session-sqlite-import-archive";
+
+pub(super) fn add_records(
+    store: &mut Store,
+    listings: &mut BTreeMap<PathBuf, DirListing>,
+    agent: &str,
+    file: &Path,
+    ancient: &Path,
+) {
+    let loaded = load_records(file);
+    store.diagnostics.extend(loaded.diagnostics);
+    let dir = file.parent().unwrap_or(Path::new("/"));
+    listings.entry(dir.to_path_buf()).or_insert_with(|| DirListing::read(dir));
+    let place = TranscriptLocator::new(dir, agent, &store.state_dir, Some(ancient));
+    for row in loaded.records {
+        let located = locate(&row, &place);
+        if located.is_none() {
+            let what = "the row has neither a usable sessionId nor a usable sessionFile";
+            let next = "clawscope lists the session without a transcript";
+            store
+                .diagnostics
+                .push(Diagnostic::new(file, Severity::Warning, what, next).about(row.key.clone()));
+        }
+        store.sessions.push(session_from_record(row, agent, located));
+    }
+}
+
+/// Drops the second key of a cron run where the first has the same transcript (store D4).
+pub(super) fn drop_duplicate_runs(sessions: &mut Vec<Session>) {
+    let twin = |session: &Session| is_cron_run(&session.key.0);
+    let place = |session: &Session| (session.agent.clone(), session.path.clone());
+    let runs: HashSet<_> = sessions.iter().filter(|s| twin(s)).map(place).collect();
+    let bases: HashSet<_> = sessions.iter().filter(|s| !twin(s)).map(place).collect();
+    sessions.retain(|session| !twin(session) || !bases.contains(&place(session)));
+    for session in sessions.iter_mut().filter(|s| !twin(s) && s.path.is_some()) {
+        if runs.contains(&place(session)) {
+            session.add_flag(Flag::DuplicateRun);
+        }
+    }
+}
+
+/// Adds transcripts without a record in any store, and archives (store G, F).
+pub(super) fn add_unlisted(
+    store: &mut Store,
+    listings: &mut BTreeMap<PathBuf, DirListing>,
+    dirs: &[(String, PathBuf)],
+) {
+    let mut folders = RealPathCache::default();
+    let paths = store.sessions.iter().filter_map(|session| session.path.as_deref());
+    let named: HashSet<PathBuf> = paths.map(|path| folders.real_path(path)).collect();
+    for (agent, dir) in dirs {
+        let listing = listings.entry(dir.clone()).or_insert_with(|| DirListing::read(dir));
+        store.diagnostics.append(&mut listing.diagnostics);
+        let mut is_free = |path: &PathBuf| {
+            !named.contains(&folders.real_path(path)) && !path.is_dir() && !is_secret_file(path)
+        };
+        let orphans = listing.transcripts.iter().map(|name| dir.join(name)).filter(&mut is_free);
+        store.sessions.extend(orphans.map(|path| session_from_orphan(&path, agent)));
+        // The archives of a database may also exist as files.
+        let known: HashSet<String> = store.sessions.iter().filter_map(published_archive_name).collect();
+        let archives = listing.archives.iter().filter(|name| !known.contains(*name));
+        let archives = archives.map(|name| dir.join(name)).filter(is_free);
+        store.sessions.extend(archives.filter_map(|path| session_from_archive(&path, agent)));
+    }
+}
+
+/// Adds the files that an import moved aside when it read an agent's files into its database (sqlite A6).
+pub(super) fn add_moved_aside(store: &mut Store) {
+    for agent in store.agents.clone() {
+        let dir = store.state_dir.join("agents").join(&agent.id).join(IMPORT_ARCHIVE);
+        let mut listing = DirListing::read(&dir);
+        store.diagnostics.append(&mut listing.diagnostics);
+        store.sessions.extend(
+            listing.moved_aside.iter().map(|name| session_from_moved_aside(&dir.join(name), &agent.id)),
+        );
+    }
+}
+
+/// Returns the file name under which a database publishes this archive (sqlite C9).
+fn published_archive_name(session: &Session) -> Option<String> {
+    let in_database = matches!(session.location, Location::DatabaseArchive { .. });
+    let name = session.path.as_deref().filter(|_| in_database)?.file_name()?.to_string_lossy().into_owned();
+    name.rsplit_once('#').map(|(_, name)| name.to_owned())
+}
+
+/// Reports a path that exists but is not a readable transcript file.
+pub(super) fn not_a_file_diagnostic(session: &Session) -> Option<Diagnostic> {
+    let path = session
+        .path
+        .as_deref()
+        .filter(|_| session.has_flag(Flag::Missing) && session.location == Location::File)?;
+    let what = match path.symlink_metadata().ok()? {
+        meta if meta.is_symlink() => "the link does not lead to a regular file",
+        _ => "not a regular file",
+    };
+    let next = "put the transcript there; until then clawscope lists the session without one";
+    Some(Diagnostic::new(path, Severity::Warning, what, next).about(session.key.0.clone()))
+}
+
+pub(super) fn mark_locked(sessions: &mut [Session], listings: &mut BTreeMap<PathBuf, DirListing>) {
+    for session in sessions.iter_mut().filter(|session| !session.is_archived()) {
+        let Some((dir, name)) =
+            session.path.as_deref().and_then(|path| Some((path.parent()?, path.file_name()?)))
+        else {
+            continue;
+        };
+        let name = name.to_string_lossy().into_owned();
+        let listing = listings.entry(dir.to_path_buf()).or_insert_with(|| DirListing::read(dir));
+        if listing.locked_names.contains(&name) {
+            session.add_flag(Flag::Locked);
+        }
+    }
+}
+
+pub(super) fn real_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Resolved folders, each looked up once: a file that is not a link resolves to its folder's real path plus its name.
+#[derive(Debug, Default)]
+struct RealPathCache(HashMap<PathBuf, PathBuf>);
+
+impl RealPathCache {
+    /// Same as [`real_path`].
+    fn real_path(&mut self, path: &Path) -> PathBuf {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return real_path(path) };
+        match path.symlink_metadata() {
+            Ok(meta) if meta.is_symlink() => real_path(path),
+            Ok(_) => match self.0.get(folder) {
+                Some(known) => known.join(name),
+                None => self.0.entry(folder.to_path_buf()).or_insert_with(|| real_path(folder)).join(name),
+            },
+            Err(_) => path.to_path_buf(),
+        }
+    }
+}
