@@ -1,5 +1,6 @@
 //! Walks through every screen, key by key and click by click: the lines of the screen that each step changes, and what
-//! leaves the program.
+//! leaves the program. A screen that changes on purpose changes its walks: look at the difference and accept it with
+//! `INSTA_UPDATE=always INSTA_FORCE_PASS=1`, as in `frames.rs`.
 
 use std::fmt::Write as _;
 
@@ -289,7 +290,7 @@ fn cells_and_trade_offs_that_are_clicked_and_taken() {
         INFRA,
         "mouse cells",
         WIDE,
-        "w a ctrl-u text:contextPruning.mode=cache-ttl,off space text:compaction.reserveTokens=30000,60000 enter click:12,7 click:90,5 click:90,6 click:90,7 click:90,20 tab j k esc w enter esc w b enter 4",
+        "w a ctrl-u text:contextPruning.mode=cache-ttl,off space text:compaction.reserveTokens=30000,60000 enter click:12,7 click:90,5 click:90,6 click:90,7 click:90,4 click:90,3 click:12,27 click:90,20 tab j k esc w enter esc w b enter 4",
     );
 }
 
