@@ -5,12 +5,14 @@ mod cues;
 mod fact;
 mod kinds;
 mod sentences;
+mod similar_sentences;
 #[cfg(test)]
 mod tests;
 mod words;
 
 pub use fact::{Fact, FactKind, MAX_FACT_BYTES};
 pub use sentences::{SentenceWords, sentence_words};
+pub use similar_sentences::{AwaitedSentences, SentenceIndex};
 
 use kinds::{Word, classify, is_telling};
 

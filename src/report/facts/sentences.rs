@@ -91,7 +91,15 @@ pub fn sentence_words(text: &str) -> SentenceWords {
 impl SentenceWords {
     /// Whether another text repeats enough of this sentence.
     pub fn are_kept_in(&self, other: &Self) -> bool {
-        let kept = self.0.iter().filter(|word| other.0.contains(*word)).count();
-        kept > 0 && kept as f64 >= self.0.len() as f64 * KEPT_SHARE
+        self.0.iter().filter(|word| other.0.contains(*word)).count() >= self.kept_words()
+    }
+
+    /// The fewest words that a text must repeat to keep the sentence.
+    pub(super) fn kept_words(&self) -> usize {
+        ((self.0.len() as f64 * KEPT_SHARE).ceil() as usize).max(1)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
     }
 }

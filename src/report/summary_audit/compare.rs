@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::audit::FactState;
 use super::sources::{Message, SourceFact};
-use crate::report::facts::{FactKind, SentenceWords, facts, sentence_words};
+use crate::report::facts::{FactKind, SentenceIndex, facts, sentence_words};
 
 /// Letters of a digest that identify it without the rest.
 const MIN_DIGEST_CHARS: usize = 7;
@@ -19,8 +19,8 @@ pub(super) struct SummaryFacts {
     path_ends: HashSet<String>,
     /// The values of each name, as written.
     named: HashMap<String, Vec<(String, String)>>,
-    /// The words of each line, and of the whole.
-    lines: Vec<SentenceWords>,
+    /// The words of each line.
+    lines: SentenceIndex,
 }
 
 impl SummaryFacts {
@@ -49,7 +49,7 @@ impl SummaryFacts {
             }
             self.keys.entry(fact.kind).or_default().insert(fact.key.into_owned());
         }
-        self.lines.extend(text.lines().map(sentence_words));
+        text.lines().map(sentence_words).for_each(|line| self.lines.push(line));
     }
 
     fn has_key(&self, kind: FactKind, key: &str) -> bool {
@@ -59,7 +59,7 @@ impl SummaryFacts {
     fn has(&self, fact: &SourceFact) -> bool {
         let keys = || self.keys.get(&fact.kind).into_iter().flatten();
         match fact.kind {
-            _ if fact.kind.is_sentence() => self.lines.iter().any(|line| fact.words.are_kept_in(line)),
+            _ if fact.kind.is_sentence() => self.lines.has_like(&fact.words),
             FactKind::Path => {
                 self.path_ends.contains(&fact.key)
                     || path_ends(&fact.key).any(|end| self.has_key(FactKind::Path, end))
