@@ -542,7 +542,8 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     program.keys("u");
     program.until_shown("lock available");
     program.keys("y");
-    program.until_shown("Back on the previous branch");
+    // The notice goes by itself, on a busy machine before anybody reads the screen; the plan's saving stays.
+    program.until_shown("prune saves ~104k");
     assert!(bytes() > written);
     program.keys("q");
     let ended = program.ended();
