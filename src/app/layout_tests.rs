@@ -25,7 +25,7 @@ fn shape(width: u16, height: u16) -> LayoutInput {
 }
 
 /// The rectangles with room, and what follows from them.
-fn told(shape: &LayoutInput) -> String {
+fn described(shape: &LayoutInput) -> String {
     let it = layout(shape);
     let Layout {
         width_class,
@@ -91,7 +91,7 @@ fn every_part_of_the_main_screen_has_its_place_at_every_width() {
         (166, 50),
         (240, 60),
     ];
-    let mut said = String::new();
+    let mut text = String::new();
     for (width, height) in sizes {
         let plain = shape(width, height);
         let tuned = LayoutInput { has_plan: true, ..plain };
@@ -101,15 +101,15 @@ fn every_part_of_the_main_screen_has_its_place_at_every_width() {
         let smaller = LayoutInput { resized: PaneSizes { sessions: -99, message: 99, tuning: -99 }, ..tuned };
         let zoomed_tuning = LayoutInput { zoom: true, ..focused };
         for shape in [plain, tuned, focused, zoomed, zoomed_tuning, larger, smaller] {
-            let _ = writeln!(said, "{width}x{height} {}", told(&shape));
+            let _ = writeln!(text, "{width}x{height} {}", described(&shape));
         }
     }
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(text);
 }
 
 #[test]
 fn a_position_belongs_to_a_pane_and_perhaps_to_a_border() {
-    let mut said = String::new();
+    let mut text = String::new();
     for (width, height) in [(60, 20), (80, 24), (130, 36)] {
         let it = layout(&LayoutInput { has_plan: true, ..shape(width, height) });
         let edges = |starts: [u16; 3], end: u16| {
@@ -122,7 +122,7 @@ fn a_position_belongs_to_a_pane_and_perhaps_to_a_border() {
         for column in edges([it.sessions.x, it.transcript.x, it.message.x], width) {
             for row in edges([it.sessions.y, it.message.y, it.tuning.y], height) {
                 let _ = writeln!(
-                    said,
+                    text,
                     "{width}x{height} {column},{row} {:?} {:?}",
                     it.hit(column, row),
                     it.border_at(column, row)
@@ -130,22 +130,22 @@ fn a_position_belongs_to_a_pane_and_perhaps_to_a_border() {
             }
         }
         let facts = it.with_tuning(Rect { x: 1, y: 2, width: 90, height: 5 });
-        let _ = writeln!(said, "{} {:?}", rect(facts.tuning), facts.slider_track());
+        let _ = writeln!(text, "{} {:?}", rect(facts.tuning), facts.slider_track());
     }
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(text);
 }
 
 #[test]
 fn the_comparison_gives_each_part_its_rows() {
-    let mut said = String::new();
+    let mut text = String::new();
     for (width, height) in
         [(60, 3), (60, 18), (80, 22), (80, 25), (109, 26), (110, 25), (110, 26), (130, 34), (200, 60)]
     {
         for (rows, columns) in [(1, 1), (3, 5), (9, 12)] {
             let places = layout_compare(Rect { x: 0, y: 1, width, height }, rows, columns, 6);
             let parts = [places.header, places.map, places.list, places.scatter, places.footer].map(rect);
-            let _ = writeln!(said, "{width}x{height} {rows}x{columns} {}", parts.join("; "));
+            let _ = writeln!(text, "{width}x{height} {rows}x{columns} {}", parts.join("; "));
         }
     }
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(text);
 }

@@ -428,7 +428,7 @@ impl Index {
     }
 
     /// Removes the last entry of a file that grew when its line had no line end (store J7), or is another one now.
-    pub fn pop_unterminated(&mut self) {
+    pub fn pop_unfinished(&mut self) {
         if !self.is_unterminated && !self.depends_on_end {
             return;
         }

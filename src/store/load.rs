@@ -90,7 +90,7 @@ pub fn refresh(
         return Ok(FileChange::Unchanged);
     }
     let mut grown = index.clone();
-    grown.pop_unterminated();
+    grown.pop_unfinished();
     if grown.entries.is_empty() {
         // A first line that has grown may have decided already what kind of file this is.
         grown = load_for_release(source, index.pi_release, new_ids, progress)?;

@@ -53,7 +53,7 @@ impl ErrorSource {
 pub struct RecoveryInput<'a> {
     /// The provider's error text; empty for a silent overflow.
     pub error: &'a str,
-    /// What the release's detectors say of that text.
+    /// The verdicts of the release's detectors on that text.
     pub detection: Detection,
     pub source: ErrorSource,
     /// The branch at the refused call, including its prompt.

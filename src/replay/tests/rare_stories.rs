@@ -23,7 +23,7 @@ fn clearing(clear_at_least: f64) -> impl Fn(&mut Settings) {
 }
 
 /// A text of a person that is as long as a result.
-fn said(script: Script, chars: usize) -> Script {
+fn answered(script: Script, chars: usize) -> Script {
     let text = "y".repeat(chars);
     script.entry(&format!(r#""type":"message","message":{{"role":"user","content":"{text}"}}"#))
 }
@@ -32,7 +32,7 @@ fn said(script: Script, chars: usize) -> Script {
 fn wordy() -> Script {
     (0..4_u64).fold(texts(), |script, run| {
         let prompt = 900 + run * 2_400;
-        said(script.after(3), 3_000)
+        answered(script.after(3), 3_000)
             .answer(prompt, true)
             .result(5_000)
             .answer(prompt + 1_300, true)

@@ -142,7 +142,11 @@ fn stats_line(stats: &FiringStats) -> String {
 }
 
 /// Everything that a replay says of a session: the recorded trace, and the simulated one.
-pub(super) fn told(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Settings) -> [String; 2] {
+pub(super) fn described(
+    session: &ReplaySession<'_>,
+    recorded: &Settings,
+    simulated: &Settings,
+) -> [String; 2] {
     let both = replay(session, recorded, simulated);
     let record = RecordedTrace::new(session, recorded);
     let log = firing_log(&both, session.provider_window);
@@ -159,7 +163,7 @@ pub(super) fn told(session: &ReplaySession<'_>, recorded: &Settings, simulated: 
     [first, second].map(|lines| lines.join("\n"))
 }
 
-pub(super) fn told_at_once([recorded, simulated]: [String; 2]) -> String {
+pub(super) fn described_at_once([recorded, simulated]: [String; 2]) -> String {
     format!("  recorded\n{recorded}\n  simulated\n{simulated}")
 }
 
@@ -206,7 +210,7 @@ impl Story {
     }
 
     pub(super) fn told_of(&self, session: &ReplaySession<'_>) -> String {
-        told_at_once(told(session, &self.recorded, &self.simulated))
+        described_at_once(described(session, &self.recorded, &self.simulated))
     }
 }
 
@@ -361,12 +365,13 @@ fn stories() -> Vec<Story> {
     ]
 }
 
-/// Tells stories; a recorded trace that was told before is named by its number.
+/// Tells stories; a recorded trace that was described before is named by its number.
 pub(super) fn told_all(stories: &[Story]) -> String {
     let mut known = Vec::new();
     let mut lines = Vec::new();
     for story in stories {
-        let [recorded, simulated] = story.ask(|session| told(session, &story.recorded, &story.simulated));
+        let [recorded, simulated] =
+            story.ask(|session| described(session, &story.recorded, &story.simulated));
         lines.push(story.name.to_owned());
         if let Some(number) = known.iter().position(|other| *other == recorded) {
             lines.push(format!("  recorded as {number}"));
@@ -413,7 +418,7 @@ fn two_models() -> Script {
 fn each_model_has_its_window_and_its_price_and_a_record_may_know_less() {
     let compacting = Story::new("two models", two_models(), &[Policy::Compact]);
     let price = Price { input: 2.0, output: 8.0, cache_read: 0.25, cache_write: 3.0 };
-    let told = compacting.ask(|session| {
+    let described = compacting.ask(|session| {
         let keys: Vec<_> = session.path.iter().filter_map(|ix| session.index.entry(*ix).model).collect();
         let (large, small) = (keys[0], keys[keys.len() - 1]);
         let windows = HashMap::from([(small, ModelLimits { provider: 4_000.0, runtime: 4_600.0 })]);
@@ -431,7 +436,7 @@ fn each_model_has_its_window_and_its_price_and_a_record_may_know_less() {
         };
         [known, less].map(|session| compacting.told_of(&session)).join("\n")
     });
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(described);
 }
 
 #[test]
@@ -440,7 +445,7 @@ fn fitted_factors_recorded_touches_and_eligibility_are_respected() {
     let story =
         Story::new("fitted", results(), both).with(|all| all.policies.compaction.reserve_tokens = 4_000.0);
     let weights: Vec<f64> = (0..story.script.entries).map(|at| 11.5 + (at % 7) as f64 * 303.25).collect();
-    let told = story.ask(|session| {
+    let described = story.ask(|session| {
         let fit = Some(Calibrated { fixed: 99.75, weights: &weights });
         let touches = [(EntryIx(5), START as f64), (EntryIx(11), START as f64 + 600_000.0)];
         let fitted = ReplaySession { calibrated: fit, drops_thinking: true, ..*session };
@@ -451,11 +456,11 @@ fn fitted_factors_recorded_touches_and_eligibility_are_respected() {
         [
             story.told_of(&fitted),
             story.told_of(&touched),
-            told_at_once(told(&barred, &story.simulated, &eligible)),
+            described_at_once(described(&barred, &story.simulated, &eligible)),
         ]
         .join("\n")
     });
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(described);
 }
 
 #[test]
@@ -469,11 +474,12 @@ fn a_projecting_runtime_edits_its_context_and_compacts_between_turns() {
     let script =
         edit(script.after(7).user().answer(2_000, true).result(9_000), 4, "null").answer(4_400, true);
     let script = edit(script.result(800), 99, "null").answer(4_700, false);
-    let told = [&[Policy::Compact][..], &[Policy::Repair, Policy::Prune, Policy::Guard]].map(|policies| {
-        let story = Story::new("edited", script.clone(), policies).under(Ruleset::Pi1_5);
-        let story = story.with(|all| all.policies.compaction.reserve_tokens = 5_200.0);
-        let story = Story { recorded: Settings { window: 9_000.0, ..story.recorded.clone() }, ..story };
-        story.ask(|session| story.told_of(session))
-    });
-    insta::assert_snapshot!(told.join("\n"));
+    let described =
+        [&[Policy::Compact][..], &[Policy::Repair, Policy::Prune, Policy::Guard]].map(|policies| {
+            let story = Story::new("edited", script.clone(), policies).under(Ruleset::Pi1_5);
+            let story = story.with(|all| all.policies.compaction.reserve_tokens = 5_200.0);
+            let story = Story { recorded: Settings { window: 9_000.0, ..story.recorded.clone() }, ..story };
+            story.ask(|session| story.told_of(session))
+        });
+    insta::assert_snapshot!(described.join("\n"));
 }

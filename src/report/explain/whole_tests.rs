@@ -9,7 +9,7 @@ use crate::session::LoadedSession;
 const PRUNING: &str = r#","contextPruning":{"mode":"cache-ttl","ttl":"1h"}"#;
 
 /// Everything that an explanation says, a line for each part.
-fn told(session: &LoadedSession) -> String {
+fn described(session: &LoadedSession) -> String {
     let explanation = explain(session).expect("it reads");
     let Explanation {
         overflows,
@@ -27,9 +27,9 @@ fn told(session: &LoadedSession) -> String {
         tried_count,
         is_exhausted,
     } = &explanation;
-    let mut said = String::new();
+    let mut lines = String::new();
     let mut line = |name: &str, value: &dyn std::fmt::Debug| {
-        let _ = writeln!(said, "  {name} {value:?}");
+        let _ = writeln!(lines, "  {name} {value:?}");
     };
     for overflow in overflows {
         line("overflow", overflow);
@@ -68,12 +68,12 @@ fn told(session: &LoadedSession) -> String {
     }
     line("recorded", recorded);
     line("tried", &(tried_count, is_exhausted, explanation.advice_headline()));
-    said
+    lines
 }
 
-fn tell(name: &str, tale: &Tale, config: &str, row: &str) -> String {
+fn describe(name: &str, tale: &Tale, config: &str, row: &str) -> String {
     let (folder, session) = tale.read(config, row);
-    let text = told(&session).replace(&folder.path().display().to_string(), "STORE");
+    let text = described(&session).replace(&folder.path().display().to_string(), "STORE");
     format!("{name}\n{text}\n")
 }
 
@@ -97,13 +97,13 @@ fn refused_sessions_are_explained_field_by_field() {
         ),
         ("a window that nobody serves", grown(3, 12_000).user(40).refused(9_000), &built_in),
     ];
-    let told: Vec<String> = tales
+    let described: Vec<String> = tales
         .iter()
         .map(|(name, tale, config)| {
-            tell(name, tale, config, r#","totalTokens":4000,"totalTokensFresh":true"#)
+            describe(name, tale, config, r#","totalTokens":4000,"totalTokensFresh":true"#)
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(described.join("\n"));
 }
 
 #[test]
@@ -121,13 +121,13 @@ fn refusals_of_other_kinds_are_explained_field_by_field() {
         ("another model", switched.refused(10_000)),
         ("a request too large", images_in_bytes()),
     ];
-    let told: Vec<String> = tales
+    let described: Vec<String> = tales
         .iter()
         .map(|(name, tale)| {
-            tell(name, tale, &plain, r#","inputTokens":100,"cacheRead":19900,"totalTokens":20000"#)
+            describe(name, tale, &plain, r#","inputTokens":100,"cacheRead":19900,"totalTokens":20000"#)
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(described.join("\n"));
 }
 
 fn images_in_bytes() -> Tale {
@@ -169,8 +169,8 @@ fn compactions_and_what_follows_a_refusal_are_explained_field_by_field() {
         ("answered and refused again", answered),
         ("left alone", refused.wait(30).user(40)),
     ];
-    let told: Vec<String> = tales.iter().map(|(name, tale)| tell(name, tale, &plain, "")).collect();
-    insta::assert_snapshot!(told.join("\n"));
+    let described: Vec<String> = tales.iter().map(|(name, tale)| describe(name, tale, &plain, "")).collect();
+    insta::assert_snapshot!(described.join("\n"));
 }
 
 #[test]
@@ -188,9 +188,9 @@ fn sessions_that_fit_have_an_outlook() {
         ("nothing yet", Tale::new(900).user(40), config(20_000, COMPACTION)),
     ];
     let report = r#","systemPromptReport":{"source":"run","generatedAt":1,"systemPrompt":{"chars":16000,"projectContextChars":0,"nonProjectContextChars":16000},"injectedWorkspaceFiles":[],"skills":{"promptChars":0,"entries":[]},"tools":{"listChars":0,"schemaChars":3000,"entries":[]}},"totalTokens":90000"#;
-    let told: Vec<String> =
-        tales.iter().map(|(name, tale, config)| tell(name, tale, config, report)).collect();
-    insta::assert_snapshot!(told.join("\n"));
+    let described: Vec<String> =
+        tales.iter().map(|(name, tale, config)| describe(name, tale, config, report)).collect();
+    insta::assert_snapshot!(described.join("\n"));
 }
 
 #[test]
@@ -228,11 +228,11 @@ fn causes_outside_the_messages_are_explained_field_by_field() {
         ("read from the cache", read(Tale::new(900)), plain),
     ];
     let report = r#","systemPromptReport":{"source":"run","generatedAt":1,"bootstrapMaxChars":20000,"bootstrapTotalMaxChars":150000,"systemPrompt":{"chars":16000,"projectContextChars":9000,"nonProjectContextChars":7000},"injectedWorkspaceFiles":[{"name":"AGENTS.md","path":"AGENTS.md","missing":false,"rawChars":9000,"injectedChars":9000,"truncated":false}],"skills":{"promptChars":0,"entries":[]},"tools":{"listChars":0,"schemaChars":3000,"entries":[]}}"#;
-    let told: Vec<String> = tales
+    let described: Vec<String> = tales
         .iter()
         .map(|(name, tale, config)| {
-            tell(name, tale, config, if *name == "fixed parts" { report } else { "" })
+            describe(name, tale, config, if *name == "fixed parts" { report } else { "" })
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(described.join("\n"));
 }

@@ -13,7 +13,7 @@ pub struct RefusedCall {
     pub entry: Option<EntryIx>,
     pub source: ErrorSource,
     pub text: String,
-    /// What the detectors of the session's release say of that text.
+    /// The verdicts on that text of the detectors of the session's release.
     pub detection: Detection,
     /// The time, ms since the epoch; NaN if unknown.
     pub time_ms: f64,

@@ -94,7 +94,7 @@ fn axes_are_shown_field_by_field() {
         "nothing=1",
         "nothing",
     ];
-    let told = ["", PRUNING].map(|defaults| {
+    let described = ["", PRUNING].map(|defaults| {
         let (_folder, recording) = recording(defaults);
         let base = [parse_change("--set", "contextWindow=18000").expect("a change")];
         let clearing = [parse_change("--set", "historyLimit=9").expect("a change")];
@@ -103,14 +103,14 @@ fn axes_are_shown_field_by_field() {
         let limited = context(&recording.session, &clearing, &[Policy::Prune]);
         [plain, held, limited].map(|context| texts.map(|text| shown(&context, text)).join("\n")).join("\n\n")
     });
-    insta::assert_snapshot!(told.join("\n\n"));
+    insta::assert_snapshot!(described.join("\n\n"));
 }
 
 /// The whole result as JSON, with what the JSON leaves out.
-fn told(recording: &RecordedSession, spec: SweepSpec) -> String {
+fn described(recording: &RecordedSession, spec: SweepSpec) -> String {
     let seen = Mutex::new(Vec::new());
-    let tell = |at: usize, cell: &Cell| seen.lock().expect("no panic").push((at, cell.totals.calls));
-    let sweep = sweep(recording, spec, &|| true, &tell).expect("a grid").expect("wanted");
+    let describe = |at: usize, cell: &Cell| seen.lock().expect("no panic").push((at, cell.totals.calls));
+    let sweep = sweep(recording, spec, &|| true, &describe).expect("a grid").expect("wanted");
     let mut seen = seen.into_inner().expect("no panic");
     seen.sort_unstable();
     let changes: Vec<Vec<String>> = (0..sweep.cells.len())
@@ -130,7 +130,7 @@ fn told(recording: &RecordedSession, spec: SweepSpec) -> String {
 #[test]
 fn whole_sweeps_are_shown_field_by_field() {
     let policies = PolicySet::of(&[Policy::Prune, Policy::Compact]);
-    let told = ["", PRUNING].map(|defaults| {
+    let described = ["", PRUNING].map(|defaults| {
         let (_folder, recording) = recording(defaults);
         let base = vec![parse_change("--set", "contextPruning.keepLastAssistants=1").expect("a change")];
         let axes = |base: &[SettingChange], policies: PolicySet, texts: &[&str]| -> Vec<Axis> {
@@ -142,15 +142,15 @@ fn whole_sweeps_are_shown_field_by_field() {
         let clear = PolicySet::of(&[Policy::Clear]);
         let cleared = axes(&[], clear, &["clearToolUses.trigger=3000,9000", "clearToolUses.keep=1"]);
         let cleared = SweepSpec { axes: cleared, base: Vec::new(), policies: clear, headroom: 0.0 };
-        [told(&recording, pruned), told(&recording, cleared)].join("\n")
+        [described(&recording, pruned), described(&recording, cleared)].join("\n")
     });
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(described.join("\n"));
 }
 
 #[test]
 fn the_axes_of_a_sweep_that_names_none_are_those_with_the_largest_effect() {
     let all = [Policy::Prune, Policy::Compact, Policy::History];
-    let told: Vec<String> = ["", PRUNING]
+    let described: Vec<String> = ["", PRUNING]
         .iter()
         .flat_map(|defaults| {
             let (_folder, recording) = recording(defaults);
@@ -171,7 +171,7 @@ fn the_axes_of_a_sweep_that_names_none_are_those_with_the_largest_effect() {
             [chosen.join("\n\n"), usual.join("\n\n")]
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n\n"));
+    insta::assert_snapshot!(described.join("\n\n"));
 }
 
 #[test]
@@ -191,8 +191,8 @@ fn a_grid_counts_its_cells_with_the_last_axis_first() {
     assert!(points.iter().enumerate().all(|(cell, at)| grid.cell_index(at) == cell));
     assert_eq!((Grid::from_axes(&[]).expect("one cell").len(), grid.cell_index(&[])), (1, 0));
     let twice = [axes[0].clone(), axes[1].clone(), axes[0].clone()];
-    let said = Grid::from_axes(&twice).expect_err("one key twice").to_string();
-    assert_eq!(said, "--vary contextPruning.ttl: is varied twice. List all its values in one --vary.");
+    let error = Grid::from_axes(&twice).expect_err("one key twice").to_string();
+    assert_eq!(error, "--vary contextPruning.ttl: is varied twice. List all its values in one --vary.");
     let wide = |text: &str, points: usize| {
         let axis = axis(text);
         Axis { points: vec![axis.points[0].clone(); points], ..axis }
@@ -202,9 +202,9 @@ fn a_grid_counts_its_cells_with_the_last_axis_first() {
             .map(|grid| grid.len())
     };
     assert_eq!(pair(64, 64), Ok(4_096));
-    let said = pair(17, 241).expect_err("4,097 cells").to_string();
+    let error = pair(17, 241).expect_err("4,097 cells").to_string();
     assert_eq!(
-        said,
+        error,
         "--vary: 17 × 241 make 4097 cells; expected 4096 at most. Use fewer values or fewer axes."
     );
 }
