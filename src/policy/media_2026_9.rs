@@ -7,6 +7,9 @@ use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 const SEEN_IMAGE: &str = "[image data removed - already processed by model]";
+/// Scheme of a reference by its address, and the whole beginning of such an address.
+const SCHEME: &str = "media";
+const INBOUND: &str = "media://inbound/";
 const SEEN_REFERENCE: &str = "[media reference removed - already processed by model]";
 
 /// Returns the messages that change, with their positions.
@@ -66,33 +69,55 @@ pub fn without_media(message: &Value, references: bool) -> Option<Value> {
 }
 
 fn block_without_media(block: &Value, references: bool) -> Option<Value> {
-    let mut copy = block.as_object()?.clone();
+    let object = block.as_object()?;
     let kind = block.get("type")?;
     if kind.str_is("image") {
         let members = [("type", Value::from("text")), ("text", Value::from(SEEN_IMAGE))];
         return Some(Value::Object(members.into_iter().collect()));
     }
     let text = block.get("text")?.as_str().filter(|_| references && kind.str_is("text"))?;
-    copy.set("text", Value::String(without_references(text)?));
+    let text = without_references(text)?;
+    let mut copy = object.clone();
+    copy.set("text", Value::String(text));
     Some(Value::Object(copy))
 }
 
 /// Replaces each reference with a note; `None` if the text has no reference.
 fn without_references(text: &JsString) -> Option<JsString> {
     let units = text.units();
-    let mut new = Vec::with_capacity(units.len());
-    let (mut at, mut found) = (0, false);
-    while at < units.len() {
-        if let Some(length) = reference_len(units, at) {
-            new.extend(SEEN_REFERENCE.encode_utf16());
-            at += length;
-            found = true;
-        } else {
-            new.push(units[at]);
-            at += 1;
-        }
+    let mut new: Vec<u16> = Vec::new();
+    let (mut at, mut copied) = (0, 0);
+    while let Some(sign) = next_sign(units, at) {
+        at = sign + 1;
+        let start = if units[sign] == BRACKET { Some(sign) } else { sign.checked_sub(SCHEME.len()) };
+        let Some(start) = start.filter(|start| *start >= copied) else { continue };
+        let Some(length) = reference_len(units, start) else { continue };
+        new.extend(&units[copied..start]);
+        new.extend(SEEN_REFERENCE.encode_utf16());
+        copied = start + length;
+        at = copied;
     }
-    found.then(|| JsString::from(new))
+    if copied == 0 {
+        return None;
+    }
+    new.extend(&units[copied..]);
+    Some(JsString::from(new))
+}
+
+const BRACKET: u16 = b'[' as u16;
+const COLON: u16 = b':' as u16;
+/// Units that are searched together; enough to use the processor's wide registers.
+const CHUNK: usize = 64;
+
+/// Returns the next sign that every reference has: the bracket that begins it, or the colon behind its scheme. Both are
+/// rare, and long texts are searched often.
+fn next_sign(units: &[u16], from: usize) -> Option<usize> {
+    let is_sign = |unit: &u16| *unit == BRACKET || *unit == COLON;
+    let rest = units.get(from..)?;
+    let has_none = |chunk: &&[u16]| !chunk.iter().fold(false, |any, unit| any | is_sign(unit));
+    let skipped = rest.chunks(CHUNK).take_while(has_none).count() * CHUNK;
+    let found = rest.get(skipped..)?.iter().position(is_sign)?;
+    Some(from + skipped + found)
 }
 
 /// Returns the length of the reference at `at`: `[media attached: …]`, also with `1/2` before the colon, `[Image:
@@ -109,7 +134,7 @@ fn reference_len(units: &[u16], at: usize) -> Option<usize> {
         return Some(end + bracket_len(&rest[end..])?);
     }
     let joined = at > 0 && is_word(units[at - 1]);
-    let end = prefix_len(rest, "media://inbound/").filter(|_| !joined)?;
+    let end = prefix_len(rest, INBOUND).filter(|_| !joined)?;
     let name = rest[end..]
         .iter()
         .take_while(|unit| !is_blank(**unit) && !b"]/\\".iter().any(|sign| u16::from(*sign) == **unit));

@@ -178,7 +178,7 @@ impl ReplayBase {
             let mut list = MessageList::from_context(&self.context, None);
             list.features = session.features.map(|_| FeatureLookup::Source(&written));
             let is_odd =
-                |at: &usize| self.features(session, *at).is_some_and(|features| features.body.is_some());
+                |at: &usize| self.features(session, *at).is_some_and(|features| features.needs_input_repair);
             let odd_calls = self.replies.iter().any(is_odd);
             !if odd_calls { repair_list(&mut list).changed } else { pair_list(&mut list).changed }
         })
@@ -189,10 +189,7 @@ impl ReplayBase {
 /// place: only then does it do the same to every range of them. Returns `None` where it also tidies calls, renames or
 /// moves results, or meets an id twice.
 fn repaired_slots(features: &[&ContentFeatures]) -> Option<Vec<Slot>> {
-    if features
-        .iter()
-        .any(|features| matches!(features.shape, PairingShape::Assistant(_)) && features.body.is_some())
-    {
+    if features.iter().any(|features| features.needs_input_repair) {
         return None;
     }
     // A result without a call makes `pair` return the order that it would give any list.

@@ -66,7 +66,12 @@ impl Trace<'_> {
                 }
                 prefix
             }
-            None => self.run_start.from,
+            None => {
+                let from = self.run_start.from;
+                let omitted = self.arena.omitted_within(from, self.run_base_len);
+                withheld.extend(omitted.map(|at| (at, (self.absence(at), 0.0))));
+                from
+            }
         };
         let cause = LossCause::of_edits(&sent.pruned, &sent.cleared, &sent.guarded);
         for (at, after) in self.edits_from(&sent.edits, 0) {

@@ -130,6 +130,13 @@ impl<'a> MessageArena<'a> {
         self.base.is_missing(at) != (at < self.paired_until)
     }
 
+    /// Returns the messages of a range that are not sent now.
+    pub(super) fn omitted_within(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + '_ {
+        let changes = &self.base.repair_changes;
+        let first = changes.partition_point(|at| *at < from);
+        changes[first..].iter().copied().take_while(move |at| *at < to).filter(|at| self.is_omitted(*at))
+    }
+
     /// Returns a message's entry; `None` for an invented result.
     pub(super) fn entry(&self, at: usize) -> Option<EntryIx> {
         (!self.base.is_missing(at)).then(|| self.context.messages[at].entry)

@@ -1,8 +1,10 @@
 //! The estimate of OpenClaw 2026.9: four chars per token, but a character that needs more tokens weighs more (pruning
 //! 8.5; compaction 12, token estimate).
 
+use std::sync::LazyLock;
+
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
-use crate::context::tokens::script::{code_points, in_ranges};
+use crate::context::tokens::script::code_points;
 use crate::js::{self, JsException, JsString, Object, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
@@ -71,32 +73,69 @@ const WEIGHTS: [WeightRow; 5] = [
     ),
 ];
 
+/// Units that are checked together; enough to use the processor's wide registers.
+pub const CHUNK: usize = 32;
+/// First character of the table.
+const FIRST_WEIGHTED: u32 = 0xB7;
+
+struct WeightRange {
+    first: u32,
+    last: u32,
+    chars: f64,
+    units: f64,
+}
+
+/// The table in one ascending list: truncation weighs every character of long texts.
+static RANGES: LazyLock<Vec<WeightRange>> = LazyLock::new(|| {
+    let ranges = WEIGHTS.iter().flat_map(|(chars, units, ranges)| {
+        ranges.iter().map(|(first, last)| WeightRange {
+            first: *first,
+            last: *last,
+            chars: *chars,
+            units: *units,
+        })
+    });
+    let mut ranges: Vec<WeightRange> = ranges.collect();
+    ranges.sort_by_key(|range| range.first);
+    ranges
+});
+
 /// Returns the length of a text whose plain units weigh `unit`: [`NORMAL_WEIGHT`] or [`GUARD_WEIGHT`] (pruning 8.5).
 pub fn weighted_length(text: &JsString, unit: f64) -> f64 {
     weighted_units(text.units(), unit)
 }
 
-/// Returns the weighted length of UTF-16 units.
-pub fn weighted_units(units: &[u16], unit: f64) -> f64 {
-    let plain = units.len() as f64 * unit;
-    if is_uniform(units) {
-        return plain;
+/// Returns the weighted length of UTF-16 units. Weighted characters are few in most texts, so the others are passed over
+/// by the chunk.
+fn weighted_units(units: &[u16], unit: f64) -> f64 {
+    let mut length = units.len() as f64 * unit;
+    let mut rest = units;
+    loop {
+        let uniform = rest.chunks(CHUNK).take_while(|chunk| is_uniform(chunk)).count() * CHUNK;
+        let Some(odd) = rest.get(uniform..).filter(|odd| !odd.is_empty()) else { return length };
+        // A pair at the end of the chunk stays whole.
+        let ends_high = |at: usize| odd.get(at - 1).is_some_and(|unit| (0xD800..0xDC00).contains(unit));
+        let end = (CHUNK + usize::from(ends_high(CHUNK))).min(odd.len());
+        length += code_points(&odd[..end]).map(|point| surplus(point, unit)).sum::<f64>();
+        rest = &odd[end..];
     }
-    code_points(units).fold(plain, |sum, point| sum + surplus(point, unit))
 }
 
 /// Whether all units weigh the same, because they are below the table's first character.
 pub fn is_uniform(units: &[u16]) -> bool {
-    units.iter().all(|unit| *unit < 0xB7)
+    units.iter().fold(0, |all, unit| all.max(*unit)) < FIRST_WEIGHTED as u16
 }
 
 /// Returns a character's weight beyond its plain units.
-fn surplus(point: u32, unit: f64) -> f64 {
-    if point < 0xB7 {
+pub fn surplus(point: u32, unit: f64) -> f64 {
+    if point < FIRST_WEIGHTED {
         return 0.0;
     }
-    let weight = WEIGHTS.iter().find(|(_, _, ranges)| in_ranges(ranges, point));
-    weight.map_or(0.0, |(chars, units, _)| chars - units * unit)
+    let at = RANGES.partition_point(|range| range.last < point);
+    match RANGES.get(at) {
+        Some(range) if range.first <= point => range.chars - range.units * unit,
+        _ => 0.0,
+    }
 }
 
 /// Estimates a message in tokens: weighted chars / 4, rounded up (compaction 12, token estimate). An image in user,
@@ -248,11 +287,14 @@ mod tests {
     }
 
     #[test]
-    fn every_weight_has_its_ranges_in_order() {
-        for (_, _, ranges) in WEIGHTS {
-            assert!(ranges.iter().all(|(first, last)| first <= last));
-            assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "{ranges:x?}");
+    fn a_character_has_one_weight() {
+        assert!(RANGES.iter().all(|range| range.first <= range.last));
+        for pair in RANGES.windows(2) {
+            assert!(pair[0].last < pair[1].first, "{:x} {:x}", pair[0].last, pair[1].first);
         }
+        assert_eq!(RANGES[0].first, FIRST_WEIGHTED);
+        let weights = [0x2FFF, 0x3000, 0x319F, 0x31A0, 0x1D371, 0x1D372].map(|point| surplus(point, 1.0));
+        assert_eq!(weights, [11.0, 3.0, 3.0, 11.0, 10.0, 0.0]);
     }
 
     #[test]

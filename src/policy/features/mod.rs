@@ -32,6 +32,8 @@ pub struct ContentFeatures {
     pub details_chars: Option<f64>,
     pub shape: PairingShape,
     pub guard: GuardSize,
+    /// The message has a call that repair removes or tidies (compaction 6.7).
+    pub needs_input_repair: bool,
     /// Form in which clearing counts and pairs the message; `None` if no model receives it, `Err` if `LangChain`'s
     /// classes reject it.
     pub digest: Result<Option<MessageDigest>, JsException>,
@@ -88,6 +90,7 @@ impl ContentFeatures {
             details_chars: message.get("details").filter(|_| counts_details).map(guard::unknown_chars),
             shape: shape_of(message),
             guard: GuardSize::of_under(message, counts_details),
+            needs_input_repair: role == Role::Assistant && needs_input_repair(message),
             digest,
             text_features: whole.as_ref().and_then(|(rules, whole)| TextFeatures::of(rules, role, whole)),
             prune_chars: whole.as_ref().map(|(rules, whole)| CharCount::new(rules.prune_size.chars(whole))),
@@ -122,7 +125,7 @@ impl ContentFeatures {
             Role::ToolResult => self.digest.is_err() || !content::is_plain(message.get("content")),
             // Clearing arguments changes `prune_chars`, which only a new measurement gives.
             Role::Assistant if self.prune_chars.is_some() && self.has_tool_calls() => true,
-            Role::Assistant => self.guard.is_result || needs_input_repair(message),
+            Role::Assistant => self.guard.is_result || self.needs_input_repair,
             _ => self.guard.is_result,
         }
     }

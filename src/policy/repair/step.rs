@@ -49,7 +49,7 @@ fn repair_inputs(list: &mut MessageList, fates: &mut [MessageFate]) -> Vec<usize
         let size = list.size(at);
         let body = list
             .features_at(at)
-            .filter(|_| size.role == Role::Assistant)
+            .filter(|features| size.role == Role::Assistant && features.needs_input_repair)
             .and_then(|features| features.body.clone());
         let Some(body) = body else {
             left.push(at);

@@ -1,51 +1,90 @@
 //! Heads and tails of a text by weighted length, without splitting a surrogate pair (pruning 8, row "Surrogates at
 //! cuts"; 8.5).
 
-use crate::context::tokens::weighted::{is_uniform, weighted_units};
+use crate::context::tokens::weighted::{CHUNK, is_uniform, surplus};
 use crate::js::JsString;
 
 /// Returns the longest head of at most this weighted length.
 pub(in crate::policy) fn head(text: &JsString, max: f64, unit: f64) -> JsString {
-    let cut = longest(text.len(), fits(text, max, unit, |units, count| &units[..count]));
+    let mut length = WeightedLength::new(max, unit);
+    for chunk in text.units().chunks(CHUNK) {
+        if !length.take(chunk, chunk.iter(), |high, low| [high, low]) {
+            break;
+        }
+    }
+    let cut = length.count;
     text.slice(0, if splits_pair(text, cut) { cut - 1 } else { cut })
 }
 
 /// Returns the longest tail of at most this weighted length.
 pub(in crate::policy) fn tail(text: &JsString, max: f64, unit: f64) -> JsString {
-    let all = text.len();
-    let cut = all - longest(all, fits(text, max, unit, |units, count| &units[units.len() - count..]));
-    text.slice(if splits_pair(text, cut) { cut + 1 } else { cut }, all)
+    let mut length = WeightedLength::new(max, unit);
+    for chunk in text.units().rchunks(CHUNK) {
+        if !length.take(chunk, chunk.iter().rev(), |low, high| [high, low]) {
+            break;
+        }
+    }
+    let cut = text.len() - length.count;
+    text.slice(if splits_pair(text, cut) { cut + 1 } else { cut }, text.len())
 }
 
-/// Returns a test whether a part of `count` units is within a weighted length. Most texts are plain, so their units are
-/// weighed by multiplication.
-fn fits(
-    text: &JsString,
+/// Counts the first units that are together within a weighted length. More units never weigh less, so the count ends at
+/// the first that is too much.
+struct WeightedLength {
     max: f64,
-    unit: f64,
-    part: impl for<'t> Fn(&'t [u16], usize) -> &'t [u16],
-) -> impl Fn(usize) -> bool {
-    let units = text.units();
-    let is_plain = is_uniform(units);
-    move |count| {
-        let length = if is_plain { count as f64 * unit } else { weighted_units(part(units, count), unit) };
-        length <= max
+    /// Weight of a plain unit.
+    plain: f64,
+    length: f64,
+    count: usize,
+    /// The last half of a pair that is not complete.
+    half: Option<u16>,
+}
+
+impl WeightedLength {
+    fn new(max: f64, plain: f64) -> Self {
+        Self { max, plain, length: 0.0, count: 0, half: None }
+    }
+
+    /// Takes the next units, in the order of `units`; returns false if not all fit. `in_order` puts two neighbours in
+    /// the order of the text.
+    fn take<'t>(
+        &mut self,
+        chunk: &[u16],
+        units: impl Iterator<Item = &'t u16>,
+        in_order: impl Fn(u16, u16) -> [u16; 2],
+    ) -> bool {
+        let all = self.length + chunk.len() as f64 * self.plain;
+        if all <= self.max && is_uniform(chunk) {
+            (self.length, self.half) = (all, None);
+            self.count += chunk.len();
+            return true;
+        }
+        for unit in units.copied() {
+            let length = self.length + self.plain + surplus(self.character(unit, &in_order), self.plain);
+            if self.max.is_nan() || length > self.max {
+                return false;
+            }
+            self.length = length;
+            self.count += 1;
+        }
+        true
+    }
+
+    /// Returns the character that a unit completes; for any half of a pair that half itself. The first half weighs as a
+    /// plain unit, the second has the rest of the character's weight.
+    fn character(&mut self, unit: u16, in_order: impl Fn(u16, u16) -> [u16; 2]) -> u32 {
+        let half = self.half.take();
+        if char::from_u32(unit.into()).is_some() {
+            return unit.into();
+        }
+        let pair = half.and_then(|half| char::decode_utf16(in_order(half, unit)).next()?.ok());
+        self.half = Some(unit).filter(|_| pair.is_none());
+        pair.map_or(unit.into(), u32::from)
     }
 }
 
 pub(super) fn last_line_feed(text: &JsString) -> Option<usize> {
     text.last_index_of_lf(text.len())
-}
-
-/// Returns the greatest number of units that fits. Bisection works, because more units never weigh less, except for
-/// half a pair.
-fn longest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, most);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if fits(middle) { low = middle } else { high = middle - 1 }
-    }
-    low
 }
 
 /// Whether `at` is between the two halves of a surrogate pair.
