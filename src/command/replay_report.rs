@@ -84,6 +84,7 @@ pub(super) fn replay_session(
         PolicySet::NONE
     };
     let report = replay_inputs(session, inputs, simulated, left_out, own);
+    report.inputs.check_bodies().map_err(|error| Failure::unreadable(error.to_string()))?;
     let config = config::load(&invocation.env).map_err(|error| Failure::usage(error.to_string()))?;
     Ok(ReplayReport { shared_rules, firing_limits: config.too_often, ..report })
 }

@@ -149,7 +149,9 @@ fn sweep_with_progress(
         let of = Grid::from_axes(&spec.axes)?.len();
         let filled = sweep(&recording, spec, &wanted, &|_, _: &Cell| progress.increment(of));
         progress.clear();
-        Ok(filled?)
+        let filled = filled?;
+        recording.inputs.check_bodies()?;
+        Ok(filled)
     })?;
     done?.ok_or_else(|| Failure::refused("stopped before the sweep was complete; nothing was written"))
 }

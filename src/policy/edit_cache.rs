@@ -44,6 +44,11 @@ impl EditCache {
         self.lock().remove(&at);
     }
 
+    /// Drops the cached changes of all messages before `from`.
+    pub fn invalidate_before(&self, from: usize) {
+        self.lock().retain(|at, _| *at >= from);
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<usize, Vec<Arc<FullChange>>>> {
         // Every statement leaves the map consistent, so a poisoned lock is safe to use.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

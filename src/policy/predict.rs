@@ -15,8 +15,12 @@ impl Edit {
     /// Returns the sizes and the features of a message after this edit.
     pub fn predict(&self, size: &MessageSize, features: &ContentFeatures) -> (MessageSize, ContentFeatures) {
         if let Some(body) = &features.body {
-            let made = self.apply(body);
-            return (size_after(size, &made), features.remeasure(&made));
+            let made = self.apply(&body.value());
+            let mut after = features.remeasure(&made);
+            if *self == Self::StripDetails && after.body.is_some() {
+                after.body = body.without_details().or(after.body);
+            }
+            return (size_after(size, &made), after);
         }
         match self {
             Self::RemoveImages => (size_without_images(size), without_images(size, features)),

@@ -52,26 +52,23 @@ impl Trace<'_> {
 
     fn withheld_messages(&self, sent: &SentPrompt, has_rewrites: bool) -> Withheld {
         let mut withheld = BTreeMap::new();
-        let prefix = match &self.loaded {
-            Some(loaded) => {
-                let present: BTreeSet<usize> =
-                    loaded.messages.iter().filter_map(PlannedMessage::position).collect();
-                let prefix = present.first().map_or(self.run_base_len, |first| *first).min(self.run_base_len);
-                let gone = (prefix..self.run_base_len).filter(|at| !present.contains(at));
-                withheld.extend(gone.map(|at| (at, (self.absence(at), 0.0))));
-                for message in loaded.messages.iter().filter(|_| self.reduce_trim.has_changes()) {
-                    let (Some(at), Some(change)) = (message.position(), &message.change) else { continue };
-                    let after = self.arena.estimate_tokens(at, &change.size(self.arena.size(at)));
-                    withheld.insert(at, (LossCause::ResultBudget, after));
-                }
-                prefix
+        let prefix = if let Some(loaded) = &self.loaded {
+            let present: BTreeSet<usize> =
+                loaded.messages.iter().filter_map(PlannedMessage::position).collect();
+            let prefix = present.first().map_or(self.run_base_len, |first| *first).min(self.run_base_len);
+            let gone = (prefix..self.run_base_len).filter(|at| !present.contains(at));
+            withheld.extend(gone.map(|at| (at, (self.absence(at), 0.0))));
+            for message in loaded.messages.iter().filter(|_| self.reduce_trim.has_changes()) {
+                let (Some(at), Some(change)) = (message.position(), &message.change) else { continue };
+                let after = self.arena.estimate_tokens(at, &change.size(self.arena.size(at)));
+                withheld.insert(at, (LossCause::ResultBudget, after));
             }
-            None => {
-                let from = self.run_start.from;
-                let omitted = self.arena.omitted_within(from, self.run_base_len);
-                withheld.extend(omitted.map(|at| (at, (self.absence(at), 0.0))));
-                from
-            }
+            prefix
+        } else {
+            let from = self.run_start.from;
+            let omitted = self.arena.omitted_within(from, self.run_base_len);
+            withheld.extend(omitted.map(|at| (at, (self.absence(at), 0.0))));
+            from
         };
         let cause = LossCause::of_edits(&sent.pruned, &sent.cleared, &sent.guarded);
         for (at, after) in self.edits_from(&sent.edits, 0) {

@@ -215,6 +215,11 @@ impl<'a> MessageArena<'a> {
         self.context.messages[at].size = size;
     }
 
+    /// Drops the cached edits of the messages before `from`; they are made again if a prompt has them once more.
+    pub(super) fn forget_edits_before(&self, from: usize) {
+        self.edit_cache.invalidate_before(from);
+    }
+
     /// Applies an edit for good.
     pub(super) fn apply_edit(&mut self, at: usize, edit: &Edit) {
         self.edit_cache.invalidate(at);

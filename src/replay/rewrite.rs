@@ -78,6 +78,9 @@ impl Trace<'_> {
         let listed = price.map(|price| (read * price.input + summary(start.summary) * price.output) / 1e6);
         self.session_start = start;
         self.run_start = start;
+        // No later prompt has these messages; a long session has many.
+        self.arena.forget_edits_before(start.from);
+        self.pruned_totals.retain(|(at, ..), _| *at >= start.from);
         if start.from < old.from {
             self.extend_repairs(start.from, old.from);
         }

@@ -33,6 +33,7 @@ mod open_source;
 pub mod order;
 pub mod overflow;
 mod partial_usage;
+mod path_bodies;
 pub mod path_texts;
 pub mod preset_values;
 pub mod price;

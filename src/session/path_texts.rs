@@ -11,8 +11,9 @@ use crate::context::tokens::sent::SentSize;
 use crate::gateway::ruleset::{Rules, Ruleset};
 use crate::ids::EntryIx;
 use crate::js::Json;
-use crate::policy::features::ContentFeatures;
+use crate::policy::features::{ContentFeatures, MessageBody};
 use crate::session::LoadedSession;
+use crate::session::path_bodies::PathBodies;
 use crate::store::body::{self, BodyError, LineBuffer};
 use crate::store::entry::EntryKind;
 
@@ -30,13 +31,23 @@ pub struct PathTexts {
     ruleset: Ruleset,
     pub sent_sizes: Vec<SentSize>,
     pub features: Option<PathFeatures>,
+    /// Of the entries that were read last; features of earlier ones have their own.
+    bodies: Option<Arc<PathBodies>>,
 }
 
 impl PathTexts {
     /// Reads nothing, for replays from sizes alone.
     pub fn empty(session: &LoadedSession) -> Self {
         let ruleset = session.ruleset.id;
-        Self { path: Vec::new(), ruleset, sent_sizes: Vec::new(), features: None }
+        Self { path: Vec::new(), ruleset, sent_sizes: Vec::new(), features: None, bodies: None }
+    }
+
+    /// Checks that every body that was needed since the last check could be read again.
+    ///
+    /// # Errors
+    /// One could not: what was computed with it is wrong.
+    pub fn check_bodies(&self) -> Result<(), BodyError> {
+        self.bodies.as_ref().map_or(Ok(()), |bodies| bodies.check())
     }
 
     /// Reads the path of a session. `known` is the result before entries were added. Leaves entries out once `wanted`
@@ -54,9 +65,16 @@ impl PathTexts {
         let known = known
             .filter(|known| known.ruleset == session.ruleset.id && known.features.is_some() >= with_features);
         let same = known.map_or(0, |known| shared_prefix_len(&known.path, path));
-        let rules = with_features.then(|| session.ruleset.id.rules());
+        let measure = with_features.then(|| FeatureReading {
+            rules: session.ruleset.id.rules(),
+            bodies: Arc::new(PathBodies::new(session)),
+        });
         let read = |room: &mut LineBuffer, ix: &EntryIx| {
-            if wanted() { read_entry(session, *ix, rules, room) } else { Ok((SentSize::default(), None)) }
+            if wanted() {
+                read_entry(session, *ix, measure.as_ref(), room)
+            } else {
+                Ok((SentSize::default(), None))
+            }
         };
         let added: Result<Vec<_>, BodyError> =
             path[same..].par_iter().map_init(LineBuffer::default, read).collect();
@@ -73,8 +91,15 @@ impl PathTexts {
         // A last line without its line feed may still become another entry.
         let open = session.index.is_unterminated && path.last().copied() == session.index.last();
         let path = path[..path.len() - usize::from(open)].to_vec();
-        Ok(Self { path, ruleset: session.ruleset.id, sent_sizes: spoken, features })
+        let bodies = measure.map(|measure| measure.bodies);
+        Ok(Self { path, ruleset: session.ruleset.id, sent_sizes: spoken, features, bodies })
     }
+}
+
+/// What the features of an entry are read with.
+struct FeatureReading {
+    rules: &'static Rules,
+    bodies: Arc<PathBodies>,
 }
 
 /// Counts the entries that two paths have in common from the root.
@@ -86,7 +111,7 @@ fn shared_prefix_len(one: &[EntryIx], other: &[EntryIx]) -> usize {
 fn read_entry(
     session: &LoadedSession,
     ix: EntryIx,
-    rules: Option<&'static Rules>,
+    measure: Option<&FeatureReading>,
     room: &mut LineBuffer,
 ) -> Result<(SentSize, Option<Arc<ContentFeatures>>), BodyError> {
     let LoadedSession { source, index, .. } = session;
@@ -96,15 +121,24 @@ fn read_entry(
         return Ok((SentSize::default(), None));
     }
     if let Some(message) = body::outline_message(source, index, ix, room)? {
-        return Ok(measure_message(message, rules));
+        return Ok(measure_message(ix, message, measure));
     }
-    Ok(measure_message(&into_message(body::read_entry(source, index, ix)?, entry.kind), rules))
+    Ok(measure_message(ix, &into_message(body::read_entry(source, index, ix)?, entry.kind), measure))
 }
 
-/// Measures one message; `rules` is `None` when no features are needed.
+/// Measures one message; `measure` is `None` when no features are needed. Its body is kept where all bodies are.
 fn measure_message<'a>(
+    entry: EntryIx,
     message: impl Json<'a>,
-    rules: Option<&'static Rules>,
+    measure: Option<&FeatureReading>,
 ) -> (SentSize, Option<Arc<ContentFeatures>>) {
-    (SentSize::from_message(message), rules.map(|rules| Arc::new(ContentFeatures::of_under(rules, message))))
+    let features = measure.map(|FeatureReading { rules, bodies }| {
+        let mut features = ContentFeatures::of_under(rules, message);
+        if let Some(body) = &features.body {
+            bodies.keep_if_room(entry, &body.value());
+            features.body = Some(MessageBody::Stored(Arc::clone(bodies) as Arc<_>, entry));
+        }
+        Arc::new(features)
+    });
+    (SentSize::from_message(message), features)
 }

@@ -231,6 +231,14 @@ impl ReplayInputs {
         other.map_or(self.provider_window, |limits| limits.provider)
     }
 
+    /// Checks that every body that the replays needed since the last check could be read again.
+    ///
+    /// # Errors
+    /// One could not: the replays are wrong.
+    pub fn check_bodies(&self) -> Result<(), BodyError> {
+        self.texts.check_bodies()
+    }
+
     /// Whether the data suffices for replays under these policies.
     pub fn covers(&self, policies: PolicySet, rules: &Rules) -> bool {
         self.features.is_some() || !policies.needs_features(rules)

@@ -4,12 +4,14 @@
 //! They are read once per context. An edit updates the features too, so that the next policy decides from features
 //! alone and moving a threshold reads no file.
 
+mod body;
 mod content;
 mod text_features;
 mod text_metrics;
 
 use std::sync::Arc;
 
+pub use body::{BodyRef, BodySource, LoadedBody, MessageBody};
 pub use content::{ContentBlock, ResultContent};
 pub use text_features::TextFeatures;
 pub use text_metrics::TextMetrics;
@@ -50,7 +52,7 @@ pub struct ContentFeatures {
     rules: Option<&'static Rules>,
     /// The message, if the other fields do not determine it after an edit. Such messages are rare, except under rules
     /// with text features: there all tool results, all tool calls and user messages with media keep their body.
-    pub body: Option<Arc<Value>>,
+    pub body: Option<MessageBody>,
 }
 
 impl ContentFeatures {
@@ -104,7 +106,7 @@ impl ContentFeatures {
             body: None,
         };
         if features.needs_body(role, message) {
-            features.body = Some(Arc::new(message.to_value()));
+            features.body = Some(MessageBody::Held(Arc::new(message.to_value())));
         }
         features
     }

@@ -4,6 +4,7 @@ use crate::gateway::ruleset::{Ends, Guard, Rules, Truncation};
 use crate::js::JsException;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::features::MessageBody;
 use crate::policy::guard::halved::{max_retained_chars, trimmed_message};
 use crate::policy::guard::limits::GuardLimits;
 use crate::policy::guard::text::COMPACTED;
@@ -136,7 +137,7 @@ fn halve_results(
 /// Whether the newest result is a file that was just read, within the limit of one result.
 fn newest_is_fresh_read(list: &MessageList, limits: GuardLimits) -> Result<bool, JsException> {
     let Some(at) = (0..list.len()).rev().find(|at| is_result(list, *at)) else { return Ok(false) };
-    let body = list.features_at(at).and_then(|features| features.body.clone());
+    let body = list.features_at(at).and_then(|features| features.body.as_ref()).map(MessageBody::value);
     let name =
         body.as_deref().and_then(|body| body.get("toolName").or_else(|| body.get("tool_name")).cloned());
     Ok(name.is_some_and(|name| name.str_is("read")) && chars(list, at)? <= limits.single)
@@ -183,8 +184,8 @@ fn trim(
     most: f64,
 ) -> Result<bool, JsException> {
     let before = chars(list, at)?;
-    let body = list.features_at(at).and_then(|features| features.body.clone()).filter(|_| before > most);
-    if body.is_none_or(|body| trimmed_message(&body, ends, most).is_none()) {
+    let body = list.features_at(at).and_then(|features| features.body.as_ref()).filter(|_| before > most);
+    if body.is_none_or(|body| trimmed_message(&body.value(), ends, most).is_none()) {
         return Ok(false);
     }
     let edit = Edit::GuardTrim { ends, max_chars: most };

@@ -83,6 +83,10 @@ impl ProjectionSnapshot {
         Some(snapshot)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.projections.is_empty()
+    }
+
     /// Returns the messages that change, with their positions and projections. `messages` are those of the transcript:
     /// the marker stores no bodies, so they are derived again.
     pub fn apply<'a>(

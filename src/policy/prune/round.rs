@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{ImageResults, PruneSize, PruneWeight, Rules};
 use crate::js::{JsException, Value};
+use crate::policy::features::{BodyRef, LoadedBody};
 use crate::policy::prune::projections::{Projection, ProjectionSnapshot};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
 use crate::store::entry::{CharCount, Role};
@@ -40,7 +41,7 @@ pub(super) struct MeasuredMessage<'a> {
     pub(super) thinking_chars: f64,
     pub(super) has_images: bool,
     /// Used only for tool results.
-    pub(super) body: Option<&'a Value>,
+    pub(super) body: Option<BodyRef<'a>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +75,7 @@ pub fn prune_round(
         chars: CharCount::new(size.chars(message)),
         thinking_chars: size.thinking_chars(message),
         has_images: has_images(message),
-        body: Some(message),
+        body: Some(BodyRef::Value(message)),
     };
     let messages: Vec<MeasuredMessage<'_>> = messages.iter().map(weighed).collect();
     let by = RoundOptions { settings, size, window, gate_open, drops_thinking: false };
@@ -93,10 +94,7 @@ pub(super) fn prune_measured(
     by: RoundOptions<'_>,
 ) -> Result<PruneRound, JsException> {
     let RoundOptions { settings, size, window, .. } = by;
-    let results = messages.iter().enumerate().filter(|(_, message)| message.role == Role::ToolResult);
-    let results: Vec<(usize, &Value)> =
-        results.filter_map(|(at, message)| Some((at, message.body?))).collect();
-    let changed = remembered.apply_to_results(&results, settings);
+    let changed = remembered_changes(messages, remembered, settings);
     let mut round = PruneRound {
         changed,
         new_changes: BTreeSet::new(),
@@ -133,6 +131,22 @@ pub(super) fn prune_measured(
         run.prune(start..cutoff)?;
     }
     Ok(round)
+}
+
+/// Returns the changes of earlier calls. Without any, no body is read.
+fn remembered_changes(
+    messages: &[MeasuredMessage<'_>],
+    remembered: &ProjectionSnapshot,
+    settings: &PruneSettings,
+) -> BTreeMap<usize, (Projection, Value)> {
+    if remembered.is_empty() {
+        return BTreeMap::new();
+    }
+    let results = messages.iter().enumerate().filter(|(_, message)| message.role == Role::ToolResult);
+    let bodies: Vec<(usize, LoadedBody<'_>)> =
+        results.filter_map(|(at, message)| Some((at, message.body?.load()))).collect();
+    let results: Vec<(usize, &Value)> = bodies.iter().map(|(at, body)| (*at, &**body)).collect();
+    remembered.apply_to_results(&results, settings)
 }
 
 /// Returns the chars of thinking that the model does not receive again: that of every answer but the last.
@@ -181,7 +195,7 @@ impl RoundState<'_> {
                 }
                 let Some(body) = self.messages[at].body else { continue };
                 let placeholder = hard.placeholder.clone();
-                let new = cleared_message(body, &placeholder);
+                let new = cleared_message(&body.load(), &placeholder);
                 self.replace(at, Projection::Hard { placeholder }, new)?;
             }
         }
@@ -196,6 +210,7 @@ impl RoundState<'_> {
         for at in range {
             let MeasuredMessage { role, body, has_images, .. } = self.messages[at];
             let Some(message) = body.filter(|_| role == Role::ToolResult) else { continue };
+            let message = &*message.load();
             let done = self.round.changed.get(&at).map(|(projection, _)| projection);
             let spared = has_images && self.settings.soft_trim.images == ImageResults::Skipped;
             if matches!(done, Some(Projection::Hard { .. }))

@@ -4,6 +4,7 @@
 use crate::js::Value;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::features::MessageBody;
 use crate::policy::message_list::{MessageList, PlannedMessage};
 use crate::policy::reason::Reason;
 use crate::policy::repair::pairing::{Pairing, PlacedMessage, pair};
@@ -50,7 +51,8 @@ fn repair_inputs(list: &mut MessageList, fates: &mut [MessageFate]) -> Vec<usize
         let body = list
             .features_at(at)
             .filter(|features| size.role == Role::Assistant && features.needs_input_repair)
-            .and_then(|features| features.body.clone());
+            .and_then(|features| features.body.as_ref())
+            .map(MessageBody::value);
         let Some(body) = body else {
             left.push(at);
             continue;

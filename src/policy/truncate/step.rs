@@ -51,7 +51,7 @@ fn truncate(list: &mut MessageList, at: usize, max_chars: f64, edit: &Edit) -> M
 /// Returns the chars of the message's text (pruning 6.5).
 fn chars(list: &MessageList, at: usize) -> f64 {
     let body = list.features_at(at).and_then(|features| features.body.as_ref());
-    body.map(|body| result_chars(body)).or_else(|| sized_result_chars(&list.size(at))).unwrap_or(0.0)
+    body.map(|body| result_chars(&body.value())).or_else(|| sized_result_chars(&list.size(at))).unwrap_or(0.0)
 }
 
 fn has_blocks(list: &MessageList, at: usize) -> bool {

@@ -47,6 +47,7 @@ impl ReplayRunner {
             None => ReplayInputs::read(&session, PolicySet::NONE)?,
         };
         let record = inputs.recorded_trace(&session);
+        inputs.check_bodies()?;
         let (fixed, weights) = inputs.calibrated_weights(&session);
         Ok(Self {
             session,

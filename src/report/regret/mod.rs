@@ -145,6 +145,7 @@ impl<'a> RegretFinder<'a> {
         let replayed = inputs.replay_session(session);
         let record = inputs.recorded_trace(session);
         let losses = context_losses(&replayed, settings, &record, simulated);
+        inputs.check_bodies()?;
         let mut lost: Vec<LostMessage> =
             losses.iter().map(|loss| LostMessage { loss: *loss, tool: None, needs: Vec::new() }).collect();
         if lost.is_empty() {

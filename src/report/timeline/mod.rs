@@ -102,6 +102,7 @@ impl RecordedSession {
         wanted: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, BodyError> {
         let trace = inputs.recorded_trace_while(&session, wanted);
+        inputs.check_bodies()?;
         trace.map(|trace| Self::with_cache(session, inputs, trace)).transpose()
     }
 

@@ -1,5 +1,6 @@
 //! Changes of the prompt between two calls, as the recorded trace of the replay has them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -20,10 +21,12 @@ pub(super) struct TraceEvidence {
 
 impl TraceEvidence {
     pub(super) fn read(session: &LoadedSession, inputs: Option<&ReplayInputs>) -> Result<Self, BodyError> {
-        let trace = match inputs {
-            Some(inputs) => inputs.recorded_trace(session),
-            None => ReplayInputs::read(session, session.gateway_policies())?.recorded_trace(session),
+        let inputs = match inputs {
+            Some(inputs) => Cow::Borrowed(inputs),
+            None => Cow::Owned(ReplayInputs::read(session, session.gateway_policies())?),
         };
+        let trace = inputs.recorded_trace(session);
+        inputs.check_bodies()?;
         let positions = trace.calls.iter().enumerate().map(|(at, call)| (call.entry, at)).collect();
         Ok(Self { trace, positions })
     }
