@@ -25,7 +25,7 @@ fn prediction_errors(record: &RecordedTrace, policy: Policy) -> (f64, f64) {
         Policy::Prune => call.pruned.tokens,
         _ => call.guarded.tokens,
     };
-    let counted = record.calls.iter().zip(&record.trace);
+    let counted = record.calls.iter().zip(record.trace.iter());
     let counted =
         counted.filter_map(|(call, sent)| Some((call.measured_tokens()?, sent.tokens, freed(sent))));
     counted.filter(|(_, _, freed)| *freed > 0.0).fold(

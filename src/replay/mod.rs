@@ -181,11 +181,11 @@ pub struct ModelLimits {
 /// A recorded and a simulated trace of the same calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
-    pub calls: Vec<ModelCall>,
+    pub calls: Arc<Vec<ModelCall>>,
     /// Each call under the settings in force.
-    pub recorded: Vec<CallReplay>,
+    pub recorded: Arc<Vec<CallReplay>>,
     /// Each call under the other settings.
-    pub simulated: Vec<CallReplay>,
+    pub simulated: Arc<Vec<CallReplay>>,
     /// Cache touches come from the record and are not assumed at the end of each run.
     pub touches_recorded: bool,
 }

@@ -353,7 +353,7 @@ fn a_single_trace_equals_the_one_beside_the_record_and_stops_when_nobody_waits()
         let record = recorded_trace(session, &nothing, &always).expect("wanted");
         assert_eq!((record.calls.len(), &record.trace), (replay.calls.len(), &replay.recorded));
         let trace = simulated_trace(session, &prune, &record, &always).expect("wanted");
-        assert_eq!(trace, replay.simulated);
+        assert_eq!(trace, *replay.simulated);
         assert_eq!(simulated_totals(session, &prune, &record, &always), Some(replay.totals()[1]));
         let requested = std::cell::Cell::new(0);
         let twice = || requested.replace(requested.get() + 1) < 2;

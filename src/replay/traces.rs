@@ -14,9 +14,9 @@ use crate::replay::{Replay, ReplaySession, Settings};
 /// The calls of the record under the settings in force: the baseline of every simulated trace.
 #[derive(Debug, Clone)]
 pub struct RecordedTrace {
-    pub calls: Vec<ModelCall>,
+    pub calls: Arc<Vec<ModelCall>>,
     /// The outcome of each call.
-    pub trace: Vec<CallReplay>,
+    pub trace: Arc<Vec<CallReplay>>,
     base: Arc<ReplayBase>,
 }
 
@@ -36,11 +36,11 @@ impl RecordedTrace {
         for call in &mut calls {
             call.cut_short = session.cut_short.contains(&call.entry);
         }
-        let mut record =
-            Self { trace: Vec::with_capacity(calls.len()), calls, base: ReplayBase::new(session).into() };
-        let mut trace = std::mem::take(&mut record.trace);
+        let mut trace = Vec::with_capacity(calls.len());
+        let base = ReplayBase::new(session).into();
+        let record = Self { trace: Arc::default(), calls: Arc::new(calls), base };
         let done = record.run(session, settings, false, wanted, |call| trace.push(*call));
-        (Self { trace, ..record }, done)
+        (Self { trace: Arc::new(trace), ..record }, done)
     }
 
     /// Runs over the path once and passes each call to `tell`; returns false if `wanted` ended it.
@@ -88,7 +88,7 @@ impl RecordedTrace {
         TraceTotals::of(&self.calls, &self.trace)
     }
 
-    pub fn into_replay(self, session: &ReplaySession<'_>, simulated: Vec<CallReplay>) -> Replay {
+    pub fn into_replay(self, session: &ReplaySession<'_>, simulated: Arc<Vec<CallReplay>>) -> Replay {
         let touches_recorded = !session.cache_touches.is_empty();
         Replay { calls: self.calls, recorded: self.trace, simulated, touches_recorded }
     }
@@ -112,7 +112,7 @@ pub fn replay(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Sett
     let record = RecordedTrace::new(session, recorded);
     let mut trace = Vec::with_capacity(record.calls.len());
     record.run(session, simulated, true, &|| true, |call| trace.push(*call));
-    record.into_replay(session, trace)
+    record.into_replay(session, Arc::new(trace))
 }
 
 /// Builds the recorded trace; `None` if `wanted` returns false before the end.

@@ -41,7 +41,7 @@ struct Evidence {
 /// Infers the windows from the recorded calls.
 pub fn learn_windows(session: &LoadedSession, record: &RecordedTrace) -> LearnedWindows {
     let mut evidence: HashMap<ModelKey, Evidence> = HashMap::new();
-    for (call, sent) in record.calls.iter().zip(&record.trace) {
+    for (call, sent) in record.calls.iter().zip(record.trace.iter()) {
         let Some(model) = call.cache_key.model else { continue };
         let none = Evidence { largest_accepted: 0.0, smallest_limit: None, smallest_refused: None };
         let own = evidence.entry(model).or_insert(none);

@@ -14,7 +14,7 @@ use crate::store::index::Index;
 use crate::store::source::Source;
 
 /// Bytes of lines whose bodies stay in memory. A body takes about four times its line.
-const MAX_LINE_BYTES: u64 = 16 << 20;
+const MAX_LINE_BYTES: u64 = 8 << 20;
 
 #[derive(Debug)]
 pub(super) struct PathBodies {

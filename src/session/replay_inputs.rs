@@ -319,7 +319,7 @@ impl ReplayInputs {
         let session = self.replay_session(loaded);
         let record = self.recorded_trace(loaded);
         let trace = simulated_trace(&session, simulated, &record, &|| true).unwrap_or_default();
-        RecordedTrace::clone(&record).into_replay(&session, trace)
+        RecordedTrace::clone(&record).into_replay(&session, Arc::new(trace))
     }
 
     /// Replays the session under another ruleset beside the one that wrote it. `own` is the session read under its own
@@ -338,7 +338,7 @@ impl ReplayInputs {
         let record = own.recorded_trace(own_inspection);
         let session = self.replay_session(loaded);
         let trace = simulated_trace(&session, other, &record, &|| true).unwrap_or_default();
-        RecordedTrace::clone(&record).into_replay(&session, trace)
+        RecordedTrace::clone(&record).into_replay(&session, Arc::new(trace))
     }
 
     /// Replaces the recorded settings, which resets the contradicted policies.

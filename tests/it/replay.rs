@@ -183,7 +183,7 @@ proptest! {
         let replay = replayed(&session, &inputs, &settings);
         prop_assert_eq!(replay.simulated.len(), replay.calls.len());
         let mut cost = 0.0;
-        for call in &replay.simulated {
+        for call in replay.simulated.iter() {
             prop_assert!(call.tokens.is_finite() && call.tokens >= 0.0 && call.expected.is_finite());
             let parts = call.split.read + call.split.write + call.split.input;
             prop_assert!(call.failed || call.is_measured || (parts - call.expected).abs() < 1e-6);
@@ -201,7 +201,7 @@ fn the_generated_sessions_give_every_step_something_to_do() {
         let (_session, session, inputs) = opened(seed, &options());
         let policies = [Policy::History, Policy::Prune, Policy::Guard, Policy::Clear];
         let replay = replayed(&session, &inputs, &settings(&policies, 300.0));
-        for call in &replay.simulated {
+        for call in replay.simulated.iter() {
             let done =
                 [call.history_trim, call.pruned, call.guarded, call.cleared].map(|done| done.has_changes());
             acted.iter_mut().zip(done).for_each(|(count, done)| *count += u32::from(done));

@@ -2,6 +2,7 @@
 //! selects from it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -367,7 +368,7 @@ fn losses_of(trace: &str, lost: &LostMessage) -> Value {
 /// Returns the record in the place of a simulation, so that both are read in the same way.
 fn recorded_report(session: &LoadedSession, inputs: &ReplayInputs) -> ReplayReport {
     let record = inputs.recorded_trace(session);
-    let trace = record.trace.clone();
+    let trace = Arc::clone(&record.trace);
     let replay = RecordedTrace::clone(&record).into_replay(&inputs.replay_session(session), trace);
     ReplayReport {
         policy_log: firing_log(&replay, inputs.provider_window),

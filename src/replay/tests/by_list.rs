@@ -80,7 +80,7 @@ fn trace(
     trace.has_context_edits = long;
     let mut place = 0;
     let mut made = Vec::new();
-    for (call, recorded) in record.calls.iter().zip(&record.trace) {
+    for (call, recorded) in record.calls.iter().zip(record.trace.iter()) {
         (place..call.path_index).for_each(|place| trace.push_entry(place));
         place = call.path_index;
         made.push(trace.replay_call(call, Some(recorded)));

@@ -62,7 +62,7 @@ fn around_failure(failure: &Failure, runner: &ReplayRunner) -> CallHistory {
     let session = &runner.session;
     let record = &runner.recorded_trace;
     let mut calls: Vec<CallPoint> = Vec::with_capacity(record.calls.len());
-    for (number, (call, sent)) in (1..).zip(record.calls.iter().zip(&record.trace)) {
+    for (number, (call, sent)) in (1..).zip(record.calls.iter().zip(record.trace.iter())) {
         let overflow = session.overflow_at(call.entry);
         let named = overflow.and_then(Overflow::prompt_tokens);
         calls.push(CallPoint {

@@ -164,7 +164,12 @@ impl Timeline {
         let totals = replay.totals();
         let trace = inputs.recorded_trace(&loaded);
         let recorded = Arc::new(RecordedSession::with_cache(Arc::new(loaded), inputs, trace)?);
-        Ok(Self { recorded, settings: Some(settings), simulated: replay.simulated, totals })
+        Ok(Self {
+            recorded,
+            settings: Some(settings),
+            simulated: Arc::unwrap_or_clone(replay.simulated),
+            totals,
+        })
     }
 
     pub fn session(&self) -> &LoadedSession {

@@ -55,7 +55,7 @@ proptest! {
         let errors: Vec<f64> = replay
             .calls
             .iter()
-            .zip(&replay.recorded)
+            .zip(replay.recorded.iter())
             .filter_map(|(call, sent)| Some((sent.tokens / call.measured_tokens()? - 1.0).abs()))
             .collect();
         prop_assert_eq!(errors.len(), replay.calls.len());
