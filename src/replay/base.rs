@@ -189,7 +189,11 @@ impl ReplayBase {
 /// place: only then does it do the same to every range of them. Returns `None` where it also tidies calls, renames or
 /// moves results, or meets an id twice.
 fn repaired_slots(features: &[&ContentFeatures]) -> Option<Vec<Slot>> {
-    if features.iter().any(|features| features.needs_input_repair) {
+    // Rules that read texts keep the body of every call: their pruner would not weigh an invented result.
+    if features
+        .iter()
+        .any(|features| matches!(features.shape, PairingShape::Assistant(_)) && features.body.is_some())
+    {
         return None;
     }
     // A result without a call makes `pair` return the order that it would give any list.
