@@ -3,13 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::audit::FactState;
-use super::sources::{Message, SourceFact};
+use super::sources::{MAX_OLDER_VALUES, Message, SourceFact};
 use crate::report::facts::{FactKind, SentenceIndex, facts, sentence_words};
 
 /// Letters of a digest that identify it without the rest.
 const MIN_DIGEST_CHARS: usize = 7;
-/// A name with more older values belongs to the rows of a list, not to a setting.
-const MAX_OLDER_VALUES: usize = 8;
 
 /// The facts of a summary, or of the kept messages.
 #[derive(Debug, Default)]
@@ -30,12 +28,10 @@ impl SummaryFacts {
         known
     }
 
-    pub(super) fn of_messages(messages: &[Message]) -> Self {
-        let mut known = Self::default();
+    pub(super) fn add_messages(&mut self, messages: &[Message]) {
         for message in messages {
-            known.add(&message.text);
+            self.add(&message.text);
         }
-        known
     }
 
     fn add(&mut self, text: &str) {

@@ -17,9 +17,10 @@ use crate::store::body::BodyError;
 use crate::store::entry::EntryKind;
 
 use compare::SummaryFacts;
-use sources::{Message, collect, read_messages};
+use later::UseFinder;
+use sources::{FactCollector, MessageReader};
 
-/// Audits every compaction of the active branch. Reads the texts of its messages.
+/// Audits every compaction of the active branch. Reads the texts of its messages, a few hundred at a time.
 ///
 /// # Errors
 /// When an entry cannot be read again.
@@ -27,10 +28,7 @@ pub fn audit_summaries(session: &LoadedSession) -> Result<Vec<SummaryAudit>, Bod
     let (index, path) = (&session.index, &session.context.path);
     let compactions: Vec<usize> =
         (0..path.len()).filter(|at| index.entry(path[*at]).kind == EntryKind::Compaction).collect();
-    if compactions.is_empty() {
-        return Ok(Vec::new());
-    }
-    let messages = read_messages(session, path)?;
+    let reader = MessageReader { session, path };
     let mut audits = Vec::new();
     let mut from = 0;
     for (number, at) in compactions.iter().copied().enumerate() {
@@ -38,7 +36,7 @@ pub fn audit_summaries(session: &LoadedSession) -> Result<Vec<SummaryAudit>, Bod
         let start = reset.map_or(from, |reset| from + reset + 1);
         let cut = first_kept(index, &path[..at], path[at]).unwrap_or(at).max(start);
         let until = compactions.get(number + 1).copied().unwrap_or(path.len());
-        audits.extend(audit_one(&messages, &Cut { start, first_kept: cut, compaction: at, until }));
+        audits.extend(audit_one(&reader, &Cut { start, first_kept: cut, compaction: at, until })?);
         from = cut;
     }
     Ok(audits)
@@ -56,25 +54,32 @@ struct Cut {
 }
 
 /// Audits one summary; `None` if it cannot be found.
-fn audit_one(messages: &[Message], cut: &Cut) -> Option<SummaryAudit> {
-    let within = |from: usize, to: usize| {
-        let first = messages.partition_point(|message| message.position < from);
-        let last = messages.partition_point(|message| message.position < to);
-        &messages[first..last.max(first)]
-    };
-    let summary = within(cut.compaction, cut.compaction + 1).first()?;
-    let summarised = within(cut.start, cut.first_kept);
-    let kept = within(cut.first_kept, cut.compaction);
-    let facts = collect(summarised);
+fn audit_one(reader: &MessageReader<'_>, cut: &Cut) -> Result<Option<SummaryAudit>, BodyError> {
+    let Some(summary) = reader.read(cut.compaction..cut.compaction + 1)?.pop() else { return Ok(None) };
+    let (mut found, mut messages) = (FactCollector::default(), 0);
+    reader.each_part(cut.start..cut.first_kept, |part| {
+        messages += part.len();
+        found.add(part);
+        true
+    })?;
+    let facts = found.finish();
     let known = SummaryFacts::new(&summary.text);
-    let still = SummaryFacts::of_messages(kept);
+    let mut still = SummaryFacts::default();
+    reader.each_part(cut.first_kept..cut.compaction, |part| {
+        still.add_messages(part);
+        true
+    })?;
     let mut audited: Vec<AuditedFact> = facts
         .iter()
         .map(|fact| AuditedFact { state: compare::state(fact, &known, &still), ..fact.audited() })
         .collect();
-    later::find_uses(&mut audited, &facts, within(cut.compaction + 1, cut.until));
+    let mut uses = UseFinder::new(&audited, &facts);
+    reader.each_part(cut.compaction + 1..cut.until, |part| {
+        uses.read(part, &mut audited);
+        !uses.has_found_all()
+    })?;
     audited.sort_by_key(|fact| {
         (fact.used_later.is_none(), std::cmp::Reverse(fact.state.clone()), fact.kind, fact.source)
     });
-    Some(SummaryAudit { entry: summary.entry, messages: summarised.len(), facts: audited })
+    Ok(Some(SummaryAudit { entry: summary.entry, messages, facts: audited }))
 }

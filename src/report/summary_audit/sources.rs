@@ -1,6 +1,7 @@
 //! The facts of messages, each once, with the last message that has it.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -13,27 +14,51 @@ use crate::session::message_texts::join_texts;
 use crate::store::body::{BodyError, read_entry};
 use crate::store::entry::Role;
 
+/// A name with more older values belongs to the rows of a list, not to a setting.
+pub(super) const MAX_OLDER_VALUES: usize = 8;
+/// Entries whose texts are in memory together.
+const PART_LEN: usize = 512;
+
 /// A message of the path with its words.
 #[derive(Debug, Clone)]
 pub(super) struct Message {
     pub(super) entry: EntryIx,
-    /// Position on the path.
-    pub(super) position: usize,
     pub(super) role: Role,
     pub(super) text: String,
 }
 
-/// Reads the messages of a path.
-pub(super) fn read_messages(session: &LoadedSession, path: &[EntryIx]) -> Result<Vec<Message>, BodyError> {
-    let read = |(position, ix): (usize, &EntryIx)| {
-        let entry = session.index.entry(*ix);
-        let Some(size) = entry.message else { return Ok(None) };
-        let body = read_entry(&session.source, &session.index, *ix)?;
-        let text = join_texts(&into_message(body, entry.kind));
-        Ok(Some(Message { entry: *ix, position, role: size.role, text }))
-    };
-    let messages: Result<Vec<_>, BodyError> = path.par_iter().enumerate().map(read).collect();
-    Ok(messages?.into_iter().flatten().collect())
+/// Reads the messages of a path. Ranges are positions on it.
+pub(super) struct MessageReader<'a> {
+    pub(super) session: &'a LoadedSession,
+    pub(super) path: &'a [EntryIx],
+}
+
+impl MessageReader<'_> {
+    pub(super) fn read(&self, range: Range<usize>) -> Result<Vec<Message>, BodyError> {
+        let LoadedSession { source, index, .. } = self.session;
+        let read = |ix: &EntryIx| {
+            let entry = index.entry(*ix);
+            let Some(size) = entry.message else { return Ok(None) };
+            let text = join_texts(&into_message(read_entry(source, index, *ix)?, entry.kind));
+            Ok(Some(Message { entry: *ix, role: size.role, text }))
+        };
+        let messages: Result<Vec<_>, BodyError> = self.path[range].par_iter().map(read).collect();
+        Ok(messages?.into_iter().flatten().collect())
+    }
+
+    /// Passes the messages of a range to `take` part by part, until it returns false.
+    pub(super) fn each_part(
+        &self,
+        range: Range<usize>,
+        mut take: impl FnMut(&[Message]) -> bool,
+    ) -> Result<(), BodyError> {
+        for from in range.clone().step_by(PART_LEN) {
+            if !take(&self.read(from..range.end.min(from + PART_LEN))?) {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A fact of the summarised messages.
@@ -64,7 +89,7 @@ impl SourceFact {
 }
 
 /// Returns the facts of one message. Only a user sets limits; a user or the model decides.
-pub(super) fn message_facts(message: &Message) -> Vec<Fact<'_>> {
+fn message_facts(message: &Message) -> Vec<Fact<'_>> {
     let mut found = facts(&message.text);
     if message.role == Role::User {
         found.extend(constraints(&message.text));
@@ -75,48 +100,71 @@ pub(super) fn message_facts(message: &Message) -> Vec<Fact<'_>> {
     found
 }
 
+/// Returns the facts of each message.
+pub(super) fn all_facts(messages: &[Message]) -> Vec<Vec<Fact<'_>>> {
+    messages.par_iter().map(message_facts).collect()
+}
+
 /// Collects the facts of messages, each once, in the order of their first appearance.
-pub(super) fn collect(messages: &[Message]) -> Vec<SourceFact> {
-    let mut all: Vec<SourceFact> = Vec::new();
-    let mut known: HashMap<(FactKind, String), usize> = HashMap::new();
-    let mut named: HashMap<String, Vec<String>> = HashMap::new();
-    for message in messages {
-        for fact in message_facts(message) {
-            let name = fact.name.map(str::to_lowercase);
-            if let Some(name) = &name {
-                let values = named.entry(name.clone()).or_default();
-                values.retain(|value| *value != fact.key);
-                values.push(fact.key.to_string());
+#[derive(Debug, Default)]
+pub(super) struct FactCollector {
+    facts: Vec<SourceFact>,
+    positions: HashMap<(FactKind, String), usize>,
+    /// The last values of each name, the current one last.
+    named: HashMap<String, Vec<String>>,
+}
+
+impl FactCollector {
+    pub(super) fn add(&mut self, messages: &[Message]) {
+        for (message, facts) in messages.iter().zip(all_facts(messages)) {
+            for fact in facts {
+                self.push(message.entry, fact);
             }
-            let place = (fact.kind, fact.key.to_string());
-            if let Some(at) = known.get(&place) {
-                let own = &mut all[*at];
-                (own.source, own.text) = (message.entry, fact.text.to_owned());
-                own.name = name.or_else(|| own.name.take());
-                continue;
-            }
-            known.insert(place, all.len());
-            let words =
-                if fact.kind.is_sentence() { sentence_words(fact.text) } else { SentenceWords::default() };
-            all.push(SourceFact {
-                kind: fact.kind,
-                text: fact.text.to_owned(),
-                key: fact.key.into_owned(),
-                name,
-                source: message.entry,
-                older: Vec::new(),
-                words,
-            });
         }
     }
-    for fact in &mut all {
-        let values = fact.name.as_ref().and_then(|name| named.get(name));
-        // Only the current value of a name can be stale in the summary.
-        if let Some((current, older)) = values.and_then(|values| values.split_last())
-            && *current == fact.key
-        {
-            fact.older = older.to_vec();
+
+    fn push(&mut self, entry: EntryIx, fact: Fact<'_>) {
+        let name = fact.name.map(str::to_lowercase);
+        if let Some(name) = &name {
+            let values = self.named.entry(name.clone()).or_default();
+            values.retain(|value| *value != fact.key);
+            values.push(fact.key.to_string());
+            // Names of list rows have thousands of values, and more than a few are never compared.
+            if values.len() > MAX_OLDER_VALUES + 2 {
+                values.remove(0);
+            }
         }
+        let place = (fact.kind, fact.key.to_string());
+        if let Some(at) = self.positions.get(&place) {
+            let own = &mut self.facts[*at];
+            (own.source, own.text) = (entry, fact.text.to_owned());
+            own.name = name.or_else(|| own.name.take());
+            return;
+        }
+        self.positions.insert(place, self.facts.len());
+        let words =
+            if fact.kind.is_sentence() { sentence_words(fact.text) } else { SentenceWords::default() };
+        self.facts.push(SourceFact {
+            kind: fact.kind,
+            text: fact.text.to_owned(),
+            key: fact.key.into_owned(),
+            name,
+            source: entry,
+            older: Vec::new(),
+            words,
+        });
     }
-    all
+
+    pub(super) fn finish(mut self) -> Vec<SourceFact> {
+        for fact in &mut self.facts {
+            let values = fact.name.as_ref().and_then(|name| self.named.get(name));
+            // Only the current value of a name can be stale in the summary.
+            if let Some((current, older)) = values.and_then(|values| values.split_last())
+                && *current == fact.key
+            {
+                fact.older = older.to_vec();
+            }
+        }
+        self.facts
+    }
 }
