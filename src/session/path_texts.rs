@@ -96,7 +96,7 @@ impl PathTexts {
     }
 }
 
-/// What the features of an entry are read with.
+/// The rules and the place of bodies for features of one path.
 struct FeatureReading {
     rules: &'static Rules,
     bodies: Arc<PathBodies>,
