@@ -62,6 +62,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         guard_window: window,
         gate: Gate::Open { idle_ms: 1e9 },
         drops_thinking: false,
+        is_responses_api: false,
         system_tokens: 0.0,
     };
     let plan = Plan::new(&requested).expect("a plan");

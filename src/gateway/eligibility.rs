@@ -12,7 +12,21 @@ pub struct ModelRoute {
     pub base_url: Option<String>,
 }
 
+/// APIs that are forms of the Responses API.
+const RESPONSES_APIS: [&str; 4] =
+    ["openai-responses", "openai-chatgpt-responses", "openai-codex-responses", "azure-openai-responses"];
+/// Providers that are called through it unless their configuration names an API.
+const RESPONSES_PROVIDERS: [&str; 3] = ["openai", "openai-codex", "azure-openai-responses"];
+
 impl ModelRoute {
+    /// Whether a provider's model is called through the Responses API (compaction 6.8).
+    pub fn is_responses_api(&self, provider: &str) -> bool {
+        match &self.api {
+            Some(api) => RESPONSES_APIS.contains(&api.as_str()),
+            None => RESPONSES_PROVIDERS.contains(&provider),
+        }
+    }
+
     /// Reads the route of a listed model; the model's own keys override the provider's.
     pub fn from_config(config: &Value, provider: &str, model: &str) -> Self {
         let provider = config.get("models").and_then(|models| models.get("providers")?.get(provider));

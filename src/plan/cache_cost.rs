@@ -87,6 +87,7 @@ mod tests {
             guard_window: 200_000.0,
             gate: Gate::Open { idle_ms: 0.0 },
             drops_thinking: false,
+            is_responses_api: false,
             system_tokens: 0.0,
         })
         .expect("plans")

@@ -39,6 +39,8 @@ pub struct PlanInput<'a> {
     pub gate: Gate,
     /// The model receives only the thinking of its last answer (releases R13, R18).
     pub drops_thinking: bool,
+    /// The model is called through the Responses API (compaction 6.8).
+    pub is_responses_api: bool,
     /// Tokens of the system prompt, for versions whose prompt check counts them; without tools.
     pub system_tokens: f64,
 }
@@ -143,7 +145,8 @@ impl<'a> PlanRun<'a> {
     /// (pruning 1.1, step 7).
     fn repair_after_history(&mut self) {
         let positions = self.positions();
-        let repaired = pair_list(&mut self.list);
+        let rules = self.policy_input().repair_rules();
+        let repaired = pair_list(&mut self.list, rules);
         if repaired.changed {
             let outcome = PolicyOutcome { changed: true, ..PolicyOutcome::new(repaired.fates) };
             self.record_effect(Policy::Repair, outcome, positions.as_deref());
@@ -167,6 +170,7 @@ impl<'a> PlanRun<'a> {
             branch: input.branch,
             remembered: input.remembered,
             drops_thinking: input.drops_thinking,
+            is_responses_api: input.is_responses_api,
             system_tokens: input.system_tokens,
             list_tokens: self.tokens.iter().sum(),
         }

@@ -28,6 +28,7 @@ fn plan_behind(
         guard_window: 10_000.0,
         gate,
         drops_thinking: false,
+        is_responses_api: false,
         system_tokens: 0.0,
     })
 }

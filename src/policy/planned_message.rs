@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::gateway::ruleset::Rules;
 use crate::policy::edit::{Edit, single_text_size};
 use crate::policy::features::ContentFeatures;
 use crate::policy::repair::MissingResult;
@@ -20,7 +21,7 @@ pub enum MessageOrigin {
     Missing(Arc<MissingResult>),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum MessageChange {
     /// The tool result became a single text. Its sizes follow from `chars`, so nothing is allocated: a preview makes
     /// hundreds of these.
@@ -29,6 +30,19 @@ pub enum MessageChange {
         edit: SharedEditIx,
     },
     Full(Arc<FullChange>),
+}
+
+/// Lists share most changes, and comparing two is dear.
+impl PartialEq for MessageChange {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::SingleText { chars, edit }, Self::SingleText { chars: other_chars, edit: other_edit }) => {
+                chars == other_chars && edit == other_edit
+            }
+            (Self::Full(own), Self::Full(other)) => Arc::ptr_eq(own, other) || own == other,
+            _ => false,
+        }
+    }
 }
 
 /// Index of an edit that several messages share
@@ -99,6 +113,15 @@ pub struct PlannedMessage {
 }
 
 impl PlannedMessage {
+    /// Builds the message of an invented result. The time at which it is invented changes neither its sizes nor its
+    /// features, so 0 serves.
+    pub fn invented(missing: MissingResult, rules: &'static Rules) -> Self {
+        let message = missing.message(0.0);
+        let size = measure_message(&message).size;
+        let change = MessageChange::for_added(size, ContentFeatures::of_under(rules, &message));
+        Self { origin: MessageOrigin::Missing(Arc::new(missing)), change: Some(change) }
+    }
+
     /// Returns the edits that make the text; `shared` are the shared edits of the list.
     pub fn edits<'a>(&'a self, shared: &'a [Edit]) -> &'a [Edit] {
         self.change.as_ref().map_or(&[], |change| change.edits(shared))
@@ -114,15 +137,5 @@ impl PlannedMessage {
             MessageOrigin::Context(at) => Some(at as usize),
             _ => None,
         }
-    }
-}
-
-/// The time at which the repair invents a result changes neither its sizes nor its features, so 0 serves.
-impl core::convert::From<MissingResult> for PlannedMessage {
-    fn from(missing: MissingResult) -> Self {
-        let message = missing.message(0.0);
-        let size = measure_message(&message).size;
-        let change = MessageChange::for_added(size, ContentFeatures::of(&message));
-        Self { origin: MessageOrigin::Missing(Arc::new(missing)), change: Some(change) }
     }
 }

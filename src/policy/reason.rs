@@ -95,6 +95,8 @@ pub enum Reason {
     TooSmallToCompact,
     /// No earlier call has its id (compaction 6.2).
     OrphanResult,
+    /// The answer failed or was stopped while it called tools (compaction 6.8).
+    FailedAnswer,
     /// Its call already has a result (compaction 6.2).
     DuplicateResult,
     /// Its tool name was blank or not trimmed (compaction 6.4).
@@ -197,6 +199,7 @@ impl Reason {
             Self::WithinGuard => ("within-guard", "pruning 6.35"),
             Self::TooSmallToCompact => ("too-small-to-compact", "pruning 6.35"),
             Self::OrphanResult => ("orphan-result", "compaction 6.2"),
+            Self::FailedAnswer => ("failed-answer", "compaction 6.8"),
             Self::DuplicateResult => ("duplicate-result", "compaction 6.2"),
             Self::RenamedResult => ("renamed-result", "compaction 6.4"),
             Self::Moved => ("moved", "compaction 6.2"),

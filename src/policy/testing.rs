@@ -69,12 +69,7 @@ impl ListFixture {
                 "{:?}",
                 list.edits(at)
             );
-            let features = match item.origin {
-                message_list::MessageOrigin::Context(_) => {
-                    ContentFeatures::of_under(self.ruleset.rules(), &made)
-                }
-                _ => ContentFeatures::of(&made),
-            };
+            let features = ContentFeatures::of_under(self.ruleset.rules(), &made);
             assert_eq!(list.features_at(at), Some(&features), "{:?}", list.edits(at));
             made
         });

@@ -13,6 +13,7 @@ use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::projections::ProjectionSnapshot;
 use crate::policy::prune::{Gate, PruneOutcome};
 use crate::policy::reason::Reason;
+use crate::policy::repair::RepairRules;
 use crate::policy::settings::PolicySettings;
 use crate::store::intern::ValueTable;
 
@@ -72,10 +73,19 @@ pub struct PolicyInput<'a> {
     pub remembered: Option<&'a ProjectionSnapshot>,
     /// The model receives only the thinking of its last answer (releases R13, R18).
     pub drops_thinking: bool,
+    /// The model is called through the Responses API (compaction 6.8).
+    pub is_responses_api: bool,
     /// Tokens of the system prompt, without tools.
     pub system_tokens: f64,
     /// Estimated tokens of all messages of the list.
     pub list_tokens: u64,
+}
+
+impl PolicyInput<'_> {
+    /// Returns the repair of the version for the model.
+    pub fn repair_rules(&self) -> RepairRules {
+        RepairRules { rules: self.settings.ruleset.rules(), is_responses_api: self.is_responses_api }
+    }
 }
 
 impl PolicyInput<'_> {

@@ -7,11 +7,14 @@ use std::sync::{Arc, OnceLock};
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, first_kept};
+use crate::gateway::ruleset::FailedCalls;
 use crate::ids::EntryIx;
 use crate::policy::edit::Edit;
 use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{FeatureLookup, MessageList, PlannedMessage};
-use crate::policy::repair::{MissingResult, PairingShape, PlacedMessage, pair, pair_list, repair_list};
+use crate::policy::repair::{
+    Invented, MissingResult, PairingShape, PlacedMessage, RepairRules, pair, pair_list, repair_list,
+};
 use crate::replay::ReplaySession;
 use crate::replay::entry_reading::{is_context_edit, runtime_size};
 use crate::replay::fixed_point::fixed_point;
@@ -27,7 +30,7 @@ pub(super) struct ReplayBase {
     path_indices: Vec<usize>,
     /// Messages that repair adds or drops, ascending.
     pub(super) repair_changes: Vec<usize>,
-    pub(super) missing: HashMap<usize, MissingMessage>,
+    pub(super) missing: HashMap<usize, PlannedMessage>,
     /// A repair of any range of the path adds and drops exactly these messages and changes nothing else that is sent.
     pub(super) has_local_repairs: bool,
     /// Tokens of each message by this session's fitted factors, if there are any.
@@ -43,12 +46,6 @@ pub(super) struct ReplayBase {
     /// Features of each result without its details; computed when a trace first needs them.
     stripped_features: Vec<OnceLock<Box<ContentFeatures>>>,
     is_paired: OnceLock<bool>,
-}
-
-#[derive(Debug)]
-pub(super) struct MissingMessage {
-    pub(super) result: MissingResult,
-    features: Option<ContentFeatures>,
 }
 
 enum Slot {
@@ -69,14 +66,14 @@ impl ReplayBase {
         let slots = session.features.filter(|_| !is_edited).and_then(|features| {
             let features: Option<Vec<&ContentFeatures>> =
                 places.iter().map(|place| features[*place].as_deref()).collect();
-            repaired_slots(&features?)
+            repaired_slots(&features?, session.repair)
         });
         let slots = slots.filter(|slots| !splits_repairs(session, &places, slots));
         base.has_local_repairs = slots.is_some();
         let as_written = || (0..places.len()).map(|nth| Slot::Written { nth, dropped: false }).collect();
         for slot in slots.unwrap_or_else(as_written) {
             match slot {
-                Slot::Missing(missing) => base.push_missing(missing),
+                Slot::Missing(missing) => base.push_missing(missing, session.repair),
                 Slot::Written { nth, dropped } => {
                     if dropped {
                         base.repair_changes.push(base.len());
@@ -104,14 +101,15 @@ impl ReplayBase {
     }
 
     /// Adds an invented result behind the message that needs it. Its entry is that message's entry.
-    fn push_missing(&mut self, missing: MissingResult) {
+    fn push_missing(&mut self, missing: MissingResult, rules: RepairRules) {
         let at = self.len();
-        let Some(change) = PlannedMessage::from(missing.clone()).change else { return };
+        let message = PlannedMessage::invented(missing, rules.rules);
+        let Some(change) = &message.change else { return };
         let entry = self.context.messages.last().map_or(EntryIx(0), |message| message.entry);
         self.repair_changes.push(at);
         self.path_indices.push(usize::MAX);
         self.push(entry, change.size(&MessageSize::EMPTY), None, true);
-        self.missing.insert(at, MissingMessage { result: missing, features: change.features().cloned() });
+        self.missing.insert(at, message);
     }
 
     fn push(&mut self, entry: EntryIx, size: MessageSize, weight: Option<f64>, is_result: bool) {
@@ -153,7 +151,7 @@ impl ReplayBase {
     }
 
     pub(super) fn missing_features(&self, at: usize) -> Option<&ContentFeatures> {
-        self.missing.get(&at)?.features.as_ref()
+        self.missing.get(&at)?.change.as_ref()?.features()
     }
 
     /// Returns a message's features after its details were stripped.
@@ -180,36 +178,39 @@ impl ReplayBase {
             let is_odd =
                 |at: &usize| self.features(session, *at).is_some_and(|features| features.needs_input_repair);
             let odd_calls = self.replies.iter().any(is_odd);
-            !if odd_calls { repair_list(&mut list).changed } else { pair_list(&mut list).changed }
+            !if odd_calls {
+                repair_list(&mut list, session.repair).changed
+            } else {
+                pair_list(&mut list, session.repair).changed
+            }
         })
     }
 }
 
-/// Returns the messages after a repair, if that repair only drops results without a call and invents missing results in
-/// place: only then does it do the same to every range of them. Returns `None` where it also tidies calls, renames or
+/// Returns the messages after a repair, if that repair only drops failed answers and results without a call, and invents
+/// missing results in place: only then does it do the same to every range of them. Returns `None` where it also tidies calls, renames or
 /// moves results, or meets an id twice.
-fn repaired_slots(features: &[&ContentFeatures]) -> Option<Vec<Slot>> {
-    // Rules that read texts keep the body of every call: their pruner would not weigh an invented result.
-    if features
-        .iter()
-        .any(|features| matches!(features.shape, PairingShape::Assistant(_)) && features.body.is_some())
-    {
+fn repaired_slots(features: &[&ContentFeatures], rules: RepairRules) -> Option<Vec<Slot>> {
+    if features.iter().any(|features| features.needs_input_repair) {
         return None;
     }
     // A result without a call makes `pair` return the order that it would give any list.
-    let foreign = PairingShape::Result { id: None, name: None };
+    let foreign = PairingShape::Result { id: None, name: None, invented: Invented::No };
     let shapes: Vec<&PairingShape> =
         std::iter::once(&foreign).chain(features.iter().map(|t| &t.shape)).collect();
-    let pairing = pair(&shapes);
-    if pairing.dropped_duplicates > 0 {
+    let pairing = pair(&shapes, rules);
+    // Such results go only where something else changes.
+    let may_stay = rules.pairing().failed_calls == FailedCalls::WithoutResults { replaces: false };
+    if pairing.dropped_duplicates > 0 || may_stay && !pairing.failed.is_empty() {
         return None;
     }
     let mut slots = Vec::with_capacity(features.len());
     let mut next = 1;
     let dropped = |from: usize, to: usize, slots: &mut Vec<Slot>| {
-        let orphans = (from..to).all(|at| pairing.orphans.binary_search(&at).is_ok());
+        let is_in = |dropped: &[usize], at: usize| dropped.binary_search(&at).is_ok();
+        let all = (from..to).all(|at| is_in(&pairing.orphans, at) || is_in(&pairing.failed, at));
         slots.extend((from..to).map(|at| Slot::Written { nth: at - 1, dropped: true }));
-        orphans
+        all
     };
     for placed in &pairing.order {
         match placed {

@@ -44,7 +44,7 @@ impl Trace<'_> {
             Some(loaded) if at < self.run_base_len => {
                 loaded.messages.iter().position(|item: &PlannedMessage| item.position() == Some(at))
             }
-            Some(loaded) => Some(loaded.messages.len() + at - self.run_base_len),
+            Some(loaded) => Some(loaded.messages.len() + self.sent_count(self.run_base_len, at)),
             None => (at >= self.run_start.from).then(|| self.list_index(at)),
         }
     }

@@ -1,5 +1,7 @@
 //! The message list that a trace would send now: its length, its totals, and the positions of its messages on the path.
 
+use std::borrow::Cow;
+
 use crate::policy::message_list::PlannedMessage;
 use crate::replay::prompt_edits::Start;
 use crate::replay::range_totals::RangeTotals;
@@ -9,7 +11,7 @@ use crate::store::entry::Role;
 impl Trace<'_> {
     pub(super) fn list_len(&self) -> usize {
         match &self.loaded {
-            Some(loaded) => loaded.messages.len() + self.messages_seen - self.run_base_len,
+            Some(loaded) => loaded.messages.len() + self.sent_count(self.run_base_len, self.messages_seen),
             None => {
                 usize::from(self.run_start.summary.is_some())
                     + self.sent_count(self.run_start.from, self.messages_seen)
@@ -21,7 +23,7 @@ impl Trace<'_> {
         if let Some(loaded) = &self.loaded {
             let own = loaded.messages.get(at).cloned();
             return own.unwrap_or_else(|| {
-                self.arena.planned_message(self.run_base_len + at - loaded.messages.len())
+                self.arena.planned_message(self.index_after(self.run_base_len, at - loaded.messages.len()))
             });
         }
         self.arena.planned_message(self.arena_index(at))
@@ -37,7 +39,11 @@ impl Trace<'_> {
 
     /// Returns the end of the first `count` messages behind the list's summary.
     pub(super) fn arena_index_after(&self, count: usize) -> usize {
-        let from = self.run_start.from;
+        self.index_after(self.run_start.from, count)
+    }
+
+    /// Returns the end of the first `count` messages from an arena index on.
+    fn index_after(&self, from: usize, count: usize) -> usize {
         if self.arena.base.repair_changes.is_empty() {
             return from + count;
         }
@@ -50,10 +56,24 @@ impl Trace<'_> {
     }
 
     pub(super) fn messages(&self) -> Vec<PlannedMessage> {
-        if self.loaded.is_some() {
-            return (0..self.list_len()).map(|at| self.message_at(at)).collect();
-        }
-        self.arena_indices().map(|at| self.arena.planned_message(at)).collect()
+        self.list_messages(&self.run_start, self.loaded.as_ref(), self.run_base_len, self.arena.paired_until)
+            .map(Cow::into_owned)
+            .collect()
+    }
+
+    /// Returns the messages of a run's list: those that it loaded, or its start, and those sent behind them.
+    fn list_messages<'a>(
+        &'a self,
+        start: &Start,
+        loaded: Option<&'a Loaded>,
+        run_from: usize,
+        paired_until: usize,
+    ) -> impl Iterator<Item = Cow<'a, PlannedMessage>> + 'a {
+        let from = if loaded.is_some() { run_from } else { start.from };
+        let front = start.summary.filter(|_| loaded.is_none());
+        let sent = (from..self.messages_seen).filter(move |at| !self.arena.is_omitted_by(*at, paired_until));
+        let behind = front.into_iter().chain(sent).map(|at| Cow::Owned(self.arena.planned_message(at)));
+        loaded.into_iter().flat_map(|loaded| loaded.messages.iter().map(Cow::Borrowed)).chain(behind)
     }
 
     /// Returns the arena indices of a list that is not loaded.
@@ -89,8 +109,8 @@ impl Trace<'_> {
     pub(super) fn prefix_tokens(&self, count: usize) -> f64 {
         if let Some(loaded) = &self.loaded {
             let own = loaded.messages.len();
-            let rest =
-                self.prefix_sums.range(self.run_base_len, self.run_base_len + count.saturating_sub(own));
+            let end = self.index_after(self.run_base_len, count.saturating_sub(own));
+            let rest = self.prefix_sums.range(self.run_base_len, end);
             return loaded.prefix_tokens[count.min(own)] + rest.tokens;
         }
         let Some(front) = self.run_start.summary else {
@@ -102,33 +122,29 @@ impl Trace<'_> {
     }
 
     /// Returns the first message at which this run's list differs from the previous run's; `None` if it only grew.
-    pub(super) fn first_list_change(
-        &self,
-        start: Start,
-        loaded: Option<&Loaded>,
-        run_from: usize,
-    ) -> Option<usize> {
-        if loaded.is_none() && self.loaded.is_none() {
+    pub(super) fn first_list_change(&self, before: &ListBefore) -> Option<usize> {
+        let start = before.start;
+        if before.loaded.is_none() && self.loaded.is_none() {
             // Leading results without a call are dropped from the kept part; the summary before them does not change.
             let kept = start.summary == self.run_start.summary && start.from == self.session_start.from;
             let only_results = kept && self.history_trim.cleared == 0;
             let first = if only_results { usize::from(start.summary.is_some()) } else { 0 };
             return (start != self.run_start).then_some(first);
         }
-        let front = usize::from(start.summary.is_some());
-        let before = |at: usize| match loaded {
-            Some(loaded) => loaded
-                .messages
-                .get(at)
-                .cloned()
-                .unwrap_or_else(|| self.arena.planned_message(run_from + at - loaded.messages.len())),
-            None if at < front => self.arena.planned_message(start.summary.unwrap_or(0)),
-            None => self.arena.planned_message(start.from + at - front),
-        };
-        let count = match loaded {
-            Some(loaded) => loaded.messages.len() + self.messages_seen - run_from,
-            None => front + self.messages_seen - start.from,
-        };
-        (0..count).find(|at| *at >= self.list_len() || before(*at) != self.message_at(*at))
+        let own = (&self.run_start, self.loaded.as_ref(), self.run_base_len, self.arena.paired_until);
+        let mut own = self.list_messages(own.0, own.1, own.2, own.3);
+        let mut old =
+            self.list_messages(&start, before.loaded.as_ref(), before.run_from, before.paired_until);
+        old.position(|message| own.next() != Some(message))
     }
+}
+
+/// The list of the run before.
+pub(super) struct ListBefore {
+    pub(super) start: Start,
+    pub(super) loaded: Option<Loaded>,
+    /// Messages that the session had when that run began.
+    pub(super) run_from: usize,
+    /// Messages that were paired then.
+    pub(super) paired_until: usize,
 }

@@ -123,11 +123,16 @@ impl<'a> MessageArena<'a> {
 
     /// Whether a message is not sent now: a result not yet invented, or one that repair dropped.
     pub(super) fn is_omitted(&self, at: usize) -> bool {
+        self.is_omitted_by(at, self.paired_until)
+    }
+
+    /// [`Self::is_omitted`] where the messages before `paired_until` are paired.
+    pub(super) fn is_omitted_by(&self, at: usize, paired_until: usize) -> bool {
         let special = &self.base.repair_changes;
         if special.is_empty() || special.binary_search(&at).is_err() {
             return false;
         }
-        self.base.is_missing(at) != (at < self.paired_until)
+        self.base.is_missing(at) != (at < paired_until)
     }
 
     /// Returns the messages of a range that are not sent now.
@@ -144,7 +149,7 @@ impl<'a> MessageArena<'a> {
 
     pub(super) fn planned_message(&self, at: usize) -> PlannedMessage {
         match self.base.missing.get(&at) {
-            Some(missing) => PlannedMessage::from(missing.result.clone()),
+            Some(missing) => missing.clone(),
             None => PlannedMessage { origin: MessageOrigin::Context(at as u32), change: None },
         }
     }

@@ -63,6 +63,7 @@ use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::policy::compact::BranchEntry;
 use crate::policy::features::ContentFeatures;
+use crate::policy::repair::RepairRules;
 use crate::policy::{Policy, PolicySettings};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
@@ -102,6 +103,7 @@ pub struct ReplaySession<'a> {
     pub system_tokens: f64,
     /// The model receives only the thinking of its last answer (releases R13).
     pub drops_thinking: bool,
+    pub repair: RepairRules,
     pub calibrated: Option<Calibrated<'a>>,
     /// Tokens that the provider takes; NaN if unknown.
     pub provider_window: f64,

@@ -4,6 +4,7 @@
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::edit::{Edit, single_text_size};
+use crate::policy::message_list::MessageOrigin;
 use crate::policy::prune::{HardClearer, SoftTrimmer, cutoff_among, keeps_images};
 use crate::replay::edit_digest::EditDigest;
 use crate::replay::range_totals::RangeTotals;
@@ -88,6 +89,7 @@ impl Trace<'_> {
         let (from, to) = (self.run_start.from, self.messages_seen);
         let stretch =
             |places: &[usize]| places.partition_point(|at| *at < from)..places.partition_point(|at| *at < to);
+        // The releases that prune from sizes drop no answers, so all of these are sent.
         let replies = &base.replies[stretch(&base.replies)];
         let Some(cutoff) = cutoff_among(replies, to, settings.keep_last_assistants) else {
             return Vec::new();
@@ -128,12 +130,12 @@ impl Trace<'_> {
 
     /// Whether only its position can protect a result (pruning 5.12).
     fn may_prune(&self, at: usize, size: &MessageSize) -> bool {
-        let by_tool = match self.arena.base.missing.get(&at) {
-            Some(missing) => {
-                let name = Value::String(missing.result.name.clone());
+        let by_tool = match self.arena.base.missing.get(&at).map(|message| &message.origin) {
+            Some(MessageOrigin::Missing(missing)) => {
+                let name = Value::String(missing.name.clone());
                 self.settings.policies.prune.tool_filter().is_prunable(Some(&name))
             }
-            None => self.prunable_tools.get(&size.tool_name).copied().unwrap_or(false),
+            _ => self.prunable_tools.get(&size.tool_name).copied().unwrap_or(false),
         };
         by_tool && !keeps_images(&self.settings.policies.prune, size.images)
     }

@@ -14,6 +14,7 @@ use crate::policy::message_list::PlannedMessage;
 use crate::policy::repair::{pair_list, repair_list};
 use crate::policy::truncate::reduce_list;
 use crate::policy::{Fate, Policy};
+use crate::replay::list::ListBefore;
 use crate::replay::outcome::TrimStats;
 use crate::replay::prompt_edits::Start;
 use crate::replay::range_totals::RangeTotals;
@@ -46,11 +47,16 @@ impl Trace<'_> {
         let known = touches.partition_point(|(touched, _)| *touched < ix);
         let recorded = known.checked_sub(1).map(|at| touches[at].1);
         self.last_touch = if touches.is_empty() { self.assumed_touch } else { recorded };
+        let paired_until = self.arena.paired_until;
         let changed = self.prepare_history();
-        let before = (self.run_start, self.loaded.take());
-        let run_before = self.run_base_len;
+        let before = ListBefore {
+            start: self.run_start,
+            loaded: self.loaded.take(),
+            run_from: self.run_base_len,
+            paired_until,
+        };
         self.load_list();
-        let first = self.first_list_change(before.0, before.1.as_ref(), run_before);
+        let first = self.first_list_change(&before);
         let first = first.into_iter().chain(changed.map(|at| self.list_index(at))).min();
         if let Some(first) = first {
             self.cache.invalidate_from(first);
@@ -248,7 +254,7 @@ impl Trace<'_> {
         let items = self.messages();
         let before = items.len();
         let mut list = self.arena.list(items);
-        repair_list(&mut list);
+        repair_list(&mut list, self.session.repair);
         let mut history = TrimStats::default();
         if policies.has(Policy::History) {
             let tokens = |items: &[PlannedMessage]| {
@@ -258,7 +264,7 @@ impl Trace<'_> {
             limit_history_under(settings.ruleset.rules(), &mut list, settings.history_limit);
             history.cleared = (count - list.len()) as u32;
             history.tokens = tokens_before - tokens(list.messages());
-            pair_list(&mut list);
+            pair_list(&mut list, self.session.repair);
         }
         if policies.has(Policy::Images) {
             remove_seen_images(&mut list, settings.ruleset.rules());

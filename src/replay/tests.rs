@@ -126,6 +126,7 @@ impl Script {
             fixed_tokens: 0,
             system_tokens: 0.0,
             drops_thinking: false,
+            repair: RepairRules::default(),
             calibrated: None,
             provider_window: window,
             runtime_window: window,

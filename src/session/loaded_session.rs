@@ -147,6 +147,10 @@ impl LoadedSession {
         drops_thinking(self.ruleset.id.rules(), &self.provider, &self.model, &self.route)
     }
 
+    pub(in crate::session) fn is_responses_api(&self) -> bool {
+        self.route.is_responses_api(&self.provider)
+    }
+
     /// Estimates the tokens of the system prompt with its workspace files, without the tools.
     pub(in crate::session) fn system_prompt_tokens(&self) -> f64 {
         self.fixed_chars.map_or(0.0, |fixed| estimate_chars(fixed.system) as f64)
@@ -182,6 +186,7 @@ impl LoadedSession {
             guard_window: self.window.model_tokens,
             gate,
             drops_thinking: self.drops_thinking(),
+            is_responses_api: self.is_responses_api(),
             system_tokens: self.system_prompt_tokens(),
         })
     }

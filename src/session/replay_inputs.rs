@@ -12,6 +12,7 @@ use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::policy::compact::{BranchEntry, branch_entries};
 use crate::policy::prune::touches_under;
+use crate::policy::repair::RepairRules;
 use crate::policy::{PolicySet, PolicySettings};
 use crate::replay::{
     Assumptions, Calibrated, ModelCall, ModelLimits, RecordedTrace, RefusedCall, Replay, ReplaySession,
@@ -268,6 +269,10 @@ impl ReplayInputs {
             fixed_tokens: session.fixed_tokens(),
             system_tokens: session.system_prompt_tokens(),
             drops_thinking: session.drops_thinking(),
+            repair: RepairRules {
+                rules: session.ruleset.id.rules(),
+                is_responses_api: session.is_responses_api(),
+            },
             calibrated: calibrated.map(|(fixed, weights)| Calibrated { fixed: *fixed, weights }),
             provider_window: self.provider_window,
             runtime_window: session.limits.runtime_window,

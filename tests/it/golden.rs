@@ -51,6 +51,7 @@ const RELEASE_CASES: Minimums = &[
     ("preflight", 42),
     ("prune", 188),
     ("reduce", 78),
+    ("repair", 80),
     ("reserve", 42),
     ("tokens", 57),
     ("truncate", 114),

@@ -352,6 +352,7 @@ proptest! {
             guard_window: f64::from(window),
             gate: Gate::Open { idle_ms: 1.0 },
             drops_thinking: false,
+            is_responses_api: false,
             system_tokens: 0.0,
         });
         // Texts that are no strings may make the real programs throw; then nothing is done.
@@ -361,17 +362,14 @@ proptest! {
             let Some(change) = &item.change else { continue };
             let body = match &item.origin {
                 MessageOrigin::Context(position) => bodies[*position as usize].clone(),
-                MessageOrigin::Missing(missing) => missing.message(5.0),
+                MessageOrigin::Missing(missing) => missing.message(0.0),
                 MessageOrigin::Checkpoint | MessageOrigin::Summary => continue,
             };
             let applied = apply_all(plan.message_edits(item), &body);
             let size = change.size(&measure_message(&body).size);
             prop_assert_eq!(bits(&measure_message(&applied).size), bits(&size), "{:?}", plan.message_edits(item));
             if let Some(features) = change.features() {
-                let read = match &item.origin {
-                    MessageOrigin::Context(_) => ContentFeatures::of_under(rules, &applied),
-                    _ => ContentFeatures::of(&applied),
-                };
+                let read = ContentFeatures::of_under(rules, &applied);
                 prop_assert_eq!(features, &read);
             }
         }
@@ -448,6 +446,7 @@ proptest! {
                 guard_window: f64::from(window),
                 gate: Gate::Off,
                 drops_thinking: false,
+                is_responses_api: false,
                 system_tokens: 0.0,
             })?;
             let made = bodies.iter().enumerate().map(|(at, body)| message_after(body, at, &plan));
@@ -493,6 +492,7 @@ proptest! {
                 guard_window: window,
                 gate: Gate::Off,
                 drops_thinking: false,
+                is_responses_api: false,
                 system_tokens: 0.0,
             });
             let plan = plan.expect("these steps never throw by these rules");

@@ -81,6 +81,7 @@ fn planned(session: &LoadedSession, context: &Context, settings: &Settings, gate
         guard_window: settings.guard_window,
         gate,
         drops_thinking: false,
+        is_responses_api: false,
         system_tokens: 0.0,
     })
     .expect("is planned")

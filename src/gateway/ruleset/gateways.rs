@@ -3,10 +3,11 @@
 
 use super::pi_release::PiRelease;
 use super::rules::{
-    Aggregate, Branching, Compaction, DurationRule, Eligibility, Ends, Estimate, Guard, HistoryLimitRule,
-    HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice,
-    Preflight, Pressure, PruneKeys, PruneSize, PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit,
-    Rewrite, Rules, Truncation, WindowGuardRule, WindowRule,
+    Aggregate, Branching, Compaction, DurationRule, Eligibility, Ends, Estimate, FailedCalls, Guard,
+    HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush,
+    MissingDetails, NameMatching, Notice, PairingRule, Preflight, Pressure, PruneKeys, PruneSize,
+    PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching, Rewrite, Rules,
+    Truncation, WindowGuardRule, WindowRule,
 };
 
 pub(super) static V2026_3_2: Rules = Rules {
@@ -30,6 +31,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     history_lookup: HistoryLookup::Channel,
     result_limit: ResultLimit::Share { most: 400_000.0, configured: false },
     truncation: Truncation::Head { floor_has_suffix: true },
+    pairing: REFERENCE_PAIRING,
     aggregate: Aggregate::None,
     rewrite: Rewrite::Lossy,
     guard: Guard::Placeholders { stops: false },
@@ -59,10 +61,21 @@ pub(super) static V2026_3_2: Rules = Rules {
     branching: Branching::LastEntry,
 };
 
+/// The pairing of 2026.3.2. The summariser uses it in all releases.
+pub(crate) const REFERENCE_PAIRING: PairingRule = PairingRule {
+    matching: ResultMatching::BeforeAnswer,
+    failed_calls: FailedCalls::Ignored,
+    names_results: true,
+    reads_loose_ids: false,
+    short_for_responses: false,
+    missing_details: MissingDetails::None,
+};
+
 // Older than the reference, newest first.
 
 pub(super) static V2026_2_22: Rules = Rules {
     eligibility: Eligibility::Anthropic,
+    pairing: PairingRule { names_results: false, ..REFERENCE_PAIRING },
     legacy_images: LegacyImages::Stay,
     duration: DurationRule { composite: false, longest_ms: f64::MAX },
     memory_flush: MemoryFlush::StoredTotal { fresh: true },
@@ -93,6 +106,7 @@ pub(super) static V2026_2_1: Rules = Rules {
     history_lookup: HistoryLookup::Dm,
     result_limit: ResultLimit::None,
     truncation: Truncation::None,
+    pairing: PairingRule { failed_calls: FailedCalls::Paired, ..V2026_2_12.pairing },
     rewrite: Rewrite::None,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
     ..V2026_2_12
@@ -129,6 +143,10 @@ pub(super) static V2026_3_11: Rules = Rules {
 pub(super) static V2026_3_22: Rules = Rules {
     pi: PiRelease([0, 61, 1]),
     eligibility: Eligibility::Plugins,
+    pairing: PairingRule {
+        failed_calls: FailedCalls::WithoutResults { replaces: false },
+        ..REFERENCE_PAIRING
+    },
     rewrite: Rewrite::Remapping,
     guard: Guard::Placeholders { stops: true },
     summary_chars: Some(16_000.0),
@@ -139,6 +157,10 @@ pub(super) static V2026_3_22: Rules = Rules {
 pub(super) static V2026_3_31: Rules = Rules {
     pi: PiRelease([0, 64, 0]),
     compaction: Compaction::EntriesFromKept,
+    pairing: PairingRule {
+        failed_calls: FailedCalls::WithoutResults { replaces: true },
+        ..REFERENCE_PAIRING
+    },
     prune_size: PruneSize { weight: PruneWeight::Blocks { wide: false }, ..V2026_3_22.prune_size },
     history_lookup: HistoryLookup::NamedChannel,
     window_source: WindowRule::Lowest { names: NameMatching::Aliases, model_tokens: false, prefixed: false },
@@ -184,6 +206,11 @@ pub(super) static V2026_4_15: Rules = Rules {
 pub(super) static V2026_4_25: Rules = Rules {
     prune_size: PruneSize { accepts_malformed_texts: true, ..V2026_4_1.prune_size },
     image_results: ImageResults::Replaced { odd_texts: true, whole_pairs: false },
+    pairing: PairingRule {
+        failed_calls: FailedCalls::Dropped,
+        short_for_responses: true,
+        ..REFERENCE_PAIRING
+    },
     legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: true },
     ..V2026_4_15
 };
@@ -199,7 +226,11 @@ const SHARED_WINDOW_GUARD: WindowGuardRule = WindowGuardRule {
     block_unknown: true,
 };
 
-pub(super) static V2026_5_18: Rules = Rules { guard_counts_details: false, ..V2026_5_2 };
+pub(super) static V2026_5_18: Rules = Rules {
+    guard_counts_details: false,
+    pairing: PairingRule { matching: ResultMatching::BeforeCalls, ..V2026_4_25.pairing },
+    ..V2026_5_2
+};
 
 pub(super) static V2026_5_22: Rules = Rules {
     preflight: Preflight::Pressure(DOUBLED),
@@ -214,6 +245,7 @@ pub(super) static V2026_5_28: Rules = Rules {
     duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER },
     result_limit: ResultLimit::Stepped { configured: true },
     truncation: Truncation::Ends(ADVISED),
+    pairing: PairingRule { reads_loose_ids: true, ..V2026_5_18.pairing },
     aggregate: Aggregate::Oldest,
     estimate: Estimate::OwnRuntime { user_images: false, context_usage: false },
     window_source: WindowRule::Lowest { names: NameMatching::AnyCase, model_tokens: true, prefixed: false },
@@ -226,6 +258,11 @@ const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 pub(super) static V2026_6_11: Rules = Rules {
     truncation: Truncation::Ends(Ends { result_blocks: true, ..ADVISED }),
+    pairing: PairingRule {
+        matching: ResultMatching::Anywhere,
+        missing_details: MissingDetails::Mark,
+        ..V2026_5_28.pairing
+    },
     aggregate: Aggregate::Emptied,
     estimate: Estimate::OwnRuntime { user_images: true, context_usage: false },
     compaction_seconds: Some(180),
@@ -279,6 +316,11 @@ pub(super) static V2026_9_2: Rules = Rules {
     history_lookup: HistoryLookup::Account,
     result_limit: ResultLimit::Stepped { configured: false },
     truncation: Truncation::HeadAndTail,
+    pairing: PairingRule {
+        matching: ResultMatching::EachUse,
+        missing_details: MissingDetails::MarkAndReason,
+        ..V2026_6_11.pairing
+    },
     aggregate: Aggregate::Weighted,
     rewrite: Rewrite::Remapping,
     guard: Guard::Single,

@@ -47,6 +47,8 @@ pub struct Rules {
     pub result_limit: ResultLimit,
     /// Row "Truncation".
     pub truncation: Truncation,
+    /// Row "Pairing repair" (compaction 6.8).
+    pub pairing: PairingRule,
     /// The limit of all tool results together (releases R35–R38).
     pub aggregate: Aggregate,
     /// Row "Persisted rewrite".
@@ -175,6 +177,57 @@ pub enum PruneWeight {
     },
     /// A table decides (pruning 8.5).
     Table,
+}
+
+/// The way in which calls and results are paired before a prompt is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PairingRule {
+    pub matching: ResultMatching,
+    pub failed_calls: FailedCalls,
+    /// Whether a result without a usable tool name takes that of its call.
+    pub names_results: bool,
+    /// Whether ids of results are trimmed and read from six keys, and a result without an id belongs to an only call.
+    pub reads_loose_ids: bool,
+    /// Whether an invented result is the word `aborted` where a model is called through the Responses API.
+    pub short_for_responses: bool,
+    pub missing_details: MissingDetails,
+}
+
+/// The result that a call gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ResultMatching {
+    /// The first of its id before the next answer; an id is used once.
+    BeforeAnswer,
+    /// The first of its id before the next answer with calls; an id is used once.
+    BeforeCalls,
+    /// As before; a result that comes even later moves up, and a recorded result replaces an invented one.
+    Anywhere,
+    /// Every use of an id has its own result.
+    EachUse,
+}
+
+/// What becomes of the calls of an answer that failed or was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedCalls {
+    /// They are paired like all others.
+    Paired,
+    /// They need no result, and recorded ones are orphans.
+    Ignored,
+    /// Their results are dropped.
+    WithoutResults {
+        /// Whether dropped results alone make the repaired list replace the recorded one.
+        replaces: bool,
+    },
+    /// The whole answer is dropped, with its results.
+    Dropped,
+}
+
+/// The `details` of an invented result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingDetails {
+    None,
+    Mark,
+    MarkAndReason,
 }
 
 /// The syntax of `ttl`.

@@ -5,7 +5,7 @@ use crate::js::{JsException, Value};
 use crate::policy::compact::chunks::{
     DEFAULT_PARTS, at_least_one, normalized_parts, split_by_share, total_tokens,
 };
-use crate::policy::repair::{self, MissingResult, PairingShape, PlacedMessage, pair};
+use crate::policy::repair::{self, MissingResult, PairingShape, PlacedMessage, RepairRules, pair};
 
 /// Default share of the window for a history (compaction 5.8).
 pub const DEFAULT_HISTORY_SHARE: f64 = 0.5;
@@ -141,7 +141,7 @@ impl ShareRun {
 
     fn repair(&mut self) {
         let shapes: Vec<&PairingShape> = self.order.iter().map(|at| &self.pool[*at].message.shape).collect();
-        let pairing = pair(&shapes);
+        let pairing = pair(&shapes, RepairRules::default());
         self.result.dropped_message_count += pairing.orphans.len();
         let order = std::mem::take(&mut self.order);
         for placed in pairing.order {
@@ -171,21 +171,21 @@ impl ShareRun {
 impl PooledMessage {
     /// Renames a result. Its tokens stay, because the estimate ignores tool names (compaction 1.5).
     fn renamed(&self, name: crate::js::JsString) -> Self {
-        let PairingShape::Result { id, .. } = &self.message.shape else {
+        let PairingShape::Result { id, invented, .. } = &self.message.shape else {
             return Self { placed: self.placed.clone(), message: self.message.clone() };
         };
-        let shape = PairingShape::Result { id: id.clone(), name: Some(name.clone()) };
+        let shape = PairingShape::Result { id: id.clone(), name: Some(name.clone()), invented: *invented };
         let placed = match &self.placed {
             PlacedMessage::Original(at) | PlacedMessage::Renamed(at, _) => PlacedMessage::Renamed(*at, name),
             PlacedMessage::Synthetic(missing) => {
-                PlacedMessage::Synthetic(MissingResult { id: missing.id.clone(), name })
+                PlacedMessage::Synthetic(MissingResult { name, ..missing.clone() })
             }
         };
         Self { placed, message: HistoryMessage { shape, tokens: self.message.tokens } }
     }
 
     fn added(missing: MissingResult) -> Self {
-        let message = HistoryMessage { shape: missing.shape(), tokens: MissingResult::tokens() };
+        let message = HistoryMessage { shape: missing.shape(), tokens: missing.tokens() };
         Self { placed: PlacedMessage::Synthetic(missing), message }
     }
 }
@@ -193,7 +193,7 @@ impl PooledMessage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::repair::PairedCall;
+    use crate::policy::repair::{Invented, PairedCall};
 
     fn user(tokens: f64) -> HistoryMessage {
         HistoryMessage { shape: PairingShape::Other, tokens }
@@ -201,12 +201,16 @@ mod tests {
 
     fn call(id: &str, tokens: f64) -> HistoryMessage {
         let call = PairedCall { id: id.into(), name: Some("exec".into()) };
-        HistoryMessage { shape: PairingShape::Assistant(vec![call]), tokens }
+        HistoryMessage { shape: PairingShape::Assistant { calls: vec![call], failed: false }, tokens }
     }
 
     fn result(id: &str, tokens: f64) -> HistoryMessage {
         HistoryMessage {
-            shape: PairingShape::Result { id: Some(id.into()), name: Some("exec".into()) },
+            shape: PairingShape::Result {
+                id: Some(id.into()),
+                name: Some("exec".into()),
+                invented: Invented::No,
+            },
             tokens,
         }
     }
@@ -253,7 +257,7 @@ mod tests {
     fn an_invented_result_counts_towards_the_budget() {
         let shared = shared(vec![user(300.0), call("x", 10.0), user(10.0)], 200.0);
         assert_eq!(shared.retained.len(), 3);
-        assert_eq!(shared.retained_tokens, 20.0 + MissingResult::tokens());
+        assert_eq!(shared.retained_tokens, 20.0 + 27.0);
     }
 
     #[test]

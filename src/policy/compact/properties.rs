@@ -11,7 +11,7 @@ use crate::policy::compact::request::SummaryRequest;
 use crate::policy::compact::stages::{AnswerFailure, SummaryModel};
 use crate::policy::compact::summarise::summarise;
 use crate::policy::compact::testing::job;
-use crate::policy::repair::{apply_pairing, pair, shape_of};
+use crate::policy::repair::{RepairRules, apply_pairing, pair, shape_of};
 use crate::store::measure::pi_chars;
 
 fn message((role, id, chars, name): (u8, u8, usize, &str)) -> Value {
@@ -44,7 +44,7 @@ proptest! {
     fn tokens_reported_from_sizes_are_those_of_the_messages_made(
         history in histories(), window in 1.0..4000.0_f64, parts in 0.0..5.0_f64,
     ) {
-        let sized = |message| Ok(HistoryMessage { shape: shape_of(message), tokens: tokens(message) });
+        let sized = |message| Ok(HistoryMessage { shape: shape_of(message, RepairRules::default().pairing()), tokens: tokens(message) });
         let items: Vec<Result<HistoryMessage, JsException>> = history.iter().map(sized).collect();
         let settings = ShareSettings { parts, ..ShareSettings::new(window) };
         let shared = prune_by_share(&items, &settings).expect("measurable");
@@ -55,11 +55,12 @@ proptest! {
 
     #[test]
     fn a_paired_list_has_no_result_left_to_drop_or_to_invent(history in histories()) {
-        let shapes: Vec<_> = history.iter().map(shape_of).collect();
-        let first = pair(&shapes.iter().collect::<Vec<_>>());
+        let rules = RepairRules::default();
+        let shapes: Vec<_> = history.iter().map(|message| shape_of(message, rules.pairing())).collect();
+        let first = pair(&shapes.iter().collect::<Vec<_>>(), rules);
         let paired = apply_pairing(&history, &first.order, 0.0);
-        let shapes: Vec<_> = paired.iter().map(shape_of).collect();
-        let second = pair(&shapes.iter().collect::<Vec<_>>());
+        let shapes: Vec<_> = paired.iter().map(|message| shape_of(message, rules.pairing())).collect();
+        let second = pair(&shapes.iter().collect::<Vec<_>>(), rules);
         prop_assert!(second.orphans.is_empty());
         // A call with a duplicate id gets a result that is dropped at once (compaction 6.5c).
         prop_assert_eq!(second.added.len(), second.dropped_duplicates);

@@ -17,7 +17,7 @@ use crate::policy::compact::stages::{
 use crate::policy::compact::summary_spec::{
     CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec,
 };
-use crate::policy::repair::shape_of;
+use crate::policy::repair::{RepairRules, shape_of};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
@@ -185,10 +185,11 @@ fn retain_history<'a>(
         return Ok(whole(None));
     }
     let tokens = estimate_each(history)?;
+    let rule = RepairRules::default().pairing();
     let sized = history
         .iter()
         .zip(tokens)
-        .map(|(message, tokens)| Ok(HistoryMessage { shape: shape_of(message), tokens }));
+        .map(|(message, tokens)| Ok(HistoryMessage { shape: shape_of(message, rule), tokens }));
     let settings = ShareSettings { share: job.history_share, ..ShareSettings::new(window) };
     let shared = prune_by_share(&sized.collect::<Vec<_>>(), &settings)?;
     if shared.dropped_chunks == 0 {

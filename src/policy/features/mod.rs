@@ -16,7 +16,7 @@ pub use content::{ContentBlock, ResultContent};
 pub use text_features::TextFeatures;
 pub use text_metrics::TextMetrics;
 
-use crate::gateway::ruleset::Rules;
+use crate::gateway::ruleset::{Rules, Ruleset};
 use crate::js::{JsException, Json, Value};
 use crate::policy::clear_tool_uses::MessageDigest;
 use crate::policy::guard::{self, GuardSize};
@@ -90,7 +90,7 @@ impl ContentFeatures {
         let mut features = Self {
             content,
             details_chars: message.get("details").filter(|_| counts_details).map(guard::unknown_chars),
-            shape: shape_of(message),
+            shape: shape_of(message, &rules.unwrap_or(Ruleset::default().rules()).pairing),
             guard: GuardSize::of_under(message, counts_details),
             needs_input_repair: role == Role::Assistant && needs_input_repair(message),
             digest,
@@ -137,13 +137,15 @@ impl ContentFeatures {
     pub fn with_content(&self, content: ResultContent) -> Self {
         let (code_points, images) = content.code_points();
         let digest = self.digest.clone().map(|digest| digest.map(|s| s.with_content(code_points, images)));
-        Self { content, digest, ..self.clone() }.with_guard_recount()
+        let shape = self.shape.clone().with_other_text();
+        Self { content, shape, digest, ..self.clone() }.with_guard_recount()
     }
 
     /// Returns the features of this tool result without its details.
     #[must_use]
     pub fn without_details(&self) -> Self {
-        Self { details_chars: None, ..self.clone() }.with_guard_recount()
+        let shape = self.shape.clone().without_details();
+        Self { details_chars: None, shape, ..self.clone() }.with_guard_recount()
     }
 
     fn with_guard_recount(mut self) -> Self {

@@ -31,8 +31,8 @@ impl TrimmingPolicy for Repair {
         true
     }
 
-    fn run(&self, list: &mut MessageList<'_>, _: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
-        let repaired = repair_list(list);
+    fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
+        let repaired = repair_list(list, input.repair_rules());
         // Pairing may move or add messages without changing the fate of one.
         Ok(PolicyOutcome { changed: repaired.changed, ..PolicyOutcome::new(repaired.fates) })
     }

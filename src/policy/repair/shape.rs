@@ -1,12 +1,20 @@
 //! Reduces messages to the parts that pairing needs: calls with their ids, or a result with its id (compaction 6.1).
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
+use crate::gateway::ruleset::{MissingDetails, PairingRule};
 use crate::js::{JsString, Json, Object, Value};
+use crate::policy::repair::rules::RepairRules;
 
 /// Block types that call a tool (compaction 6.1).
 const CALL_TYPES: [&str; 3] = ["toolCall", "toolUse", "functionCall"];
 /// Placeholder for an unknown tool name (compaction 6.3, 6.4).
 pub(super) const UNKNOWN_TOOL: &str = "unknown";
+/// Keys of a result that can hold the id of its call, by preference; the first two in all releases.
+const ID_KEYS: [&str; 6] = ["toolCallId", "toolUseId", "tool_call_id", "tool_use_id", "callId", "call_id"];
+/// Key of `details` that marks an invented result.
+const MARK_KEY: &str = "openclawSyntheticMissingToolResult";
+/// Text of an invented result where a model is called through the Responses API (compaction 6.8).
+const SHORT_RESULT_TEXT: &str = "aborted";
 /// Text of an invented result (compaction 6.3).
 const MISSING_RESULT_TEXT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
@@ -21,36 +29,103 @@ pub struct PairedCall {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PairingShape {
-    /// An assistant message with the calls that need a result. A failed or aborted message needs none, but still ends
-    /// the span of the message before it (compaction 6.2).
-    Assistant(Vec<PairedCall>),
+    Assistant {
+        calls: Vec<PairedCall>,
+        /// It failed or was stopped.
+        failed: bool,
+    },
     Result {
         /// The id of its call; `None` when the result names none.
         id: Option<JsString>,
         /// Its `toolName`; `None` when that is no string.
         name: Option<JsString>,
+        invented: Invented,
     },
     Other,
 }
 
-pub fn shape_of<'a>(message: impl Json<'a>) -> PairingShape {
+/// Whether a repair invented a result before it was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Invented {
+    No,
+    /// Only its details say so.
+    ByDetails,
+    /// Its text says so.
+    ByText,
+}
+
+impl PairingShape {
+    /// Whether this is a result that a repair invented.
+    pub(super) fn is_invented(&self) -> bool {
+        matches!(self, Self::Result { invented: Invented::ByDetails | Invented::ByText, .. })
+    }
+
+    /// Returns the shape of the message without its details.
+    #[must_use]
+    pub fn without_details(mut self) -> Self {
+        if let Self::Result { invented: invented @ Invented::ByDetails, .. } = &mut self {
+            *invented = Invented::No;
+        }
+        self
+    }
+
+    /// Returns the shape of the message with another text.
+    #[must_use]
+    pub fn with_other_text(mut self) -> Self {
+        if let Self::Result { invented: invented @ Invented::ByText, .. } = &mut self {
+            *invented = Invented::No;
+        }
+        self
+    }
+}
+
+/// Reduces a message to its shape, as a version reads ids (compaction 6.1, 6.8).
+pub fn shape_of<'a>(message: impl Json<'a>, rule: &PairingRule) -> PairingShape {
     let role = message.get("role");
     if role.is_some_and(|role| role.str_is("assistant")) {
-        PairingShape::Assistant(calls_needing_results(message))
+        PairingShape::Assistant { calls: calls_of(message), failed: has_failed(message) }
     } else if role.is_some_and(|role| role.str_is("toolResult")) {
-        let id = non_empty_text(message, "toolCallId").or_else(|| non_empty_text(message, "toolUseId"));
-        PairingShape::Result { id, name: message.get("toolName").and_then(Json::to_js_string) }
+        let name = message.get("toolName").and_then(Json::to_js_string);
+        PairingShape::Result { id: id_of(message, *rule), name, invented: invented(message) }
     } else {
         PairingShape::Other
     }
 }
 
-fn calls_needing_results<'a>(message: impl Json<'a>) -> Vec<PairedCall> {
-    let failed =
-        message.get("stopReason").is_some_and(|reason| reason.str_is("error") || reason.str_is("aborted"));
-    if failed {
-        return Vec::new();
+fn id_of<'a>(result: impl Json<'a>, rule: PairingRule) -> Option<JsString> {
+    let keys = ID_KEYS.iter();
+    if !rule.reads_loose_ids {
+        return keys.take(2).find_map(|key| non_empty_text(result, key));
     }
+    let trimmed =
+        |key: &'static str| Some(result.get(key)?.to_js_string()?.trim()).filter(|id| !id.is_empty());
+    keys.copied().find_map(trimmed)
+}
+
+fn has_failed<'a>(message: impl Json<'a>) -> bool {
+    message.get("stopReason").is_some_and(|reason| reason.str_is("error") || reason.str_is("aborted"))
+}
+
+fn invented<'a>(result: impl Json<'a>) -> Invented {
+    let is_marked = || {
+        let mark = result.get("details").and_then(|details| details.get(MARK_KEY));
+        mark.and_then(Json::as_bool) == Some(true)
+    };
+    let has_text = || {
+        let mut blocks = result.get("content").and_then(Json::items).into_iter().flatten();
+        blocks.any(|block| {
+            block.get("type").is_some_and(|kind| kind.str_is("text"))
+                && block.get("text").is_some_and(|text| text.str_is(MISSING_RESULT_TEXT))
+        })
+    };
+    match result.get("isError").is_some_and(Json::is_truthy) {
+        true if has_text() => Invented::ByText,
+        true if is_marked() => Invented::ByDetails,
+        _ => Invented::No,
+    }
+}
+
+fn calls_of<'a>(message: impl Json<'a>) -> Vec<PairedCall> {
     let blocks = message.get("content").and_then(Json::items);
     let calls = blocks.into_iter().flatten().filter(|block| is_call(*block));
     calls
@@ -70,92 +145,128 @@ fn non_empty_text<'a>(value: impl Json<'a>, key: &str) -> Option<JsString> {
     value.get(key).and_then(Json::to_js_string).filter(|text| !text.is_empty())
 }
 
-/// An invented result for a call without one (compaction 6.3).
+/// An invented result for a call without one (compaction 6.3, 6.8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingResult {
     pub id: JsString,
     /// The tool name in the call, or `unknown`.
     pub name: JsString,
+    /// Its text is one word.
+    pub is_short: bool,
+    pub details: MissingDetails,
 }
 
 impl MissingResult {
-    pub fn for_call(call: &PairedCall) -> Self {
-        Self { id: call.id.clone(), name: call.name.clone().unwrap_or_else(|| UNKNOWN_TOOL.into()) }
+    pub fn for_call(call: &PairedCall, rules: RepairRules) -> Self {
+        Self {
+            id: call.id.clone(),
+            name: call.name.clone().unwrap_or_else(|| UNKNOWN_TOOL.into()),
+            is_short: rules.has_short_results(),
+            details: rules.pairing().missing_details,
+        }
     }
 
     pub fn shape(&self) -> PairingShape {
-        PairingShape::Result { id: Some(self.id.clone()), name: Some(self.name.clone()) }
+        PairingShape::Result {
+            id: Some(self.id.clone()),
+            name: Some(self.name.clone()),
+            invented: Invented::ByText,
+        }
     }
 
     /// Builds the result message with the time `now_ms`.
     pub fn message(&self, now_ms: f64) -> Value {
-        let block = Object::from([("type", "text"), ("text", MISSING_RESULT_TEXT)]);
-        Value::Object(Object::from([
+        let block = Object::from([("type", "text"), ("text", self.text())]);
+        let mut message = Object::from([
             ("role", Value::from("toolResult")),
             ("toolCallId", Value::from(self.id.clone())),
             ("toolName", Value::from(self.name.clone())),
             ("content", Value::Array(vec![Value::Object(block)])),
-            ("isError", Value::Bool(true)),
-            ("timestamp", Value::Number(now_ms)),
-        ]))
+        ]);
+        if self.details != MissingDetails::None {
+            let mut details = Object::from([(MARK_KEY, Value::Bool(true))]);
+            if self.details == MissingDetails::MarkAndReason {
+                details.set("reason", Value::from("missing_tool_result"));
+            }
+            message.set("details", Value::Object(details));
+        }
+        message.set("isError", Value::Bool(true));
+        message.set("timestamp", Value::Number(now_ms));
+        Value::Object(message)
     }
 
-    /// Tokens of an invented result under pi's estimate (compaction 1.5).
-    pub fn tokens() -> f64 {
-        // The text is ASCII, so bytes equal UTF-16 units.
-        (MISSING_RESULT_TEXT.len() as f64 / CHARS_PER_TOKEN).ceil()
+    fn text(&self) -> &'static str {
+        if self.is_short { SHORT_RESULT_TEXT } else { MISSING_RESULT_TEXT }
+    }
+
+    /// Returns its tokens under pi's estimate (compaction 1.5).
+    pub fn tokens(&self) -> f64 {
+        // The texts are ASCII, so bytes equal UTF-16 units.
+        (self.text().len() as f64 / CHARS_PER_TOKEN).ceil()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
     use crate::js;
     use crate::store::measure::pi_chars;
 
-    fn shape(json: &str) -> PairingShape {
-        shape_of(&js::parse(json).unwrap())
+    fn shape(ruleset: Ruleset, json: &str) -> PairingShape {
+        shape_of(&js::parse(json).unwrap(), &ruleset.rules().pairing)
     }
 
     #[test]
     fn calls_of_all_three_types_are_seen_and_those_without_an_id_are_not() {
-        let calls = shape(
-            r#"{"role":"assistant","content":[{"type":"toolUse","id":"a"},{"type":"toolCall","id":""},
-                {"type":"functionCall","id":" ","name":" "},{"type":"text","id":"x"},null,"toolCall"]}"#,
-        );
+        let json = r#"{"role":"assistant","content":[{"type":"toolUse","id":"a"},{"type":"toolCall","id":""},
+                {"type":"functionCall","id":" ","name":" "},{"type":"text","id":"x"},null,"toolCall"]}"#;
         let call =
             |id: &str, name: Option<&str>| PairedCall { id: id.into(), name: name.map(JsString::from) };
-        assert_eq!(calls, PairingShape::Assistant(vec![call("a", None), call(" ", Some(" "))]));
+        let calls = vec![call("a", None), call(" ", Some(" "))];
+        assert_eq!(shape(Ruleset::V2026_3_2, json), PairingShape::Assistant { calls, failed: false });
     }
 
     #[test]
-    fn a_failed_call_wants_no_result() {
-        for stop in ["error", "aborted"] {
-            let json = format!(
-                r#"{{"role":"assistant","stopReason":"{stop}","content":[{{"type":"toolCall","id":"a"}}]}}"#
-            );
-            assert_eq!(shape(&json), PairingShape::Assistant(Vec::new()));
+    fn an_answer_that_failed_or_was_stopped_is_marked() {
+        for (stop, expected) in [("error", true), ("aborted", true), ("length", false)] {
+            let json = format!(r#"{{"role":"assistant","stopReason":"{stop}","content":[]}}"#);
+            let PairingShape::Assistant { failed, .. } = shape(Ruleset::V2026_3_2, &json) else { panic!() };
+            assert_eq!(failed, expected, "{stop}");
         }
     }
 
     #[test]
-    fn the_id_of_a_result_has_two_spellings() {
-        let id = |json: &str| match shape(json) {
+    fn the_id_of_a_result_has_two_spellings_and_six_in_newer_releases() {
+        let id = |ruleset, json: &str| match shape(ruleset, json) {
             PairingShape::Result { id, .. } => id.map(|id| id.to_string_lossy()),
             _ => panic!("a result"),
         };
-        assert_eq!(id(r#"{"role":"toolResult","toolCallId":"a","toolUseId":"b"}"#).as_deref(), Some("a"));
-        assert_eq!(id(r#"{"role":"toolResult","toolCallId":"","toolUseId":"b"}"#).as_deref(), Some("b"));
-        assert_eq!(id(r#"{"role":"toolResult","toolCallId":5}"#), None);
+        let both = |json: &str| [Ruleset::V2026_3_2, Ruleset::V2026_9_2].map(|ruleset| id(ruleset, json));
+        let some = |id: &str| Some(id.to_owned());
+        assert_eq!(both(r#"{"role":"toolResult","toolCallId":"a","toolUseId":"b"}"#), [some("a"), some("a")]);
+        assert_eq!(both(r#"{"role":"toolResult","toolCallId":"","toolUseId":"b"}"#), [some("b"), some("b")]);
+        assert_eq!(both(r#"{"role":"toolResult","toolCallId":" a "}"#), [some(" a "), some("a")]);
+        assert_eq!(both(r#"{"role":"toolResult","call_id":"a"}"#), [None, some("a")]);
+        assert_eq!(both(r#"{"role":"toolResult","toolCallId":5}"#), [None, None]);
     }
 
     #[test]
-    fn an_invented_result_weighs_what_is_said_of_it() {
-        let missing = MissingResult::for_call(&PairedCall { id: "a".into(), name: None });
-        let message = missing.message(5.0);
-        let tokens = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
-        assert_eq!(tokens, Ok(MissingResult::tokens()));
-        assert_eq!(shape_of(&message), missing.shape());
-        assert!(message.get("toolName").unwrap().str_is("unknown"));
+    fn an_invented_result_weighs_what_is_said_of_it_and_is_known_again() {
+        for (ruleset, is_responses_api, tokens) in [
+            (Ruleset::V2026_3_2, true, 27.0),
+            (Ruleset::V2026_4_25, true, 2.0),
+            (Ruleset::V2026_9_2, false, 27.0),
+        ] {
+            let rules = RepairRules { rules: ruleset.rules(), is_responses_api };
+            let missing = MissingResult::for_call(&PairedCall { id: "a".into(), name: None }, rules);
+            let message = missing.message(5.0);
+            let counted = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
+            assert_eq!((counted, missing.tokens()), (Ok(tokens), tokens));
+            assert!(message.get("toolName").unwrap().str_is("unknown"));
+            if !missing.is_short {
+                assert_eq!(shape_of(&message, rules.pairing()), missing.shape());
+            }
+        }
     }
 }

@@ -7,7 +7,9 @@ use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::features::MessageBody;
 use crate::policy::message_list::{MessageList, PlannedMessage};
 use crate::policy::reason::Reason;
-use crate::policy::repair::pairing::{Pairing, PlacedMessage, pair};
+use crate::policy::repair::pair::pair;
+use crate::policy::repair::pairing::{Pairing, PlacedMessage};
+use crate::policy::repair::rules::RepairRules;
 use crate::policy::repair::shape::{PairingShape, is_call};
 use crate::store::entry::{CharCount, Role};
 
@@ -22,19 +24,19 @@ pub struct RepairResult {
 
 /// Repairs the list at the start of a run. Every tool name is allowed, because a transcript does not record the tools
 /// of a run.
-pub fn repair_list(list: &mut MessageList) -> RepairResult {
+pub fn repair_list(list: &mut MessageList, rules: RepairRules) -> RepairResult {
     let mut fates = unchanged_fates(list);
     let given = repair_inputs(list, &mut fates);
     strip_details(list, &mut fates, &given);
-    let paired = apply_pairing_to_list(list, &mut fates, &given);
+    let paired = apply_pairing_to_list(list, rules, &mut fates, &given);
     RepairResult { changed: paired || fates.iter().any(|fate| fate.fate.is_change()), fates }
 }
 
 /// Pairs calls and results again after messages were dropped.
-pub fn pair_list(list: &mut MessageList) -> RepairResult {
+pub fn pair_list(list: &mut MessageList, rules: RepairRules) -> RepairResult {
     let mut fates = unchanged_fates(list);
     let given: Vec<usize> = (0..list.len()).collect();
-    let changed = apply_pairing_to_list(list, &mut fates, &given);
+    let changed = apply_pairing_to_list(list, rules, &mut fates, &given);
     RepairResult { fates, changed }
 }
 
@@ -102,9 +104,14 @@ fn strip_details(list: &mut MessageList, fates: &mut [MessageFate], given: &[usi
 }
 
 /// Pairs a list and returns whether that changes it (compaction 6.2). `given` maps positions to input indexes.
-fn apply_pairing_to_list(list: &mut MessageList, fates: &mut [MessageFate], given: &[usize]) -> bool {
+fn apply_pairing_to_list(
+    list: &mut MessageList,
+    rules: RepairRules,
+    fates: &mut [MessageFate],
+    given: &[usize],
+) -> bool {
     let shape = |at| list.features_at(at).map_or(&PairingShape::Other, |features| &features.shape);
-    let pairing = pair(&(0..list.len()).map(shape).collect::<Vec<_>>());
+    let pairing = pair(&(0..list.len()).map(shape).collect::<Vec<_>>(), rules);
     let mut changed = mark_moved(&pairing, list, fates, given);
     changed |= mark_dropped(&pairing, fates, given);
     let mut items: Vec<Option<PlannedMessage>> = list.messages_mut().drain(..).map(Some).collect();
@@ -117,7 +124,9 @@ fn apply_pairing_to_list(list: &mut MessageList, fates: &mut [MessageFate], give
                 list.apply_edit(list.len() - 1, &Edit::RenameTool(name));
                 fates[given[at]].reason = Reason::RenamedResult;
             }
-            PlacedMessage::Synthetic(missing) => list.messages_mut().push(PlannedMessage::from(missing)),
+            PlacedMessage::Synthetic(missing) => {
+                list.messages_mut().push(PlannedMessage::invented(missing, rules.rules));
+            }
         }
     }
     changed
@@ -148,8 +157,12 @@ fn mark_dropped(pairing: &Pairing, fates: &mut [MessageFate], given: &[usize]) -
     let mut stays = vec![false; given.len()];
     pairing.order.iter().filter_map(input_index).for_each(|at| stays[at] = true);
     for at in (0..given.len()).filter(|at| !stays[*at]) {
-        let orphan = pairing.orphans.binary_search(&at).is_ok();
-        let reason = if orphan { Reason::OrphanResult } else { Reason::DuplicateResult };
+        let is_in = |dropped: &[usize]| dropped.binary_search(&at).is_ok();
+        let reason = match () {
+            () if is_in(&pairing.orphans) => Reason::OrphanResult,
+            () if is_in(&pairing.failed) => Reason::FailedAnswer,
+            () => Reason::DuplicateResult,
+        };
         let fate = &mut fates[given[at]];
         *fate = MessageFate { fate: Fate::Dropped, reason, after: CharCount::ZERO, ..*fate };
     }

@@ -10,11 +10,12 @@ use crate::policy::testing::{ListFixture as Messages, calls, result};
 fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, bool) {
     let messages = Messages::of(messages);
     let mut list = messages.list();
-    let repaired = repair_list(&mut list);
+    let repaired = repair_list(&mut list, RepairRules::default());
     let made = messages.check(&list);
+    let rules = RepairRules::default();
     let inputs = repair_inputs(&messages.bodies, &AllowedTools::default()).messages;
-    let shapes: Vec<PairingShape> = inputs.iter().map(shape_of).collect();
-    let expected = apply_pairing(&inputs, &pair(&shapes.iter().collect::<Vec<_>>()).order, 0.0);
+    let shapes: Vec<PairingShape> = inputs.iter().map(|message| shape_of(message, rules.pairing())).collect();
+    let expected = apply_pairing(&inputs, &pair(&shapes.iter().collect::<Vec<_>>(), rules).order, 0.0);
     let expected: Vec<Value> = expected.iter().map(|message| Edit::StripDetails.apply(message)).collect();
     assert_eq!(made, expected);
     assert_eq!(repaired.fates.len(), messages.bodies.len());
@@ -69,7 +70,7 @@ fn a_name_is_fixed_and_pruning_goes_by_the_new_one() {
     let blank = result("x", "a").replace(r#""toolName":"exec""#, r#""toolName":" ""#);
     let messages = Messages::of(&[calls(&["x", "y"]), blank]);
     let mut list = messages.list();
-    let repaired = repair_list(&mut list);
+    let repaired = repair_list(&mut list, RepairRules::default());
     assert_eq!((repaired.fates[1].reason, repaired.changed), (Reason::RenamedResult, true));
     let tool = |at| list.tool_name(at, &messages.index.values).map(|name| js::stringify(&name));
     assert_eq!([tool(1), tool(2)], [Some("\"exec\"".into()), Some("\"exec\"".into())]);
@@ -96,7 +97,7 @@ fn unusable_calls_go_and_with_them_their_results() {
 fn pairing_again_leaves_details_and_calls_alone() {
     let messages = Messages::of(&[result("x", "a"), calls(&["y"]), result("y", "b")]);
     let mut list = messages.list();
-    let again = pair_list(&mut list);
+    let again = pair_list(&mut list, RepairRules::default());
     assert!(again.changed && again.fates[2].reason == Reason::Untouched);
     assert_eq!(list.features_at(1).and_then(|features| features.details_chars), Some(7.0));
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::rebuilt::Rebuilt;
 use crate::js::{JsString, Object, Value};
 use crate::policy::repair::{
-    PairingShape, PlacedMessage, is_call, pair, rename_result, repaired_message, shape_of,
+    PairingShape, PlacedMessage, RepairRules, is_call, pair, rename_result, repaired_message, shape_of,
 };
 use crate::store::trajectory::RecordedList;
 
@@ -136,8 +136,10 @@ pub(super) fn drop_unusable_calls(list: &mut Vec<Rebuilt>, _: &RecordedList) -> 
 
 /// Gives every call exactly one result; a synthetic result takes the time of the recorded one.
 pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
-    let shapes: Vec<PairingShape> = list.iter().map(|item| shape_of(&*item.message)).collect();
-    let pairing = pair(&shapes.iter().collect::<Vec<_>>());
+    let rules = RepairRules::default();
+    let shapes: Vec<PairingShape> =
+        list.iter().map(|item| shape_of(&*item.message, rules.pairing())).collect();
+    let pairing = pair(&shapes.iter().collect::<Vec<_>>(), rules);
     if !pairing.is_replaced {
         return 0;
     }

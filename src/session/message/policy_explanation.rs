@@ -170,6 +170,7 @@ impl FateExplainer<'_> {
     fn explain_repair(&self, reason: Reason) -> Option<String> {
         let sentence = match reason {
             Reason::OrphanResult => "No earlier call has its id, so a provider would refuse it.",
+            Reason::FailedAnswer => "The answer failed or was stopped while it called tools.",
             Reason::DuplicateResult => "Its call already has a result.",
             Reason::RenamedResult => "Its tool name was blank or not trimmed.",
             Reason::Moved => "It moves up to its call, where a provider expects it.",

@@ -7,7 +7,7 @@ use clawscope::js::Value;
 use clawscope::plan::{CompactionSummary, Plan};
 use clawscope::policy::edit::{Edit, single_text_size};
 use clawscope::policy::message_list::{MessageChange, MessageOrigin};
-use clawscope::policy::repair::MissingResult;
+use clawscope::policy::repair::{MissingResult, PairedCall, RepairRules};
 use clawscope::policy::{Policy, PolicySet};
 use clawscope::write::request::{CheckStatus, WriteError};
 
@@ -97,7 +97,8 @@ fn moved_and_invented_results_are_never_written() {
     assert!(words.contains("moves 1 message; the runtime does that in memory"), "{words}");
     assert!(words.contains("`repair` runs in the gateway"), "{words}");
     let words = refused(&[Policy::Images], None, |plan| {
-        let missing = MissingResult { id: "c9".into(), name: "read".into() };
+        let call = PairedCall { id: "c9".into(), name: Some("read".into()) };
+        let missing = MissingResult::for_call(&call, RepairRules::default());
         plan.messages.last_mut().unwrap().origin = MessageOrigin::Missing(std::sync::Arc::new(missing));
     });
     assert!(words.contains("drops 1 message, adds 1 message"), "{words}");

@@ -3,7 +3,7 @@
 use clawscope::context::tokens::estimate_message;
 use clawscope::js::{JsException, Value};
 use clawscope::policy::compact::history_share::{HistoryMessage, ShareSettings, prune_by_share};
-use clawscope::policy::repair::shape_of;
+use clawscope::policy::repair::{RepairRules, shape_of};
 
 use super::{Session, digest, number, object};
 
@@ -13,7 +13,10 @@ pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
         .iter()
         .zip(&session.context.messages)
         .map(|(message, sized)| {
-            Ok(HistoryMessage { shape: shape_of(message), tokens: estimate_message(&sized.size)? })
+            Ok(HistoryMessage {
+                shape: shape_of(message, RepairRules::default().pairing()),
+                tokens: estimate_message(&sized.size)?,
+            })
         })
         .collect();
     let shared = prune_by_share(&items, &settings(session))?;

@@ -24,6 +24,7 @@ use clawscope::context::{Context, build_context};
 use clawscope::gateway::ruleset::PiRelease;
 use clawscope::ids::IdSource;
 use clawscope::js::{self, JsException, JsString, Object, Value};
+use clawscope::policy::repair::RepairRules;
 use clawscope::store::index::{Index, OpenStatus};
 use clawscope::store::load::load;
 use clawscope::store::source::Source;
@@ -48,7 +49,7 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
         }
         "chunks" => on_session(case, root).map(|session| chunks::answer(&session)),
         "history_share" => on_session(case, root).and_then(|session| history_share::answer(&session)),
-        "repair" => on_session(case, root).map(|session| repair::answer(&session)),
+        "repair" => on_session(case, root).map(|session| repair::answer(&session, RepairRules::default())),
         "history_limit" => on_session(case, root).map(|session| history_limit::answer(&session)),
         "truncate" => on_session(case, root).map(|session| truncate::answer(&session)),
         "truncate_session" => truncate_session::answer(case, root),

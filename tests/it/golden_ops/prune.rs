@@ -43,6 +43,7 @@ pub(crate) fn answer(session: &Session) -> Value {
         guard_window: window(session),
         gate: opened,
         drops_thinking: false,
+        is_responses_api: false,
         system_tokens: 0.0,
     });
     if let Ok(plan) = plan {

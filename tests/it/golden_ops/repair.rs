@@ -2,13 +2,13 @@
 
 use clawscope::js::{Object, Value};
 use clawscope::policy::repair::{
-    AllowedTools, MissingResult, Pairing, PairingShape, RepairedInputs, apply_pairing, pair, repair_inputs,
-    shape_of,
+    AllowedTools, MissingResult, Pairing, PairingShape, RepairRules, RepairedInputs, apply_pairing, pair,
+    repair_inputs, shape_of,
 };
 
 use super::{Session, number, object};
 
-pub(crate) fn answer(session: &Session) -> Value {
+pub(crate) fn answer(session: &Session, rules: RepairRules) -> Value {
     let mut result = Object::default();
     let mut messages = session.messages();
     if session.setting("inputs").is_some_and(|inputs| inputs.as_bool() == Some(true)) {
@@ -17,8 +17,9 @@ pub(crate) fn answer(session: &Session) -> Value {
         result.set("inputs", inputs(&repaired));
         messages = repaired.messages;
     }
-    let shapes: Vec<PairingShape> = messages.iter().map(shape_of).collect();
-    let paired = pair(&shapes.iter().collect::<Vec<_>>());
+    let shapes: Vec<PairingShape> =
+        messages.iter().map(|message| shape_of(message, rules.pairing())).collect();
+    let paired = pair(&shapes.iter().collect::<Vec<_>>(), rules);
     result.set("pairing", pairing(&paired));
     result.set("messages", session.list(&apply_pairing(&messages, &paired.order, session.now_ms())));
     Value::Object(result)

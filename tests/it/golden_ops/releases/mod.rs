@@ -15,6 +15,7 @@ use clawscope::js::{JsException, Value};
 use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
 use clawscope::policy::features::ContentFeatures;
 use clawscope::policy::prune::Gate;
+use clawscope::policy::repair::RepairRules;
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
 
 use super::{Session, number, object, on_session};
@@ -35,6 +36,7 @@ pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<R
         "history_images" => on(&list::images),
         "history_limit" => on(&|session| Ok(list::history(session))),
         "overflow_match" => overflow::answer(ruleset, case, root),
+        "repair" => on(&|session| Ok(super::repair::answer(&session.session, session.repair_rules()))),
         "prune" => on(&|session| Ok(prune::answer(session))),
         "tokens" => on(&|session| Ok(tokens::answer(session))),
         "window" => Ok(window::answer(ruleset.rules(), case)),
@@ -60,6 +62,12 @@ impl Released {
 
     fn rules(&self) -> &'static Rules {
         self.ruleset.rules()
+    }
+
+    /// The repair before a prompt of a model with the API that the case's text for missing results is for.
+    fn repair_rules(&self) -> RepairRules {
+        let is_responses_api = self.session.setting("missingToolResultText").is_some();
+        RepairRules { rules: self.rules(), is_responses_api }
     }
 
     fn context(&self) -> &Context {
@@ -92,6 +100,7 @@ impl Released {
             guard_window: window,
             gate,
             drops_thinking: drops,
+            is_responses_api: false,
             system_tokens: 0.0,
         })
     }
