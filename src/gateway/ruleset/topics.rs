@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rules::{
-    Aggregate, Branching, Compaction, Eligibility, Estimate, Guard, HistoryLimitRule, HistoryLookup,
-    ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice, Preflight, Pressure,
-    PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit, Rewrite, Rules, Truncation, WindowRule,
+    Aggregate, Branching, Compaction, Eligibility, Estimate, FailedCalls, Guard, HistoryLimitRule,
+    HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice,
+    Preflight, Pressure, PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit, ResultMatching, Rewrite,
+    Rules, Truncation, WindowRule,
 };
 use crate::format::format_number;
 
@@ -23,7 +24,7 @@ pub struct Topic {
 
 type TopicRow = (&'static str, &'static str, fn(&Rules) -> String);
 
-const ROWS: [TopicRow; 33] = [
+const ROWS: [TopicRow; 35] = [
     ("Pruning", "pruning", |rules| pruner(rules.pruner).to_owned()),
     ("Pruning", "pruned models", |rules| eligible(rules.eligibility).to_owned()),
     ("Pruning", "last touch", |rules| touch(rules)),
@@ -59,6 +60,15 @@ const ROWS: [TopicRow; 33] = [
     ("Each call", "images already seen", |rules| images(rules.legacy_images)),
     ("Each call", "context guard", |rules| guard(rules)),
     ("Each call", "provider clears tool uses", |rules| yes_no(rules.server_clearing)),
+    ("Each run", "result of a call", |rules| result_matching(rules).to_owned()),
+    ("Each run", "failed answer with calls", |rules| {
+        match rules.pairing.failed_calls {
+            FailedCalls::Paired => "sent, with its results",
+            FailedCalls::Ignored | FailedCalls::WithoutResults { .. } => "sent without its results",
+            FailedCalls::Dropped => "not sent, nor its results",
+        }
+        .to_owned()
+    }),
     ("Each run", "turn limit", |rules| history(rules.history_limit).to_owned()),
     ("Each run", "turn limit keys", |rules| history_lookup(rules.history_lookup).to_owned()),
     ("Each run", "check before a prompt", |rules| preflight(rules.preflight).to_owned()),
@@ -128,6 +138,17 @@ fn eligible(eligible: Eligibility) -> &'static str {
         Eligibility::PluginsOrApi | Eligibility::NewestPlugins => {
             "the provider's plug-in decides; without one, provider and api"
         }
+    }
+}
+
+fn result_matching(rules: &Rules) -> &'static str {
+    match rules.pairing.matching {
+        ResultMatching::BeforeAnswer => "the first of its id before the next answer; an id is used once",
+        ResultMatching::BeforeCalls => {
+            "the first of its id before the next answer with calls; an id is used once"
+        }
+        ResultMatching::Anywhere => "the first of its id, which may come later; an id is used once",
+        ResultMatching::EachUse => "each use of an id has its own",
     }
 }
 
