@@ -133,7 +133,7 @@ fn sweep_with_progress(
     let done = interruptible(stop, || -> Result<Option<Sweep>, Failure> {
         let mut spec = spec;
         let progress = ProgressLine::new();
-        let Some(recording) = RecordedSession::from_inputs(session, inputs, &wanted)? else {
+        let Some(recording) = RecordedSession::without_cache(session, inputs, &wanted)? else {
             return Ok(None);
         };
         if spec.axes.is_empty() {

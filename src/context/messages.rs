@@ -51,6 +51,10 @@ impl PruneColumns {
 }
 
 impl Messages {
+    pub fn reserve(&mut self, messages: usize) {
+        self.list_mut().reserve_exact(messages);
+    }
+
     pub fn push(&mut self, message: ContextMessage) {
         self.list_mut().push(message);
     }

@@ -51,7 +51,7 @@ fn read_column(cells: &mut Cells, reader: ColumnReader, count: usize) -> Result<
             let (present, values) = read_values(&mut reader, count)?;
             cells.present = present;
             for value in values {
-                texts.push(value.as_utf8()?.to_owned());
+                texts.push(value.as_utf8()?);
             }
         }
         (Values::Integer(numbers), ColumnReader::Int64ColumnReader(mut reader)) => {

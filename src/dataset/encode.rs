@@ -16,6 +16,7 @@ use super::column::{Column, Kind};
 use super::columns::Table;
 use super::decode::physical;
 use super::rows::{Cells, Rows, Values};
+use super::texts::Texts;
 
 /// Rows of a row group. Readers skip whole groups, and a writer holds one in memory.
 const GROUP_ROWS: usize = 1 << 16;
@@ -83,7 +84,7 @@ fn write_column(mut writer: SerializedColumnWriter<'_>, cells: &Cells) -> Result
     let levels = Some(levels.as_slice());
     match &cells.values {
         Values::Text(texts) => {
-            let bytes: Vec<ByteArray> = texts.iter().map(|text| ByteArray::from(text.as_str())).collect();
+            let bytes: Vec<ByteArray> = shared_bytes(texts);
             writer.typed::<ByteArrayType>().write_batch(&bytes, levels, None)?
         }
         Values::Integer(numbers) => writer.typed::<Int64Type>().write_batch(numbers, levels, None)?,
@@ -91,6 +92,18 @@ fn write_column(mut writer: SerializedColumnWriter<'_>, cells: &Cells) -> Result
         Values::Boolean(flags) => writer.typed::<BoolType>().write_batch(flags, levels, None)?,
     };
     writer.close()
+}
+
+/// Returns the bytes of texts; a text that repeats the one before it shares them.
+fn shared_bytes(texts: &Texts) -> Vec<ByteArray> {
+    let mut last: Option<(&Arc<str>, ByteArray)> = None;
+    let bytes = texts.iter().map(|text| {
+        let known = last.take().filter(|(last, _)| Arc::ptr_eq(last, text));
+        let bytes = known.map_or_else(|| ByteArray::from(&**text), |(_, bytes)| bytes);
+        last = Some((text, bytes.clone()));
+        bytes
+    });
+    bytes.collect()
 }
 
 /// Returns the Parquet schema of a table. Every column may be null.

@@ -16,6 +16,7 @@ pub mod recipes;
 pub mod rewrite;
 pub mod rows;
 pub mod stamp;
+mod texts;
 
 pub use column::{Column, Kind};
 pub use columns::Table;

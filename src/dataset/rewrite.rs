@@ -223,7 +223,7 @@ mod tests {
             let mut sessions = Vec::new();
             read_rows(Table::Settings, file, |rows| {
                 let crate::dataset::rows::Values::Text(names) = &rows.cells[0].values else { panic!("text") };
-                sessions.extend(names.iter().cloned());
+                sessions.extend(names.iter().map(ToString::to_string));
                 Ok(())
             })
             .unwrap();

@@ -1,9 +1,12 @@
 //! Collects the rows of one table as columns.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::column::{Column, Kind};
 use super::columns::Table;
+use super::texts::Texts;
 
 /// A value that does not have the type of its column.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,7 +21,7 @@ pub struct RowError {
 /// The values of a column that are not null, in the order of the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    Text(Vec<String>),
+    Text(Texts),
     Integer(Vec<i64>),
     Number(Vec<f64>),
     Boolean(Vec<bool>),
@@ -36,7 +39,7 @@ pub struct Cells {
 impl Values {
     fn append(&mut self, other: Self) {
         match (self, other) {
-            (Self::Text(own), Self::Text(mut more)) => own.append(&mut more),
+            (Self::Text(own), Self::Text(more)) => own.append(more),
             (Self::Integer(own), Self::Integer(mut more)) => own.append(&mut more),
             (Self::Number(own), Self::Number(mut more)) => own.append(&mut more),
             (Self::Boolean(own), Self::Boolean(mut more)) => own.append(&mut more),
@@ -47,7 +50,10 @@ impl Values {
     /// Keeps the values at the positions for which `keep` is true.
     fn retain(&mut self, keep: &[bool]) {
         match self {
-            Self::Text(values) => retain(values, keep),
+            Self::Text(values) => {
+                let mut kept = keep.iter();
+                values.retain(|| kept.next().is_some_and(|kept| *kept));
+            }
             Self::Integer(values) => retain(values, keep),
             Self::Number(values) => retain(values, keep),
             Self::Boolean(values) => retain(values, keep),
@@ -64,7 +70,7 @@ fn retain<T>(values: &mut Vec<T>, keep: &[bool]) {
 impl Cells {
     fn new(column: &'static Column) -> Self {
         let values = match column.kind {
-            Kind::Text => Values::Text(Vec::new()),
+            Kind::Text => Values::Text(Texts::default()),
             Kind::Integer | Kind::Time => Values::Integer(Vec::new()),
             Kind::Number => Values::Number(Vec::new()),
             Kind::Boolean => Values::Boolean(Vec::new()),
@@ -77,7 +83,10 @@ impl Cells {
         self.present.push(!value.is_null());
         match &mut self.values {
             _ if value.is_null() => true,
-            Values::Text(texts) => add(texts, Some(text_of(value))),
+            Values::Text(texts) => {
+                texts.push(&text_of(value));
+                true
+            }
             Values::Integer(numbers) => add(numbers, whole(value)),
             Values::Number(numbers) => add(numbers, value.as_f64()),
             Values::Boolean(flags) => add(flags, value.as_bool()),
@@ -97,13 +106,13 @@ fn whole(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().filter(exact).map(|number| number as i64))
 }
 
-fn text_of(value: &Value) -> String {
+fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text.into(),
         Value::Array(items) if items.iter().all(Value::is_string) => {
-            items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+            items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ").into()
         }
-        other => other.to_string(),
+        other => other.to_string().into(),
     }
 }
 
@@ -204,7 +213,7 @@ mod tests {
         rows.push(&[("of", &json!({ "session": "s", "key": "k" })), ("listed", &listed)]).unwrap();
         rows.push(&[("of", &json!({ "session": "t", "key": null }))]).unwrap();
         assert_eq!(rows.len(), 2);
-        assert_eq!(find(&rows, "flags").values, Values::Text(vec!["orphan damaged".to_owned()]));
+        assert_eq!(find(&rows, "flags").values, Values::Text(["orphan damaged"].into_iter().collect()));
         assert_eq!(find(&rows, "bytes").values, Values::Integer(vec![7]));
         assert_eq!(find(&rows, "cost").values, Values::Number(vec![0.25]));
         assert_eq!(find(&rows, "key").present, [true, false]);

@@ -70,6 +70,7 @@ impl ReplayBase {
         });
         let slots = slots.filter(|slots| !splits_repairs(session, &places, slots));
         base.has_local_repairs = slots.is_some();
+        base.context.messages.reserve(slots.as_ref().map_or(places.len(), Vec::len));
         let as_written = || (0..places.len()).map(|nth| Slot::Written { nth, dropped: false }).collect();
         for slot in slots.unwrap_or_else(as_written) {
             match slot {

@@ -12,7 +12,7 @@ use crate::replay::base::ReplayBase;
 use crate::replay::clear_model::{ClearModel, clear_tokens, counts_as_result};
 use crate::replay::guard::GuardModel;
 use crate::replay::message_arena::MessageArena;
-use crate::replay::range_totals::RangeTotals;
+use crate::replay::range_totals::{ClearTotals, GuardTotals, PlainTotals, RangeTotals};
 use crate::store::entry::{MessageSize, Role};
 
 /// Measures messages for the sums under one trace's settings.
@@ -164,32 +164,61 @@ impl MessageMeasure {
     }
 }
 
-/// Sums of the messages before each index, as far as the trace has come; the last element is the sum of all.
+/// Sums of the messages before each index, as far as the trace has come; the last one is the sum of all. The effects of
+/// a policy that is off are not stored: a long session has as many sums as messages.
 #[derive(Debug, Clone)]
-pub(super) struct PrefixSums(Vec<RangeTotals>);
+pub(super) struct PrefixSums {
+    plain: Vec<PlainTotals>,
+    guard: Option<Vec<GuardTotals>>,
+    clear: Option<Vec<ClearTotals>>,
+}
 
 impl PrefixSums {
-    pub(super) fn new(messages: usize) -> Self {
-        let mut sums = Vec::with_capacity(messages + 1);
-        sums.push(RangeTotals::default());
-        Self(sums)
+    pub(super) fn new(messages: usize, measure: &MessageMeasure) -> Self {
+        let mut sums = Self {
+            plain: Vec::with_capacity(messages + 1),
+            guard: measure.guard_model.as_ref().map(|_| Vec::with_capacity(messages + 1)),
+            clear: measure.clear_model.as_ref().map(|_| Vec::with_capacity(messages + 1)),
+        };
+        sums.push_sum(&RangeTotals::default());
+        sums
     }
 
     pub(super) fn push(&mut self, totals: &RangeTotals) {
-        let sum = self.0.last().copied().unwrap_or_default();
-        self.0.push(sum + *totals);
+        let sum = self.before(self.plain.len() - 1);
+        self.push_sum(&(sum + *totals));
+    }
+
+    fn push_sum(&mut self, sum: &RangeTotals) {
+        self.plain.push(sum.plain());
+        if let Some(guard) = &mut self.guard {
+            guard.push(sum.guard());
+        }
+        if let Some(clear) = &mut self.clear {
+            clear.push(sum.clear());
+        }
+    }
+
+    /// Returns the sum of the messages before `at`.
+    fn before(&self, at: usize) -> RangeTotals {
+        let guard = self.guard.as_ref().map_or_else(GuardTotals::default, |guard| guard[at]);
+        let clear = self.clear.as_ref().map_or_else(ClearTotals::default, |clear| clear[at]);
+        RangeTotals::from_parts(self.plain[at], guard, clear)
     }
 
     /// Measures the messages from `first` on again.
     pub(super) fn measure_from(&mut self, first: usize, measure: impl Fn(usize) -> RangeTotals) {
-        let count = self.0.len() - 1;
-        self.0.truncate(first.min(count) + 1);
+        let count = self.plain.len() - 1;
+        let kept = first.min(count) + 1;
+        self.plain.truncate(kept);
+        self.guard.iter_mut().for_each(|guard| guard.truncate(kept));
+        self.clear.iter_mut().for_each(|clear| clear.truncate(kept));
         (first..count).for_each(|at| self.push(&measure(at)));
     }
 
     /// Returns the totals of the messages `from..to`.
     pub(super) fn range(&self, from: usize, to: usize) -> RangeTotals {
-        self.0[to] - self.0[from]
+        self.before(to) - self.before(from)
     }
 
     pub(super) fn message(&self, at: usize) -> RangeTotals {

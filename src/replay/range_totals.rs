@@ -58,6 +58,95 @@ pub(super) struct RangeTotals {
     pub(super) cleared_compacted: EditTotals,
 }
 
+/// The totals without the effects of guard and clearing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PlainTotals {
+    count: u32,
+    tokens: f64,
+    prune_chars: f64,
+    guard_chars: f64,
+    clear_tokens: f64,
+    check_tokens: f64,
+    result_chars: f64,
+    oversized: u32,
+    reweighted: u32,
+    odd: u32,
+}
+
+/// The effects of the guard.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct GuardTotals {
+    cut: EditTotals,
+    compacted: EditTotals,
+}
+
+/// What clearing may clear, and its effects.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ClearTotals {
+    results: u32,
+    clearable: f64,
+    cleared: EditTotals,
+    cut: EditTotals,
+    compacted: EditTotals,
+}
+
+impl RangeTotals {
+    pub(super) fn from_parts(plain: PlainTotals, guard: GuardTotals, clear: ClearTotals) -> Self {
+        let PlainTotals { count, tokens, prune_chars, guard_chars, clear_tokens, .. } = plain;
+        let PlainTotals { check_tokens, result_chars, oversized, reweighted, odd, .. } = plain;
+        Self {
+            count,
+            tokens,
+            prune_chars,
+            guard_chars,
+            clear_tokens,
+            check_tokens,
+            result_chars,
+            oversized,
+            reweighted,
+            odd,
+            guard_cut: guard.cut,
+            guard_compacted: guard.compacted,
+            clearing_results: clear.results,
+            clearable: clear.clearable,
+            cleared: clear.cleared,
+            cleared_cut: clear.cut,
+            cleared_compacted: clear.compacted,
+        }
+    }
+
+    pub(super) fn plain(&self) -> PlainTotals {
+        let Self { count, tokens, prune_chars, guard_chars, clear_tokens, .. } = *self;
+        let Self { check_tokens, result_chars, oversized, reweighted, odd, .. } = *self;
+        PlainTotals {
+            count,
+            tokens,
+            prune_chars,
+            guard_chars,
+            clear_tokens,
+            check_tokens,
+            result_chars,
+            oversized,
+            reweighted,
+            odd,
+        }
+    }
+
+    pub(super) fn guard(&self) -> GuardTotals {
+        GuardTotals { cut: self.guard_cut, compacted: self.guard_compacted }
+    }
+
+    pub(super) fn clear(&self) -> ClearTotals {
+        ClearTotals {
+            results: self.clearing_results,
+            clearable: self.clearable,
+            cleared: self.cleared,
+            cut: self.cleared_cut,
+            compacted: self.cleared_compacted,
+        }
+    }
+}
+
 impl EditTotals {
     pub(super) fn count(&self) -> u32 {
         self.trimmed + self.cleared

@@ -31,7 +31,9 @@ fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
     inputs.provider_window = window;
     (
         file,
-        RecordedSession::from_inputs(Arc::new(session), inputs, &|| true).expect("readable").expect("wanted"),
+        RecordedSession::without_cache(Arc::new(session), inputs, &|| true)
+            .expect("readable")
+            .expect("wanted"),
     )
 }
 
@@ -328,7 +330,9 @@ fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
     let inputs = ReplayInputs::read(&session, all_steps()).expect("reads");
     (
         file,
-        RecordedSession::from_inputs(Arc::new(session), inputs, &|| true).expect("readable").expect("wanted"),
+        RecordedSession::without_cache(Arc::new(session), inputs, &|| true)
+            .expect("readable")
+            .expect("wanted"),
     )
 }
 

@@ -76,7 +76,12 @@ pub fn branch_entries<E>(
             projected: None,
         })
     };
-    path.iter().map(entry).collect()
+    // Collecting results does not know their number, and long paths fill memory.
+    let mut entries = Vec::with_capacity(path.len());
+    for ix in path {
+        entries.push(entry(ix)?);
+    }
+    Ok(entries)
 }
 
 /// Returns the entries of a path as the index's runtime compacts them: one by one, or projected. Empty when projecting

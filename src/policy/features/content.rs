@@ -31,7 +31,12 @@ impl ResultContent {
     pub(super) fn of<'a>(content: Option<impl Json<'a>>) -> Self {
         let Some(content) = content else { return Self::Other };
         match content.items() {
-            Some(blocks) => Self::Blocks(blocks.map(block).collect()),
+            Some(blocks) => {
+                let mut blocks: Vec<ContentBlock> = blocks.map(block).collect();
+                // Most results have one, and a session has many results.
+                blocks.shrink_to_fit();
+                Self::Blocks(blocks)
+            }
             None => TextMetrics::from_json(content).map_or(Self::Other, Self::Text),
         }
     }

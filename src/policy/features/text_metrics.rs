@@ -97,7 +97,11 @@ struct TextMetricsBuilder {
 
 impl From<TextMetricsBuilder> for TextMetrics {
     fn from(TextMetricsBuilder { chars, line_feeds, pairs, .. }: TextMetricsBuilder) -> Self {
-        Self { chars, line_feeds: line_feeds.into(), pairs: pairs.into() }
+        // An empty default allocates nothing.
+        let shared = |positions: Vec<u32>| {
+            if positions.is_empty() { Arc::default() } else { positions.into() }
+        };
+        Self { chars, line_feeds: shared(line_feeds), pairs: shared(pairs) }
     }
 }
 

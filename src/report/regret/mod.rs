@@ -10,6 +10,8 @@ mod identifiers;
 pub mod json;
 mod need;
 mod needs;
+mod path_message;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -27,8 +29,8 @@ use crate::session::replay_inputs::ReplayInputs;
 use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
 
-use needs::{CallLookup, Weights, find_needs};
-use texts::PathMessage;
+use needs::{CallLookup, Losses, Weights, find_needs};
+use path_message::PathMessage;
 
 /// A lost message and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,16 +163,14 @@ impl<'a> RegretFinder<'a> {
         // Where the settings decide when to compact, the recorded summaries do not exist.
         let has_summaries = !(simulated && settings.policies.enabled.has(crate::policy::Policy::Compact));
         let calls = CallLookup::new(record.calls.iter().map(|call| call.path_index).collect());
-        for (loss, need) in find_needs(&texts.messages, &losses, &calls, has_summaries, &weights) {
+        let losses = Losses::new(&losses, has_summaries);
+        for (loss, need) in find_needs(&texts.messages, &texts.sources, &losses, &calls, &weights) {
             lost[loss].needs.push(need);
         }
-        let tools: HashMap<EntryIx, &String> = texts
-            .messages
-            .iter()
-            .filter_map(|message| Some((message.entry, message.tool.as_ref()?)))
-            .collect();
-        for own in &mut lost {
-            own.tool = tools.get(&own.loss.entry).map(|tool| (*tool).clone());
+        for message in &texts.messages {
+            for at in losses.of(message.entry) {
+                lost[*at as usize].tool.clone_from(&message.tool);
+            }
         }
         Ok(Regret { lost, calls: record.calls.len() })
     }

@@ -1,11 +1,11 @@
 //! Finds the later needs of lost messages, from identifiers and tool calls alone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::identifiers::IdentifierHash;
 use super::need::{Need, NeedKind};
-use super::texts::{PathMessage, ToolUse, is_speaker};
+use super::path_message::{PathMessage, ToolUse, is_speaker};
+use super::sources::IdentifierSources;
 use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
 use crate::replay::ContextLoss;
@@ -30,27 +30,35 @@ impl CallLookup {
 }
 
 /// The losses of a trace by entry.
-struct Losses<'a> {
+pub(super) struct Losses<'a> {
     all: &'a [ContextLoss],
-    by_entry: HashMap<EntryIx, Vec<usize>>,
+    /// Indexes of `all` in the order of their entries, and of the calls for each.
+    by_entry: Vec<u32>,
     has_summaries: bool,
 }
 
 impl<'a> Losses<'a> {
-    fn new(losses: &'a [ContextLoss], has_summaries: bool) -> Self {
-        let mut by_entry: HashMap<EntryIx, Vec<usize>> = HashMap::new();
-        for (at, loss) in losses.iter().enumerate() {
-            by_entry.entry(loss.entry).or_default().push(at);
-        }
-        Self { all: losses, by_entry, has_summaries }
+    /// `has_summaries` says whether the recorded summaries are in the prompts.
+    pub(super) fn new(all: &'a [ContextLoss], has_summaries: bool) -> Self {
+        let mut by_entry: Vec<u32> = (0..all.len() as u32).collect();
+        by_entry.sort_by_key(|at| all[*at as usize].entry);
+        Self { all, by_entry, has_summaries }
+    }
+
+    /// Returns the losses of an entry in the order of the calls.
+    pub(super) fn of(&self, entry: EntryIx) -> &[u32] {
+        let entry_of = |at: &u32| self.all[*at as usize].entry;
+        let first = self.by_entry.partition_point(|at| entry_of(at) < entry);
+        let count = self.by_entry[first..].partition_point(|at| entry_of(at) == entry);
+        &self.by_entry[first..first + count]
     }
 
     /// Returns the loss because of which the prompt of a call lacks a message.
     fn at(&self, message: &PathMessage, call: usize) -> Option<usize> {
-        let own = self.by_entry.get(&message.entry)?;
-        // They are in the order of the calls, and no two of them overlap.
-        let last = own.partition_point(|at| self.all[*at].from_call <= call).checked_sub(1)?;
-        own.get(last).copied().filter(|at| self.all[*at].covers(call))
+        let own = self.of(message.entry);
+        // No two of them overlap.
+        let last = own.partition_point(|at| self.all[*at as usize].from_call <= call).checked_sub(1)?;
+        own.get(last).map(|at| *at as usize).filter(|at| self.all[*at].covers(call))
     }
 
     /// Whether no later prompt has the message either.
@@ -74,31 +82,27 @@ pub(super) struct Weights<'a> {
     pub(super) price: &'a dyn Fn(&PathMessage) -> Option<Price>,
 }
 
-/// Returns each need with the index of its loss, in the order of the path. `has_summaries` says whether the recorded
-/// summaries are in the prompts.
+/// Returns each need with the index of its loss, in the order of the path.
 pub(super) fn find_needs(
     path: &[Arc<PathMessage>],
-    losses: &[ContextLoss],
+    sources: &IdentifierSources,
+    losses: &Losses<'_>,
     calls: &CallLookup,
-    has_summaries: bool,
     weights: &Weights<'_>,
 ) -> Vec<(usize, Need)> {
-    let losses = Losses::new(losses, has_summaries);
-    let mut results: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, message) in path.iter().enumerate() {
-        if let Some(call) = &message.answers {
-            results.entry(call).or_default().push(at);
-        }
-    }
+    let answers = path.iter().enumerate();
+    let mut results: Vec<(&str, usize)> =
+        answers.filter_map(|(at, message)| Some((message.answers.as_deref()?, at))).collect();
+    results.sort_unstable();
     let mut needs = Vec::new();
-    let mut known = Known::among(used_identifiers(path));
+    let mut known = Known { gone: vec![0; sources.len()], ..Known::default() };
     for (at, message) in path.iter().enumerate() {
         if let Some(call) = calls.call_at(message.position, message.role).filter(|_| is_speaker(message.role))
         {
-            let asks = Asking { path, losses: &losses, results: &results, at, call };
+            let asks = Asking { path, sources, losses, results: &results, at, call };
             let fetched = asks.fetched_again(&known, weights);
             // A repeated call names its own path; that is no second need.
-            let quoted = asks.quoted(&mut known.sources, &fetched);
+            let quoted = asks.quoted(&mut known.gone, &fetched);
             needs.extend(fetched);
             needs.extend(quoted);
         }
@@ -107,19 +111,11 @@ pub(super) fn find_needs(
     needs
 }
 
-/// Returns the identifiers in the words of the model and of the person. Nothing else needs a source, and results have
-/// millions of others.
-fn used_identifiers(path: &[Arc<PathMessage>]) -> HashSet<IdentifierHash> {
-    let speakers = path.iter().filter(|message| is_speaker(message.role));
-    speakers.flat_map(|message| message.identifiers.iter().copied()).collect()
-}
-
 /// The messages before the current one.
 #[derive(Default)]
 struct Known<'a> {
-    /// The identifiers whose sources are kept.
-    used_names: HashSet<IdentifierHash>,
-    sources: HashMap<IdentifierHash, Sources>,
+    /// Of the messages with each identifier, how many no later prompt has, from the first on.
+    gone: Vec<u32>,
     /// The last call with a tool and arguments, and the message that made it.
     used: HashMap<(&'a str, &'a str), (usize, &'a ToolUse)>,
     /// The last message that wrote to a path, and the last one that wrote at all.
@@ -127,23 +123,8 @@ struct Known<'a> {
     last_write: Option<usize>,
 }
 
-/// The messages that have an identifier.
-#[derive(Default)]
-struct Sources {
-    at: Vec<usize>,
-    /// Of these, how many no later prompt has, from the first on.
-    gone: usize,
-}
-
 impl<'a> Known<'a> {
-    fn among(used_names: HashSet<IdentifierHash>) -> Self {
-        Self { used_names, ..Self::default() }
-    }
-
     fn add(&mut self, at: usize, message: &'a PathMessage) {
-        for identifier in message.identifiers.iter().filter(|name| self.used_names.contains(name)) {
-            self.sources.entry(*identifier).or_default().at.push(at);
-        }
         for own in &message.uses {
             self.used.insert((&own.tool, &own.arguments), (at, own));
             if let Some(path) = own.path.as_deref().filter(|_| own.writes()) {
@@ -164,9 +145,10 @@ impl<'a> Known<'a> {
 /// One answer or question, and the call to which it belongs.
 struct Asking<'a> {
     path: &'a [Arc<PathMessage>],
+    sources: &'a IdentifierSources,
     losses: &'a Losses<'a>,
-    /// The results of each call.
-    results: &'a HashMap<&'a str, Vec<usize>>,
+    /// The calls that have results, each with the position of one, sorted.
+    results: &'a [(&'a str, usize)],
     at: usize,
     call: usize,
 }
@@ -204,22 +186,17 @@ impl Asking<'_> {
 
     /// Returns the position of the first result of a call behind its caller.
     fn result_of(&self, caller: usize, id: &str) -> Option<usize> {
-        let all = self.results.get(id)?;
-        all.get(all.partition_point(|at| *at <= caller)).copied()
+        let next = self.results.partition_point(|result| *result <= (id, caller));
+        self.results.get(next).filter(|(call, _)| *call == id).map(|(_, at)| *at)
     }
 
     /// Returns the identifiers that only lost messages had, one for each loss.
-    fn quoted(
-        &self,
-        sources: &mut HashMap<IdentifierHash, Sources>,
-        fetched: &[(usize, Need)],
-    ) -> Vec<(usize, Need)> {
+    fn quoted(&self, gone: &mut [u32], fetched: &[(usize, Need)]) -> Vec<(usize, Need)> {
         let kind = if self.message().role == Role::User { NeedKind::AskedAgain } else { NeedKind::Quoted };
         let mut found: Vec<(usize, Need)> = Vec::new();
         for (identifier, name) in self.message().identifiers.iter().zip(&self.message().names) {
-            let Some(loss) = sources.get_mut(identifier).and_then(|sources| self.only_loss(sources)) else {
-                continue;
-            };
+            let Some((nth, sources)) = self.sources.before(*identifier, self.at) else { continue };
+            let Some(loss) = self.only_loss(sources, &mut gone[nth]) else { continue };
             let is_known = found.iter().chain(fetched).any(|(known, _)| *known == loss);
             if !is_known {
                 found.push(self.need(loss, kind, name.clone()));
@@ -228,16 +205,17 @@ impl Asking<'_> {
         found
     }
 
-    /// Returns the last loss among the sources of an identifier if the prompt shows none of them.
-    fn only_loss(&self, sources: &mut Sources) -> Option<usize> {
-        let message = |at: &usize| -> &PathMessage { &self.path[*at] };
-        while sources.at.get(sources.gone).is_some_and(|at| self.losses.is_gone(message(at), self.call)) {
-            sources.gone += 1;
+    /// Returns the last loss among the sources of an identifier if the prompt shows none of them. `gone` counts those
+    /// that no later prompt has.
+    fn only_loss(&self, sources: &[u32], gone: &mut u32) -> Option<usize> {
+        let message = |at: &u32| -> &PathMessage { &self.path[*at as usize] };
+        while sources.get(*gone as usize).is_some_and(|at| self.losses.is_gone(message(at), self.call)) {
+            *gone += 1;
         }
-        if sources.at[sources.gone..].iter().rev().any(|at| self.losses.is_shown(message(at), self.call)) {
+        if sources[*gone as usize..].iter().rev().any(|at| self.losses.is_shown(message(at), self.call)) {
             return None;
         }
-        sources.at.iter().rev().find_map(|at| self.losses.at(message(at), self.call))
+        sources.iter().rev().find_map(|at| self.losses.at(message(at), self.call))
     }
 }
 

@@ -147,7 +147,13 @@ fn the_search_finds_what_a_naive_one_finds() {
         let calls = CallLookup::new(answers);
         let weights = Weights { tokens: &|message| message.estimate, price: &|_| None };
         for has_summaries in [false, true] {
-            let needs = find_needs(&path, &losses, &calls, has_summaries, &weights);
+            let needs = find_needs(
+                &path,
+                &IdentifierSources::new(&path),
+                &Losses::new(&losses, has_summaries),
+                &calls,
+                &weights,
+            );
             let needs: Vec<_> =
                 needs.into_iter().map(|(loss, need)| (loss, need.kind, need.call, need.evidence)).collect();
             assert_eq!(needs, naive(&path, &losses, &calls, has_summaries), "seed {seed}");

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::identifiers::{IdentifierHash, identifiers};
+use super::path_message::{PathMessage, ToolUse, is_speaker};
+use super::sources::IdentifierSources;
 use crate::context::bodies::into_message;
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::ids::EntryIx;
@@ -17,57 +19,13 @@ use crate::store::entry::Role;
 
 /// Arguments that name the file of a tool call.
 const PATH_KEYS: [&str; 4] = ["path", "file_path", "filePath", "file"];
-/// Parts of the names of tools that change files.
-const WRITING_TOOLS: [&str; 4] = ["write", "edit", "patch", "replace"];
 
 /// The messages of a path. They do not depend on settings, so all traces of a session share them.
 #[derive(Debug, Clone, Default)]
 pub struct RegretTexts {
     path: Vec<EntryIx>,
     pub(super) messages: Vec<Arc<PathMessage>>,
-}
-
-/// One message of the path.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct PathMessage {
-    pub(super) entry: EntryIx,
-    /// Position on the path.
-    pub(super) position: usize,
-    pub(super) role: Role,
-    /// The tool of a result.
-    pub(super) tool: Option<String>,
-    /// The call that a result answers.
-    pub(super) answers: Option<String>,
-    /// Tokens by rule.
-    pub(super) estimate: f64,
-    /// In the order of their digests, each once.
-    pub(super) identifiers: Vec<IdentifierHash>,
-    /// The texts of these identifiers; only for messages of the model and of the person, which use them.
-    pub(super) names: Vec<String>,
-    pub(super) uses: Vec<ToolUse>,
-}
-
-/// A tool call.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ToolUse {
-    pub(super) id: String,
-    pub(super) tool: String,
-    /// With sorted keys, without blanks around values and without nulls.
-    pub(super) arguments: String,
-    /// The file that it names.
-    pub(super) path: Option<String>,
-    /// It runs a command, which may read any file.
-    pub(super) runs_command: bool,
-    /// Estimated tokens of name and arguments.
-    pub(super) tokens: f64,
-}
-
-impl ToolUse {
-    /// Whether it changes a file.
-    pub(super) fn writes(&self) -> bool {
-        let tool = self.tool.to_ascii_lowercase();
-        self.path.is_some() && WRITING_TOOLS.iter().any(|part| tool.contains(part))
-    }
+    pub(super) sources: IdentifierSources,
 }
 
 impl RegretTexts {
@@ -82,7 +40,7 @@ impl RegretTexts {
         let kept =
             known.into_iter().flat_map(|known| &known.messages).filter(|message| message.position < same);
         let messages = kept.cloned().chain(added?.into_iter().flatten().map(Arc::new)).collect();
-        Ok(Self { path: path.to_vec(), messages })
+        Ok(Self::new(path, messages))
     }
 
     /// Reads the messages of a path that nobody will extend: of results, only the identifiers that the model or the person
@@ -98,12 +56,19 @@ impl RegretTexts {
             read.collect::<Result<Vec<Option<PathMessage>>, BodyError>>()
         };
         let spoken = read_those(true, None)?;
-        let used = spoken.iter().flatten().flat_map(|message| message.identifiers.iter().copied()).collect();
+        let used: HashSet<IdentifierHash> =
+            spoken.iter().flatten().flat_map(|message| message.identifiers.iter().copied()).collect();
         let others = read_those(false, Some(&used))?;
-        let mut messages: Vec<Arc<PathMessage>> =
-            spoken.into_iter().chain(others).flatten().map(Arc::new).collect();
+        drop(used);
+        let mut messages: Vec<PathMessage> = spoken.into_iter().chain(others).flatten().collect();
         messages.sort_unstable_by_key(|message| message.position);
-        Ok(Self { path: path.to_vec(), messages })
+        let mut messages: Vec<Arc<PathMessage>> = messages.into_iter().map(Arc::new).collect();
+        messages.shrink_to_fit();
+        Ok(Self::new(path, messages))
+    }
+
+    fn new(path: &[EntryIx], messages: Vec<Arc<PathMessage>>) -> Self {
+        Self { path: path.to_vec(), sources: IdentifierSources::new(&messages), messages }
     }
 
     /// Counts the entries that both paths have in common. The last one may have been a line that was not complete.
@@ -111,11 +76,6 @@ impl RegretTexts {
         let same = self.path.iter().zip(path).take_while(|(one, other)| one == other).count();
         same.min(self.path.len().saturating_sub(1))
     }
-}
-
-/// Whether messages of a role use what others say.
-pub(super) fn is_speaker(role: Role) -> bool {
-    matches!(role, Role::Assistant | Role::User)
 }
 
 /// Reads a message; with `used`, only those of its identifiers.

@@ -36,6 +36,8 @@ use crate::write::patch::ConfigPatch;
 
 /// The most trade-offs for which a sweep finds the regret.
 const MAX_REGRET_CELLS: usize = 24;
+/// Calls from which on the regret of one cell is found at a time.
+const MANY_CALLS: usize = 20_000;
 
 /// The request for a sweep.
 #[derive(Debug, Clone)]
@@ -110,11 +112,13 @@ impl Sweep {
         self.recorded_regret = finder.recorded().ok().map(|regret| regret.totals());
         let mut chosen: BTreeSet<usize> = self.trade_offs().into_iter().take(MAX_REGRET_CELLS).collect();
         chosen.extend([self.current].into_iter().chain(self.smallest_fitting));
-        let found: Vec<(usize, Option<RegretTotals>)> = chosen
-            .into_par_iter()
-            .filter(|_| wanted())
-            .map(|cell| (cell, finder.simulated(&bare[cell].1).ok().map(|regret| regret.totals())))
-            .collect();
+        let find = |cell: usize| (cell, finder.simulated(&bare[cell].1).ok().map(|regret| regret.totals()));
+        // A trace with its losses takes more than half a kB for each message.
+        let found: Vec<(usize, Option<RegretTotals>)> = if recording.trace.calls.len() > MANY_CALLS {
+            chosen.into_iter().filter(|_| wanted()).map(find).collect()
+        } else {
+            chosen.into_par_iter().filter(|_| wanted()).map(find).collect()
+        };
         for (cell, regret) in found {
             self.cells[cell].regret = regret;
         }

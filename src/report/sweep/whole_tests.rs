@@ -16,7 +16,7 @@ fn recording(defaults: &str) -> (tempfile::TempDir, RecordedSession) {
     let (folder, session) = tale.read(&config(20_000, &[COMPACTION, defaults].concat()), "");
     let all = Policy::ALL.into_iter().fold(PolicySet::NONE, |all, policy| all.with(policy, true));
     let inputs = ReplayInputs::read(&session, all).expect("it reads");
-    let recording = RecordedSession::from_inputs(Arc::new(session), inputs, &|| true);
+    let recording = RecordedSession::without_cache(Arc::new(session), inputs, &|| true);
     (folder, recording.expect("it reads").expect("wanted"))
 }
 

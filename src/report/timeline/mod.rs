@@ -89,28 +89,32 @@ impl RecordedSession {
         wanted: IsWanted<'_>,
     ) -> Result<Option<Self>, BodyError> {
         let inputs = ReplayInputs::read_while(&session, policies, known.map(|known| &known.inputs), wanted)?;
-        inputs.map_or(Ok(None), |inputs| Self::from_inputs(session, inputs, wanted))
+        let Some(inputs) = inputs else { return Ok(None) };
+        let recorded = Self::without_cache(session, inputs, wanted)?;
+        recorded.map(Self::with_cache).transpose()
     }
 
-    /// Builds the recording from inputs already read; `None` once `wanted` returns `false`.
+    /// Builds the recording from inputs already read, without the cache of the calls, which only a timeline shows;
+    /// `None` once `wanted` returns `false`.
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub fn from_inputs(
+    pub fn without_cache(
         session: Arc<LoadedSession>,
         inputs: ReplayInputs,
         wanted: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, BodyError> {
         let trace = inputs.recorded_trace_while(&session, wanted);
         inputs.check_bodies()?;
-        trace.map(|trace| Self::with_cache(session, inputs, trace)).transpose()
+        Ok(trace.map(|trace| Self::bare(session, inputs, trace)))
     }
 
-    fn with_cache(
-        session: Arc<LoadedSession>,
-        inputs: ReplayInputs,
-        trace: Arc<RecordedTrace>,
-    ) -> Result<Self, BodyError> {
+    fn bare(session: Arc<LoadedSession>, inputs: ReplayInputs, trace: Arc<RecordedTrace>) -> Self {
+        Self { session, inputs, trace, cache: HashMap::new(), cache_totals: CacheTotals::default() }
+    }
+
+    fn with_cache(self) -> Result<Self, BodyError> {
+        let Self { session, inputs, trace, .. } = self;
         let ledger = cache_ledger_from(&session, Some(&inputs))?;
         let on_path: HashSet<EntryIx> = trace.calls.iter().map(|call| call.entry).collect();
         let calls = ledger.calls.into_iter().filter(|call| on_path.contains(&call.entry));
@@ -163,7 +167,7 @@ impl Timeline {
     ) -> Result<Self, BodyError> {
         let totals = replay.totals();
         let trace = inputs.recorded_trace(&loaded);
-        let recorded = Arc::new(RecordedSession::with_cache(Arc::new(loaded), inputs, trace)?);
+        let recorded = Arc::new(RecordedSession::bare(Arc::new(loaded), inputs, trace).with_cache()?);
         Ok(Self {
             recorded,
             settings: Some(settings),

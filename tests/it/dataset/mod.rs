@@ -41,7 +41,10 @@ fn rows(root: &Path, table: Table) -> Vec<BTreeMap<&'static str, Value>> {
     let mut found = vec![BTreeMap::new(); all.len()];
     for cells in all.cells {
         let mut values: Box<dyn Iterator<Item = Value>> = match cells.values {
-            Values::Text(values) => Box::new(values.into_iter().map(Value::from)),
+            Values::Text(values) => {
+                let texts: Vec<Value> = values.iter().map(|text| Value::from(&**text)).collect();
+                Box::new(texts.into_iter())
+            }
             Values::Integer(values) => Box::new(values.into_iter().map(Value::from)),
             Values::Number(values) => Box::new(values.into_iter().map(Value::from)),
             Values::Boolean(values) => Box::new(values.into_iter().map(Value::from)),

@@ -1,0 +1,56 @@
+//! One message as regret compares it: its identifiers and tool calls, without its texts.
+
+use super::identifiers::IdentifierHash;
+use crate::ids::EntryIx;
+use crate::store::entry::Role;
+
+/// Parts of the names of tools that change files.
+const WRITING_TOOLS: [&str; 4] = ["write", "edit", "patch", "replace"];
+
+/// One message of the path.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PathMessage {
+    pub(super) entry: EntryIx,
+    /// Position on the path.
+    pub(super) position: usize,
+    pub(super) role: Role,
+    /// The tool of a result.
+    pub(super) tool: Option<String>,
+    /// The call that a result answers.
+    pub(super) answers: Option<String>,
+    /// Tokens by rule.
+    pub(super) estimate: f64,
+    /// In the order of their digests, each once.
+    pub(super) identifiers: Vec<IdentifierHash>,
+    /// The texts of these identifiers; only for messages of the model and of the person, which use them.
+    pub(super) names: Vec<String>,
+    pub(super) uses: Vec<ToolUse>,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ToolUse {
+    pub(super) id: String,
+    pub(super) tool: String,
+    /// With sorted keys, without blanks around values and without nulls.
+    pub(super) arguments: String,
+    /// The file that it names.
+    pub(super) path: Option<String>,
+    /// It runs a command, which may read any file.
+    pub(super) runs_command: bool,
+    /// Estimated tokens of name and arguments.
+    pub(super) tokens: f64,
+}
+
+impl ToolUse {
+    /// Whether it changes a file.
+    pub(super) fn writes(&self) -> bool {
+        let tool = self.tool.to_ascii_lowercase();
+        self.path.is_some() && WRITING_TOOLS.iter().any(|part| tool.contains(part))
+    }
+}
+
+/// Whether messages of a role use what others say.
+pub(super) fn is_speaker(role: Role) -> bool {
+    matches!(role, Role::Assistant | Role::User)
+}
