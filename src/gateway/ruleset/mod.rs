@@ -85,6 +85,12 @@ impl Ruleset {
         self < Self::V2026_1_24
     }
 
+    /// Returns the ruleset of a release of the gateway, given as year, month and day: that of the newest range that does
+    /// not begin after it.
+    pub fn for_gateway(release: [u32; 3]) -> Self {
+        GatewayRange::for_release(release).ruleset
+    }
+
     /// Returns the ruleset of a release of pi: that of the newest range that does not begin after it.
     pub fn for_pi(release: PiRelease) -> Self {
         pi::ruleset_of(release)

@@ -94,7 +94,7 @@ impl Version {
     /// Returns the newest known ruleset that is not newer; the oldest for a version before all of them.
     pub fn ruleset(&self) -> Ruleset {
         match self.parts {
-            VersionParts::Gateway(parts) => GatewayRange::for_release(parts).ruleset,
+            VersionParts::Gateway(parts) => Ruleset::for_gateway(parts),
             VersionParts::Pi(parts) => Ruleset::for_pi(PiRelease(parts)),
         }
     }

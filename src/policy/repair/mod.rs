@@ -1,7 +1,8 @@
 //! Repairs tool calls and results before a model call (compaction 6). First, unusable calls are removed
 //! ([`repair_inputs`], on texts); then every call gets exactly one result right after it ([`pair`]).
 //!
-//! Releases pair differently (compaction 6.8): [`by_id`] uses each id once, [`by_use`] gives every use its own result.
+//! Releases pair differently (compaction 6.8): `by_id` uses each id once, `by_use` gives every use its own
+//! result.
 //!
 //! Pairing needs only ids and names, the [`PairingShape`] of each message, so predictions from sizes can run it too.
 //! [`apply_pairing`] builds the messages.

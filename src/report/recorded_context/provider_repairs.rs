@@ -135,8 +135,7 @@ pub(super) fn drop_unusable_calls(list: &mut Vec<Rebuilt>, _: &RecordedList) -> 
 }
 
 /// Gives every call exactly one result; a synthetic result takes the time of the recorded one.
-pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
-    let rules = RepairRules::default();
+pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList, rules: RepairRules) -> usize {
     let shapes: Vec<PairingShape> =
         list.iter().map(|item| shape_of(&*item.message, rules.pairing())).collect();
     let pairing = pair(&shapes.iter().collect::<Vec<_>>(), rules);
@@ -154,7 +153,7 @@ pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> us
     };
     let paired: Vec<Rebuilt> = pairing.order.iter().map(place).collect();
     *list = paired;
-    (pairing.added.len() + pairing.dropped_duplicates + pairing.orphans.len()).max(1)
+    (pairing.added.len() + pairing.dropped_duplicates + pairing.orphans.len() + pairing.failed.len()).max(1)
 }
 
 fn time_of_result(recorded: &RecordedList, id: &JsString) -> f64 {

@@ -3,7 +3,7 @@
 //! A repair that the release is known to make is always applied. One that depends on provider, settings or release is
 //! applied only if the list then agrees better with the recorded one.
 
-use RepairFn::{InPlace, Resizing};
+use RepairFn::{InPlace, Pairing, Resizing};
 
 use super::history_repairs::{drop_heartbeats, limit_history};
 use super::provider_repairs::{
@@ -11,7 +11,10 @@ use super::provider_repairs::{
     merge_users, pair_calls, rewrite_ids, strip_signatures,
 };
 use super::rebuilt::{Agreement, Rebuilt};
+use crate::gateway::eligibility::ModelRoute;
+use crate::gateway::ruleset::Ruleset;
 use crate::js::{JsString, Object, Value};
+use crate::policy::repair::RepairRules;
 use crate::store::scan::is_synthetic;
 use crate::store::trajectory::RecordedList;
 
@@ -41,13 +44,16 @@ enum RepairFn {
     InPlace(fn(&mut [Rebuilt], &RecordedList) -> usize),
     /// Adds or removes messages.
     Resizing(fn(&mut Vec<Rebuilt>, &RecordedList) -> usize),
+    /// Pairs calls and results as the release does.
+    Pairing(fn(&mut Vec<Rebuilt>, &RecordedList, RepairRules) -> usize),
 }
 
 impl RepairFn {
-    fn run(self, list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
+    fn run(self, list: &mut Vec<Rebuilt>, recorded: &RecordedList, rules: RepairRules) -> usize {
         match self {
             Self::InPlace(change) => change(list, recorded),
             Self::Resizing(change) => change(list, recorded),
+            Self::Pairing(change) => change(list, recorded, rules),
         }
     }
 }
@@ -121,7 +127,7 @@ const REPAIRS: [Repair; 16] = [
         UNCERTAIN_RELEASES,
         Resizing(drop_unusable_calls),
     ),
-    repair("tool-results-paired", "tool calls and results paired", UNCERTAIN_RELEASES, Resizing(pair_calls)),
+    repair("tool-results-paired", "tool calls and results paired", UNCERTAIN_RELEASES, Pairing(pair_calls)),
     repair(
         "user-turns-merged",
         "consecutive user messages merged",
@@ -158,14 +164,15 @@ pub(super) fn apply_repairs(
 ) -> (Vec<Rebuilt>, Vec<AppliedRepair>) {
     let mut list = list.to_vec();
     let mut counts = [0; REPAIRS.len()];
+    let rules = repair_rules(recorded, release);
     let is_sure = |repair: &Repair| {
         release.map_or(repair.first_with == BEFORE_ALL, |release| release >= repair.first_with)
     };
     let is_open = |repair: &Repair| !is_sure(repair) && release.is_none_or(|own| own > repair.last_without);
     for (at, repair) in REPAIRS.iter().enumerate().filter(|(_, repair)| is_sure(repair)) {
-        counts[at] = repair.apply.run(&mut list, recorded);
+        counts[at] = repair.apply.run(&mut list, recorded, rules);
     }
-    while let Some((at, better, count)) = best_next_repair(&list, recorded, &counts, &is_open) {
+    while let Some((at, better, count)) = best_next_repair(&list, recorded, rules, &counts, &is_open) {
         (list, counts[at]) = (better, count);
     }
     let applied = REPAIRS.iter().zip(counts).filter(|(_, count)| *count > 0);
@@ -175,10 +182,20 @@ pub(super) fn apply_repairs(
     (list, applied)
 }
 
+/// Returns the pairing of a release, for the API of the recorded answers.
+fn repair_rules(recorded: &RecordedList, release: Option<Release>) -> RepairRules {
+    let ruleset = release.map_or_else(Ruleset::default, Ruleset::for_gateway);
+    let api = recorded.items.iter().rev().find_map(|item| item.get("api")?.as_str());
+    let api = api.map(JsString::to_string_lossy);
+    let is_responses_api = api.is_some() && ModelRoute { api, base_url: None }.is_responses_api("");
+    RepairRules { rules: ruleset.rules(), is_responses_api }
+}
+
 /// Returns the unapplied repair that improves the agreement most, with the repaired list; `None` if none improves it.
 fn best_next_repair(
     list: &[Rebuilt],
     recorded: &RecordedList,
+    rules: RepairRules,
     counts: &[usize],
     is_open: &dyn Fn(&Repair) -> bool,
 ) -> Option<(usize, Vec<Rebuilt>, usize)> {
@@ -189,7 +206,7 @@ fn best_next_repair(
             break;
         }
         let mut tried = list.to_vec();
-        let count = repair.apply.run(&mut tried, recorded);
+        let count = repair.apply.run(&mut tried, recorded, rules);
         let tried_fit = Agreement::new(recorded, &tried);
         if count > 0 && tried_fit > fit {
             (fit, best) = (tried_fit, Some((at, tried, count)));

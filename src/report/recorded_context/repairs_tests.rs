@@ -159,3 +159,17 @@ fn the_first_difference_names_both_sides_and_what_only_one_has() {
         DifferenceCause::ContextEngine
     );
 }
+
+#[test]
+fn calls_and_results_are_paired_as_the_release_does() {
+    let call = |id: &str, stop: &str, time: u32| {
+        format!(
+            r#"{{"role":"assistant","timestamp":{time},"api":"openai-responses","stopReason":"{stop}","content":[{{"type":"toolCall","id":"{id}","name":"read","arguments":{{}}}}]}}"#
+        )
+    };
+    let missing = r#"{"role":"toolResult","toolCallId":"b","toolName":"read","content":[{"type":"text","text":"aborted"}],"isError":true,"timestamp":9}"#;
+    let (failed, open) = (call("a", "error", 7), call("b", "toolUse", 8));
+    let compare = |release| compared(&[ASK, &open, missing], &[ASK, &failed, &open], Some(release)).verdict();
+    assert_eq!(compare([2026, 5, 2]), "equal after repairs");
+    assert_ne!(compare([2026, 4, 1]), "equal after repairs");
+}
