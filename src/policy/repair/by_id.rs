@@ -16,6 +16,7 @@ pub(super) fn pair_by_id(shapes: &[&PairingShape], rules: RepairRules) -> Pairin
         rules,
         rule: rules.pairing(),
         placed: HashMap::new(),
+        added: HashMap::new(),
         late: None,
         pairing: Pairing::default(),
     };
@@ -35,7 +36,11 @@ pub(super) fn pair_by_id(shapes: &[&PairingShape], rules: RepairRules) -> Pairin
         }
         at += 1;
     }
-    let mut pairing = run.pairing;
+    let (mut pairing, mut added) = (run.pairing, run.added);
+    pairing.added.retain(|missing| {
+        let own = added.get_mut(&missing.id.trim()).filter(|own| own.forgotten > 0);
+        own.map(|own| own.forgotten -= 1).is_none()
+    });
     if !pairing.is_replaced {
         // What a span leaves out disappears only when something else changes (compaction 6.5a).
         pairing.order = (0..shapes.len()).map(PlacedMessage::Original).collect();
@@ -56,9 +61,17 @@ struct PairingRun<'a> {
     rule: &'static PairingRule,
     /// Ids of the results in the new list, with their positions.
     placed: HashMap<JsString, usize>,
+    /// The results invented for each id.
+    added: HashMap<JsString, Added>,
     /// Built when a call first has no result in its span.
     late: Option<LateResults<'a>>,
     pairing: Pairing,
+}
+
+#[derive(Default)]
+struct Added {
+    count: usize,
+    forgotten: usize,
 }
 
 /// The results of a span by id.
@@ -205,7 +218,7 @@ impl<'a> PairingRun<'a> {
         }
         let shapes = self.shapes;
         let late = self.late.get_or_insert_with(|| LateResults::new(shapes));
-        let at = late.first(shapes, calls, call, from)?;
+        let at = late.first(calls, call, from)?;
         let PairingShape::Result { name, .. } = shapes[at] else { return None };
         self.pairing.is_replaced = true;
         Some(self.with_fixed_name(at, name.as_ref(), call_name))
@@ -238,6 +251,7 @@ impl<'a> PairingRun<'a> {
 
     fn add_missing(&mut self, call: &PairedCall) -> PlacedMessage {
         let missing = MissingResult::for_call(call, self.rules);
+        self.added.entry(missing.id.trim()).or_default().count += 1;
         self.pairing.added.push(missing.clone());
         self.pairing.is_replaced = true;
         PlacedMessage::Synthetic(missing)
@@ -255,8 +269,9 @@ impl<'a> PairingRun<'a> {
         if self.moves_late_results() && is_invented(self.shapes, placed) && !is_invented(self.shapes, &result)
         {
             self.pairing.order[before] = result;
-            if let Some(added) = self.pairing.added.iter().position(|added| added.id.trim() == key) {
-                self.pairing.added.remove(added);
+            // The runtime forgets the first result that it invented for the id, whichever is replaced.
+            if let Some(added) = self.added.get_mut(&key).filter(|added| added.count > added.forgotten) {
+                added.forgotten += 1;
             }
         }
         self.drop_duplicate();

@@ -32,11 +32,15 @@ pub struct Pairing {
 
 /// Returns the corrected tool name of a result; `None` when it keeps its own (compaction 6.4).
 pub(super) fn fixed_name(name: Option<&JsString>, call_name: Option<&JsString>) -> Option<JsString> {
-    let trimmed = |name: Option<&JsString>| name.map(JsString::trim).filter(|name| !name.is_empty());
-    let fixed = trimmed(name)
-        .or_else(|| trimmed(call_name))
+    let fixed = usable_name(name)
+        .or_else(|| usable_name(call_name))
         .or_else(|| name.is_some().then(|| JsString::from(UNKNOWN_TOOL)))?;
     (Some(&fixed) != name).then_some(fixed)
+}
+
+/// Returns a trimmed tool name that is not blank.
+pub(super) fn usable_name(name: Option<&JsString>) -> Option<JsString> {
+    name.map(JsString::trim).filter(|name| !name.is_empty())
 }
 
 /// Whether a result without an id belongs to an answer: it has one call, and names agree where both have one
@@ -46,8 +50,7 @@ pub(super) fn is_of_only_call<'a>(
     calls: &'a [PairedCall],
 ) -> Option<&'a PairedCall> {
     let [call] = calls else { return None };
-    let usable = |name: Option<&JsString>| name.map(JsString::trim).filter(|name| !name.is_empty());
-    match (usable(name), usable(call.name.as_ref())) {
+    match (usable_name(name), usable_name(call.name.as_ref())) {
         (Some(own), Some(called)) if own != called => None,
         _ => Some(call),
     }
