@@ -1,7 +1,7 @@
 //! The JSON of `clawscope regret`.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::session_output::{SessionJson, rounded, session_json};
 use crate::export::json::JsonOutput;
@@ -13,24 +13,37 @@ use crate::session::LoadedSession;
 
 /// Lost messages and their later needs, as recorded and under other settings.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct RegretJson {
+pub(super) struct RegretJson<'a> {
     session: SessionJson,
-    recorded: TraceRegretJson,
+    recorded: TraceRegretJson<'a>,
     /// Null without other settings.
-    simulated: Option<TraceRegretJson>,
+    simulated: Option<TraceRegretJson<'a>>,
     /// The recorded summaries of the branch, and what they kept of the messages that they replace.
-    summaries: Vec<SummaryAuditJson>,
+    summaries: Vec<SummaryAuditJson<'a>>,
 }
 
-impl JsonOutput for RegretJson {}
+impl JsonOutput for RegretJson<'_> {}
+
+/// A list whose items are made while they are written: a long session has hundreds of thousands, with their texts.
+struct JsonList<'a, T, J> {
+    items: &'a [T],
+    make: Box<dyn Fn(&T) -> J + 'a>,
+}
+
+impl<T, J: Serialize> Serialize for JsonList<'_, T, J> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.items.iter().map(&self.make))
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
-struct TraceRegretJson {
+struct TraceRegretJson<'a> {
     /// Calls of the branch.
     calls: usize,
     totals: RegretTotalsJson,
     /// Messages that a prompt lacked, in the order of the calls.
-    lost: Vec<LostMessageJson>,
+    #[schemars(with = "Vec<LostMessageJson>")]
+    lost: JsonList<'a, LostMessage, LostMessageJson>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -72,7 +85,7 @@ struct NeedJson {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct SummaryAuditJson {
+struct SummaryAuditJson<'a> {
     /// The compaction.
     entry: String,
     /// Messages that it replaces.
@@ -82,7 +95,8 @@ struct SummaryAuditJson {
     lost: usize,
     /// Lost or stale facts that were used later.
     used_later: usize,
-    facts: Vec<AuditedFactJson>,
+    #[schemars(with = "Vec<AuditedFactJson>")]
+    facts: JsonList<'a, AuditedFact, AuditedFactJson>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -104,9 +118,9 @@ struct AuditedFactJson {
     used_later: Option<String>,
 }
 
-fn audit_json(session: &LoadedSession, audit: &SummaryAudit) -> SummaryAuditJson {
+fn audit_json<'a>(session: &'a LoadedSession, audit: &'a SummaryAudit) -> SummaryAuditJson<'a> {
     let totals = audit.totals();
-    let fact = |fact: &AuditedFact| AuditedFactJson {
+    let fact = move |fact: &AuditedFact| AuditedFactJson {
         kind: fact.kind.as_str(),
         text: masked(&fact.text).into_owned(),
         name: fact.name.clone(),
@@ -125,16 +139,16 @@ fn audit_json(session: &LoadedSession, audit: &SummaryAudit) -> SummaryAuditJson
         stale: totals.stale,
         lost: totals.lost,
         used_later: totals.used_later,
-        facts: audit.facts.iter().map(fact).collect(),
+        facts: JsonList { items: &audit.facts, make: Box::new(fact) },
     }
 }
 
-pub(super) fn report_json(
-    session: &LoadedSession,
-    recorded: &Regret,
-    other: Option<&Regret>,
-    audits: &[SummaryAudit],
-) -> RegretJson {
+pub(super) fn report_json<'a>(
+    session: &'a LoadedSession,
+    recorded: &'a Regret,
+    other: Option<&'a Regret>,
+    audits: &'a [SummaryAudit],
+) -> RegretJson<'a> {
     RegretJson {
         session: session_json(&session.item),
         recorded: trace_json(session, recorded),
@@ -143,11 +157,11 @@ pub(super) fn report_json(
     }
 }
 
-fn trace_json(session: &LoadedSession, regret: &Regret) -> TraceRegretJson {
+fn trace_json<'a>(session: &'a LoadedSession, regret: &'a Regret) -> TraceRegretJson<'a> {
     TraceRegretJson {
         calls: regret.calls,
         totals: RegretTotalsJson::new(&regret.totals()),
-        lost: regret.lost.iter().map(|lost| lost_json(session, lost)).collect(),
+        lost: JsonList { items: &regret.lost, make: Box::new(move |lost| lost_json(session, lost)) },
     }
 }
 
