@@ -144,6 +144,15 @@ mod tests {
     use crate::js;
 
     #[test]
+    fn a_configured_api_decides_before_the_name_of_the_provider() {
+        let calls = |api: Option<&str>, provider: &str| {
+            ModelRoute { api: api.map(str::to_owned), base_url: None }.is_responses_api(provider)
+        };
+        assert!(calls(None, "openai") && calls(Some("azure-openai-responses"), "mine"));
+        assert!(!calls(Some("openai-completions"), "openai") && !calls(None, "anthropic"));
+    }
+
+    #[test]
     fn providers_that_cache_are_eligible_whatever_the_model() {
         for provider in ["anthropic", "Anthropic", "moonshot", "zai", "ZAI"] {
             assert!(is_cache_ttl_eligible(provider, "anything"), "{provider}");

@@ -103,6 +103,7 @@ pub struct ReplaySession<'a> {
     pub system_tokens: f64,
     /// The model receives only the thinking of its last answer (releases R13).
     pub drops_thinking: bool,
+    /// The repair of the version for the model.
     pub repair: RepairRules,
     pub calibrated: Option<Calibrated<'a>>,
     /// Tokens that the provider takes; NaN if unknown.

@@ -80,7 +80,7 @@ pub(super) struct GuardTotals {
     compacted: EditTotals,
 }
 
-/// What clearing may clear, and its effects.
+/// The results that clearing may clear, and its effects.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ClearTotals {
     results: u32,

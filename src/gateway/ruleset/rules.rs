@@ -206,7 +206,7 @@ pub enum ResultMatching {
     EachUse,
 }
 
-/// What becomes of the calls of an answer that failed or was stopped.
+/// The treatment of the calls of an answer that failed or was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailedCalls {
     /// They are paired like all others.

@@ -44,7 +44,8 @@ proptest! {
     fn tokens_reported_from_sizes_are_those_of_the_messages_made(
         history in histories(), window in 1.0..4000.0_f64, parts in 0.0..5.0_f64,
     ) {
-        let sized = |message| Ok(HistoryMessage { shape: shape_of(message, RepairRules::default().pairing()), tokens: tokens(message) });
+        let rule = RepairRules::default().pairing();
+        let sized = |message| Ok(HistoryMessage { shape: shape_of(message, rule), tokens: tokens(message) });
         let items: Vec<Result<HistoryMessage, JsException>> = history.iter().map(sized).collect();
         let settings = ShareSettings { parts, ..ShareSettings::new(window) };
         let shared = prune_by_share(&items, &settings).expect("measurable");

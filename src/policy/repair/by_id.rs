@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::gateway::ruleset::{FailedCalls, PairingRule, ResultMatching};
 use crate::js::JsString;
 use crate::policy::repair::late_results::LateResults;
-use crate::policy::repair::pairing::{Pairing, PlacedMessage, fixed_name, is_of_only_call};
+use crate::policy::repair::pairing::{Pairing, PlacedMessage, fixed_name, only_call_of};
 use crate::policy::repair::rules::RepairRules;
 use crate::policy::repair::shape::{MissingResult, PairedCall, PairingShape};
 
@@ -135,7 +135,7 @@ impl<'a> PairingRun<'a> {
                 results.rest.push(PlacedMessage::Original(at));
                 continue;
             };
-            let only_call = || is_of_only_call(name.as_ref(), calls).map(|call| &call.id);
+            let only_call = || only_call_of(name.as_ref(), calls).map(|call| &call.id);
             let is_linked = id.is_none() && self.rule.reads_loose_ids;
             let id = if is_linked { only_call() } else { id.as_ref() };
             if self.moves_late_results()

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::gateway::ruleset::FailedCalls;
 use crate::js::JsString;
-use crate::policy::repair::pairing::{Pairing, PlacedMessage, fixed_name, is_of_only_call};
+use crate::policy::repair::pairing::{Pairing, PlacedMessage, fixed_name, only_call_of};
 use crate::policy::repair::rules::RepairRules;
 use crate::policy::repair::shape::{MissingResult, PairedCall, PairingShape};
 
@@ -67,6 +67,12 @@ impl<'a> UsePairing<'a> {
         }
     }
 
+    /// Returns the id of a result; one without an id takes that of the only call of its frame.
+    fn id_of(&self, at: usize, calls: &'a [PairedCall]) -> Option<&'a JsString> {
+        let PairingShape::Result { id, name, .. } = self.shapes[at] else { return None };
+        id.as_ref().or_else(|| only_call_of(name.as_ref(), calls).map(|call| &call.id))
+    }
+
     fn is_invented(&self, at: usize) -> bool {
         self.shapes[at].is_invented()
     }
@@ -81,13 +87,12 @@ impl<'a> UsePairing<'a> {
         let mut invented: HashMap<&JsString, VecDeque<usize>> = HashMap::new();
         let (mut rest, mut unclaimed) = (Vec::new(), Vec::new());
         for at in answer + 1..end {
-            let PairingShape::Result { id, name, .. } = self.shapes[at] else {
+            if !matches!(self.shapes[at], PairingShape::Result { .. }) {
                 rest.push(at);
                 continue;
-            };
-            let only_call = || is_of_only_call(name.as_ref(), calls).map(|call| &call.id);
-            let Some((id, uses_of_id)) = id.as_ref().or_else(only_call).and_then(|id| open.get_key_value(id))
-            else {
+            }
+            let found = self.id_of(at, calls).and_then(|id| open.get_key_value(id));
+            let Some((id, uses_of_id)) = found else {
                 unclaimed.push(at);
                 continue;
             };
@@ -125,10 +130,11 @@ impl<'a> UsePairing<'a> {
         });
     }
 
-    /// Adds a use without a recorded result of its own to those that wait for one.
+    /// Adds a use to those that wait for a result, unless it has a recorded one that no repair invented.
     fn wait(&mut self, nth: usize) {
         let Use { call, result } = &self.uses[nth];
-        let has_invented = result.as_ref().and_then(input_index).map(|at| self.is_invented(at));
+        let recorded = result.as_ref().and_then(PlacedMessage::input_index);
+        let has_invented = recorded.map(|at| self.is_invented(at));
         let call = *call;
         match has_invented {
             None => self.waiting.entry(&call.id).or_default().without_result.push(nth),
@@ -137,12 +143,10 @@ impl<'a> UsePairing<'a> {
         }
     }
 
-    /// Gives a result to the only use of its id that waits for one; it is an orphan if there is none or several.
-    fn give_to_earlier(&mut self, at: usize, calls: &[PairedCall]) {
-        let PairingShape::Result { id, name, .. } = self.shapes[at] else { return };
+    /// Gives a result to the use of its id that waits, if there is exactly one; otherwise the result is an orphan.
+    fn give_to_earlier(&mut self, at: usize, calls: &'a [PairedCall]) {
         let is_invented = self.is_invented(at);
-        let only_call = || is_of_only_call(name.as_ref(), calls).map(|call| &call.id);
-        let waiting = id.as_ref().or_else(only_call).and_then(|id| self.waiting.get_mut(id));
+        let waiting = self.id_of(at, calls).and_then(|id| self.waiting.get_mut(id));
         let taken = waiting.and_then(|waiting| waiting.take_only(is_invented));
         let Some((nth, had_result)) = taken else {
             self.pairing.orphans.push(at);
@@ -186,7 +190,7 @@ impl<'a> UsePairing<'a> {
         let failed = matches!(self.shapes[frame.answer], PairingShape::Assistant { failed: true, .. });
         if failed && rules.pairing().failed_calls == FailedCalls::Dropped {
             let results = self.uses[frame.uses.clone()].iter();
-            let results = results.filter_map(|each| input_index(each.result.as_ref()?));
+            let results = results.filter_map(|each| each.result.as_ref()?.input_index());
             self.pairing.failed.push(frame.answer);
             self.pairing.failed.extend(results);
             return;
@@ -214,12 +218,5 @@ impl Waiting {
             (0, 1) => self.with_invented.pop().map(|nth| (nth, true)),
             _ => None,
         }
-    }
-}
-
-fn input_index(placed: &PlacedMessage) -> Option<usize> {
-    match placed {
-        PlacedMessage::Original(at) | PlacedMessage::Renamed(at, _) => Some(*at),
-        PlacedMessage::Synthetic(_) => None,
     }
 }

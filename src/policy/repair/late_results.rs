@@ -37,7 +37,7 @@ impl<'a> LateResults<'a> {
             |positions: &Vec<usize>| positions.get(positions.partition_point(|at| *at < from)).copied();
         let own = self.by_id.get(&call.id).and_then(after);
         let of_tool = |tool: &Option<JsString>| self.without_id_by_tool.get(tool).and_then(after);
-        // As `is_of_only_call` decides, without looking at every result.
+        // As `only_call_of` decides, without looking at every result.
         let linked = match (calls, usable_name(call.name.as_ref())) {
             ([_], None) => after(&self.without_id),
             ([_], tool) => of_tool(&tool).into_iter().chain(of_tool(&None)).min(),

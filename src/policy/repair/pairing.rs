@@ -13,6 +13,16 @@ pub enum PlacedMessage {
     Synthetic(MissingResult),
 }
 
+impl PlacedMessage {
+    /// Returns the input index; `None` for an invented result.
+    pub(super) fn input_index(&self) -> Option<usize> {
+        match self {
+            Self::Original(at) | Self::Renamed(at, _) => Some(*at),
+            Self::Synthetic(_) => None,
+        }
+    }
+}
+
 /// The paired list and its counters. The counters reproduce the runtime's, which are not always exact (compaction 6.5).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pairing {
@@ -43,12 +53,9 @@ pub(super) fn usable_name(name: Option<&JsString>) -> Option<JsString> {
     name.map(JsString::trim).filter(|name| !name.is_empty())
 }
 
-/// Whether a result without an id belongs to an answer: it has one call, and names agree where both have one
-/// (compaction 6.8).
-pub(super) fn is_of_only_call<'a>(
-    name: Option<&JsString>,
-    calls: &'a [PairedCall],
-) -> Option<&'a PairedCall> {
+/// Returns the call that a result without an id belongs to: the only one of its answer, if names agree where both have
+/// one (compaction 6.8).
+pub(super) fn only_call_of<'a>(name: Option<&JsString>, calls: &'a [PairedCall]) -> Option<&'a PairedCall> {
     let [call] = calls else { return None };
     match (usable_name(name), usable_name(call.name.as_ref())) {
         (Some(own), Some(called)) if own != called => None,

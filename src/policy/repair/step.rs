@@ -132,18 +132,11 @@ fn apply_pairing_to_list(
     changed
 }
 
-fn input_index(placed: &PlacedMessage) -> Option<usize> {
-    match placed {
-        PlacedMessage::Original(at) | PlacedMessage::Renamed(at, _) => Some(*at),
-        PlacedMessage::Synthetic(_) => None,
-    }
-}
-
 /// Marks the results that moved up to their call: some message that preceded them now follows.
 fn mark_moved(pairing: &Pairing, list: &MessageList, fates: &mut [MessageFate], given: &[usize]) -> bool {
     let mut least = usize::MAX;
     let mut moved = false;
-    for at in pairing.order.iter().rev().filter_map(input_index) {
+    for at in pairing.order.iter().rev().filter_map(PlacedMessage::input_index) {
         if at > least && list.size(at).role == Role::ToolResult {
             fates[given[at]].reason = Reason::Moved;
             moved = true;
@@ -155,7 +148,7 @@ fn mark_moved(pairing: &Pairing, list: &MessageList, fates: &mut [MessageFate], 
 
 fn mark_dropped(pairing: &Pairing, fates: &mut [MessageFate], given: &[usize]) -> bool {
     let mut stays = vec![false; given.len()];
-    pairing.order.iter().filter_map(input_index).for_each(|at| stays[at] = true);
+    pairing.order.iter().filter_map(PlacedMessage::input_index).for_each(|at| stays[at] = true);
     for at in (0..given.len()).filter(|at| !stays[*at]) {
         let is_in = |dropped: &[usize]| dropped.binary_search(&at).is_ok();
         let reason = match () {

@@ -1,6 +1,7 @@
 //! Repairing a planned list must equal repairing the messages themselves.
 
 use super::*;
+use crate::gateway::ruleset::Ruleset;
 use crate::js;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::repair::{AllowedTools, apply_pairing, pair, repair_inputs, shape_of};
@@ -100,4 +101,32 @@ fn pairing_again_leaves_details_and_calls_alone() {
     let again = pair_list(&mut list, RepairRules::default());
     assert!(again.changed && again.fates[2].reason == Reason::Untouched);
     assert_eq!(list.features_at(1).and_then(|features| features.details_chars), Some(7.0));
+}
+
+#[test]
+fn an_invented_result_is_measured_under_the_rules_of_the_version() {
+    for (ruleset, is_responses_api, chars) in [
+        (Ruleset::V2026_9_2, false, 105.0),
+        (Ruleset::V2026_9_2, true, 7.0),
+        (Ruleset::V2026_4_15, true, 105.0),
+    ] {
+        let messages = Messages::under(ruleset, &[calls(&["x"])]);
+        let mut list = messages.list();
+        repair_list(&mut list, RepairRules { rules: ruleset.rules(), is_responses_api });
+        messages.check(&list);
+        let weight = list.features_at(1).and_then(|features| features.prune_chars).map(CharCount::value);
+        assert_eq!(weight, Some(Ok(chars)), "{ruleset:?}");
+    }
+}
+
+#[test]
+fn a_failed_answer_and_its_results_go_for_one_reason() {
+    let ruleset = Ruleset::V2026_9_2;
+    let failed = calls(&["x"]).replacen('{', r#"{"stopReason":"error","#, 1);
+    let messages = Messages::under(ruleset, &[failed, result("x", "a"), USER.into()]);
+    let mut list = messages.list();
+    let repaired = repair_list(&mut list, RepairRules { rules: ruleset.rules(), ..RepairRules::default() });
+    let reasons: Vec<Reason> = repaired.fates.iter().map(|fate| fate.reason).collect();
+    assert_eq!(reasons, [Reason::FailedAnswer, Reason::FailedAnswer, Reason::Untouched]);
+    assert_eq!(list.len(), 1);
 }
