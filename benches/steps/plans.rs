@@ -6,6 +6,7 @@ use clawscope::policy::{Policy, PolicySet, PolicySettings};
 use clawscope::report::sweep::{SweepSpec, default_axes, sweep};
 use clawscope::report::timeline::RecordedSession;
 use clawscope::session::LoadedSession;
+use clawscope::units::Tokens;
 use divan::Bencher;
 
 use crate::{WHOLE, opened, whole};
@@ -52,7 +53,8 @@ fn a_grid_of_replays(bencher: Bencher<'_, '_>) {
         RecordedSession::read(std::sync::Arc::new(session), steps, None, &|| true).unwrap().unwrap();
     let axes = default_axes(&recording, &[], steps, &|| true).unwrap();
     bencher.bench_local(|| {
-        let requested = SweepSpec { axes: axes.clone(), base: Vec::new(), policies: steps, headroom: 0.0 };
+        let requested =
+            SweepSpec { axes: axes.clone(), base: Vec::new(), policies: steps, headroom: Tokens::ZERO };
         sweep(&recording, requested, &|| true, &|_, _| {}).unwrap().unwrap().cells.len()
     });
 }

@@ -18,6 +18,7 @@ use clawscope::replay::simulated_trace;
 use clawscope::session::replay_inputs::ReplayInputs;
 use clawscope::transcript::Leaf;
 use clawscope::ui::highlight;
+use clawscope::units::Tokens;
 use crossterm::event::KeyCode;
 
 use crate::opened::{Screen, opened};
@@ -58,12 +59,12 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         features: None,
         remembered: None,
         settings: &settings,
-        window,
-        guard_window: window,
+        window: Tokens(window),
+        guard_window: Tokens(window),
         gate: Gate::Open { idle_ms: 1e9 },
         drops_thinking: false,
         is_responses_api: false,
-        system_tokens: 0.0,
+        system_tokens: Tokens::ZERO,
     };
     let plan = Plan::new(&requested).expect("a plan");
     let list = MessageList::from_context(&context, None);
@@ -71,7 +72,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         list: &list,
         words: &index.values,
         settings: &settings.prune,
-        window,
+        window: Tokens(window),
         needs_names: false,
     };
     let decision = nanoseconds(|| prune(&input).map(drop).expect("a decision"));

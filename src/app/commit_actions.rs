@@ -253,7 +253,7 @@ pub fn plan_json(session: &str, plan: &Plan) -> String {
     let value = Value::Object(Object::from([
         ("schemaVersion", Value::from(1_i32)),
         ("session", Value::from(session)),
-        ("window", number(plan.window)),
+        ("window", number(plan.window.get())),
         ("tokensBefore", Value::from(plan.total_before())),
         ("tokensAfter", Value::from(plan.total_after())),
         ("tokensMade", Value::from(plan.tokens_added)),

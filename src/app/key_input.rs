@@ -9,6 +9,7 @@ use crate::app::layout::Pane;
 use crate::app::line_editor::LineEdit;
 use crate::app::screens::palette::PaletteCommand;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay};
+use crate::units::Tokens;
 
 /// The most actions that the palette remembers.
 const MAX_RECENT_ACTIONS: usize = 5;
@@ -164,7 +165,7 @@ impl App {
     }
 
     fn submit_setting(&mut self, prompt: LineInput) -> Vec<Effect> {
-        let window = self.displayed_session().map_or(0.0, |session| session.window.tokens);
+        let window = self.displayed_session().map_or(Tokens::ZERO, |session| session.window.tokens);
         match self.tuning.set_text(prompt.line.text(), window) {
             Ok(()) => {
                 self.tuning.enable_focused_policy();

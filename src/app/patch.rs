@@ -21,6 +21,7 @@ mod tests {
     use crate::js::Value;
     use crate::policy::clear_tool_uses::ClearSettings;
     use crate::policy::settings::{SettingSources, policy_settings};
+    use crate::units::Tokens;
 
     fn pane(session_key: &str) -> TuningPane {
         let config = GatewayConfig::empty();
@@ -29,7 +30,7 @@ mod tests {
             ruleset: Ruleset::default(),
             session_key,
             runtime: CompactionSettings::default(),
-            window: 200_000.0,
+            window: Tokens(200_000.0),
             clear: &ClearSettings::default(),
         };
         let rows = policy_settings(&source);

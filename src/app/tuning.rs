@@ -13,6 +13,7 @@ use crate::policy::settings::{PolicySetting, SettingId, SettingRow, settings_fro
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::setting_change::SettingChange;
 use crate::session::{LoadedSession, SessionViewKey};
+use crate::units::Tokens;
 
 /// The tuned settings and the cursor over them.
 #[derive(Debug, Clone, PartialEq)]
@@ -318,12 +319,12 @@ impl TuningPane {
     ///
     /// # Errors
     /// The expected form, when the text is not valid for the setting.
-    pub fn set_text(&mut self, text: &str, window: f64) -> Result<(), &'static str> {
+    pub fn set_text(&mut self, text: &str, window: Tokens) -> Result<(), &'static str> {
         let Some(at) = self.focused_row() else { return Ok(()) };
         let setting = &self.rows[at].setting;
         let share = text.contains('%').then(|| parse_share(text).ok()).flatten();
         self.values[at] = match share.filter(|_| setting.id.spec().takes_share()) {
-            Some(share) => Value::Number((share * window.max(0.0)).floor()),
+            Some(share) => Value::Number((window.max(Tokens::ZERO) * share).floor().get()),
             None => parse_value(setting.control, text)?,
         };
         Ok(())

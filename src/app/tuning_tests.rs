@@ -14,7 +14,7 @@ fn session() -> LoadedSession {
         ruleset: Ruleset::default(),
         session_key: "agent:main:telegram:direct:8812",
         runtime: CompactionSettings::default(),
-        window: 200_000.0,
+        window: Tokens(200_000.0),
         clear: &ClearSettings::default(),
     };
     LoadedSession {
@@ -58,12 +58,12 @@ fn a_step_moves_a_ratio_by_a_hundredth_without_drift() {
 fn typed_values_are_checked_and_say_what_was_expected() {
     let mut pane = pane();
     focus(&mut pane, "contextPruning.ttl");
-    assert_eq!(pane.set_text("1h30m", 200_000.0), Ok(()));
+    assert_eq!(pane.set_text("1h30m", Tokens(200_000.0)), Ok(()));
     assert_eq!(pane.prune_settings().ttl_ms, 5_400_000.0);
     assert_eq!(pane.edit_text(), "90m");
-    assert!(pane.set_text("soon", 200_000.0).is_err());
+    assert!(pane.set_text("soon", Tokens(200_000.0)).is_err());
     focus(&mut pane, "contextPruning.tools.deny");
-    assert_eq!(pane.set_text("browser, *image*", 200_000.0), Ok(()));
+    assert_eq!(pane.set_text("browser, *image*", Tokens(200_000.0)), Ok(()));
     assert!(!pane.prune_settings().tool_filter().is_prunable(Some(&Value::from("browser"))));
 }
 
@@ -92,7 +92,7 @@ fn a_step_without_settings_has_nothing_to_move() {
     pane.adjust(10.0);
     pane.reset_to_default();
     pane.move_by(3, 5);
-    assert_eq!(pane.set_text("7", 200_000.0), Ok(()));
+    assert_eq!(pane.set_text("7", Tokens(200_000.0)), Ok(()));
     assert_eq!((pane.values.clone(), pane.edit_text().as_str()), (before, ""));
     assert_eq!(pane.row_at(0), None);
 }

@@ -13,6 +13,7 @@ use crate::report::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 /// Printed lines per section; the JSON has all lines.
 const MAX_SECTION_LINES: usize = 30;
@@ -69,7 +70,7 @@ fn print_total(
 }
 
 fn window_tokens(session: &LoadedSession) -> u64 {
-    session.window.tokens.max(0.0) as u64
+    session.window.tokens.max(Tokens::ZERO).whole()
 }
 
 fn table(session: &LoadedSession, sections: &[Section]) -> Table {

@@ -18,6 +18,7 @@ use crate::report::breakdown::{
 use crate::session::LoadedSession;
 use crate::store::entry::Role;
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
+use crate::units::Tokens;
 
 /// The contents of the window. Tokens are estimates unless a description says otherwise.
 #[derive(Serialize, JsonSchema)]
@@ -230,8 +231,8 @@ pub(super) fn report_json(
 }
 
 /// Returns whole percent of the window, rounded half up; `None` without a window.
-fn percent(tokens: u64, window: f64) -> Option<u64> {
-    let window = window.max(0.0) as u64;
+fn percent(tokens: u64, window: Tokens) -> Option<u64> {
+    let window = window.whole();
     (tokens * 100 + window / 2).checked_div(window)
 }
 

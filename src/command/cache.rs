@@ -17,6 +17,7 @@ use crate::report::cache_ledger::{
 };
 use crate::report::cost::format_cost;
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 /// Newest calls printed without `--all`.
 const MAX_CALLS: usize = 40;
@@ -92,7 +93,7 @@ fn print_headline(totals: &CacheTotals, output: &mut Output) -> Result<(), Failu
     };
     output.line(tone, &head)?;
     let whole = round_tokens(totals.prompt_tokens());
-    let part = |tokens: f64, verb: &str| {
+    let part = |tokens: Tokens, verb: &str| {
         let tokens = round_tokens(tokens);
         format!("{} {verb} ({})", format_number(tokens), format_percent(tokens, whole))
     };
@@ -170,7 +171,7 @@ fn print_totals<'a>(
     let mut table = Table::new(&columns);
     table.drop_first(&["uncached", "written", "read"]);
     for (name, totals) in rows {
-        let tokens = |tokens: f64| Cell::from(format_number(round_tokens(tokens)));
+        let tokens = |tokens: Tokens| Cell::from(format_number(round_tokens(tokens)));
         let mut row: Vec<Cell> = vec![name.into(), format_number(totals.calls as u64).into()];
         row.extend([tokens(totals.read), tokens(totals.written), tokens(totals.input)]);
         row.extend(count_cells(&totals.misses, Tone::Plain));
@@ -215,7 +216,7 @@ fn print_calls(
 }
 
 fn call_cells(session: &LoadedSession, call: &CachedCall) -> Vec<Cell> {
-    let tokens = |tokens: f64| Cell::from(format_number(round_tokens(tokens)));
+    let tokens = |tokens: Tokens| Cell::from(format_number(round_tokens(tokens)));
     let mut row: Vec<Cell> =
         vec![format_time(call.ended).into(), session.index.display_id(call.entry).into()];
     row.extend([tokens(call.split.read), tokens(call.split.write), tokens(call.split.input)]);

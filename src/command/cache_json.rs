@@ -12,6 +12,7 @@ use crate::report::cache_ledger::{
     CacheLedger, CacheTotals, CachedCall, CallCount, MissCause, totals_by_day,
 };
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 /// The cache ledger of a session, all branches included.
 #[derive(Serialize, JsonSchema)]
@@ -66,11 +67,11 @@ struct CacheTotalsJson {
     /// Calls of providers that had reported no cache activity.
     uncached_calls: usize,
     /// Prompt tokens read from the cache.
-    read: Option<f64>,
+    read: Option<Tokens>,
     /// Prompt tokens written to the cache.
-    written: Option<f64>,
+    written: Option<Tokens>,
     /// Prompt tokens neither read nor written.
-    input: Option<f64>,
+    input: Option<Tokens>,
     /// Cost of the calls, USD.
     cost: Option<f64>,
     misses: CallCountJson,
@@ -84,7 +85,7 @@ struct CacheTotalsJson {
 struct CallCountJson {
     calls: usize,
     /// Tokens that were not read.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// Extra cost of these tokens, USD.
     cost: Option<f64>,
     #[serde(flatten)]
@@ -108,9 +109,9 @@ pub(super) struct CachedCallJson {
     entry: String,
     /// ms since 1970.
     time: Option<f64>,
-    read: Option<f64>,
-    written: Option<f64>,
-    input: Option<f64>,
+    read: Option<Tokens>,
+    written: Option<Tokens>,
+    input: Option<Tokens>,
     /// Cost of the call, USD.
     cost: Option<f64>,
     /// Whether no cache activity was ever reported up to this call.
@@ -127,7 +128,7 @@ struct MissJson {
     /// The entry at which the prompt changed.
     at: Option<String>,
     /// Tokens that were not read.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// Extra cost, USD.
     cost: Option<f64>,
     #[serde(flatten)]

@@ -15,6 +15,7 @@ use crate::cli::{CheckArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_number, format_ordinal};
 use crate::replay::ModelCall;
+use crate::units::Tokens;
 
 const BUDGET_OPTION: &str = "--budget";
 
@@ -30,7 +31,7 @@ pub(super) fn run(
     let budget = resolve_amount(requested, BUDGET_OPTION, replayed.inputs.provider_window)?;
     // A percentage applies to the window of the call's own model, which may change within a session.
     let own = |call: &ModelCall| {
-        requested.tokens(replayed.inputs.provider_window_of(call)).unwrap_or(f64::INFINITY)
+        requested.tokens(replayed.inputs.provider_window_of(call)).unwrap_or(Tokens(f64::INFINITY))
     };
     let is_over = |at: &usize| {
         let call = &replayed.replay.simulated[*at];
@@ -38,7 +39,7 @@ pub(super) fn run(
     };
     let is_one = replayed.replay.calls.iter().all(|call| own(call) == budget);
     let words = if is_one {
-        format!("{} tokens", format_number(budget as u64))
+        format!("{} tokens", format_number(budget.floor()))
     } else {
         format!("{} of the model's window", requested.text())
     };
@@ -80,12 +81,12 @@ pub(super) struct CheckJson {
     session: SessionJson,
     ruleset: RulesetJson,
     /// Tokens.
-    budget: Option<f64>,
+    budget: Option<Tokens>,
     fits: bool,
     /// Number of calls over the budget.
     over: usize,
     /// The largest prompt in tokens.
-    peak: Option<f64>,
+    peak: Option<Tokens>,
     /// Index of its call, from 0.
     peak_call: Option<usize>,
     calls: usize,
@@ -101,17 +102,17 @@ struct CallOverBudgetJson {
     index: usize,
     entry: String,
     /// Start, ms since 1970.
-    time: Option<f64>,
-    tokens: Option<f64>,
+    time: Option<Tokens>,
+    tokens: Option<Tokens>,
 }
 
-fn report_json(replayed: &ReplayReport, budget: f64, over: &[usize]) -> CheckJson {
+fn report_json(replayed: &ReplayReport, budget: Tokens, over: &[usize]) -> CheckJson {
     let replay = &replayed.replay;
     let [_, simulated] = replay.totals();
     let first = |at: &usize| CallOverBudgetJson {
         index: *at,
         entry: replayed.session.index.display_id(replay.calls[*at].entry),
-        time: rounded(replay.calls[*at].started),
+        time: rounded(Tokens(replay.calls[*at].started)),
         tokens: rounded(replay.simulated[*at].expected),
     };
     CheckJson {

@@ -16,6 +16,7 @@ use crate::commit::{PolicyRecord, ReceiptKind};
 use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_time, quantity};
 use crate::js::Value;
+use crate::units::Tokens;
 use crate::write::commit_list::{CommitRecord, CommitStatus, list_commits};
 
 pub(super) fn run(
@@ -72,7 +73,8 @@ fn table(commits: &[CommitRecord]) -> Table {
     ]);
     for committed in commits {
         let receipt = &committed.receipt;
-        let tokens = |tokens: Option<f64>| tokens.map(|tokens| format_estimate(tokens.max(0.0) as u64));
+        let tokens =
+            |tokens: Option<Tokens>| tokens.map(|tokens| format_estimate(tokens.max(Tokens::ZERO).floor()));
         let tokens = match (tokens(receipt.tokens_before), tokens(receipt.tokens_after)) {
             (Some(before), Some(after)) => format!("{before} → {after}"),
             _ => String::new(),
@@ -115,8 +117,8 @@ struct CommitJson {
     undoes: Option<String>,
     /// The program that wrote it.
     tool: Option<String>,
-    tokens_before: Option<f64>,
-    tokens_after: Option<f64>,
+    tokens_before: Option<Tokens>,
+    tokens_after: Option<Tokens>,
     changed: Vec<ReplacedEntryJson>,
     steps: Vec<CommittedPolicyJson>,
 }
@@ -126,8 +128,8 @@ struct CommitJson {
 struct CommittedPolicyJson {
     policy: String,
     settings: Value,
-    tokens_before: Option<f64>,
-    tokens_after: Option<f64>,
+    tokens_before: Option<Tokens>,
+    tokens_after: Option<Tokens>,
 }
 
 fn commit_json(committed: &CommitRecord) -> CommitJson {

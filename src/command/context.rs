@@ -27,6 +27,7 @@ use crate::redact::SecretDisplay;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::usage_totals::session_usage;
 use crate::session::{CountSource, LoadedSession, TokenCount};
+use crate::units::Tokens;
 
 pub(super) fn run(
     view: &ContextViewArgs,
@@ -220,7 +221,7 @@ fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, 
     let Ok(estimate) = estimate else {
         return "the runtime cannot estimate this context: a message is malformed".to_owned();
     };
-    let whole = |tokens: f64| if tokens.is_finite() { tokens.max(0.0) as u64 } else { 0 };
+    let whole = |tokens: Tokens| if tokens.is_finite() { tokens.whole() } else { 0 };
     let window = whole(session.window.tokens);
     let share = format_percent(whole(estimate.tokens), window);
     match estimate.last_usage {

@@ -22,6 +22,7 @@ use crate::policy::memory_flush::{Flush, FlushState};
 use crate::session::usage_totals::session_usage;
 use crate::session::{CountSource, LoadedSession, TokenCount};
 use crate::store::entry::EntryKind;
+use crate::units::Tokens;
 
 /// The messages that the model is sent.
 #[derive(Serialize, JsonSchema)]
@@ -39,7 +40,7 @@ pub(super) struct ContextJson {
     /// The runtime's own estimate of the context; null where the runtime would fail.
     estimate: Option<EstimateJson>,
     /// Sum of the messages' estimates.
-    message_tokens: Option<f64>,
+    message_tokens: Option<Tokens>,
     /// Estimated tokens of every message on the path.
     session_tokens: u64,
     spent: UsageJson,
@@ -60,11 +61,11 @@ struct NextCallJson {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct EstimateJson {
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// Tokens that a provider counted, up to `anchor`.
-    usage_tokens: Option<f64>,
+    usage_tokens: Option<Tokens>,
     /// Estimated tokens after it.
-    trailing_tokens: Option<f64>,
+    trailing_tokens: Option<Tokens>,
     /// The answer whose usage holds the count.
     anchor: Option<String>,
     source: &'static str,
@@ -75,10 +76,10 @@ struct EstimateJson {
 struct FlushJson {
     state: &'static str,
     /// Tokens.
-    threshold: Option<f64>,
+    threshold: Option<Tokens>,
     total: Option<FlushTotalJson>,
     /// Tokens that are missing.
-    to_go: Option<f64>,
+    to_go: Option<Tokens>,
     /// Whether compaction comes first.
     late: bool,
     rule: &'static str,
@@ -86,7 +87,7 @@ struct FlushJson {
 
 #[derive(Serialize, JsonSchema)]
 struct FlushTotalJson {
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     projected: bool,
 }
 
@@ -100,7 +101,7 @@ pub(super) struct MessageJson {
     role: &'static str,
     tool: Option<String>,
     /// Estimated tokens.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// Chars as pi counts them.
     chars: Option<f64>,
     /// Chars as the pruner counts them.

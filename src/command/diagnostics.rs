@@ -29,6 +29,7 @@ use crate::session::simulated_settings::{EffectiveSetting, effective_setting_row
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
 use crate::store::pi_dirs::load_settings;
+use crate::units::Tokens;
 
 /// The model of an agent's next call, unless the session overrides it.
 #[derive(Debug)]
@@ -276,7 +277,9 @@ fn store_compaction(workspace: &Workspace, read: &[ReadSession]) -> CompactionSe
     if let Some(pi) = pi {
         return pi.compaction(Some(""));
     }
-    any.unwrap_or_else(|| gateway_compaction_under(rules, config, CompactionSettings::default(), f64::NAN))
+    any.unwrap_or_else(|| {
+        gateway_compaction_under(rules, config, CompactionSettings::default(), Tokens(f64::NAN))
+    })
 }
 
 /// Lists the compaction keys for the window of the first agent's model.
@@ -287,10 +290,10 @@ fn compaction_rows(
     in_force: CompactionSettings,
 ) -> Vec<SettingRow> {
     let ruleset = workspace.store().ruleset.id;
-    let window = agents.first().map_or(f64::NAN, |agent| agent.model.window.tokens);
+    let window = agents.first().map_or(f64::NAN, |agent| agent.model.window.tokens.get());
     let of_runtime = ruleset.rules().reserve == Reserve::Runtime;
     let runtime = if of_runtime { in_force } else { CompactionSettings::default() };
-    let mut rows = compaction_settings(&workspace.store().config, ruleset, runtime, window);
+    let mut rows = compaction_settings(&workspace.store().config, ruleset, runtime, Tokens(window));
     for row in rows.iter_mut().filter(|_| pi.is_some()) {
         let Some(own) = pi.map(|pi| pi.settings.token_setting(row.name(), Some(""))) else { continue };
         (row.config, row.value, row.provenance) = (own.raw_value, own.value.into(), own.provenance);

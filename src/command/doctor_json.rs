@@ -17,6 +17,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
 use crate::js::{Members, Value};
 use crate::session::lifecycle::Lifecycle;
+use crate::units::Tokens;
 
 /// Parent keys of the rows in the settings tables.
 pub(super) const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
@@ -104,8 +105,8 @@ struct AgentJson {
 struct CompactionJson {
     enabled: bool,
     mode: &'static str,
-    reserve_tokens: Option<f64>,
-    keep_recent_tokens: Option<f64>,
+    reserve_tokens: Option<Tokens>,
+    keep_recent_tokens: Option<Tokens>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -224,9 +225,9 @@ pub(super) fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, &Prov
     let (soft, force, floor) = (&flush.soft_tokens, &flush.force_bytes, &flush.floor_tokens);
     [
         ("memoryFlush.enabled", Value::from(flush.enabled.value), &flush.enabled.provenance),
-        ("memoryFlush.softThresholdTokens", Value::from(finite(soft.value)), &soft.provenance),
+        ("memoryFlush.softThresholdTokens", Value::from(finite(soft.value.get())), &soft.provenance),
         ("memoryFlush.forceFlushTranscriptBytes", Value::from(finite(force.value)), &force.provenance),
-        ("reserveTokensFloor", Value::from(finite(floor.value)), &floor.provenance),
+        ("reserveTokensFloor", Value::from(finite(floor.value.get())), &floor.provenance),
     ]
 }
 

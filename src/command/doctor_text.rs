@@ -20,6 +20,7 @@ use crate::gateway::reset::ResetMode;
 use crate::js::{self, Value};
 use crate::policy::settings::{SettingId, find_setting};
 use crate::session::Mark;
+use crate::units::Tokens;
 
 pub(super) fn print(
     workspace: &Workspace,
@@ -130,7 +131,7 @@ fn print_agents(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failu
             agent.id.as_str().into(),
             format_number(agent.sessions).into(),
             if known { format!("{provider}/{id}") } else { "each session's own".to_owned() }.into(),
-            if known { format_number(window.tokens.max(0.0) as u64) } else { "-".to_owned() }.into(),
+            if known { format_number(window.tokens.whole()) } else { "-".to_owned() }.into(),
             Cell::new(
                 &if known { format!("{}: {window_from}", window.source.name()) } else { "-".to_owned() },
                 Tone::Dim,
@@ -170,8 +171,8 @@ fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Ou
         "compaction: {} · mode {} · reserve {} tokens · keeps the last {}",
         if compaction.enabled { "on" } else { "off" },
         checkup.mode.as_str(),
-        format_number(compaction.reserve_tokens.max(0.0) as u64),
-        format_number(compaction.keep_recent_tokens.max(0.0) as u64),
+        format_number(compaction.reserve_tokens.whole()),
+        format_number(compaction.keep_recent_tokens.whole()),
     );
     output.line(Tone::Plain, &line)?;
     if let Some(words) = describe_raised_reserve(checkup) {
@@ -196,13 +197,13 @@ fn describe_raised_reserve(checkup: &DoctorReport) -> Option<String> {
     let floor = checkup.flush.floor_tokens.value;
     let row = checkup.compaction_rows.iter().find(|row| row.id == SettingId::ReserveTokens)?;
     let set = row.config.as_ref().and_then(Value::as_f64).filter(|tokens| *tokens >= 0.0);
-    let own = set.unwrap_or(CompactionSettings::default().reserve_tokens);
+    let own = set.map_or(CompactionSettings::default().reserve_tokens, Tokens);
     (checkup.compaction.reserve_tokens == floor && own < floor).then(|| {
         let what = if set.is_some() { "the configured reserve" } else { "the runtime's reserve" };
-        let what = format!("{what} {}", format_number(own as u64));
+        let what = format!("{what} {}", format_number(own.whole()));
         format!(
             "            reserveTokensFloor {} ({}) overrides {what}",
-            format_number(floor as u64),
+            format_number(floor.whole()),
             checkup.flush.floor_tokens.provenance
         )
     })

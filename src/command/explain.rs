@@ -20,6 +20,7 @@ use crate::report::explain::{
     ReplaySummary, explain,
 };
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 /// Entries named per line.
 const MAX_NAMED_ENTRIES: usize = 4;
@@ -157,8 +158,8 @@ impl ExplanationPrinter<'_> {
             ("since the last accepted call", Align::Right),
         ]);
         for part in parts {
-            let new = if part.new_tokens >= 1.0 {
-                format!("+{}", format_number(part.new_tokens as u64))
+            let new = if part.new_tokens >= Tokens(1.0) {
+                format!("+{}", format_number(part.new_tokens.whole()))
             } else {
                 String::new()
             };
@@ -166,7 +167,7 @@ impl ExplanationPrinter<'_> {
             table.push(vec![
                 part.kind.as_str().into(),
                 count.into(),
-                format_estimate(part.tokens as u64).into(),
+                format_estimate(part.tokens.whole()).into(),
                 new.into(),
             ]);
         }

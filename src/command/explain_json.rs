@@ -13,6 +13,7 @@ use crate::report::explain::{
     PromptCount, PromptPart, ReplaySummary,
 };
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 /// Version 2 gave each of the four questions its own member.
 pub(super) const SCHEMA_VERSION: u64 = 2;
@@ -140,7 +141,7 @@ struct CallJson {
 #[derive(Serialize, JsonSchema)]
 struct MechanismJson {
     class: &'static str,
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// Number of messages, results, images or runs.
     count: usize,
     entries: Vec<String>,
@@ -151,9 +152,9 @@ struct PartJson {
     part: &'static str,
     messages: usize,
     /// Tokens in the provider's count.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// Tokens that are new since the last accepted call.
-    new: Option<f64>,
+    new: Option<Tokens>,
 }
 
 /// A mechanism that could have prevented the overflow.

@@ -19,7 +19,7 @@ pub(super) fn describe_flush(flush: &Flush, limits: &ContextLimits) -> String {
             )
         }
         FlushState::Due(FlushTrigger::Tokens) => {
-            let total = flush.total.map_or(0.0, |total| total.tokens);
+            let total = flush.total.map_or(0.0, |total| total.tokens.get());
             format!("due before the next message: {} tokens, threshold {threshold}", format_number(total))
         }
         FlushState::Due(FlushTrigger::Bytes) => {

@@ -23,7 +23,7 @@ pub(super) fn with_learned_window(
     }
     let inputs = ReplayInputs::read(session, PolicySet::NONE)
         .map_err(|error| Failure::unreadable(error.to_string()))?;
-    Ok(insert_window(changes, inputs.provider_window, session.limits.runtime_window))
+    Ok(insert_window(changes, inputs.provider_window.get(), session.limits.runtime_window.get()))
 }
 
 fn insert_window(mut changes: Vec<SettingChange>, learnt: f64, believed: f64) -> Vec<SettingChange> {

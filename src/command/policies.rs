@@ -22,13 +22,14 @@ use crate::policy::preflight::{PreflightResult, Route};
 use crate::policy::settings::{SettingId, SettingOwner};
 use crate::policy::{Fate, Policy};
 use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, Split};
+use crate::units::Tokens;
 
 pub(super) fn describe_check(checked: &PreflightResult) -> String {
     let [estimate, room] =
-        [checked.estimate, checked.prompt_limit].map(|tokens| format_number(tokens as u64));
+        [checked.estimate, checked.prompt_limit].map(|tokens| format_number(tokens.whole()));
     let over = match checked.route {
         Route::Fits => String::new(),
-        _ => format!(", {} too many", format_number(checked.overflow as u64)),
+        _ => format!(", {} too many", format_number(checked.overflow.whole())),
     };
     format!("Check before the prompt: ~{estimate} of {room} tokens{over}; {}.", checked.route.description())
 }
@@ -38,12 +39,12 @@ pub(super) fn describe_check(checked: &PreflightResult) -> String {
 #[serde(rename_all = "camelCase")]
 pub(super) struct CheckJson {
     route: &'static str,
-    estimated_tokens: f64,
+    estimated_tokens: Tokens,
     /// Tokens that the prompt may have.
-    room_tokens: f64,
+    room_tokens: Tokens,
     /// Tokens above the limit.
-    over_tokens: f64,
-    reserve_tokens: Option<f64>,
+    over_tokens: Tokens,
+    reserve_tokens: Option<Tokens>,
     /// Chars of results that could be reduced.
     reducible_chars: f64,
 }
@@ -208,12 +209,12 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
 }
 
 fn describe_trigger(trigger: &CompactionTrigger) -> String {
-    let threshold = format_number(trigger.threshold.max(0.0) as u64);
+    let threshold = format_number(trigger.threshold.max(Tokens::ZERO).whole());
     match trigger.tokens {
         None => "  would not start now: no answer reports its tokens yet".to_owned(),
         Some(tokens) => {
             let fires = if trigger.fires { "would start now" } else { "would not start now" };
-            let tokens = format_number(tokens.max(0.0) as u64);
+            let tokens = format_number(tokens.max(Tokens::ZERO).whole());
             format!("  {fires}: the last call had {tokens} tokens, the trigger is {threshold}")
         }
     }
@@ -317,7 +318,7 @@ pub(super) struct CompactionJson {
     kept: MessageTotals,
     /// Messages that the compaction before kept, and that this one neither keeps nor summarises.
     lost: MessageTotals,
-    tokens_before: Option<f64>,
+    tokens_before: Option<Tokens>,
     summary_tokens: u64,
     /// The origin of `summaryTokens`.
     summary_from: &'static str,

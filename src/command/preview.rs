@@ -25,6 +25,7 @@ use crate::report::cost::describe_cache_cost;
 use crate::session::LoadedSession;
 use crate::session::setting_change::{SettingChange, read_changes};
 use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
+use crate::units::Tokens;
 use crate::write::rewrite_loss::{RewriteLoss, find_rewrite_loss};
 use crate::write::summary::assumed_summary;
 
@@ -147,7 +148,7 @@ fn assume_summary_length(
         return SummaryLength::Assumed;
     };
     let assumed = assumed_summary(&details.branch, simulated.policies.compaction.reserve_tokens);
-    simulated.set_summary_tokens(assumed.tokens as u64);
+    simulated.set_summary_tokens(assumed.tokens.whole());
     if assumed.is_average { SummaryLength::EarlierAverage } else { SummaryLength::Assumed }
 }
 
@@ -228,7 +229,7 @@ impl Preview {
             Ordering::Equal => "no change".to_owned(),
             Ordering::Less => "grows".to_owned(),
         };
-        let window = self.session.window.tokens.max(0.0) as u64;
+        let window = self.session.window.tokens.max(Tokens::ZERO).whole();
         let shares = [self.session.budget().total(), self.session.budget_after(&self.plan).total()];
         let [share_before, share_after] = shares.map(|tokens| format_percent(tokens, window));
         let line = format!(

@@ -25,6 +25,7 @@ use crate::report::recovery::{
     RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
 };
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 pub(super) fn run(
     args: &SessionArgs,
@@ -75,12 +76,12 @@ impl JsonOutput for RecoveryJson {}
 struct CompactionSettingsJson {
     enabled: bool,
     mode: &'static str,
-    reserve_tokens: Option<f64>,
-    keep_recent_tokens: Option<f64>,
+    reserve_tokens: Option<Tokens>,
+    keep_recent_tokens: Option<Tokens>,
     /// Chars that one tool result may have.
     max_result_chars: Option<f64>,
     /// The window in tokens that the runtime believes in.
-    runtime_window: Option<f64>,
+    runtime_window: Option<Tokens>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -136,7 +137,7 @@ enum StepDetailsJson {
         /// Messages.
         summarised: usize,
         first_kept: String,
-        kept_tokens: Option<f64>,
+        kept_tokens: Option<Tokens>,
         /// Messages that are neither kept nor summarised.
         lost: usize,
         /// Whether the request itself is kept.
@@ -318,8 +319,8 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
     let line = format!(
         "compaction {} · reserve {} · keepRecentTokens {} · result limit {} chars",
         session.limits.compaction_mode.as_str(),
-        format_number(session.configured_settings.compaction.reserve_tokens.max(0.0) as u64),
-        format_number(session.configured_settings.compaction.keep_recent_tokens.max(0.0) as u64),
+        format_number(session.configured_settings.compaction.reserve_tokens.max(Tokens::ZERO).whole()),
+        format_number(session.configured_settings.compaction.keep_recent_tokens.max(Tokens::ZERO).whole()),
         format_number(max_result_chars(session).max(0.0) as u64),
     );
     output.line(Tone::Dim, &line)?;

@@ -10,6 +10,7 @@ use crate::report::regret::json::RegretTotalsJson;
 use crate::report::regret::{LostMessage, Need, Regret};
 use crate::report::summary_audit::{AuditedFact, FactState, SummaryAudit};
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 /// Lost messages and their later needs, as recorded and under other settings.
 #[derive(Serialize, JsonSchema)]
@@ -59,9 +60,9 @@ pub(super) struct LostMessageJson {
     /// Number of the first call that has it again.
     until_call: Option<usize>,
     /// Estimated tokens of the whole message.
-    tokens_before: Option<f64>,
+    tokens_before: Option<Tokens>,
     /// Estimated tokens of what was left.
-    tokens_after: Option<f64>,
+    tokens_after: Option<Tokens>,
     needs: Vec<NeedJson>,
 }
 
@@ -76,7 +77,7 @@ struct NeedJson {
     /// Calls since the first one without the message.
     distance: usize,
     /// Estimated tokens of the repetition.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// List price of the repetition, USD.
     cost: Option<f64>,
     /// The identifier, or the arguments of the repeated call; secrets are masked.

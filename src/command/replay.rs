@@ -21,6 +21,7 @@ use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, Trace
 use crate::report::cost::{describe_cost, format_cost};
 use crate::report::timeline::Timeline;
 use crate::session::usage_totals::{answers_besides, session_usage};
+use crate::units::Tokens;
 
 /// Newest calls printed without `--all`.
 const MAX_CALLS: usize = 40;
@@ -138,7 +139,7 @@ fn cost_rows(totals: &[TraceTotals; 2]) -> Vec<(&'static str, [String; 2])> {
 
 /// Formats the largest answered prompt, followed by a refused prompt if that is larger.
 fn describe_peak(total: &TraceTotals, trace: &[CallReplay], window: u64) -> String {
-    let of = |(size, at): (f64, Option<usize>)| {
+    let of = |(size, at): (Tokens, Option<usize>)| {
         let at = at?;
         Some((
             format_tokens(trace.get(at)?, round_tokens(size)),
@@ -384,7 +385,7 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
         let signed = |usd: f64| {
             if usd < 0.0 { format_estimated_usd_difference(usd) } else { format_amount(usd, true) }
         };
-        let freed = format_estimate(fired.tokens.round() as i64);
+        let freed = format_estimate(fired.tokens.get().round() as i64);
         let kind = fired.kind;
         table.push(vec![
             Cell::new(

@@ -14,6 +14,7 @@ use crate::policy::preflight::Route;
 use crate::replay::{
     CallReplay, CompactionEvent, FiringStats, ModelCall, PolicyEvent, PromptSizeSource, TraceTotals,
 };
+use crate::units::Tokens;
 
 /// Every model call of a session, recorded and under other settings. Tokens are whole, costs are USD.
 #[derive(Serialize, JsonSchema)]
@@ -26,7 +27,7 @@ pub(super) struct ReplayJson {
     recorded_ruleset: RulesetJson,
     window: WindowJson,
     /// Tokens that the provider takes.
-    provider_window: Option<f64>,
+    provider_window: Option<Tokens>,
     /// Lifetime of the provider's cache.
     retention: &'static str,
     /// Whether the time of each cache use is recorded or assumed.
@@ -67,7 +68,7 @@ pub(super) struct RecordedTraceJson {
     #[serde(flatten)]
     trace: TraceJson,
     /// Tokens that the provider counted.
-    pub(super) measured: Option<f64>,
+    pub(super) measured: Option<Tokens>,
 }
 
 /// One call in one of the two traces.
@@ -75,9 +76,9 @@ pub(super) struct RecordedTraceJson {
 #[serde(rename_all = "camelCase")]
 pub(super) struct TraceJson {
     /// Tokens of the prompt.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// Tokens that the provider would count.
-    expected: Option<f64>,
+    expected: Option<Tokens>,
     /// The origin of the size.
     size: &'static str,
     overflow: bool,
@@ -91,7 +92,7 @@ pub(super) struct TraceJson {
     /// Trimmed messages.
     trimmed: u32,
     /// Tokens that the policies of this call removed.
-    freed: Option<f64>,
+    freed: Option<Tokens>,
     /// Messages that the turn limit left out.
     history: u32,
     /// Messages that were reduced before the prompt.
@@ -103,12 +104,12 @@ pub(super) struct TraceJson {
     /// The first changed entry.
     first_changed: Option<String>,
     /// Prompt tokens read from the cache.
-    cache_read: Option<f64>,
+    cache_read: Option<Tokens>,
     /// Prompt tokens written to the cache.
-    cache_write: Option<f64>,
+    cache_write: Option<Tokens>,
     /// Prompt tokens neither read nor written.
-    input: Option<f64>,
-    output: Option<f64>,
+    input: Option<Tokens>,
+    output: Option<Tokens>,
     cost: Option<f64>,
     /// The origin of the cost.
     cost_from: &'static str,
@@ -126,9 +127,9 @@ struct CompactionJson {
     /// Messages that it removed.
     messages: u32,
     /// Tokens that it removed.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// Tokens before it.
-    before: Option<f64>,
+    before: Option<Tokens>,
     /// Cost of the summary.
     cost: Option<f64>,
 }
@@ -148,23 +149,23 @@ struct TotalsJson {
     /// Calls whose last try did not fit either.
     failed: usize,
     /// The largest prompt in tokens.
-    peak: Option<f64>,
+    peak: Option<Tokens>,
     /// Index of its call.
     peak_call: Option<usize>,
     /// The largest prompt of an answered call.
-    answered_peak: Option<f64>,
+    answered_peak: Option<Tokens>,
     /// The largest prompt of a call that failed in the end.
-    refused_peak: Option<f64>,
+    refused_peak: Option<Tokens>,
     /// Tokens that policies removed, counted once for each call.
-    freed: Option<f64>,
+    freed: Option<Tokens>,
     compactions: usize,
     cost: Option<f64>,
     /// Cost by the cache model.
     model_cost: Option<f64>,
     summary_cost: Option<f64>,
-    cache_read: Option<f64>,
-    cache_write: Option<f64>,
-    input: Option<f64>,
+    cache_read: Option<Tokens>,
+    cache_write: Option<Tokens>,
+    input: Option<Tokens>,
     #[serde(flatten)]
     origin: CostOriginJson,
 }
@@ -183,7 +184,7 @@ pub(super) struct PolicyEventJson {
     /// The first changed entry.
     pub(super) first: Option<String>,
     /// Tokens freed at the first call.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// Cost that the event added.
     cost: Option<f64>,
 }
@@ -196,7 +197,7 @@ struct FiringStatsJson {
     /// Calls per event, on average.
     every: Option<f64>,
     /// Tokens freed in total.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     cost: Option<f64>,
     /// Whether it fires often and frees little each time, by `[too-often]` of config.toml.
     too_often: bool,
@@ -310,7 +311,7 @@ fn compaction_json(done: CompactionEvent) -> CompactionJson {
 
 fn totals_json(total: &TraceTotals) -> TotalsJson {
     // A peak without a call is no peak.
-    let peak = |(tokens, call): (f64, Option<usize>)| call.and_then(|_| rounded(tokens));
+    let peak = |(tokens, call): (Tokens, Option<usize>)| call.and_then(|_| rounded(tokens));
     TotalsJson {
         calls: total.calls,
         overflows: total.overflows,

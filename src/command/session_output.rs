@@ -15,6 +15,7 @@ use crate::session::LoadedSession;
 pub(super) use crate::session::json::{BudgetJson, SessionJson, budget_json, finite, rounded, session_json};
 use crate::session::lifecycle::Lifecycle;
 use crate::store::entry::{CharCount, MessageSize};
+use crate::units::Tokens;
 use std::io;
 
 /// A problem in the data that was read.
@@ -103,7 +104,7 @@ pub(super) fn lifecycle_json(lifecycle: &Lifecycle, now_ms: f64) -> LifecycleJso
 /// The context window of the model.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct WindowJson {
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// The origin of the number.
     source: &'static str,
 }
@@ -174,5 +175,9 @@ fn describe_window(session: &LoadedSession, window: WindowInfo) -> String {
     let refused = session
         .smallest_refused_window()
         .map(|tokens| format!(" · provider refused at {}", format_number(tokens)));
-    format!("{} ({source}){}", format_number(window.tokens.max(0.0) as u64), refused.unwrap_or_default())
+    format!(
+        "{} ({source}){}",
+        format_number(window.tokens.max(Tokens::ZERO).whole()),
+        refused.unwrap_or_default()
+    )
 }

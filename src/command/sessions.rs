@@ -30,6 +30,7 @@ use crate::session::search_text::SearchText;
 use crate::session::title::shown_title;
 use crate::session::{ItemUsage, Mark, SessionItem, TokenCount};
 use crate::store::key::SessionKind;
+use crate::units::Tokens;
 
 pub(super) fn run(
     args: &SessionsArgs,
@@ -272,7 +273,7 @@ fn reset_json(
 
 fn window_guard_name(workspace: &Workspace, item: &SessionItem) -> Option<&'static str> {
     let window = item.window as f64;
-    let verdict = judge_window(workspace.store().ruleset.id.rules(), window, window);
+    let verdict = judge_window(workspace.store().ruleset.id.rules(), Tokens(window), Tokens(window));
     let word = if verdict.should_block { "block" } else { "warn" };
     (verdict.should_warn && item.kind != SessionKind::Pi.as_str()).then_some(word)
 }

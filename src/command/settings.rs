@@ -30,6 +30,7 @@ use crate::session::LoadedSession;
 use crate::session::session_settings::{current_value, default_value, session_setting};
 use crate::store::discovery::Store;
 use crate::store::pi_dirs::load_settings;
+use crate::units::Tokens;
 
 /// A setting under a ruleset and a configuration.
 struct Listed {
@@ -132,12 +133,12 @@ fn list(
 
 fn print_table(
     chosen: &RulesetChoice,
-    window: f64,
+    window: Tokens,
     listed: &[Listed],
     output: &mut Output,
 ) -> Result<(), Failure> {
     print_ruleset(chosen, output)?;
-    let window = number_text(window);
+    let window = number_text(window.get());
     output.line(Tone::Dim, &format!("values for a window of {window} tokens"))?;
     output.line(Tone::Plain, "")?;
     let mut table = Table::new(&[
@@ -173,7 +174,7 @@ fn print_table(
 pub(super) struct SettingsJson {
     ruleset: RulesetJson,
     /// Window in tokens for which the built-in values are computed.
-    window: Option<f64>,
+    window: Option<Tokens>,
     settings: Vec<SettingJson>,
 }
 
@@ -203,7 +204,7 @@ struct SettingJson {
     description: &'static str,
 }
 
-fn settings_json(chosen: &RulesetChoice, window: f64, listed: &[Listed]) -> SettingsJson {
+fn settings_json(chosen: &RulesetChoice, window: Tokens, listed: &[Listed]) -> SettingsJson {
     let known =
         |value: &Option<Value>| value.clone().filter(|value| value.as_f64().is_none_or(f64::is_finite));
     let row = |row: &Listed| {

@@ -22,6 +22,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::policy::compact::stored_summary;
 use crate::session::LoadedSession;
 use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
+use crate::units::Tokens;
 use crate::write::summary::job::describe_summary_error;
 use crate::write::summary::writer::SummaryWriter;
 
@@ -126,14 +127,14 @@ fn print_calls(requested: &SummaryInput, output: &mut Output) -> Result<(), Fail
         output.line(Tone::Warning, &note)?;
     }
     let first_kept = requested.session.index.display_id(requested.compactable.preparation.first_kept);
-    let reserve = format_number(job.reserve_tokens.max(0.0) as u64);
+    let reserve = format_number(job.reserve_tokens.max(Tokens::ZERO).whole());
     output.line(
         Tone::Plain,
         &format!("mode {} · reserve {reserve} · keeps entries from {first_kept}", job.mode.as_str()),
     )?;
     if let Some(dropped) = requested.gateway_calls.summary.dropped {
         let (messages, tokens) =
-            (format_count(dropped.messages as u64, "message", "messages"), dropped.tokens as u64);
+            (format_count(dropped.messages as u64, "message", "messages"), dropped.tokens.whole());
         let text = format!(
             "the oldest {messages} ({} tokens) get a separate summary first",
             format_estimate(tokens)
@@ -144,7 +145,7 @@ fn print_calls(requested: &SummaryInput, output: &mut Output) -> Result<(), Fail
     calls_table(&requested.gateway_calls).print(output, "  ")?;
     writeln!(output)?;
     output.line(Tone::Strong, &describe_gateway_calls(requested))?;
-    let assumed = format_number(requested.compactable.assumed_tokens as u64);
+    let assumed = format_number(requested.compactable.assumed_tokens.whole());
     Ok(output
         .line(Tone::Dim, &format!("assumes that every call succeeds and each answer has {assumed} tokens"))?)
 }

@@ -24,6 +24,7 @@ use crate::runtime::interruptible;
 use crate::summarize::{
     CancelToken, Summarizer, SummarizerKind, SummaryCallRecord, SummaryProgress, build_summarizer,
 };
+use crate::units::Tokens;
 use crate::write::summary::job::{SummaryJob, SummaryJobError, SummaryResult, describe_no_summary};
 use crate::write::summary::writer::SummaryWriter;
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
@@ -137,7 +138,7 @@ pub(super) fn gateway_calls(preview: &Preview) -> Result<Option<Result<Predicted
     let settings = plan.settings.compaction;
     let compactable = PreparedCompaction::new(session, settings, summary_settings(preview), None, *now_ms);
     let compactable = compactable.map_err(|error| summary_failure(preview, &error.into()))?;
-    Ok(Some(predict_calls(&compactable.job, plan.settings.summary_tokens as f64)))
+    Ok(Some(predict_calls(&compactable.job, Tokens(plan.settings.summary_tokens as f64))))
 }
 
 /// Prints the gateway's calls: the totals on one line, then each call.
@@ -182,7 +183,7 @@ pub(super) fn calls_table(calls: &PredictedCalls) -> Table {
             format_number(call.messages as u64).into(),
             format_estimate(call.input_tokens).into(),
             format_estimate(call.output_tokens).into(),
-            format_number(call.max_tokens.max(0.0) as u64).into(),
+            format_number(call.max_tokens.max(Tokens::ZERO).whole()).into(),
         ]);
     }
     table
@@ -221,7 +222,7 @@ pub(super) struct PredictedCallJson {
     messages: usize,
     input_tokens: u64,
     /// The limit of the reply.
-    max_tokens: Option<f64>,
+    max_tokens: Option<Tokens>,
     output_tokens: u64,
 }
 

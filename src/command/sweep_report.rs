@@ -19,6 +19,7 @@ use crate::runtime::interruptible;
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::setting_change::{SettingChange, read_changes};
+use crate::units::Tokens;
 
 const HEADROOM_OPTION: &str = "--headroom";
 
@@ -65,7 +66,7 @@ pub(super) fn run_sweep(
         .map_err(|error| Failure::unreadable(error.to_string()))?;
     let headroom =
         headroom.map(|amount| resolve_amount(amount, HEADROOM_OPTION, inputs.provider_window)).transpose()?;
-    let headroom = headroom.unwrap_or(0.0);
+    let headroom = headroom.unwrap_or(Tokens::ZERO);
     if args.headroom.is_some() && inputs.provider_window.is_nan() {
         return Err(Failure::usage(format!(
             "{HEADROOM_OPTION}: the window of the model is unknown, so nothing can be kept free."

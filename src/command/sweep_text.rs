@@ -15,6 +15,7 @@ use crate::format::{format_count, format_counted, format_estimate, format_number
 use crate::policy::settings::SettingId;
 use crate::report::cost::{describe_cost, format_cost};
 use crate::report::sweep::{Axis, Cell, Sweep};
+use crate::units::Tokens;
 
 /// Trade-offs printed; the JSON has all.
 const MAX_TRADE_OFFS: usize = 12;
@@ -46,7 +47,7 @@ fn headline(sweep: &Sweep) -> String {
     let names: Vec<&str> = sweep.axes.iter().map(Axis::name).collect();
     let fitting = sweep.cells.iter().filter(|cell| sweep.fits(cell)).count();
     let settings = format_count(sweep.cells.len() as u64, "combination", "combinations");
-    let free = if sweep.headroom > 0.0 {
+    let free = if sweep.headroom > Tokens::ZERO {
         format!(" with {} tokens to spare", format_number(round_tokens(sweep.headroom)))
     } else {
         String::new()
@@ -86,8 +87,10 @@ fn describe_high_triggers(swept: &SweepReport) -> Option<String> {
     let window = swept.session.window.tokens;
     let triggers = swept.sweep.axes.iter().filter(|axis| axis.id == SettingId::ClearTrigger);
     let points = triggers.flat_map(|axis| &axis.points).filter(|point| point.value.is_some());
-    let high = points.filter_map(|point| point.number).filter(|trigger| window > 0.0 && *trigger > window);
-    let high: Vec<String> = high.map(|trigger| format_number(round_tokens(trigger))).collect();
+    let high = points
+        .filter_map(|point| point.number)
+        .filter(|trigger| window > Tokens::ZERO && *trigger > window.get());
+    let high: Vec<String> = high.map(|trigger| format_number(round_tokens(Tokens(trigger)))).collect();
     (!high.is_empty()).then(|| {
         format!(
             "clearToolUses.trigger {} is above the window of {} tokens, so nothing is cleared before a call overflows; \
@@ -108,7 +111,7 @@ fn format_peak(cell: &Cell) -> String {
 
 /// Formats estimated tokens; below 0.5 prints as `0`.
 fn format_cleared(number: f64) -> String {
-    if number < 0.5 { "0".to_owned() } else { format_estimate(round_tokens(number)) }
+    if number < 0.5 { "0".to_owned() } else { format_estimate(round_tokens(Tokens(number))) }
 }
 
 fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
@@ -138,7 +141,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
             TableCell::new(&format_number(cell.overflows() as u64), tone),
             TableCell::new(&format_peak(cell), tone),
             format_cell_cost(cell).into(),
-            format_cleared(cell.cleared_tokens_per_call()).into(),
+            format_cleared(cell.cleared_tokens_per_call().get()).into(),
             format_number(cell.summary_count() as u64).into(),
             cell.regret.map_or_else(|| "-".to_owned(), |regret| regret.describe_short()).into(),
             TableCell::new(cell_mark(sweep, *at), Tone::Dim),
@@ -214,7 +217,7 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
         MeasureArg::Peak => format_peak(cell),
         MeasureArg::Cost => format_cell_cost(cell),
         MeasureArg::Overflows => format_number(cell.overflows() as u64),
-        MeasureArg::Cleared => format_cleared(cell.cleared_tokens_per_call()),
+        MeasureArg::Cleared => format_cleared(cell.cleared_tokens_per_call().get()),
     };
     let tone = match (fits, mark) {
         (false, _) => Tone::Bad,

@@ -8,6 +8,7 @@ use crate::format::{format_count, format_number};
 use crate::replay::Cost;
 use crate::report::cost::describe_cost;
 use crate::session::usage_totals::{SessionUsage, UsageTotals};
+use crate::units::Tokens;
 
 /// Usage of the whole session, all branches included.
 #[derive(Serialize, JsonSchema)]
@@ -28,10 +29,10 @@ pub(super) struct UsageJson {
 struct UsageTotalsJson {
     calls: usize,
     /// Tokens neither read from nor written to the cache.
-    input: Option<f64>,
-    output: Option<f64>,
-    cache_read: Option<f64>,
-    cache_write: Option<f64>,
+    input: Option<Tokens>,
+    output: Option<Tokens>,
+    cache_read: Option<Tokens>,
+    cache_write: Option<Tokens>,
     /// USD.
     cost: Option<f64>,
 }
@@ -79,15 +80,14 @@ pub(super) fn usage_json(spending: &SessionUsage) -> UsageJson {
 
 /// Formats the session's total usage; `None` without any counts.
 pub(super) fn describe_usage(spending: &SessionUsage) -> Option<String> {
-    let whole = |tokens: f64| tokens.max(0.0) as u64;
     let part = |spent: &UsageTotals, one: &str, many: &str| {
-        let prompt = whole(spent.input + spent.cache_read + spent.cache_write);
+        let prompt = (spent.input + spent.cache_read + spent.cache_write).whole();
         (spent.calls > 0).then(|| {
             format!(
                 "{}, {} in, {} out",
                 format_count(spent.calls as u64, one, many),
                 format_number(prompt),
-                format_number(whole(spent.output))
+                format_number(spent.output.whole())
             )
         })
     };
@@ -102,22 +102,23 @@ pub(super) fn describe_usage(spending: &SessionUsage) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Tokens;
 
     #[test]
     fn work_beside_the_conversation_is_distinguished_and_nothing_of_nothing() {
         let recorded = |usd| Cost { recorded: Some(usd), ..Cost::default() };
         let answers = UsageTotals {
             calls: 2,
-            input: 1_000.0,
-            output: 50.0,
-            cache_read: 234.0,
+            input: Tokens(1_000.0),
+            output: Tokens(50.0),
+            cache_read: Tokens(234.0),
             cost: recorded(0.5),
             ..UsageTotals::default()
         };
         let beside = UsageTotals {
             calls: 1,
-            input: 10.0,
-            output: 1.0,
+            input: Tokens(10.0),
+            output: Tokens(1.0),
             cost: recorded(0.25),
             ..UsageTotals::default()
         };

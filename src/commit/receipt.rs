@@ -13,6 +13,7 @@ use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Tokens;
 
 /// `customType` of a commit's record.
 pub(super) const COMMIT_TYPE: &str = "clawscope.commit";
@@ -59,9 +60,9 @@ pub struct Receipt {
     /// Ids of each changed entry and its copy.
     pub changed: Vec<(String, String)>,
     /// Estimated tokens of the context before.
-    pub tokens_before: Option<f64>,
+    pub tokens_before: Option<Tokens>,
     /// Estimated tokens of the context after.
-    pub tokens_after: Option<f64>,
+    pub tokens_after: Option<Tokens>,
     /// The program that wrote it.
     pub tool: Option<String>,
 }
@@ -130,8 +131,8 @@ fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: f64) -> Op
         undoes: text("undoes"),
         policies: policies_of(data),
         changed: changed_of(data),
-        tokens_before: number("tokensBefore"),
-        tokens_after: number("tokensAfter"),
+        tokens_before: number("tokensBefore").map(Tokens),
+        tokens_after: number("tokensAfter").map(Tokens),
         tool: text("tool"),
     })
 }
@@ -143,8 +144,8 @@ fn policies_of(data: &Value) -> Vec<PolicyRecord> {
         Some(PolicyRecord {
             name: item.get("policy")?.as_str()?.to_string_lossy(),
             settings: item.get("settings").cloned().unwrap_or(Value::Null),
-            tokens_before: number("tokensBefore"),
-            tokens_after: number("tokensAfter"),
+            tokens_before: Tokens(number("tokensBefore")),
+            tokens_after: Tokens(number("tokensAfter")),
         })
     };
     match data.get("steps").and_then(Value::as_array) {
@@ -190,8 +191,8 @@ fn policy_json(step: &PolicyRecord) -> String {
     encode_line(&[
         ("policy", Some(text_json(&step.name))),
         ("settings", Some(js::stringify(&step.settings))),
-        ("tokensBefore", Some(js::stringify(&Value::Number(step.tokens_before)))),
-        ("tokensAfter", Some(js::stringify(&Value::Number(step.tokens_after)))),
+        ("tokensBefore", Some(js::stringify(&Value::Number(step.tokens_before.get())))),
+        ("tokensAfter", Some(js::stringify(&Value::Number(step.tokens_after.get())))),
     ])
 }
 
@@ -233,8 +234,8 @@ mod tests {
         let step = PolicyRecord {
             name: "prune".to_owned(),
             settings: js::parse(r#"{"ttl":"5m"}"#).unwrap(),
-            tokens_before: 900.0,
-            tokens_after: 700.5,
+            tokens_before: Tokens(900.0),
+            tokens_after: Tokens(700.5),
         };
         CommitProvenance {
             policies: vec![step],
@@ -265,8 +266,8 @@ mod tests {
             undoes: None,
             policies: provenance().policies,
             changed: changed.to_vec(),
-            tokens_before: Some(900.0),
-            tokens_after: Some(700.0),
+            tokens_before: Some(Tokens(900.0)),
+            tokens_after: Some(Tokens(700.0)),
             tool: Some("clawscope 9".to_owned()),
         };
         assert_eq!(read(ReceiptKind::Commit, &line), receipt);

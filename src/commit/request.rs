@@ -7,6 +7,7 @@ use crate::policy::compact::FileLists;
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Tokens;
 
 /// A transcript's status in the store (store F, G).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +53,9 @@ pub struct PolicyRecord {
     /// The settings it ran with.
     pub settings: Value,
     /// Estimated tokens of its input messages; NaN where the record does not say.
-    pub tokens_before: f64,
+    pub tokens_before: Tokens,
     /// Estimated tokens of its output messages; NaN where the record does not say.
-    pub tokens_after: f64,
+    pub tokens_after: Tokens,
 }
 
 /// A compaction to end the branch with (compaction 3.21). Its summary exists already: `commit` calls no model.
@@ -65,7 +66,7 @@ pub struct PlannedCompaction {
     /// The first kept entry, on the active path.
     pub first_kept: EntryIx,
     /// Tokens of the context before (compaction 3.9).
-    pub tokens_before: f64,
+    pub tokens_before: Tokens,
     /// The file lists that the next compaction continues.
     pub details: Option<FileLists>,
     /// Stores it as made by an extension: the next compaction does not take over its file lists (compaction 3.13).

@@ -6,6 +6,7 @@ use crate::js::{self, JsException, JsString, Object, Value};
 use crate::store::entry::{ReadMode, Role};
 use crate::store::index::Index;
 use crate::store::scan::{measure_message, with_empty_content};
+use crate::units::Tokens;
 
 /// The replayed system messages.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -121,7 +122,7 @@ impl SystemState {
     }
 
     /// Estimates the tokens of that message (store-pi-1.5 E1).
-    pub fn tokens(&self) -> Result<f64, JsException> {
+    pub fn tokens(&self) -> Result<Tokens, JsException> {
         estimate_message(&measure_message(&self.message()).size.for_release(ReadMode::Projected))
     }
 }

@@ -107,6 +107,7 @@ mod tests {
     use crate::store::load::load_for_release;
     use crate::store::source::Source;
     use crate::transcript::{Leaf, Tree};
+    use crate::units::Tokens;
 
     const SYSTEM: &str = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"system","content":"","sections":{
         "preamble":"You help.","tools":"<tools>\nread\n</tools>","project_context":"<project_context>\n<project_instructions path=\"/w/AGENTS.md\">\nbe brief\n</project_instructions>\n</project_context>",
@@ -130,6 +131,6 @@ mod tests {
         assert!(fixed.files > 0 && fixed.files < fixed.system && fixed.tools > 40);
         // The parts add up to the runtime's estimate, except for the blank lines between sections.
         let tokens = estimate_message(&context.messages[0].size).expect("measurable");
-        assert!((tokens - (fixed.system + fixed.tools) as f64 / 4.0).abs() < 4.0);
+        assert!((tokens - Tokens((fixed.system + fixed.tools) as f64 / 4.0)).abs() < Tokens(4.0));
     }
 }

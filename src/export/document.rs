@@ -23,6 +23,7 @@ use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::transcript::drawing_order::drawing_order;
 use crate::transcript::labels::{resolve_labels, session_name};
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
@@ -193,7 +194,8 @@ impl Document {
             provider: out.name(&loaded.provider),
             model: out.name(&loaded.model),
             ruleset: loaded.ruleset.id.display_name().to_owned(),
-            window: (window.tokens.is_finite() && window.tokens > 0.0).then_some(window.tokens as u64),
+            window: (window.tokens.is_finite() && window.tokens > Tokens::ZERO)
+                .then_some(window.tokens.whole()),
             window_source: window.source.name(),
             budget: BudgetPart::ALL.iter().map(|part| (part.name(), budget.tokens(*part))).collect(),
             estimate: estimate_context(&loaded.context.messages).ok(),

@@ -304,8 +304,8 @@ fn shape_pi_settings(session: &LoadedSession) -> Value {
         "compaction",
         Value::Object(Object::from([
             ("enabled", Value::Bool(compaction.enabled)),
-            ("reserveTokens", Value::Number(compaction.reserve_tokens)),
-            ("keepRecentTokens", Value::Number(compaction.keep_recent_tokens)),
+            ("reserveTokens", Value::Number(compaction.reserve_tokens.get())),
+            ("keepRecentTokens", Value::Number(compaction.keep_recent_tokens.get())),
         ])),
     )]))
 }

@@ -13,6 +13,7 @@ use crate::plan::PolicyEffect;
 use crate::policy::Fate;
 use crate::session::json::finite;
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// Version of every JSON shape that clawscope writes. It increases when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -32,7 +33,7 @@ pub struct DocumentJson<'a> {
     /// Tokens of the prompt by part, and `total`.
     budget: Members<u64>,
     /// The runtime's own estimate of the context; null where the runtime would fail.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// The entry that the context ends at.
     leaf: Option<&'a str>,
     /// ISO 8601.

@@ -1,8 +1,10 @@
 //! Parses tokens, or a share of the window, as a person writes them: `150000`, `150k`, `80%`.
 
+use crate::units::Tokens;
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
-    Tokens(f64),
+    Tokens(Tokens),
     /// A share of the window, from 0 to 1.
     Share(f64),
 }
@@ -18,24 +20,26 @@ impl Amount {
         match text.strip_suffix('%') {
             Some(share) => positive(share).map(|share| Self::Share(share / 100.0)),
             None => match text.strip_suffix(['k', 'K']) {
-                Some(thousands) => positive(thousands).map(|thousands| Self::Tokens(thousands * 1000.0)),
-                None => positive(text).map(Self::Tokens),
+                Some(thousands) => {
+                    positive(thousands).map(|thousands| Self::Tokens(Tokens(thousands * 1000.0)))
+                }
+                None => positive(text).map(|tokens| Self::Tokens(Tokens(tokens))),
             },
         }
     }
 
     /// Returns the tokens; `None` for a share of an unknown window.
-    pub fn tokens(self, window: f64) -> Option<f64> {
+    pub fn tokens(self, window: Tokens) -> Option<Tokens> {
         match self {
             Self::Tokens(tokens) => Some(tokens),
-            Self::Share(share) => (window > 0.0).then(|| (share * window).floor()),
+            Self::Share(share) => (window > Tokens::ZERO).then(|| (window * share).floor()),
         }
     }
 
     /// Formats the amount as a person would write it.
     pub fn text(self) -> String {
         match self {
-            Self::Tokens(tokens) => crate::js::number_text(tokens),
+            Self::Tokens(tokens) => crate::js::number_text(tokens.get()),
             Self::Share(share) => format!("{}%", crate::js::number_text((share * 1e6).round() / 1e4)),
         }
     }
@@ -47,7 +51,9 @@ mod tests {
 
     #[test]
     fn an_amount_is_tokens_or_a_share_of_the_window() {
-        let tokens = |text: &str, window: f64| Amount::parse(text).and_then(|amount| amount.tokens(window));
+        let tokens = |text: &str, window: f64| {
+            Amount::parse(text).and_then(|amount| amount.tokens(Tokens(window))).map(Tokens::get)
+        };
         assert_eq!(tokens(" 150000 ", f64::NAN), Some(150_000.0));
         assert_eq!(tokens("150k", f64::NAN), Some(150_000.0));
         assert_eq!(tokens("12.5%", 200_001.0), Some(25_000.0));

@@ -1,6 +1,7 @@
 //! Formats counts, tokens and shares.
 
 use crate::js;
+use crate::units::Tokens;
 
 /// A number that counts something.
 pub trait Number: Copy {
@@ -72,6 +73,16 @@ impl Number for f64 {
     }
 }
 
+impl Number for Tokens {
+    fn exact(self) -> String {
+        self.get().exact()
+    }
+
+    fn is_one(self) -> bool {
+        self.get().is_one()
+    }
+}
+
 /// Formats a number exactly: `203,412`.
 pub fn format_number(number: impl Number) -> String {
     number.exact()
@@ -121,8 +132,8 @@ pub fn format_tokens(number: u64, is_measured: bool) -> String {
 }
 
 /// Rounds computed tokens to a whole number; negative ones are 0.
-pub fn round_tokens(tokens: f64) -> u64 {
-    tokens.max(0.0).round() as u64
+pub fn round_tokens(tokens: Tokens) -> u64 {
+    tokens.get().max(0.0).round() as u64
 }
 
 /// Formats a count with its noun: `1 entry`, `2 entries`, `3,000 results`.

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use crate::units::Tokens;
 use serde::Deserialize;
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -12,7 +13,7 @@ pub struct ModelEntry {
     /// The maker's own provider.
     pub provider: String,
     /// The context window in tokens.
-    pub window: f64,
+    pub window: Tokens,
     /// The maximum tokens of one answer.
     pub max_output: f64,
     pub price: Price,
@@ -78,7 +79,11 @@ mod tests {
     #[test]
     fn every_entry_is_plausible_and_reachable() {
         for entry in &catalog().models {
-            assert!(entry.window >= 100_000.0 && entry.max_output <= entry.window, "{}", entry.id);
+            assert!(
+                entry.window >= Tokens(100_000.0) && entry.max_output <= entry.window.get(),
+                "{}",
+                entry.id
+            );
             assert!(entry.price.output > entry.price.input && entry.price.cache_read < entry.price.input);
             assert_eq!(find(&entry.provider, &entry.id), Some(entry), "a prefix of {} precedes it", entry.id);
         }

@@ -5,6 +5,7 @@
 
 use super::ruleset::{Reserve, Rules};
 use crate::js;
+use crate::units::Tokens;
 
 /// pi's default reserve in tokens (compaction 2.1).
 const PI_RESERVE_TOKENS: f64 = 16_384.0;
@@ -48,33 +49,38 @@ pub struct CompactionSettings {
     /// Whether sessions are compacted automatically.
     pub enabled: bool,
     /// Tokens of the window that stay free.
-    pub reserve_tokens: f64,
+    pub reserve_tokens: Tokens,
     /// Tokens of the newest messages that are not summarised.
-    pub keep_recent_tokens: f64,
+    pub keep_recent_tokens: Tokens,
 }
 
 impl Default for CompactionSettings {
     /// The defaults of pi without a gateway.
     fn default() -> Self {
-        Self { enabled: true, reserve_tokens: PI_RESERVE_TOKENS, keep_recent_tokens: PI_KEEP_RECENT_TOKENS }
+        Self {
+            enabled: true,
+            reserve_tokens: Tokens(PI_RESERVE_TOKENS),
+            keep_recent_tokens: Tokens(PI_KEEP_RECENT_TOKENS),
+        }
     }
 }
 
 impl CompactionSettings {
     /// Context tokens above which a session is compacted; negative if the reserve exceeds the window.
-    pub fn threshold(&self, window: f64) -> f64 {
+    pub fn threshold(&self, window: Tokens) -> Tokens {
         window - self.reserve_tokens
     }
 
     /// Whether a context of this many tokens is compacted: strictly above the threshold (compaction 2.7).
-    pub fn should_compact(&self, context_tokens: f64, window: f64) -> bool {
+    pub fn should_compact(&self, context_tokens: Tokens, window: Tokens) -> bool {
         self.enabled && context_tokens > self.threshold(window)
     }
 
     /// [`Self::should_compact`] under a ruleset: the newest never compacts for an unknown window or one of 0 or less
     /// (compaction 12, row "shouldCompact").
-    pub fn should_compact_under(&self, rules: &Rules, context_tokens: f64, window: f64) -> bool {
-        (rules.unknown_window_compacts || window > 0.0) && self.should_compact(context_tokens, window)
+    pub fn should_compact_under(&self, rules: &Rules, context_tokens: Tokens, window: Tokens) -> bool {
+        (rules.unknown_window_compacts || window > Tokens::ZERO)
+            && self.should_compact(context_tokens, window)
     }
 }
 
@@ -89,8 +95,8 @@ pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
             .and_then(|raw| raw.get("enabled"))
             .and_then(js::Value::as_bool)
             .unwrap_or(defaults.enabled),
-        reserve_tokens: number("reserveTokens").unwrap_or(defaults.reserve_tokens),
-        keep_recent_tokens: number("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens),
+        reserve_tokens: Tokens(number("reserveTokens").unwrap_or(defaults.reserve_tokens.get())),
+        keep_recent_tokens: Tokens(number("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens.get())),
     }
 }
 
@@ -109,8 +115,8 @@ pub fn pi_compaction_for_model(settings: &js::Value, model: &str) -> CompactionS
 }
 
 /// Accepts a token count as the newest pi does: a whole number up to `Number.MAX_SAFE_INTEGER`.
-pub(super) fn whole_tokens(value: &js::Value) -> Option<f64> {
-    value.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0 && *n <= 9_007_199_254_740_991.0)
+pub(super) fn whole_tokens(value: &js::Value) -> Option<Tokens> {
+    value.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0 && *n <= 9_007_199_254_740_991.0).map(Tokens)
 }
 
 /// Merges project settings over global ones: objects key by key, anything else entirely.
@@ -130,17 +136,17 @@ pub fn merge_settings(global: Option<&js::Value>, project: Option<&js::Value>) -
 
 /// Returns the maximum reserve in tokens that leaves room for a prompt; infinite for an unknown window
 /// (releases R61).
-pub fn max_reserve(window: f64) -> f64 {
-    if window.is_nan() || window <= 0.0 {
-        return f64::INFINITY;
+pub fn max_reserve(window: Tokens) -> Tokens {
+    if window.is_nan() || window <= Tokens::ZERO {
+        return Tokens(f64::INFINITY);
     }
-    let prompt = (window * MIN_PROMPT_SHARE).floor().clamp(1.0, MIN_PROMPT_TOKENS);
-    (window - prompt).max(0.0)
+    let prompt = (window * MIN_PROMPT_SHARE).floor().clamp(Tokens(1.0), Tokens(MIN_PROMPT_TOKENS));
+    (window - prompt).max(Tokens::ZERO)
 }
 
 /// [`max_reserve`] under a ruleset; [`Reserve::Quarter`] limits it to a quarter of the window.
-pub fn max_reserve_under(rules: &Rules, window: f64) -> f64 {
-    if rules.reserve == Reserve::Quarter && window > 0.0 {
+pub fn max_reserve_under(rules: &Rules, window: Tokens) -> Tokens {
+    if rules.reserve == Reserve::Quarter && window > Tokens::ZERO {
         (window / 4.0).floor()
     } else {
         max_reserve(window)
@@ -154,7 +160,7 @@ pub fn gateway_compaction_under(
     rules: &Rules,
     config: &js::Value,
     pi: CompactionSettings,
-    window: f64,
+    window: Tokens,
 ) -> CompactionSettings {
     let raw = config.get("agents").and_then(|a| a.get("defaults")).and_then(|d| d.get("compaction"));
     let raw = |key: &str| raw?.get(key).filter(|_| rules.reserve.reads(key));
@@ -165,19 +171,19 @@ pub fn gateway_compaction_under(
         _ => not_negative("reserveTokensFloor").unwrap_or(RESERVE_FLOOR),
     };
     let most = max_reserve(window);
-    let floor = if rules.reserve == Reserve::CappedFloor { floor.min(most) } else { floor };
-    let reserve = not_negative("reserveTokens").unwrap_or(pi.reserve_tokens).max(floor);
+    let floor = if rules.reserve == Reserve::CappedFloor { floor.min(most.get()) } else { floor };
+    let reserve = not_negative("reserveTokens").unwrap_or(pi.reserve_tokens.get()).max(floor);
     let most = match rules.reserve {
         Reserve::Capped | Reserve::CappedAlone | Reserve::Quarter => max_reserve_under(rules, window),
-        _ => f64::INFINITY,
+        _ => Tokens(f64::INFINITY),
     };
     let enabled = raw("enabled").and_then(js::Value::as_bool);
     CompactionSettings {
         enabled: enabled.unwrap_or(pi.enabled),
-        reserve_tokens: reserve.min(most),
+        reserve_tokens: Tokens(reserve.min(most.get())),
         keep_recent_tokens: number("keepRecentTokens")
             .filter(|n| *n > 0.0)
-            .map_or(pi.keep_recent_tokens, f64::floor),
+            .map_or(pi.keep_recent_tokens, |tokens| Tokens(tokens.floor())),
     }
 }
 
@@ -188,10 +194,10 @@ mod tests {
 
     /// Uses the reference rules, which ignore the window.
     fn gateway_compaction(config: &js::Value, pi: CompactionSettings) -> CompactionSettings {
-        gateway_compaction_under(Ruleset::default().rules(), config, pi, f64::NAN)
+        gateway_compaction_under(Ruleset::default().rules(), config, pi, Tokens(f64::NAN))
     }
 
-    fn reserve(compaction: &str, pi: CompactionSettings) -> f64 {
+    fn reserve(compaction: &str, pi: CompactionSettings) -> Tokens {
         let config =
             js::parse(&format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#)).unwrap();
         gateway_compaction(&config, pi).reserve_tokens
@@ -200,13 +206,16 @@ mod tests {
     #[test]
     fn the_reserve_is_the_configured_or_pis_value_but_not_below_the_floor() {
         let pi = CompactionSettings::default();
-        assert_eq!(reserve("{}", pi), 20_000.0);
-        assert_eq!(reserve(r#"{"reserveTokens":100}"#, pi), 20_000.0);
-        assert_eq!(reserve(r#"{"reserveTokens":30000.7}"#, pi), 30_000.0);
-        assert_eq!(reserve(r#"{"reserveTokensFloor":0}"#, pi), 16_384.0);
-        assert_eq!(reserve(r#"{"reserveTokensFloor":0,"reserveTokens":0}"#, pi), 0.0);
-        assert_eq!(reserve(r#"{"reserveTokensFloor":-1,"reserveTokens":"5"}"#, pi), 20_000.0);
-        assert_eq!(reserve("{}", CompactionSettings { reserve_tokens: 60_000.0, ..pi }), 60_000.0);
+        assert_eq!(reserve("{}", pi), Tokens(20_000.0));
+        assert_eq!(reserve(r#"{"reserveTokens":100}"#, pi), Tokens(20_000.0));
+        assert_eq!(reserve(r#"{"reserveTokens":30000.7}"#, pi), Tokens(30_000.0));
+        assert_eq!(reserve(r#"{"reserveTokensFloor":0}"#, pi), Tokens(16_384.0));
+        assert_eq!(reserve(r#"{"reserveTokensFloor":0,"reserveTokens":0}"#, pi), Tokens::ZERO);
+        assert_eq!(reserve(r#"{"reserveTokensFloor":-1,"reserveTokens":"5"}"#, pi), Tokens(20_000.0));
+        assert_eq!(
+            reserve("{}", CompactionSettings { reserve_tokens: Tokens(60_000.0), ..pi }),
+            Tokens(60_000.0)
+        );
     }
 
     #[test]
@@ -216,17 +225,20 @@ mod tests {
                 format!(r#"{{"agents":{{"defaults":{{"compaction":{{"keepRecentTokens":{raw}}}}}}}}}"#);
             let config = js::parse(&text).unwrap();
             let settings = gateway_compaction(&config, CompactionSettings::default());
-            assert_eq!(settings.keep_recent_tokens, expected, "{raw}");
+            assert_eq!(settings.keep_recent_tokens, Tokens(expected), "{raw}");
         }
     }
 
     #[test]
     fn compaction_starts_strictly_above_the_threshold_and_a_small_window_always_compacts() {
-        let settings = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
-        assert!(!settings.should_compact(180_000.0, 200_000.0));
-        assert!(settings.should_compact(180_001.0, 200_000.0));
-        assert!(settings.should_compact(0.0, 16_000.0));
-        assert!(!CompactionSettings { enabled: false, ..settings }.should_compact(1e9, 16_000.0));
+        let settings =
+            CompactionSettings { reserve_tokens: Tokens(20_000.0), ..CompactionSettings::default() };
+        assert!(!settings.should_compact(Tokens(180_000.0), Tokens(200_000.0)));
+        assert!(settings.should_compact(Tokens(180_001.0), Tokens(200_000.0)));
+        assert!(settings.should_compact(Tokens::ZERO, Tokens(16_000.0)));
+        assert!(
+            !CompactionSettings { enabled: false, ..settings }.should_compact(Tokens(1e9), Tokens(16_000.0))
+        );
     }
 
     #[test]
@@ -248,25 +260,33 @@ mod tests {
             "keepRecentTokens":30000,"enabled":false}}}}"#;
         let config = js::parse(raw).unwrap();
         let under = |ruleset: Ruleset, window: f64| {
-            let settings =
-                gateway_compaction_under(ruleset.rules(), &config, CompactionSettings::default(), window);
+            let settings = gateway_compaction_under(
+                ruleset.rules(),
+                &config,
+                CompactionSettings::default(),
+                Tokens(window),
+            );
             (settings.enabled, settings.reserve_tokens, settings.keep_recent_tokens)
         };
-        assert_eq!(under(Ruleset::V2026_9_2, 200_000.0), (false, 20_000.0, 30_000.0));
-        assert_eq!(under(Ruleset::V2026_9_2, 32_001.0), (false, 8_000.0, 30_000.0));
-        assert_eq!(under(Ruleset::V2026_9_2, f64::NAN), (false, 20_000.0, 30_000.0));
-        assert_eq!(under(Ruleset::V2026_3_2, 32_001.0), (true, 90_000.0, 30_000.0));
-        assert_eq!(under(Ruleset::V2026_2_19, 32_001.0), (true, 16_384.0, 20_000.0));
-        assert_eq!(under(Ruleset::Pi0_55, 32_001.0), (true, 16_384.0, 20_000.0));
+        assert_eq!(under(Ruleset::V2026_9_2, 200_000.0), (false, Tokens(20_000.0), Tokens(30_000.0)));
+        assert_eq!(under(Ruleset::V2026_9_2, 32_001.0), (false, Tokens(8_000.0), Tokens(30_000.0)));
+        assert_eq!(under(Ruleset::V2026_9_2, f64::NAN), (false, Tokens(20_000.0), Tokens(30_000.0)));
+        assert_eq!(under(Ruleset::V2026_3_2, 32_001.0), (true, Tokens(90_000.0), Tokens(30_000.0)));
+        assert_eq!(under(Ruleset::V2026_2_19, 32_001.0), (true, Tokens(16_384.0), Tokens(20_000.0)));
+        assert_eq!(under(Ruleset::Pi0_55, 32_001.0), (true, Tokens(16_384.0), Tokens(20_000.0)));
     }
 
     #[test]
     fn only_earlier_versions_compact_for_a_window_that_is_not_known() {
-        let settings = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
-        let compacts = |ruleset: Ruleset, window| settings.should_compact_under(ruleset.rules(), 1.0, window);
-        assert!(compacts(Ruleset::V2026_3_2, 0.0) && compacts(Ruleset::V2026_3_2, -5.0));
-        assert!(!compacts(Ruleset::V2026_9_2, 0.0) && !compacts(Ruleset::V2026_9_2, f64::NAN));
-        assert!(compacts(Ruleset::V2026_9_2, 16_000.0));
+        let settings =
+            CompactionSettings { reserve_tokens: Tokens(20_000.0), ..CompactionSettings::default() };
+        let compacts =
+            |ruleset: Ruleset, window| settings.should_compact_under(ruleset.rules(), Tokens(1.0), window);
+        assert!(compacts(Ruleset::V2026_3_2, Tokens::ZERO) && compacts(Ruleset::V2026_3_2, Tokens(-5.0)));
+        assert!(
+            !compacts(Ruleset::V2026_9_2, Tokens::ZERO) && !compacts(Ruleset::V2026_9_2, Tokens(f64::NAN))
+        );
+        assert!(compacts(Ruleset::V2026_9_2, Tokens(16_000.0)));
     }
 
     #[test]
@@ -282,17 +302,20 @@ mod tests {
             let settings = pi_compaction_for_model(&merged, model);
             (settings.enabled, settings.reserve_tokens, settings.keep_recent_tokens)
         };
-        assert_eq!(of("p/m"), (false, 7.0, 20_000.0));
-        assert_eq!(of("p/n"), (false, 1000.0, 9.0));
-        assert_eq!(of("x/y"), (false, 1000.0, 20_000.0));
+        assert_eq!(of("p/m"), (false, Tokens(7.0), Tokens(20_000.0)));
+        assert_eq!(of("p/n"), (false, Tokens(1000.0), Tokens(9.0)));
+        assert_eq!(of("x/y"), (false, Tokens(1000.0), Tokens(20_000.0)));
     }
 
     #[test]
     fn a_pi_settings_file_overrides_pis_defaults() {
         let file = js::parse(r#"{"compaction":{"enabled":false,"reserveTokens":5,"keepRecentTokens":"x"}}"#)
             .unwrap();
-        let expected =
-            CompactionSettings { enabled: false, reserve_tokens: 5.0, keep_recent_tokens: 20_000.0 };
+        let expected = CompactionSettings {
+            enabled: false,
+            reserve_tokens: Tokens(5.0),
+            keep_recent_tokens: Tokens(20_000.0),
+        };
         assert_eq!(pi_compaction(Some(&file)), expected);
         assert_eq!(pi_compaction(None), CompactionSettings::default());
     }

@@ -28,6 +28,7 @@ use super::window::{WindowInfo, WindowSource};
 use super::window_rules::window_under;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::js;
+use crate::units::Tokens;
 
 pub use super::config_error::ConfigError;
 
@@ -224,7 +225,7 @@ impl GatewayConfig {
 
     /// Returns the window of a model in tokens: from the agent's registry, else from the catalogue; `None` if neither
     /// lists it.
-    pub fn known_window(&self, agent: &str, provider: &str, model: &str) -> Option<f64> {
+    pub fn known_window(&self, agent: &str, provider: &str, model: &str) -> Option<Tokens> {
         let listed = self.registry_model(agent, provider, model).map(|(_, model)| model.window);
         listed.or_else(|| catalog::find(provider, model).map(|entry| entry.window))
     }

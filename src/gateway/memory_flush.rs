@@ -5,6 +5,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::ruleset::{MemoryFlush, Rules};
 use crate::js::Value;
+use crate::units::Tokens;
 
 /// Tokens before the reserve at which a flush is due (compaction 9.1).
 pub const SOFT_THRESHOLD: f64 = 4_000.0;
@@ -18,11 +19,11 @@ pub struct FlushSettings {
     /// `memoryFlush.enabled`; only `false` disables it.
     pub enabled: Setting<bool>,
     /// `memoryFlush.softThresholdTokens`, in tokens.
-    pub soft_tokens: Setting<f64>,
+    pub soft_tokens: Setting<Tokens>,
     /// `memoryFlush.forceFlushTranscriptBytes`, in bytes; 0 disables the size trigger.
     pub force_bytes: Setting<f64>,
     /// `reserveTokensFloor`, in tokens; not the effective reserve.
-    pub floor_tokens: Setting<f64>,
+    pub floor_tokens: Setting<Tokens>,
 }
 
 /// Reads the settings; ignores values of a wrong type.
@@ -42,16 +43,17 @@ pub fn flush_settings(config: &GatewayConfig) -> FlushSettings {
     let set = config.value(&switch).and_then(Value::as_bool).is_some();
     FlushSettings {
         enabled: Setting { value: !off, default: true, provenance: setting_provenance(config, &switch, set) },
-        soft_tokens: number(&["memoryFlush", "softThresholdTokens"], SOFT_THRESHOLD, whole_number),
+        soft_tokens: number(&["memoryFlush", "softThresholdTokens"], SOFT_THRESHOLD, whole_number)
+            .map(Tokens),
         force_bytes: number(&["memoryFlush", "forceFlushTranscriptBytes"], FORCE_BYTES, byte_size),
-        floor_tokens: number(&["reserveTokensFloor"], RESERVE_FLOOR, whole_number),
+        floor_tokens: number(&["reserveTokensFloor"], RESERVE_FLOOR, whole_number).map(Tokens),
     }
 }
 
 /// [`flush_settings`] under a ruleset, for a window in tokens (compaction 12, row "Memory flush"): the older versions
 /// have no size trigger; the newest limits the floor to a quarter of the window and the threshold to half of the
 /// rest.
-pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: f64) -> FlushSettings {
+pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: Tokens) -> FlushSettings {
     let mut settings = flush_settings(config);
     match rules.memory_flush {
         MemoryFlush::TotalsAndSize => {}
@@ -60,7 +62,7 @@ pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: f64) 
         MemoryFlush::Plugin => {
             let floor = settings.floor_tokens.value.min((window / 4.0).floor());
             settings.floor_tokens.value = floor;
-            let half = ((window - floor) / 2.0).floor().max(0.0);
+            let half = ((window - floor) / 2.0).floor().max(Tokens::ZERO);
             settings.soft_tokens.value = settings.soft_tokens.value.min(half);
         }
     }
@@ -113,7 +115,7 @@ mod tests {
 
     fn values(compaction: &str) -> (bool, f64, f64, f64) {
         let s = settings(compaction);
-        (s.enabled.value, s.soft_tokens.value, s.force_bytes.value, s.floor_tokens.value)
+        (s.enabled.value, s.soft_tokens.value.get(), s.force_bytes.value, s.floor_tokens.value.get())
     }
 
     #[test]
@@ -128,7 +130,10 @@ mod tests {
         let s = settings(
             "{ reserveTokens: 60000,\n reserveTokensFloor: 30000,\n memoryFlush: { enabled: false,\n softThresholdTokens: 8000 } }",
         );
-        assert_eq!((s.enabled.value, s.soft_tokens.value, s.floor_tokens.value), (false, 8000.0, 30_000.0));
+        assert_eq!(
+            (s.enabled.value, s.soft_tokens.value, s.floor_tokens.value),
+            (false, Tokens(8000.0), Tokens(30_000.0))
+        );
         let line = |provenance: &Provenance| match provenance {
             Provenance::File { line, .. } => *line,
             _ => None,
@@ -143,11 +148,23 @@ mod tests {
             let s = flush_settings_under(ruleset.rules(), &GatewayConfig::empty(), window);
             (s.enabled.value, s.floor_tokens.value, s.soft_tokens.value, s.force_bytes.value)
         };
-        assert_eq!(under(Ruleset::V2026_3_2, 8_000.0), (true, 20_000.0, 4_000.0, FORCE_BYTES));
-        assert_eq!(under(Ruleset::V2026_2_19, 8_000.0), (true, 20_000.0, 4_000.0, 0.0));
-        assert_eq!(under(Ruleset::V2026_9_2, 8_000.0), (true, 2_000.0, 3_000.0, FORCE_BYTES));
-        assert_eq!(under(Ruleset::V2026_9_2, 200_000.0), (true, 20_000.0, 4_000.0, FORCE_BYTES));
-        assert!(!under(Ruleset::Pi0_55, 200_000.0).0);
+        assert_eq!(
+            under(Ruleset::V2026_3_2, Tokens(8_000.0)),
+            (true, Tokens(20_000.0), Tokens(4_000.0), FORCE_BYTES)
+        );
+        assert_eq!(
+            under(Ruleset::V2026_2_19, Tokens(8_000.0)),
+            (true, Tokens(20_000.0), Tokens(4_000.0), 0.0)
+        );
+        assert_eq!(
+            under(Ruleset::V2026_9_2, Tokens(8_000.0)),
+            (true, Tokens(2_000.0), Tokens(3_000.0), FORCE_BYTES)
+        );
+        assert_eq!(
+            under(Ruleset::V2026_9_2, Tokens(200_000.0)),
+            (true, Tokens(20_000.0), Tokens(4_000.0), FORCE_BYTES)
+        );
+        assert!(!under(Ruleset::Pi0_55, Tokens(200_000.0)).0);
     }
 
     #[test]

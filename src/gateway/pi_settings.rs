@@ -148,7 +148,7 @@ impl PiSettings {
             },
             _ => provenance,
         };
-        TokenSetting { value, raw_value: written, provenance, file, path: named }
+        TokenSetting { value: value.get(), raw_value: written, provenance, file, path: named }
     }
 
     /// Returns the origin of a value; `Default` if no file has it.

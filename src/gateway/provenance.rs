@@ -47,3 +47,10 @@ pub struct Setting<T> {
     pub default: T,
     pub provenance: Provenance,
 }
+
+impl<T> Setting<T> {
+    /// Gives value and default a unit.
+    pub fn map<U>(self, unit: impl Fn(T) -> U) -> Setting<U> {
+        Setting { value: unit(self.value), default: unit(self.default), provenance: self.provenance }
+    }
+}

@@ -12,9 +12,10 @@ use super::window::whole_positive;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::files;
 use crate::js::{self, JsString, Value};
+use crate::units::Tokens;
 
 /// The window of a listed model without one, in tokens.
-const DEFAULT_LISTED_WINDOW: f64 = 128_000.0;
+const DEFAULT_LISTED_WINDOW: Tokens = Tokens(128_000.0);
 /// The maximum size of a registry in bytes.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
@@ -30,7 +31,7 @@ pub struct RegistryModel {
     pub provider: String,
     pub id: String,
     /// The window in tokens.
-    pub window: f64,
+    pub window: Tokens,
     /// Whether the file names the window; otherwise it is the runtime's default.
     pub has_own_window: bool,
     /// The list price; `None` unless input and output are both listed.
@@ -89,7 +90,7 @@ fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
             let Some(id) = model.get("id").and_then(Value::as_str).map(JsString::to_string_lossy) else {
                 continue;
             };
-            let own = model.get("contextWindow").and_then(Value::as_f64).and_then(whole_positive);
+            let own = model.get("contextWindow").and_then(Value::as_f64).map(Tokens).and_then(whole_positive);
             found.push(RegistryModel {
                 line: lines.line(&provider, at),
                 provider: provider.clone(),
@@ -163,7 +164,7 @@ mod tests {
         );
         assert_eq!(findings, []);
         let seen: Vec<_> = registry.models.iter().map(|m| (m.id.as_str(), m.window, m.line)).collect();
-        assert_eq!(seen, [("a", 32_768.0, Some(3)), ("b", 128_000.0, Some(5))]);
+        assert_eq!(seen, [("a", Tokens(32_768.0), Some(3)), ("b", Tokens(128_000.0), Some(5))]);
         assert_eq!(registry.find("local", "a").unwrap().price.unwrap().output, 2.0);
         assert!(registry.find("other", "a").is_none());
         assert!(!format!("{registry:?}").contains("\"k\""));

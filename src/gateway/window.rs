@@ -2,9 +2,10 @@
 
 use super::catalog;
 use crate::js;
+use crate::units::Tokens;
 
 /// The window without any other source, in tokens (compaction 7.3).
-pub const DEFAULT_WINDOW: f64 = 200_000.0;
+pub const DEFAULT_WINDOW: Tokens = Tokens(200_000.0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowSource {
     /// `models.providers.<provider>.models[].contextWindow`.
@@ -43,11 +44,11 @@ impl WindowSource {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowInfo {
     /// Whole; positive unless the default argument was not.
-    pub tokens: f64,
+    pub tokens: Tokens,
     pub source: WindowSource,
     /// The model's window in tokens without the cap of `contextTokens`; the guard of every call uses it
     /// (pruning 6.30).
-    pub model_tokens: f64,
+    pub model_tokens: Tokens,
 }
 
 /// Returns the window of a run. `model_window` is the model's own, if known; `default_tokens` is only floored, not
@@ -56,8 +57,8 @@ pub fn resolve_window(
     config: Option<&js::Value>,
     provider: &str,
     model: &str,
-    model_window: Option<f64>,
-    default_tokens: f64,
+    model_window: Option<Tokens>,
+    default_tokens: Tokens,
 ) -> WindowInfo {
     let configured = config.and_then(|config| configured_window(config, provider, model));
     let (own, source) = match (configured, model_window.and_then(whole_positive)) {
@@ -81,25 +82,25 @@ pub fn window_of_model(config: &js::Value, provider: &str, model: &str) -> Windo
 
 /// Returns the window that the runtime compares with: without the cap of `agents.defaults.contextTokens`
 /// (compaction 2.8). `known` is the model's own window in tokens.
-pub fn runtime_window(config: &js::Value, provider: &str, model: &str, known: Option<f64>) -> f64 {
+pub fn runtime_window(config: &js::Value, provider: &str, model: &str, known: Option<Tokens>) -> Tokens {
     configured_window(config, provider, model).or(known).unwrap_or(DEFAULT_WINDOW)
 }
 
 /// The first configured model with exactly this id decides, even if its window is invalid and a later one's is not.
-fn configured_window(config: &js::Value, provider: &str, model: &str) -> Option<f64> {
+fn configured_window(config: &js::Value, provider: &str, model: &str) -> Option<Tokens> {
     let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
     let entry = models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))?;
-    whole_positive(entry.get("contextWindow")?.as_f64()?)
+    whole_positive(Tokens(entry.get("contextWindow")?.as_f64()?))
 }
 
 /// `agents.defaults.contextTokens`, if it is a positive number.
-pub(super) fn context_tokens_cap(config: &js::Value) -> Option<f64> {
-    whole_positive(config.get("agents")?.get("defaults")?.get("contextTokens")?.as_f64()?)
+pub(super) fn context_tokens_cap(config: &js::Value) -> Option<Tokens> {
+    whole_positive(Tokens(config.get("agents")?.get("defaults")?.get("contextTokens")?.as_f64()?))
 }
 
-pub(crate) fn whole_positive(tokens: f64) -> Option<f64> {
+pub(crate) fn whole_positive(tokens: Tokens) -> Option<Tokens> {
     let whole = tokens.floor();
-    (tokens.is_finite() && whole > 0.0).then_some(whole)
+    (tokens.is_finite() && whole > Tokens::ZERO).then_some(whole)
 }
 
 #[cfg(test)]
@@ -113,7 +114,14 @@ mod tests {
         "agents":{"defaults":{"contextTokens":90000}}}"#;
 
     #[track_caller]
-    fn check(config: &str, provider: &str, model: &str, own: Option<f64>, tokens: f64, source: WindowSource) {
+    fn check(
+        config: &str,
+        provider: &str,
+        model: &str,
+        own: Option<Tokens>,
+        tokens: Tokens,
+        source: WindowSource,
+    ) {
         let config = js::parse(config).unwrap();
         let info = resolve_window(Some(&config), provider, model, own, DEFAULT_WINDOW);
         assert_eq!((info.tokens, info.source), (tokens, source));
@@ -122,44 +130,46 @@ mod tests {
     #[test]
     fn the_configured_window_comes_before_the_models_own_and_the_default() {
         use WindowSource::{AgentContextTokens, Default, Model, ModelsConfig};
-        check(MODELS, "anthropic", "m3", Some(5e5), 15_999.0, ModelsConfig);
-        check(MODELS, "anthropic", "m2", Some(50_000.0), 50_000.0, Model);
-        check(MODELS, "anthropic", "m4", Some(50_000.5), 50_000.0, Model);
-        check(MODELS, "weird", "m1", Some(8.0), 8.0, Model);
-        check(MODELS, "none", "m1", Some(-100.0), 90_000.0, AgentContextTokens);
-        check(MODELS, "Anthropic", "m1", None, 90_000.0, AgentContextTokens);
-        check("{}", "x", "y", Some(f64::NAN), 200_000.0, Default);
+        check(MODELS, "anthropic", "m3", Some(Tokens(5e5)), Tokens(15_999.0), ModelsConfig);
+        check(MODELS, "anthropic", "m2", Some(Tokens(50_000.0)), Tokens(50_000.0), Model);
+        check(MODELS, "anthropic", "m4", Some(Tokens(50_000.5)), Tokens(50_000.0), Model);
+        check(MODELS, "weird", "m1", Some(Tokens(8.0)), Tokens(8.0), Model);
+        check(MODELS, "none", "m1", Some(Tokens(-100.0)), Tokens(90_000.0), AgentContextTokens);
+        check(MODELS, "Anthropic", "m1", None, Tokens(90_000.0), AgentContextTokens);
+        check("{}", "x", "y", Some(Tokens(f64::NAN)), Tokens(200_000.0), Default);
     }
 
     #[test]
     fn the_cap_only_ever_lowers() {
         use WindowSource::{AgentContextTokens, Default};
         let capped = |cap: &str| format!(r#"{{"agents":{{"defaults":{{"contextTokens":{cap}}}}}}}"#);
-        check(&capped("1000.99"), "x", "y", None, 1000.0, AgentContextTokens);
+        check(&capped("1000.99"), "x", "y", None, Tokens(1000.0), AgentContextTokens);
         for cap in ["200000", "300000", "0", "-1", "0.5", "\"5\"", "null"] {
-            check(&capped(cap), "x", "y", None, 200_000.0, Default);
+            check(&capped(cap), "x", "y", None, Tokens(200_000.0), Default);
         }
     }
 
     #[test]
     fn what_the_model_takes_is_known_beside_the_cap() {
         let config = js::parse(MODELS).unwrap();
-        let own = |model| resolve_window(Some(&config), "anthropic", model, Some(1e6), 5.0).model_tokens;
-        assert_eq!((own("m1"), own("m2"), own("none")), (100_000.0, 1e6, 1e6));
+        let own = |model| {
+            resolve_window(Some(&config), "anthropic", model, Some(Tokens(1e6)), Tokens(5.0)).model_tokens
+        };
+        assert_eq!((own("m1"), own("m2"), own("none")), (Tokens(100_000.0), Tokens(1e6), Tokens(1e6)));
     }
 
     #[test]
     fn the_default_is_floored_but_not_tested() {
         for (given, tokens) in [(12_345.9, 12_345.0), (-0.5, -1.0), (0.0, 0.0)] {
-            assert_eq!(resolve_window(None, "x", "y", None, given).tokens, tokens);
+            assert_eq!(resolve_window(None, "x", "y", None, Tokens(given)).tokens, Tokens(tokens));
         }
     }
 
     #[test]
     fn the_runtime_compares_with_the_window_without_the_cap() {
         let config = js::parse(MODELS).unwrap();
-        assert_eq!(runtime_window(&config, "anthropic", "m1", Some(5.0)), 100_000.0);
-        assert_eq!(runtime_window(&config, "openai", "gpt-5.2", Some(400_000.0)), 400_000.0);
+        assert_eq!(runtime_window(&config, "anthropic", "m1", Some(Tokens(5.0))), Tokens(100_000.0));
+        assert_eq!(runtime_window(&config, "openai", "gpt-5.2", Some(Tokens(400_000.0))), Tokens(400_000.0));
         assert_eq!(runtime_window(&config, "nobody", "nothing", None), DEFAULT_WINDOW);
     }
 
@@ -169,7 +179,11 @@ mod tests {
         let info = window_of_model(&empty, "openai", "gpt-5.2");
         assert_eq!(
             info,
-            WindowInfo { tokens: 400_000.0, source: WindowSource::Model, model_tokens: 400_000.0 }
+            WindowInfo {
+                tokens: Tokens(400_000.0),
+                source: WindowSource::Model,
+                model_tokens: Tokens(400_000.0)
+            }
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::js::number_text;
+use crate::units::Tokens;
 
 /// Tokens below which the gateway warns (compaction 7.2).
 pub const WARN_BELOW: f64 = 32_000.0;
@@ -11,7 +12,7 @@ pub const BLOCK_BELOW: f64 = 16_000.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowGuard {
     /// The window in tokens, at least 0.
-    pub tokens: f64,
+    pub tokens: Tokens,
     pub source: WindowSource,
     /// Whether the gateway logs a warning.
     pub should_warn: bool,
@@ -23,8 +24,8 @@ pub struct WindowGuard {
 /// window of 0 passes.
 pub fn guard_window(info: WindowInfo, warn_below: Option<f64>, block_below: Option<f64>) -> WindowGuard {
     let limit = |given: Option<f64>, default: f64| given.unwrap_or(default).floor().max(1.0);
-    let tokens = info.tokens.floor().max(0.0);
-    let below = |limit: f64| tokens > 0.0 && tokens < limit;
+    let tokens = info.tokens.floor().max(Tokens::ZERO);
+    let below = |limit: f64| tokens > Tokens::ZERO && tokens < Tokens(limit);
     WindowGuard {
         tokens,
         source: info.source,
@@ -36,7 +37,7 @@ pub fn guard_window(info: WindowInfo, warn_below: Option<f64>, block_below: Opti
 impl WindowGuard {
     /// Returns the gateway's log line, the refusal if both apply; `None` for a window that is large enough.
     pub fn log_line(&self, provider: &str, model: &str) -> Option<String> {
-        let (tokens, source) = (number_text(self.tokens), self.source.name());
+        let (tokens, source) = (number_text(self.tokens.get()), self.source.name());
         if self.should_block {
             return Some(format!(
                 "blocked model (context window too small): {provider}/{model} ctx={tokens} (min=16000) source={source}"
@@ -48,7 +49,7 @@ impl WindowGuard {
     }
 
     pub fn error(&self) -> Option<String> {
-        let tokens = number_text(self.tokens);
+        let tokens = number_text(self.tokens.get());
         let error = format!("Model context window too small ({tokens} tokens). Minimum is 16000.");
         self.should_block.then_some(error)
     }
@@ -67,7 +68,7 @@ impl WindowGuard {
 mod tests {
     use super::*;
 
-    fn judged(tokens: f64) -> WindowGuard {
+    fn judged(tokens: Tokens) -> WindowGuard {
         guard_window(WindowInfo { tokens, source: WindowSource::Model, model_tokens: tokens }, None, None)
     }
 
@@ -77,16 +78,16 @@ mod tests {
             let guard = judged(tokens);
             (guard.tokens, guard.should_warn, guard.should_block, guard.label())
         };
-        assert_eq!(judge(32_000.0), (32_000.0, false, false, None));
-        assert_eq!(judge(31_999.0), (31_999.0, true, false, Some("small")));
-        assert_eq!(judge(16_000.0), (16_000.0, true, false, Some("small")));
-        assert_eq!(judge(15_999.0), (15_999.0, true, true, Some("too small")));
-        assert_eq!(judge(-1.0), (0.0, false, false, None));
+        assert_eq!(judge(Tokens(32_000.0)), (Tokens(32_000.0), false, false, None));
+        assert_eq!(judge(Tokens(31_999.0)), (Tokens(31_999.0), true, false, Some("small")));
+        assert_eq!(judge(Tokens(16_000.0)), (Tokens(16_000.0), true, false, Some("small")));
+        assert_eq!(judge(Tokens(15_999.0)), (Tokens(15_999.0), true, true, Some("too small")));
+        assert_eq!(judge(Tokens(-1.0)), (Tokens::ZERO, false, false, None));
     }
 
     #[test]
     fn limits_count_as_at_least_one() {
-        let info = WindowInfo { tokens: 1.0, source: WindowSource::Model, model_tokens: 1.0 };
+        let info = WindowInfo { tokens: Tokens(1.0), source: WindowSource::Model, model_tokens: Tokens(1.0) };
         let guard = guard_window(info, Some(0.0), Some(-5.0));
         assert!(!guard.should_warn && !guard.should_block);
     }
@@ -94,16 +95,19 @@ mod tests {
     #[test]
     fn the_gateways_own_words_are_given() {
         assert_eq!(
-            judged(20_000.0).log_line("p", "m").as_deref(),
+            judged(Tokens(20_000.0)).log_line("p", "m").as_deref(),
             Some("low context window: p/m ctx=20000 (warn<32000) source=model")
         );
-        let small = judged(8000.0);
+        let small = judged(Tokens(8000.0));
         assert_eq!(
             small.log_line("p", "m").as_deref(),
             Some("blocked model (context window too small): p/m ctx=8000 (min=16000) source=model")
         );
         let error = "Model context window too small (8000 tokens). Minimum is 16000.";
         assert_eq!(small.error().as_deref(), Some(error));
-        assert_eq!((judged(32_000.0).log_line("p", "m"), judged(16_000.0).error()), (None, None));
+        assert_eq!(
+            (judged(Tokens(32_000.0)).log_line("p", "m"), judged(Tokens(16_000.0)).error()),
+            (None, None)
+        );
     }
 }

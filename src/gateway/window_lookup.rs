@@ -6,33 +6,34 @@
 use crate::gateway::catalog::catalog;
 use crate::gateway::window::{DEFAULT_WINDOW, context_tokens_cap, whole_positive};
 use crate::js::{self, Value};
+use crate::units::Tokens;
 
 /// The window of a Claude model with the parameter `context1m`, in tokens (compaction 7.6).
-const LONG_WINDOW: f64 = 1_048_576.0;
+const LONG_WINDOW: Tokens = Tokens(1_048_576.0);
 /// The starts of the ids that support it, after the last `/`.
 const LONG_MODELS: [&str; 2] = ["claude-opus-4", "claude-sonnet-4"];
 
 /// Returns the window of a model id under any provider: the configured one, from the last of several providers; else
 /// the smallest known (compaction 7.5). The embedded catalogue replaces the models that the gateway discovers.
-pub fn window_of_id(config: &Value, model: &str) -> Option<f64> {
+pub fn window_of_id(config: &Value, model: &str) -> Option<Tokens> {
     let discovered = || catalog().models.iter().filter(|entry| entry.id == model).map(|entry| entry.window);
-    configured_of_id(config, model).or_else(|| discovered().reduce(f64::min))
+    configured_of_id(config, model).or_else(|| discovered().reduce(Tokens::min))
 }
 
-fn configured_of_id(config: &Value, model: &str) -> Option<f64> {
+fn configured_of_id(config: &Value, model: &str) -> Option<Tokens> {
     let providers = config.get("models").and_then(|models| models.get("providers"));
     let providers = providers.and_then(Value::as_object).into_iter().flat_map(js::Object::iter);
     let configured = providers.filter_map(|(_, provider)| {
         let models = provider.get("models")?.as_array()?;
         let of_id = models.iter().filter(|entry| entry.get("id").is_some_and(|id| id.str_is(model)));
-        of_id.filter_map(|entry| whole_positive(entry.get("contextWindow")?.as_f64()?)).next_back()
+        of_id.filter_map(|entry| whole_positive(Tokens(entry.get("contextWindow")?.as_f64()?))).next_back()
     });
     configured.last()
 }
 
 /// Returns the window in the status line: the long one if the model's parameters request it, else [`window_of_id`],
 /// else the default (compaction 7.6).
-pub fn window_for_status(config: &Value, provider: &str, model: &str) -> f64 {
+pub fn window_for_status(config: &Value, provider: &str, model: &str) -> Tokens {
     if wants_long(config, provider, model) {
         return LONG_WINDOW;
     }
@@ -74,13 +75,13 @@ fn wants_long(config: &Value, provider: &str, model: &str) -> bool {
 
 /// Returns the `contextTokens` that a chat run stores: the configured cap, else [`window_of_id`], else the earlier
 /// value; the first that exists, not the minimum (compaction 7.7).
-pub fn stored_window(config: &Value, model: &str, before: Option<f64>) -> f64 {
+pub fn stored_window(config: &Value, model: &str, before: Option<Tokens>) -> Tokens {
     context_tokens_cap(config).or_else(|| window_of_id(config, model)).or(before).unwrap_or(DEFAULT_WINDOW)
 }
 
 /// Returns the window of the memory flush: [`window_of_id`], else the configured cap, which does not lower a known
 /// window (compaction 9.3).
-pub fn flush_window(config: &Value, model: &str) -> f64 {
+pub fn flush_window(config: &Value, model: &str) -> Tokens {
     window_of_id(config, model).or_else(|| context_tokens_cap(config)).unwrap_or(DEFAULT_WINDOW)
 }
 
@@ -102,33 +103,33 @@ mod tests {
 
     #[test]
     fn of_several_configured_windows_the_last_providers_counts() {
-        assert_eq!(window_of_id(&config(), "m"), Some(300_000.0));
+        assert_eq!(window_of_id(&config(), "m"), Some(Tokens(300_000.0)));
         assert_eq!(window_of_id(&config(), "n"), None);
-        assert_eq!(window_of_id(&config(), "gpt-5.2"), Some(400_000.0));
+        assert_eq!(window_of_id(&config(), "gpt-5.2"), Some(Tokens(400_000.0)));
         assert_eq!(window_of_id(&config(), "nothing"), None);
     }
 
     #[test]
     fn the_status_line_may_say_a_million_where_the_parameters_need_it() {
         let of = |provider, model| window_for_status(&config(), provider, model);
-        assert_eq!(of("anthropic", "claude-opus-4-6"), 1_048_576.0);
-        assert_eq!(of("openrouter", "claude-opus-4-6"), 200_000.0);
-        assert_eq!(of("anthropic", "claude-haiku-4-5"), 200_000.0);
-        assert_eq!(of("anthropic", "x/claude-sonnet-4-6"), 200_000.0);
+        assert_eq!(of("anthropic", "claude-opus-4-6"), Tokens(1_048_576.0));
+        assert_eq!(of("openrouter", "claude-opus-4-6"), Tokens(200_000.0));
+        assert_eq!(of("anthropic", "claude-haiku-4-5"), Tokens(200_000.0));
+        assert_eq!(of("anthropic", "x/claude-sonnet-4-6"), Tokens(200_000.0));
     }
 
     #[test]
     fn what_is_stored_is_a_precedence_and_not_a_minimum() {
-        assert_eq!(stored_window(&config(), "m", Some(9.0)), 150_000.0);
+        assert_eq!(stored_window(&config(), "m", Some(Tokens(9.0))), Tokens(150_000.0));
         let empty = js::parse("{}").unwrap();
-        assert_eq!(stored_window(&empty, "gpt-5.2", Some(9.0)), 400_000.0);
-        assert_eq!(stored_window(&empty, "nothing", Some(9.0)), 9.0);
-        assert_eq!(stored_window(&empty, "nothing", None), 200_000.0);
+        assert_eq!(stored_window(&empty, "gpt-5.2", Some(Tokens(9.0))), Tokens(400_000.0));
+        assert_eq!(stored_window(&empty, "nothing", Some(Tokens(9.0))), Tokens(9.0));
+        assert_eq!(stored_window(&empty, "nothing", None), Tokens(200_000.0));
     }
 
     #[test]
     fn the_flush_lowers_no_known_window() {
-        assert_eq!(flush_window(&config(), "m"), 300_000.0);
-        assert_eq!(flush_window(&config(), "nothing"), 150_000.0);
+        assert_eq!(flush_window(&config(), "m"), Tokens(300_000.0));
+        assert_eq!(flush_window(&config(), "nothing"), Tokens(150_000.0));
     }
 }

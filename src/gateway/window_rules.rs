@@ -4,14 +4,15 @@
 use super::ruleset::{NameMatching, Rules, WindowRule};
 use super::window::{self, WindowInfo, WindowSource, context_tokens_cap, whole_positive};
 use crate::js::{JsString, Value, number_text};
+use crate::units::Tokens;
 
 /// The limits of a model itself, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ModelWindow {
     /// The part that a run should use, the model's `contextTokens`.
-    pub tokens: Option<f64>,
+    pub tokens: Option<Tokens>,
     /// The whole window.
-    pub window: Option<f64>,
+    pub window: Option<Tokens>,
 }
 
 /// Returns the window of a run on this model under a ruleset (releases R72). `known` is the model's own window in
@@ -21,7 +22,7 @@ pub fn window_under(
     config: &Value,
     provider: &str,
     model: &str,
-    known: Option<f64>,
+    known: Option<Tokens>,
 ) -> WindowInfo {
     let own = ModelWindow { tokens: None, window: known };
     resolve_window_under(rules, Some(config), (provider, model), own, window::DEFAULT_WINDOW)
@@ -34,7 +35,7 @@ pub fn resolve_window_under(
     config: Option<&Value>,
     of: (&str, &str),
     own: ModelWindow,
-    default_tokens: f64,
+    default_tokens: Tokens,
 ) -> WindowInfo {
     let rule = rules.window_source;
     let lookup = ProviderLookup::from_rule(rule);
@@ -47,7 +48,7 @@ pub fn resolve_window_under(
     let cap = config.and_then(context_tokens_cap);
     // Where shares judge a window, an unusable default becomes the smallest window without a warning (releases R71).
     let shares = rules.window_guard.block_share > 0.0;
-    let usable = whole_positive(default_tokens).or(shares.then_some(rules.window_guard.warn_below));
+    let usable = whole_positive(default_tokens).or(shares.then_some(Tokens(rules.window_guard.warn_below)));
     let default = (usable.unwrap_or(default_tokens.floor()), WindowSource::Default);
     let info = |(tokens, source)| WindowInfo { tokens, source, model_tokens: tokens };
     match rule {
@@ -92,7 +93,7 @@ impl ProviderLookup {
     }
 
     /// The first configured model with this id decides, even if its window is invalid and a later one's is not.
-    fn configured(&self, config: &Value, (provider, model): (&str, &str)) -> Option<f64> {
+    fn configured(&self, config: &Value, (provider, model): (&str, &str)) -> Option<Tokens> {
         let providers = config.get("models")?.get("providers")?;
         let listed = providers.get(provider).or_else(|| self.find_provider(providers, provider))?;
         let models = listed.get("models")?.as_array()?;
@@ -105,7 +106,7 @@ impl ProviderLookup {
                     && (id == with_provider || model.strip_prefix(&format!("{provider}/")) == Some(&id))
         };
         let entry = models.iter().find(is_it)?;
-        let tokens = |key: &str| whole_positive(entry.get(key)?.as_f64()?);
+        let tokens = |key: &str| whole_positive(Tokens(entry.get(key)?.as_f64()?));
         let (own, window) = (tokens("contextTokens").filter(|_| self.model_tokens), tokens("contextWindow"));
         let lower = own.zip(window).filter(|_| self.lower).map(|(own, window)| own.min(window));
         lower.or(own).or(window)
@@ -159,7 +160,7 @@ pub struct WindowVerdict {
 
 /// Judges a window in tokens under a ruleset. `reference` is the model's own window, the base of the shares. A window
 /// of 0 or less, or NaN, is unknown.
-pub fn judge_window(rules: &Rules, tokens: f64, reference: f64) -> WindowVerdict {
+pub fn judge_window(rules: &Rules, tokens: Tokens, reference: Tokens) -> WindowVerdict {
     judge_with_limits(rules, tokens, reference, WindowLimits::default())
 }
 
@@ -171,21 +172,28 @@ pub struct WindowLimits {
 }
 
 /// [`judge_window`] with explicit limits (releases R70, R71).
-pub fn judge_with_limits(rules: &Rules, tokens: f64, reference: f64, given: WindowLimits) -> WindowVerdict {
+pub fn judge_with_limits(
+    rules: &Rules,
+    tokens: Tokens,
+    reference: Tokens,
+    given: WindowLimits,
+) -> WindowVerdict {
     let guard = &rules.window_guard;
     let limit = |least: f64, share: f64| {
-        let part = if reference > 0.0 { (reference * share).floor() } else { 0.0 };
-        least.max(part)
+        let part = if reference > Tokens::ZERO { (reference * share).floor() } else { Tokens::ZERO };
+        least.max(part.get())
     };
     // Where shares decide, they refuse no window of `block_below` tokens or more.
-    let most = if guard.block_share > 0.0 { tokens.max(guard.block_below) } else { f64::INFINITY };
+    let most =
+        if guard.block_share > 0.0 { tokens.max(Tokens(guard.block_below)) } else { Tokens(f64::INFINITY) };
     let own = |given: Option<f64>| given.map(|limit| limit.floor().max(1.0));
-    let block = own(given.block).unwrap_or_else(|| limit(guard.block_below, guard.block_share).min(most));
+    let block =
+        own(given.block).unwrap_or_else(|| limit(guard.block_below, guard.block_share).min(most.get()));
     let warn = own(given.warn).unwrap_or_else(|| limit(guard.warn_below, guard.warn_share));
-    let known = tokens > 0.0;
+    let known = tokens > Tokens::ZERO;
     WindowVerdict {
-        should_warn: if known { tokens < warn } else { guard.block_unknown },
-        should_block: if known { tokens < block } else { guard.block_unknown },
+        should_warn: if known { tokens < Tokens(warn) } else { guard.block_unknown },
+        should_block: if known { tokens < Tokens(block) } else { guard.block_unknown },
         minimum: block,
         warn_below: warn,
     }
@@ -195,7 +203,7 @@ pub fn judge_with_limits(rules: &Rules, tokens: f64, reference: f64, given: Wind
 pub fn too_small_text(info: WindowInfo, verdict: &WindowVerdict) -> String {
     format!(
         "Model context window too small ({} tokens; source={}). Minimum is {}.",
-        number_text(info.tokens),
+        number_text(info.tokens.get()),
         info.source.name(),
         number_text(verdict.minimum)
     )
@@ -206,14 +214,14 @@ mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
 
-    fn judged(ruleset: Ruleset, tokens: f64, reference: f64) -> (bool, bool) {
+    fn judged(ruleset: Ruleset, tokens: Tokens, reference: Tokens) -> (bool, bool) {
         let verdict = judge_window(ruleset.rules(), tokens, reference);
         (verdict.should_warn, verdict.should_block)
     }
 
     #[test]
     fn the_reference_warns_below_32000_and_refuses_below_16000_but_never_the_unknown() {
-        let reference = |tokens| judged(Ruleset::V2026_3_2, tokens, 1e6);
+        let reference = |tokens| judged(Ruleset::V2026_3_2, Tokens(tokens), Tokens(1e6));
         assert_eq!(
             [32_000.0, 31_999.0, 15_999.0, 0.0].map(reference),
             [(false, false), (true, false), (true, true), (false, false)]
@@ -223,19 +231,20 @@ mod tests {
     #[test]
     fn the_newest_takes_a_tenth_and_a_fifth_of_the_models_own_window() {
         let newest = |tokens, reference| judged(Ruleset::V2026_9_2, tokens, reference);
-        assert_eq!(newest(8000.0, 8000.0), (false, false));
-        assert_eq!(newest(7999.0, 8000.0), (true, false));
-        assert_eq!(newest(3999.0, 8000.0), (true, true));
-        assert_eq!(newest(39_999.0, 200_000.0), (true, false));
+        assert_eq!(newest(Tokens(8000.0), Tokens(8000.0)), (false, false));
+        assert_eq!(newest(Tokens(7999.0), Tokens(8000.0)), (true, false));
+        assert_eq!(newest(Tokens(3999.0), Tokens(8000.0)), (true, true));
+        assert_eq!(newest(Tokens(39_999.0), Tokens(200_000.0)), (true, false));
         // The share refuses only windows below the fixed limit.
-        assert_eq!(newest(19_999.0, 200_000.0), (true, false));
-        assert_eq!(newest(0.0, 200_000.0), (true, true));
-        assert_eq!(newest(f64::NAN, 200_000.0), (true, true));
+        assert_eq!(newest(Tokens(19_999.0), Tokens(200_000.0)), (true, false));
+        assert_eq!(newest(Tokens::ZERO, Tokens(200_000.0)), (true, true));
+        assert_eq!(newest(Tokens(f64::NAN), Tokens(200_000.0)), (true, true));
     }
 
     #[test]
     fn the_refusal_names_tokens_source_and_minimum() {
-        let info = WindowInfo { tokens: 3000.0, source: WindowSource::Model, model_tokens: 3000.0 };
+        let info =
+            WindowInfo { tokens: Tokens(3000.0), source: WindowSource::Model, model_tokens: Tokens(3000.0) };
         let verdict = judge_window(Ruleset::V2026_9_2.rules(), info.tokens, info.tokens);
         let text = "Model context window too small (3000 tokens; source=model). Minimum is 4000.";
         assert_eq!(too_small_text(info, &verdict), text);
@@ -250,8 +259,11 @@ mod tests {
         .unwrap();
         let tokens =
             |ruleset: Ruleset, model| window_under(ruleset.rules(), &config, "p", model, None).tokens;
-        assert_eq!([tokens(Ruleset::V2026_3_2, "m"), tokens(Ruleset::V2026_3_2, "n")], [5000.0; 2]);
-        assert_eq!([tokens(Ruleset::V2026_9_2, "m"), tokens(Ruleset::V2026_9_2, "n")], [60_000.0, 90_000.0]);
+        assert_eq!([tokens(Ruleset::V2026_3_2, "m"), tokens(Ruleset::V2026_3_2, "n")], [Tokens(5000.0); 2]);
+        assert_eq!(
+            [tokens(Ruleset::V2026_9_2, "m"), tokens(Ruleset::V2026_9_2, "n")],
+            [60_000.0, 90_000.0].map(Tokens)
+        );
         assert_eq!(tokens(Ruleset::V2026_9_2, "x"), window::DEFAULT_WINDOW);
     }
 }

@@ -1,6 +1,7 @@
 //! A JSON value as the gateway represents it: strings in UTF-16, numbers as doubles (pruning 0.1, 0.2).
 
 use super::JsString;
+use crate::units::Tokens;
 
 /// A JSON value. An absent value is `Option::None`, because rules distinguish it from `null` (pruning 0.7).
 #[derive(PartialEq, Debug)]
@@ -118,6 +119,12 @@ fn copied(items: &[Value]) -> Value {
 impl From<bool> for Value {
     fn from(bool: bool) -> Self {
         Self::Bool(bool)
+    }
+}
+
+impl From<Tokens> for Value {
+    fn from(tokens: Tokens) -> Self {
+        tokens.get().into()
     }
 }
 

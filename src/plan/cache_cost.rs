@@ -56,6 +56,7 @@ mod tests {
     use crate::policy::prune::Gate;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
+    use crate::units::Tokens;
 
     const OPUS: Price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
 
@@ -83,12 +84,12 @@ mod tests {
             features: None,
             remembered: None,
             settings: &PolicySettings::default(),
-            window: 200_000.0,
-            guard_window: 200_000.0,
+            window: Tokens(200_000.0),
+            guard_window: Tokens(200_000.0),
             gate: Gate::Open { idle_ms: 0.0 },
             drops_thinking: false,
             is_responses_api: false,
-            system_tokens: 0.0,
+            system_tokens: Tokens::ZERO,
         })
         .expect("plans")
     }

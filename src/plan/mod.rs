@@ -28,6 +28,7 @@ use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::{Gate, PruneOutcome};
 use crate::policy::{Fate, MessageFate, PolicySettings};
 use crate::store::entry::MessageSize;
+use crate::units::Tokens;
 
 /// The result of some policies on one context.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,9 +36,9 @@ pub struct Plan {
     /// The settings of the plan, including the enabled policies.
     pub settings: PolicySettings,
     /// Window in tokens; NaN when unknown.
-    pub window: f64,
+    pub window: Tokens,
     /// Window of the model itself in tokens, which the guard uses; NaN when unknown.
-    pub guard_window: f64,
+    pub guard_window: Tokens,
     /// The result of the pruner's gate. A closed gate disables pruning; other policies still run.
     pub gate: Gate,
     /// Details of pruning, with positions in the context; [`PruneOutcome::not_run`] when pruning is off.

@@ -19,6 +19,7 @@ use crate::policy::trimming::{PolicyDetails, PolicyError, PolicyInput, PolicyOut
 use crate::policy::{MessageFate, Policy, PolicySettings, Reason};
 use crate::store::entry::CharCount;
 use crate::store::index::Index;
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PlanInput<'a> {
@@ -32,9 +33,9 @@ pub struct PlanInput<'a> {
     pub remembered: Option<&'a ProjectionSnapshot>,
     pub settings: &'a PolicySettings,
     /// Window in tokens; NaN when unknown.
-    pub window: f64,
+    pub window: Tokens,
     /// Window of the model itself in tokens, which the guard uses (pruning 6.30); NaN when unknown.
-    pub guard_window: f64,
+    pub guard_window: Tokens,
     /// The result of the pruner's gate.
     pub gate: Gate,
     /// The model receives only the thinking of its last answer (releases R13, R18).
@@ -42,7 +43,7 @@ pub struct PlanInput<'a> {
     /// The model is called through the Responses API (compaction 6.8).
     pub is_responses_api: bool,
     /// Tokens of the system prompt, for versions whose prompt check counts them; without tools.
-    pub system_tokens: f64,
+    pub system_tokens: Tokens,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -163,7 +164,7 @@ impl<'a> PlanRun<'a> {
         let input = self.input;
         PolicyInput {
             settings: input.settings,
-            windows: Windows { session: input.window, model: input.guard_window },
+            windows: Windows { session: input.window.get(), model: input.guard_window.get() },
             gate: input.gate,
             words: &input.index.values,
             has_features: input.features.is_some(),

@@ -4,6 +4,7 @@ use super::*;
 use crate::policy::PolicySet;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::testing::{ListFixture as Messages, calls, result};
+use crate::units::Tokens;
 
 const USER: &str = r#"{"role":"user","content":"go"}"#;
 
@@ -24,12 +25,12 @@ fn plan_behind(
         features: all_features.then_some(messages.features.as_slice()),
         remembered: None,
         settings,
-        window: 10_000.0,
-        guard_window: 10_000.0,
+        window: Tokens(10_000.0),
+        guard_window: Tokens(10_000.0),
         gate,
         drops_thinking: false,
         is_responses_api: false,
-        system_tokens: 0.0,
+        system_tokens: Tokens::ZERO,
     })
 }
 

@@ -4,6 +4,7 @@
 //! For a window of 200,000 and the default settings, the flush is due from 176,000 tokens on.
 
 use crate::gateway::memory_flush::FlushSettings;
+use crate::units::Tokens;
 
 /// The gateway reads the transcript if the stored total is within this many tokens of the threshold (compaction 9.5).
 const READ_MARGIN: f64 = 8_192.0;
@@ -12,24 +13,24 @@ const READ_MARGIN: f64 = 8_192.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LastCall {
     /// Input + cacheRead + cacheWrite.
-    pub prompt_tokens: f64,
-    pub output_tokens: f64,
+    pub prompt_tokens: Tokens,
+    pub output_tokens: Tokens,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlushInput {
     /// Window of the model as the flush looks it up, in tokens (compaction 9.3).
-    pub window: f64,
+    pub window: Tokens,
     /// Reserve of the compaction, in tokens; decides whether the compaction comes before the flush.
-    pub reserve_tokens: f64,
+    pub reserve_tokens: Tokens,
     /// `totalTokens` of the row.
-    pub stored_tokens: Option<f64>,
+    pub stored_tokens: Option<Tokens>,
     /// `totalTokensFresh` of the row; absent counts as fresh if the stored total is used alone.
     pub fresh: Option<bool>,
     /// Last call of the transcript with a usage.
     pub last_call: Option<LastCall>,
     /// Tokens of the next message; 0 while unknown.
-    pub message_tokens: f64,
+    pub message_tokens: Tokens,
     /// Size of the transcript, in bytes.
     pub bytes: f64,
     /// `compactionCount` of the row; 0 without a row.
@@ -85,7 +86,7 @@ pub enum FlushState {
     Due(FlushTrigger),
     Waiting {
         /// Tokens to go, more than 0.
-        tokens: f64,
+        tokens: Tokens,
     },
     /// No total is known, so the tokens decide nothing (compaction 9.4).
     NoTotal,
@@ -126,7 +127,7 @@ impl FlushState {
 /// Total that is compared with the threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlushTotal {
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Projected from the transcript instead of stored (compaction 9.5).
     pub is_projected: bool,
 }
@@ -135,7 +136,7 @@ pub struct FlushTotal {
 pub struct Flush {
     pub state: FlushState,
     /// Total from which a flush is due, in tokens (compaction 9.3).
-    pub threshold: f64,
+    pub threshold: Tokens,
     pub total: Option<FlushTotal>,
     /// The compaction comes before the flush, because the reserve is larger than floor and soft threshold together
     /// (compaction 9.9).
@@ -143,8 +144,8 @@ pub struct Flush {
 }
 
 /// Returns the total from which a flush is due, in tokens; 0 if it never is (compaction 9.3).
-pub fn threshold(settings: &FlushSettings, window: f64) -> f64 {
-    (window - settings.floor_tokens.value - settings.soft_tokens.value).max(0.0)
+pub fn threshold(settings: &FlushSettings, window: Tokens) -> Tokens {
+    (window - settings.floor_tokens.value - settings.soft_tokens.value).max(Tokens::ZERO)
 }
 
 pub fn flush_status(settings: &FlushSettings, facts: &FlushInput) -> Flush {
@@ -157,11 +158,11 @@ pub fn flush_status(settings: &FlushSettings, facts: &FlushInput) -> Flush {
         FlushState::Skipped(skip)
     } else if let Some(at) = facts.flushed_at.filter(|at| *at == facts.compactions) {
         FlushState::Flushed { at }
-    } else if threshold > 0.0 && total.is_some_and(|total| total.tokens >= threshold) {
+    } else if threshold > Tokens::ZERO && total.is_some_and(|total| total.tokens >= threshold) {
         FlushState::Due(FlushTrigger::Tokens)
     } else if bytes > 0.0 && facts.bytes >= bytes {
         FlushState::Due(FlushTrigger::Bytes)
-    } else if threshold <= 0.0 {
+    } else if threshold <= Tokens::ZERO {
         FlushState::Never
     } else {
         total.map_or(FlushState::NoTotal, |total| FlushState::Waiting { tokens: threshold - total.tokens })
@@ -171,9 +172,9 @@ pub fn flush_status(settings: &FlushSettings, facts: &FlushInput) -> Flush {
 }
 
 /// Returns the projected total; without one, the stored total unless it is marked stale (compaction 9.4).
-fn total(facts: &FlushInput, threshold: f64) -> Option<FlushTotal> {
-    let stored = facts.stored_tokens.filter(|tokens| tokens.is_finite() && *tokens >= 0.0);
-    let projected = projected_total(facts, stored, threshold).filter(|tokens| *tokens > 0.0);
+fn total(facts: &FlushInput, threshold: Tokens) -> Option<FlushTotal> {
+    let stored = facts.stored_tokens.filter(|tokens| tokens.is_finite() && *tokens >= Tokens::ZERO);
+    let projected = projected_total(facts, stored, threshold).filter(|tokens| *tokens > Tokens::ZERO);
     let projected = projected.map(|tokens| FlushTotal { tokens: tokens.floor(), is_projected: true });
     projected.or_else(|| {
         let usable = stored.filter(|_| facts.fresh != Some(false));
@@ -183,13 +184,15 @@ fn total(facts: &FlushInput, threshold: f64) -> Option<FlushTotal> {
 
 /// Projects the total: the larger of the fresh stored total and the last prompt of the transcript, plus the last answer
 /// and the next message (compaction 9.5). The transcript counts only if the gateway reads it.
-fn projected_total(facts: &FlushInput, stored: Option<f64>, threshold: f64) -> Option<f64> {
+fn projected_total(facts: &FlushInput, stored: Option<Tokens>, threshold: Tokens) -> Option<Tokens> {
     let fresh = stored.filter(|_| facts.fresh == Some(true));
-    let near = |tokens: f64| threshold > 0.0 && tokens + facts.message_tokens >= threshold - READ_MARGIN;
+    let near = |tokens: Tokens| {
+        threshold > Tokens::ZERO && tokens + facts.message_tokens >= threshold - Tokens(READ_MARGIN)
+    };
     let read = facts.last_call.filter(|_| fresh.is_none_or(near));
-    let prompt = fresh.unwrap_or(0.0).max(read.map_or(0.0, |call| call.prompt_tokens));
-    let answer = read.map_or(0.0, |call| call.output_tokens);
-    (prompt > 0.0).then_some(prompt + answer + facts.message_tokens)
+    let prompt = fresh.unwrap_or(Tokens::ZERO).max(read.map_or(Tokens::ZERO, |call| call.prompt_tokens));
+    let answer = read.map_or(Tokens::ZERO, |call| call.output_tokens);
+    (prompt > Tokens::ZERO).then_some(prompt + answer + facts.message_tokens)
 }
 
 #[cfg(test)]
@@ -204,12 +207,12 @@ mod tests {
 
     fn facts() -> FlushInput {
         FlushInput {
-            window: 200_000.0,
-            reserve_tokens: 20_000.0,
-            stored_tokens: Some(100_000.0),
+            window: Tokens(200_000.0),
+            reserve_tokens: Tokens(20_000.0),
+            stored_tokens: Some(Tokens(100_000.0)),
             fresh: Some(true),
             last_call: None,
-            message_tokens: 0.0,
+            message_tokens: Tokens::ZERO,
             bytes: 1_000.0,
             compactions: 0.0,
             flushed_at: None,
@@ -223,42 +226,43 @@ mod tests {
 
     #[test]
     fn with_the_defaults_a_flush_is_due_from_176000_tokens_on() {
-        assert_eq!(flush_status(&settings(), &facts()).threshold, 176_000.0);
-        assert_eq!(state(&facts()), FlushState::Waiting { tokens: 76_000.0 });
+        assert_eq!(flush_status(&settings(), &facts()).threshold, Tokens(176_000.0));
+        assert_eq!(state(&facts()), FlushState::Waiting { tokens: Tokens(76_000.0) });
         let at = |tokens| state(&FlushInput { stored_tokens: Some(tokens), ..facts() });
-        assert_eq!(at(175_999.0), FlushState::Waiting { tokens: 1.0 });
-        assert_eq!(at(176_000.0), FlushState::Due(FlushTrigger::Tokens));
-        assert_eq!(state(&FlushInput { window: 24_000.0, ..facts() }), FlushState::Never);
+        assert_eq!(at(Tokens(175_999.0)), FlushState::Waiting { tokens: Tokens(1.0) });
+        assert_eq!(at(Tokens(176_000.0)), FlushState::Due(FlushTrigger::Tokens));
+        assert_eq!(state(&FlushInput { window: Tokens(24_000.0), ..facts() }), FlushState::Never);
     }
 
     #[test]
     fn a_stale_total_says_nothing_and_the_transcript_is_read_instead() {
         let stale = FlushInput { fresh: Some(false), ..facts() };
         assert_eq!(state(&stale), FlushState::NoTotal);
-        let last_call = Some(LastCall { prompt_tokens: 150_000.0, output_tokens: 500.0 });
+        let last_call = Some(LastCall { prompt_tokens: Tokens(150_000.0), output_tokens: Tokens(500.0) });
         let read = flush_status(&settings(), &FlushInput { last_call, ..stale });
-        assert_eq!(read.total, Some(FlushTotal { tokens: 150_500.0, is_projected: true }));
+        assert_eq!(read.total, Some(FlushTotal { tokens: Tokens(150_500.0), is_projected: true }));
         // An absent flag counts as fresh only while nothing is projected.
         let absent = flush_status(&settings(), &FlushInput { fresh: None, ..facts() });
-        assert_eq!(absent.total, Some(FlushTotal { tokens: 100_000.0, is_projected: false }));
+        assert_eq!(absent.total, Some(FlushTotal { tokens: Tokens(100_000.0), is_projected: false }));
     }
 
     #[test]
     fn the_transcript_is_read_near_the_threshold_and_the_larger_prompt_counts() {
-        let last_call = Some(LastCall { prompt_tokens: 172_000.0, output_tokens: 900.0 });
+        let last_call = Some(LastCall { prompt_tokens: Tokens(172_000.0), output_tokens: Tokens(900.0) });
         let total = |stored: f64, message_tokens| {
-            let facts = FlushInput { stored_tokens: Some(stored), last_call, message_tokens, ..facts() };
+            let facts =
+                FlushInput { stored_tokens: Some(Tokens(stored)), last_call, message_tokens, ..facts() };
             flush_status(&settings(), &facts).total.map(|total| total.tokens)
         };
-        assert_eq!(total(167_807.0, 0.0), Some(167_807.0));
-        assert_eq!(total(167_808.0, 0.0), Some(172_900.0));
-        assert_eq!(total(167_807.0, 1.0), Some(172_901.0));
-        assert_eq!(total(175_000.0, 100.0), Some(176_000.0));
+        assert_eq!(total(167_807.0, Tokens::ZERO), Some(Tokens(167_807.0)));
+        assert_eq!(total(167_808.0, Tokens::ZERO), Some(Tokens(172_900.0)));
+        assert_eq!(total(167_807.0, Tokens(1.0)), Some(Tokens(172_901.0)));
+        assert_eq!(total(175_000.0, Tokens(100.0)), Some(Tokens(176_000.0)));
     }
 
     #[test]
     fn there_is_one_flush_a_cycle_and_a_count_of_nothing_is_zero() {
-        let due = FlushInput { stored_tokens: Some(190_000.0), ..facts() };
+        let due = FlushInput { stored_tokens: Some(Tokens(190_000.0)), ..facts() };
         assert_eq!(state(&FlushInput { flushed_at: Some(0.0), ..due }), FlushState::Flushed { at: 0.0 });
         let next = FlushInput { flushed_at: Some(0.0), compactions: 1.0, ..due };
         assert_eq!(state(&next), FlushState::Due(FlushTrigger::Tokens));
@@ -272,12 +276,12 @@ mod tests {
         assert_eq!(state(&FlushInput { flushed_at: Some(0.0), ..large }), FlushState::Flushed { at: 0.0 });
         let mut unlimited = settings();
         unlimited.force_bytes.value = 0.0;
-        assert_eq!(flush_status(&unlimited, &large).state, FlushState::Waiting { tokens: 76_000.0 });
+        assert_eq!(flush_status(&unlimited, &large).state, FlushState::Waiting { tokens: Tokens(76_000.0) });
     }
 
     #[test]
     fn what_is_off_or_left_out_is_never_due() {
-        let due = FlushInput { stored_tokens: Some(190_000.0), ..facts() };
+        let due = FlushInput { stored_tokens: Some(Tokens(190_000.0)), ..facts() };
         let mut off = settings();
         off.enabled.value = false;
         assert_eq!(flush_status(&off, &due).state, FlushState::Off);
@@ -291,6 +295,6 @@ mod tests {
         let late = |reserve_tokens| {
             flush_status(&settings(), &FlushInput { reserve_tokens, ..facts() }).compacts_first
         };
-        assert_eq!((late(24_000.0), late(24_001.0)), (false, true));
+        assert_eq!((late(Tokens(24_000.0)), late(Tokens(24_001.0))), (false, true));
     }
 }

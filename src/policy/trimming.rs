@@ -16,6 +16,7 @@ use crate::policy::reason::Reason;
 use crate::policy::repair::RepairRules;
 use crate::policy::settings::PolicySettings;
 use crate::store::intern::ValueTable;
+use crate::units::Tokens;
 
 /// One trimming rule of the gateway or the provider.
 pub trait TrimmingPolicy: Sync {
@@ -76,7 +77,7 @@ pub struct PolicyInput<'a> {
     /// The model is called through the Responses API (compaction 6.8).
     pub is_responses_api: bool,
     /// Tokens of the system prompt, without tools.
-    pub system_tokens: f64,
+    pub system_tokens: Tokens,
     /// Estimated tokens of all messages of the list.
     pub list_tokens: u64,
 }

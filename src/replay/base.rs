@@ -19,6 +19,7 @@ use crate::replay::ReplaySession;
 use crate::replay::entry_reading::{is_context_edit, runtime_size};
 use crate::replay::fixed_point::fixed_point;
 use crate::store::entry::{EntryKind, MessageSize, Role};
+use crate::units::Tokens;
 
 /// The messages of the path, with the results that repair invents between them. An invented result counts as nothing
 /// until a run has loaded the messages before it.
@@ -34,7 +35,7 @@ pub(super) struct ReplayBase {
     /// A repair of any range of the path adds and drops exactly these messages and changes nothing else that is sent.
     pub(super) has_local_repairs: bool,
     /// Tokens of each message by this session's fitted factors, if there are any.
-    pub(super) weights: Option<Vec<f64>>,
+    pub(super) weights: Option<Vec<Tokens>>,
     /// Tokens of each message, estimated from chars.
     pub(super) estimates: Vec<u64>,
     /// Positions of user messages.
@@ -117,7 +118,7 @@ impl ReplayBase {
         let at = self.context.messages.len();
         let estimate = estimate_or_zero(&size);
         if let Some(own) = &mut self.weights {
-            own.push(weight.unwrap_or(estimate as f64));
+            own.push(Tokens(weight.unwrap_or(estimate as f64)));
         }
         if is_result {
             self.results.push(at);

@@ -8,6 +8,7 @@ use crate::replay::outcome::{CallReplay, PromptSizeSource};
 use crate::replay::prompt_edits::PromptEdits;
 use crate::replay::send::SentPrompt;
 use crate::replay::trace::Trace;
+use crate::units::Tokens;
 
 /// The price of a call.
 pub(super) struct Bill {
@@ -47,7 +48,7 @@ impl Trace<'_> {
         &self,
         call: &ModelCall,
         sent: &SentPrompt,
-        expected: f64,
+        expected: Tokens,
         (free, measured): (bool, bool),
     ) -> Bill {
         let price = self.session.price_of(call);
@@ -76,15 +77,15 @@ impl Trace<'_> {
 
     /// Returns the tokens of the answer: counted, otherwise estimated; for a missing answer the mean of the counted
     /// ones before it.
-    fn output_tokens(&self, call: &ModelCall) -> f64 {
+    fn output_tokens(&self, call: &ModelCall) -> Tokens {
         if call.is_failed() {
             let (tokens, count) = self.counted_answers;
-            return if count > 0.0 { tokens / count } else { 0.0 };
+            return if count > 0.0 { Tokens(tokens / count) } else { Tokens::ZERO };
         }
         let counted = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite());
         counted.unwrap_or_else(|| {
             let size = self.session.index.entry(call.entry).message;
-            size.map_or(0.0, |size| crate::context::tokens::chars4::estimate_or_zero(&size) as f64)
+            Tokens(size.map_or(0.0, |size| crate::context::tokens::chars4::estimate_or_zero(&size) as f64))
         })
     }
 
@@ -93,24 +94,24 @@ impl Trace<'_> {
         &self,
         call: &ModelCall,
         sent: &SentPrompt,
-        expected: f64,
-        output: f64,
+        expected: Tokens,
+        output: Tokens,
         edited: bool,
     ) -> TokenSplit {
         let price = self.session.price_of(call);
         let none = PromptEdits { start: sent.edits.start, ..PromptEdits::default() };
-        let (edits, less) = if edited { (&sent.edits, 0.0) } else { (&none, sent.freed_tokens) };
-        let tokens = sent.tokens + less;
+        let (edits, less) = if edited { (&sent.edits, 0.0) } else { (&none, sent.freed_tokens.get()) };
+        let tokens = sent.tokens + Tokens(less);
         let reusable = self.cache.reusable_len(call.started, &call.cache_key, sent.prompt.len, |other| {
             self.first_difference(edits, other)
         });
         let read = reusable.map_or(0.0, |count| {
             let gone = if edited { self.freed_before(sent, count) } else { 0.0 };
-            self.fixed() + self.prefix_tokens(count) - gone
+            self.fixed() + self.prefix_tokens(count).get() - gone
         });
-        let request = expected + less;
-        let scale = if tokens > 0.0 { request / tokens } else { 0.0 };
-        TokenSplit::for_request(request, read * scale, 0.0, output, price.as_ref())
+        let request = expected + Tokens(less);
+        let scale = if tokens > Tokens::ZERO { request / tokens } else { 0.0 };
+        TokenSplit::for_request(request, Tokens(read * scale), Tokens::ZERO, output, price.as_ref())
     }
 
     /// Returns the tokens that the edits removed from the first `count` messages of a prompt.
@@ -120,7 +121,7 @@ impl Trace<'_> {
         let reached = reach.map_or(0.0, |reach| {
             let front = usize::from(self.run_start.summary.is_some());
             let border = self.arena_index_after(count - front).clamp(reach.from, reach.to);
-            self.edits_within(&reach, reach.from, border).tokens
+            self.edits_within(&reach, reach.from, border).tokens.get()
         });
         let listed = edits.listed_edits.iter().zip(&sent.listed_freed);
         let listed = listed.filter(|((at, _), _)| self.index_in(edits, *at) < count);

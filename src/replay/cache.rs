@@ -4,6 +4,7 @@
 use crate::gateway::catalog::Price;
 use crate::gateway::retention::Retention;
 use crate::store::entry::Usage;
+use crate::units::Tokens;
 
 /// Number of remembered prompts: a pruned prompt and the unpruned one before it may both be cached.
 const MAX_PROMPTS: usize = 4;
@@ -12,42 +13,42 @@ const MAX_PROMPTS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TokenSplit {
     /// Prompt tokens read from the cache.
-    pub read: f64,
+    pub read: Tokens,
     /// Prompt tokens written to the cache.
-    pub write: f64,
+    pub write: Tokens,
     /// Prompt tokens neither read from the cache nor written to it.
-    pub input: f64,
+    pub input: Tokens,
     /// Tokens of the answer.
-    pub output: f64,
+    pub output: Tokens,
 }
 
 impl TokenSplit {
     /// Whether there is nothing to pay for.
     pub fn is_zero(&self) -> bool {
-        [self.read, self.write, self.input, self.output].iter().all(|tokens| *tokens == 0.0)
+        [self.read, self.write, self.input, self.output].iter().all(|tokens| *tokens == Tokens::ZERO)
     }
 
     /// Splits a request of `request` tokens, of which the first `reusable` are cached and the last `uncached` are
     /// behind the last breakpoint (compaction 10.11). Without a write price no tokens count as written; without a read
     /// price the provider sells no cache.
     pub fn for_request(
-        request: f64,
-        reusable: f64,
-        uncached: f64,
-        output: f64,
+        request: Tokens,
+        reusable: Tokens,
+        uncached: Tokens,
+        output: Tokens,
         price: Option<&Price>,
     ) -> Self {
         let (reads, writes) =
             price.map_or((true, true), |price| (price.cache_read > 0.0, price.cache_write > 0.0));
-        let read = if reads { reusable.clamp(0.0, request.max(0.0)) } else { 0.0 };
+        let read = if reads { reusable.clamp(Tokens::ZERO, request.max(Tokens::ZERO)) } else { Tokens::ZERO };
         let rest = request - read;
-        let input = if reads && writes { uncached.clamp(0.0, rest.max(0.0)) } else { rest };
+        let input = if reads && writes { uncached.clamp(Tokens::ZERO, rest.max(Tokens::ZERO)) } else { rest };
         Self { read, write: rest - input, input, output }
     }
 
     /// Takes the provider's counts; NaN and infinite parts count as 0.
     pub fn from_usage(usage: &Usage) -> Self {
-        let known = |tokens: f64| if tokens.is_finite() { tokens.max(0.0) } else { 0.0 };
+        let known = |tokens: Tokens| if tokens.is_finite() { tokens.max(Tokens::ZERO) } else { Tokens::ZERO };
         Self {
             read: known(usage.cache_read),
             write: known(usage.cache_write),
@@ -60,11 +61,12 @@ impl TokenSplit {
     pub fn cost(&self, price: &Price) -> f64 {
         // Without a write price, writing costs as much as input.
         let write = if price.cache_write > 0.0 { price.cache_write } else { price.input };
-        (self.input * price.input
+        ((self.input * price.input
             + self.output * price.output
             + self.read * price.cache_read
             + self.write * write)
-            / 1e6
+            / 1e6)
+            .get()
     }
 }
 
@@ -173,23 +175,46 @@ mod tests {
     /// The worked example of compaction 10.4.
     #[test]
     fn a_hundred_thousand_tokens_cost_ten_cents_warm_and_sixty_three_cold_and_nineteen_once_compacted() {
-        let warm = TokenSplit::for_request(100_000.0, 90_000.0, 10_000.0, 0.0, Some(&opus()));
-        assert_eq!((warm.read, warm.write, warm.input), (90_000.0, 0.0, 10_000.0));
+        let warm = TokenSplit::for_request(
+            Tokens(100_000.0),
+            Tokens(90_000.0),
+            Tokens(10_000.0),
+            Tokens::ZERO,
+            Some(&opus()),
+        );
+        assert_eq!((warm.read, warm.write, warm.input), (Tokens(90_000.0), Tokens::ZERO, Tokens(10_000.0)));
         assert_eq!((warm.cost(&opus()), cents(&warm)), (0.095, 10.0));
-        let cold = TokenSplit::for_request(100_000.0, 0.0, 0.0, 0.0, Some(&opus()));
+        let cold = TokenSplit::for_request(
+            Tokens(100_000.0),
+            Tokens::ZERO,
+            Tokens::ZERO,
+            Tokens::ZERO,
+            Some(&opus()),
+        );
         assert_eq!((cold.cost(&opus()), cents(&cold)), (0.625, 63.0));
-        let compacted = TokenSplit::for_request(30_000.0, 0.0, 0.0, 0.0, Some(&opus()));
+        let compacted = TokenSplit::for_request(
+            Tokens(30_000.0),
+            Tokens::ZERO,
+            Tokens::ZERO,
+            Tokens::ZERO,
+            Some(&opus()),
+        );
         assert_eq!((compacted.cost(&opus()), cents(&compacted)), (0.1875, 19.0));
     }
 
     #[test]
     fn a_provider_that_sells_no_cache_takes_everything_as_input() {
         let price = Price { input: 2.0, output: 8.0, cache_read: 0.0, cache_write: 0.0 };
-        let split = TokenSplit::for_request(1e6, 9e5, 0.0, 1e6, Some(&price));
-        assert_eq!((split.read, split.write, split.input, split.cost(&price)), (0.0, 0.0, 1e6, 10.0));
+        let split =
+            TokenSplit::for_request(Tokens(1e6), Tokens(9e5), Tokens::ZERO, Tokens(1e6), Some(&price));
+        assert_eq!(
+            (split.read, split.write, split.input, split.cost(&price)),
+            (Tokens::ZERO, Tokens::ZERO, Tokens(1e6), 10.0)
+        );
         let automatic = Price { cache_read: 0.5, ..price };
-        let split = TokenSplit::for_request(1e6, 9e5, 0.0, 0.0, Some(&automatic));
-        assert_eq!((split.read, split.write, split.input), (9e5, 0.0, 1e5));
+        let split =
+            TokenSplit::for_request(Tokens(1e6), Tokens(9e5), Tokens::ZERO, Tokens::ZERO, Some(&automatic));
+        assert_eq!((split.read, split.write, split.input), (Tokens(9e5), Tokens::ZERO, Tokens(1e5)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::store::entry::{Entry, EntryKind, Role, StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
+use crate::units::Tokens;
 
 /// Answers whose counts are not used as measurements.
 pub(super) type UnreliableAnswers = HashSet<EntryIx>;
@@ -17,11 +18,11 @@ pub struct RefusedCall {
     /// The failed answer, or the gateway's note of a prompt that threw.
     pub entry: EntryIx,
     /// Tokens of the prompt, if the text names them.
-    pub requested: Option<f64>,
+    pub requested: Option<Tokens>,
     /// The token limit, if the text names it.
-    pub limit: Option<f64>,
+    pub limit: Option<Tokens>,
     /// Lower bound of a refused prompt without a number: the largest prompt that its model accepted, plus 1, in tokens.
-    pub min_tokens: f64,
+    pub min_tokens: Tokens,
     /// The request was refused for its size in bytes: no token limit was hit, and fewer tokens would not have helped.
     pub is_byte_limit: bool,
 }
@@ -64,7 +65,7 @@ pub struct ModelCall {
 
 impl ModelCall {
     /// Returns the prompt tokens that the provider counted.
-    pub fn measured_tokens(&self) -> Option<f64> {
+    pub fn measured_tokens(&self) -> Option<Tokens> {
         self.usage.map(|usage| usage.prompt_tokens())
     }
 
@@ -95,8 +96,9 @@ pub fn model_calls(
     let accepted = largest_accepted(&calls);
     for call in &mut calls {
         let most = accepted.get(&call.cache_key.model).map_or(0.0, |most| most + 1.0);
-        call.refused =
-            call.refused.map(|refused| RefusedCall { min_tokens: refused.min_tokens.max(most), ..refused });
+        call.refused = call
+            .refused
+            .map(|refused| RefusedCall { min_tokens: refused.min_tokens.max(Tokens(most)), ..refused });
     }
     for at in 1..calls.len() {
         calls[at - 1].retried = calls[at - 1].refused.is_some() && !calls[at].opens_run;
@@ -108,7 +110,7 @@ fn largest_accepted(calls: &[ModelCall]) -> HashMap<Option<(ValueIx, ValueIx)>, 
     let mut accepted: HashMap<_, f64> = HashMap::new();
     for call in calls.iter().filter(|call| call.refused.is_none()) {
         let most = accepted.entry(call.cache_key.model).or_default();
-        *most = most.max(call.measured_tokens().unwrap_or(0.0));
+        *most = most.max(call.measured_tokens().unwrap_or(Tokens::ZERO).get());
     }
     accepted
 }

@@ -8,6 +8,7 @@ use crate::policy::truncate::reducible_chars;
 use crate::replay::calls::ModelCall;
 use crate::replay::outcome::CallReplay;
 use crate::replay::trace::Trace;
+use crate::units::Tokens;
 
 impl Trace<'_> {
     /// Returns the check's route for a call; `None` if the version does not check here. The check runs before the first
@@ -25,8 +26,8 @@ impl Trace<'_> {
         let request = PreflightInput {
             window,
             reserve,
-            counted_tokens: counted,
-            estimated_tokens: sum,
+            counted_tokens: Tokens(counted),
+            estimated_tokens: Tokens(sum),
             reducible_chars: 0.0,
         };
         let route = check(rules, &request)?.route;
@@ -42,7 +43,7 @@ impl Trace<'_> {
     /// version records the provider's count with each answer, so the last answer's count is used even if an older
     /// gateway wrote the transcript.
     fn preflight_tokens(&self, preflight: Preflight) -> (f64, f64) {
-        let Preflight::Pressure(rule) = preflight else { return (0.0, self.totals().check_tokens) };
+        let Preflight::Pressure(rule) = preflight else { return (0.0, self.totals().check_tokens.get()) };
         let system = self.session.system_tokens;
         let counted = self.last_call.map(|last| last.tokens).filter(|tokens| tokens.is_finite());
         // The provider's count is outdated once something was truncated or compacted.
@@ -51,10 +52,11 @@ impl Trace<'_> {
             && self.truncated.is_none()
             && self.loaded.is_none();
         match (counted.filter(|_| is_known), self.last_answer) {
-            (Some(tokens), Some(at)) if at >= self.run_start.from => {
-                (tokens, self.prefix_sums.range(at + 1, self.messages_seen).check_tokens + system)
-            }
-            _ => (0.0, self.totals().check_tokens + system),
+            (Some(tokens), Some(at)) if at >= self.run_start.from => (
+                tokens.get(),
+                (self.prefix_sums.range(at + 1, self.messages_seen).check_tokens + system).get(),
+            ),
+            _ => (0.0, (self.totals().check_tokens + system).get()),
         }
     }
 

@@ -11,22 +11,24 @@ use crate::replay::prompt_edits::GuardRange;
 use crate::replay::range_totals::RangeTotals;
 use crate::replay::step_outcome::{GuardedResult, StepOutcome};
 use crate::replay::trace::Trace;
+use crate::units::Tokens;
 
 /// Returns how many of the oldest results clearing considers; `None` below the trigger.
-fn results_to_clear(settings: &ClearSettings, tokens: f64, results: usize) -> Option<usize> {
-    let is_over = tokens + settings.prompt_tokens() as f64 > settings.trigger;
+fn results_to_clear(settings: &ClearSettings, tokens: Tokens, results: usize) -> Option<usize> {
+    let is_over = tokens + Tokens(settings.prompt_tokens() as f64) > Tokens(settings.trigger);
     let count = clearable_count(results, settings.keep).ok().filter(|_| is_over)?;
     (count > 0).then_some(count)
 }
 
 /// Whether a server clears nothing, because it would free too little.
-fn frees_too_little(settings: &ClearSettings, clearable: f64) -> bool {
-    settings.cleared_by != ClearedBy::Client && clearable < settings.clear_at_least
+fn frees_too_little(settings: &ClearSettings, clearable: Tokens) -> bool {
+    settings.cleared_by != ClearedBy::Client && clearable < Tokens(settings.clear_at_least)
 }
 
 /// Returns the freed tokens at which a client stops; `None` if it clears without a limit.
-fn stop_after_tokens(settings: &ClearSettings) -> Option<f64> {
-    Some(settings.clear_at_least).filter(|least| settings.cleared_by == ClearedBy::Client && *least > 0.0)
+fn stop_after_tokens(settings: &ClearSettings) -> Option<Tokens> {
+    Some(Tokens(settings.clear_at_least))
+        .filter(|least| settings.cleared_by == ClearedBy::Client && *least > Tokens::ZERO)
 }
 
 impl Trace<'_> {
@@ -38,7 +40,7 @@ impl Trace<'_> {
         let guarded = self.edits_within(&reach, from, to);
         let mut cleared = TrimStats::default();
         let mut done = guarded;
-        if let Some(uses) = self.cleared_range(totals, &reach, guarded.clear_tokens) {
+        if let Some(uses) = self.cleared_range(totals, &reach, guarded.clear_tokens.get()) {
             reach.cleared = uses;
             done = self.edits_within(&reach, from, to);
             let count = self.prefix_sums.range(uses.0, uses.1).cleared.cleared;
@@ -83,8 +85,11 @@ impl Trace<'_> {
         if !self.measure.has_clearing() {
             return None;
         }
-        let count =
-            results_to_clear(settings, totals.clear_tokens - guarded, totals.clearing_results as usize)?;
+        let count = results_to_clear(
+            settings,
+            totals.clear_tokens - Tokens(guarded),
+            totals.clearing_results as usize,
+        )?;
         let kept =
             (self.prefix_sums.find_first(from, to, |totals| totals.clearing_results as usize >= count) + 1)
                 .min(to);
@@ -102,8 +107,8 @@ impl Trace<'_> {
             if totals.cleared.count() > 0 {
                 let guarded =
                     if *at < reach.compacted_until { totals.guard_compacted } else { totals.guard_cut };
-                reclaimed += totals.cleared.clear_tokens - guarded.clear_tokens;
-                if reclaimed >= enough {
+                reclaimed += totals.cleared.clear_tokens.get() - guarded.clear_tokens.get();
+                if reclaimed >= enough.get() {
                     return Some((first, at + 1));
                 }
             }
@@ -112,7 +117,7 @@ impl Trace<'_> {
     }
 
     /// Tokens that the guard removed from clearable results, as clearing counts them.
-    fn guarded_clear_tokens(&self, reach: &GuardRange, from: usize, to: usize) -> f64 {
+    fn guarded_clear_tokens(&self, reach: &GuardRange, from: usize, to: usize) -> Tokens {
         let border = reach.compacted_until.clamp(from, to);
         self.prefix_sums.range(from, border).cleared_compacted.clear_tokens
             + self.prefix_sums.range(border, to).cleared_cut.clear_tokens
@@ -126,7 +131,7 @@ impl Trace<'_> {
     }
 
     /// Returns the range of `results` that clearing covers in a pruned list; `tokens` are those of the whole list.
-    pub(super) fn cleared_results(&self, tokens: f64, results: &[GuardedResult]) -> Range<usize> {
+    pub(super) fn cleared_results(&self, tokens: Tokens, results: &[GuardedResult]) -> Range<usize> {
         let settings = &self.settings.policies.clear;
         let uses: Vec<usize> =
             (0..results.len()).filter(|nth| results[*nth].totals.clearing_results > 0).collect();
@@ -140,7 +145,7 @@ impl Trace<'_> {
         let kept = (uses[count - 1] + 1).max(first);
         let goes = |nth: &usize| results[*nth].totals.cleared.count() > 0;
         let old = || (first..kept).filter(goes);
-        let clearable =
+        let clearable: Tokens =
             old().map(|nth| results[nth].totals.clear_tokens - results[nth].edits.clear_tokens).sum();
         if frees_too_little(settings, clearable) {
             return 0..0;
@@ -148,8 +153,9 @@ impl Trace<'_> {
         let Some(enough) = stop_after_tokens(settings) else { return first..kept };
         let mut reclaimed = 0.0;
         for nth in old() {
-            reclaimed += results[nth].totals.cleared.clear_tokens - results[nth].edits.clear_tokens;
-            if reclaimed >= enough {
+            reclaimed +=
+                results[nth].totals.cleared.clear_tokens.get() - results[nth].edits.clear_tokens.get();
+            if reclaimed >= enough.get() {
                 return first..nth + 1;
             }
         }

@@ -12,6 +12,7 @@ use crate::replay::edit_digest::EditDigest;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::range_totals::EditTotals;
 use crate::store::entry::MessageSize;
+use crate::units::Tokens;
 
 /// The clearable results and the edit that clears them.
 #[derive(Debug, Clone)]
@@ -83,7 +84,7 @@ impl ClearModel {
                 - clear_tokens(counting, &after, Some(&left)),
             trimmed: 0,
             cleared: 1,
-            edit_digest: EditDigest::default().with_edit((at, tokens.round() as u64)),
+            edit_digest: EditDigest::default().with_edit((at, tokens.get().round() as u64)),
         })
     }
 }
@@ -93,13 +94,13 @@ pub(super) fn clear_tokens(
     counting: Option<TokenCounter>,
     size: &MessageSize,
     features: Option<&ContentFeatures>,
-) -> f64 {
+) -> Tokens {
     let (Some(counter), Some(Ok(Some(digest)))) = (counting, features.map(|features| &features.digest))
     else {
-        return 0.0;
+        return Tokens::ZERO;
     };
     match counter.counting {
-        TokenCounting::Approximate => digest.tokens() as f64,
-        TokenCounting::Model => counter.model_tokens(estimate_or_zero(size)) as f64,
+        TokenCounting::Approximate => Tokens(digest.tokens() as f64),
+        TokenCounting::Model => Tokens(counter.model_tokens(estimate_or_zero(size)) as f64),
     }
 }

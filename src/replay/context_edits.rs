@@ -9,6 +9,7 @@ use crate::policy::compact::check::is_due_between_turns;
 use crate::policy::message_list::PlannedMessage;
 use crate::replay::trace::Trace;
 use crate::store::entry::StopReason;
+use crate::units::Tokens;
 
 impl Trace<'_> {
     /// Applies a context edit: from here on its target has other content or is omitted (store-pi-1.5 D3).
@@ -51,7 +52,7 @@ impl Trace<'_> {
 
     /// Whether the runtime compacts before the next call of a run: a projecting runtime checks there too, and not only
     /// between runs (store-pi-1.5 F2).
-    pub(super) fn should_compact_before(&self, expected: f64) -> bool {
+    pub(super) fn should_compact_before(&self, expected: Tokens) -> bool {
         let settings = &self.settings.policies;
         let within = self.last_call.is_some_and(|last| last.stop_reason == StopReason::ToolUse);
         settings.ruleset.rules().pi.has(PiChange::ChecksBetweenTurns)
@@ -67,10 +68,10 @@ impl Trace<'_> {
 
     /// Returns the runtime's own estimate of the context before a call: the last count plus chars / 4 of the messages
     /// since, however inaccurate (store-pi-1.5 E5).
-    fn runtime_context_tokens(&self) -> Option<f64> {
+    fn runtime_context_tokens(&self) -> Option<Tokens> {
         let counted = self.last_call.map(|last| last.tokens).filter(|tokens| tokens.is_finite())?;
         let since = self.last_answer? + 1..self.messages_seen;
         let sent = since.filter(|at| !self.arena.is_omitted(*at));
-        Some(counted + sent.map(|at| estimate_or_zero(self.arena.size(at)) as f64).sum::<f64>())
+        Some(counted + Tokens(sent.map(|at| estimate_or_zero(self.arena.size(at)) as f64).sum::<f64>()))
     }
 }

@@ -80,14 +80,15 @@ fn sum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Tokens;
 
     fn usage(cost: f64) -> Usage {
         Usage {
-            input: 1e6,
-            output: 0.0,
-            cache_read: 0.0,
-            cache_write: 0.0,
-            context_tokens: 1e6,
+            input: Tokens(1e6),
+            output: Tokens::ZERO,
+            cache_read: Tokens::ZERO,
+            cache_write: Tokens::ZERO,
+            context_tokens: Tokens(1e6),
             cost,
             is_text_sum: false,
             is_reported_total: false,

@@ -14,7 +14,7 @@ fn edited(totals: &RangeTotals, at: usize, reach: &GuardRange) -> Option<EditedM
         _ if at < reach.compacted_until => &totals.guard_compacted,
         _ => &totals.guard_cut,
     };
-    (done.count() > 0).then(|| (at, (totals.tokens - done.tokens).round() as u64))
+    (done.count() > 0).then(|| (at, (totals.tokens - done.tokens).get().round() as u64))
 }
 
 impl Trace<'_> {

@@ -3,6 +3,7 @@
 
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{CallReplay, RecordedTrace};
+use crate::units::Tokens;
 
 /// A policy is contradicted if the error without it is below this share of the error with it.
 const MIN_IMPROVEMENT: f64 = 0.5;
@@ -28,10 +29,10 @@ fn prediction_errors(record: &RecordedTrace, policy: Policy) -> (f64, f64) {
     let counted = record.calls.iter().zip(record.trace.iter());
     let counted =
         counted.filter_map(|(call, sent)| Some((call.measured_tokens()?, sent.tokens, freed(sent))));
-    counted.filter(|(_, _, freed)| *freed > 0.0).fold(
+    counted.filter(|(_, _, freed)| *freed > Tokens::ZERO).fold(
         (0.0, 0.0),
         |(with, without), (measured, sent, freed)| {
-            (with + (sent - measured).abs(), without + (sent + freed - measured).abs())
+            (with + (sent - measured).abs().get(), without + (sent + freed - measured).abs().get())
         },
     )
 }

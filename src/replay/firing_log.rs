@@ -5,6 +5,7 @@ use crate::config::FiringLimits;
 use crate::ids::EntryIx;
 use crate::replay::Replay;
 use crate::replay::outcome::{CallReplay, TrimStats};
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PolicyEventKind {
@@ -54,7 +55,7 @@ pub struct PolicyEvent {
     /// The first changed message; `None` for policies that do not act on single calls.
     pub first: Option<EntryIx>,
     /// Tokens freed at the first call.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Cost added to that call at the cache, or cost of the summary, in USD.
     pub cost: Option<f64>,
 }
@@ -65,7 +66,7 @@ pub struct FiringStats {
     pub kind: PolicyEventKind,
     pub times: usize,
     /// Tokens freed in total.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Cost in total, USD.
     pub cost: f64,
     /// Calls per event, on average.
@@ -91,7 +92,7 @@ pub struct FiringLog {
 }
 
 /// Builds the log of the simulated trace. `window` is the provider's, in tokens.
-pub fn firing_log(replay: &Replay, window: f64) -> FiringLog {
+pub fn firing_log(replay: &Replay, window: Tokens) -> FiringLog {
     let mut fired: Vec<PolicyEvent> = Vec::new();
     let mut open: [Option<(usize, TrimStats)>; 7] = [None; 7];
     for (at, call) in replay.simulated.iter().enumerate() {
@@ -136,10 +137,10 @@ fn is_per_call(kind: PolicyEventKind) -> bool {
 
 fn event_at(call: &CallReplay, kind: PolicyEventKind) -> Option<(TrimStats, Option<f64>)> {
     let of_calls = [call.pruned, call.guarded, call.cleared];
-    let all: f64 = of_calls.iter().map(|done| done.tokens).sum();
+    let all: Tokens = of_calls.iter().map(|done| done.tokens).sum();
     // The cost of several policies is shared in proportion to the tokens that each removed.
     let share = |done: TrimStats| {
-        let share = if all == 0.0 { 0.0 } else { done.tokens / all };
+        let share = if all == Tokens::ZERO { 0.0 } else { done.tokens / all };
         (done, call.cache_cost.map(|cost| cost * share))
     };
     let written = |done: Option<crate::replay::CompactionEvent>| {
@@ -163,17 +164,17 @@ fn firing_stats(
     fired: &[PolicyEvent],
     kind: PolicyEventKind,
     calls: usize,
-    window: f64,
+    window: Tokens,
 ) -> Option<FiringStats> {
     let own = || fired.iter().filter(|fired| fired.kind == kind);
     let times = own().count();
-    let tokens: f64 = own().map(|fired| fired.tokens).sum();
+    let tokens: Tokens = own().map(|fired| fired.tokens).sum();
     (times > 0).then(|| FiringStats {
         kind,
         times,
         tokens,
         cost: own().filter_map(|fired| fired.cost).sum(),
         call_interval: calls as f64 / times as f64,
-        freed_share: tokens / (times as f64) / window,
+        freed_share: (tokens / (times as f64) / window.get()).get(),
     })
 }

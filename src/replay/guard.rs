@@ -13,6 +13,7 @@ use crate::replay::edit_digest::EditDigest;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::range_totals::EditTotals;
 use crate::store::entry::MessageSize;
+use crate::units::Tokens;
 
 /// The guard's limits, and the size of a result that it replaced.
 #[derive(Debug, Clone)]
@@ -28,14 +29,14 @@ pub(super) struct GuardModel {
 /// Size of a result after the guard.
 struct GuardedSize {
     chars: f64,
-    tokens: f64,
+    tokens: Tokens,
     /// Tokens as clearing counts them.
-    clear_tokens: f64,
+    clear_tokens: Tokens,
 }
 
 impl GuardModel {
     /// Creates the model for a window in tokens; `None` if the version has no guard.
-    pub(super) fn new(window: f64, settings: &PolicySettings) -> Option<Self> {
+    pub(super) fn new(window: Tokens, settings: &PolicySettings) -> Option<Self> {
         let rules = settings.ruleset.rules();
         let text = TextMetrics::of(&COMPACTED.into());
         let compacted =
@@ -81,7 +82,7 @@ impl GuardModel {
             clear_tokens: clear - made.clear_tokens,
             trimmed,
             cleared: 1 - trimmed,
-            edit_digest: EditDigest::default().with_edit((at, made.tokens.round() as u64)),
+            edit_digest: EditDigest::default().with_edit((at, made.tokens.get().round() as u64)),
         };
         let made = self.truncate_result((arena, counting), at, size, features);
         // The cut's `chars` are signed, because a truncation can lengthen a result.
@@ -147,7 +148,7 @@ impl GuardModel {
         GuardedSize {
             chars,
             tokens: arena.estimate_tokens(at, &content.message_size(size)),
-            clear_tokens: 0.0,
+            clear_tokens: Tokens::ZERO,
         }
     }
 }

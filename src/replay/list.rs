@@ -7,6 +7,7 @@ use crate::replay::prompt_edits::Start;
 use crate::replay::range_totals::RangeTotals;
 use crate::replay::trace::{Loaded, Trace};
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 impl Trace<'_> {
     pub(super) fn list_len(&self) -> usize {
@@ -106,7 +107,7 @@ impl Trace<'_> {
     }
 
     /// Tokens of the first `count` messages of the list.
-    pub(super) fn prefix_tokens(&self, count: usize) -> f64 {
+    pub(super) fn prefix_tokens(&self, count: usize) -> Tokens {
         if let Some(loaded) = &self.loaded {
             let own = loaded.messages.len();
             let end = self.index_after(self.run_base_len, count.saturating_sub(own));
@@ -116,7 +117,7 @@ impl Trace<'_> {
         let Some(front) = self.run_start.summary else {
             return self.prefix_sums.range(self.run_start.from, self.arena_index_after(count)).tokens;
         };
-        let Some(behind) = count.checked_sub(1) else { return 0.0 };
+        let Some(behind) = count.checked_sub(1) else { return Tokens::ZERO };
         let summary = self.arena.estimate_tokens(front, self.arena.size(front));
         summary + self.prefix_sums.range(self.run_start.from, self.arena_index_after(behind)).tokens
     }

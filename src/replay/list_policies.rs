@@ -12,6 +12,7 @@ use crate::replay::message_arena::MessageArena;
 use crate::replay::outcome::TrimStats;
 use crate::replay::step_outcome::StepOutcome;
 use crate::replay::trace::Trace;
+use crate::units::Tokens;
 
 impl Trace<'_> {
     /// Applies the policies of a call. A policy on which the real program fails leaves the list unchanged.
@@ -19,7 +20,7 @@ impl Trace<'_> {
         let settings = &self.settings.policies;
         let (arena, policies) = (&self.arena, settings.enabled);
         let items = self.messages();
-        let before: Vec<f64> = items.iter().map(|item| arena.estimate_message_tokens(item)).collect();
+        let before: Vec<Tokens> = items.iter().map(|item| arena.estimate_message_tokens(item)).collect();
         let mut tokens = before.clone();
         let mut list = arena.list(items);
         let (mut pruned, mut guarded, mut cleared) = Default::default();
@@ -48,17 +49,17 @@ impl Trace<'_> {
         let edits: Vec<usize> = edits.map(|(at, _)| at).collect();
         let first = edits.first().and_then(|at| list.messages()[*at].position());
         let first = first.map(|at| arena.context.messages[at].entry);
-        let less = edits.iter().map(|at| before[*at] - tokens[*at]).sum();
+        let less: Tokens = edits.iter().map(|at| before[*at] - tokens[*at]).sum();
         // Positions in a loaded list are shifted as if the list were a range of the path.
         let places: Vec<usize> = match self.loaded {
             Some(_) => (0..before.len()).map(|at| at.wrapping_add(shift)).collect(),
             None => self.arena_indices().collect(),
         };
-        let edited = edits.iter().map(|at| (places[*at], tokens[*at].round() as u64));
+        let edited = edits.iter().map(|at| (places[*at], tokens[*at].get().round() as u64));
         let digest = edited.fold(EditDigest::default(), EditDigest::with_edit);
         let named = |at: usize| if self.loaded.is_some() { at } else { places[at] };
         let edit = |at: usize| (named(at), tokens[at], before[at] - tokens[at]);
-        let edits: Vec<(usize, f64, f64)> = edits.into_iter().map(edit).collect();
+        let edits: Vec<(usize, Tokens, Tokens)> = edits.into_iter().map(edit).collect();
         StepOutcome {
             pruned,
             guarded,
@@ -106,7 +107,7 @@ fn tally(
     arena: &MessageArena,
     list: &MessageList<'_>,
     fates: &[MessageFate],
-    tokens: &mut [f64],
+    tokens: &mut [Tokens],
 ) -> TrimStats {
     let mut done = TrimStats::default();
     for (at, fate) in fates.iter().enumerate() {

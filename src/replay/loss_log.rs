@@ -7,6 +7,7 @@ use crate::replay::losses::{ContextLoss, LossCause};
 use crate::replay::send::SentPrompt;
 use crate::replay::trace::Trace;
 use crate::store::entry::MessageSize;
+use crate::units::Tokens;
 
 /// The messages that the current prompt lacks. A long session lacks most of its messages at every call, so that only the
 /// others are listed one by one.
@@ -31,7 +32,7 @@ impl Trace<'_> {
                 loss.until_call = Some(log.calls);
             }
         }
-        let more = (log.prefix..withheld.prefix).filter(|at| self.is_counted(*at, 0.0));
+        let more = (log.prefix..withheld.prefix).filter(|at| self.is_counted(*at, Tokens::ZERO));
         let lost: Vec<_> = more.map(|at| (at, (self.absence(at), 0.0))).chain(withheld.rest).collect();
         log.prefix = withheld.prefix;
         for (at, (cause, tokens_after)) in lost {
@@ -43,7 +44,7 @@ impl Trace<'_> {
                 from_call: log.calls,
                 until_call: None,
                 tokens_before: self.whole_tokens(at),
-                tokens_after,
+                tokens_after: Tokens(tokens_after),
             });
         }
         log.calls += 1;
@@ -61,7 +62,7 @@ impl Trace<'_> {
             for message in loaded.messages.iter().filter(|_| self.reduce_trim.has_changes()) {
                 let (Some(at), Some(change)) = (message.position(), &message.change) else { continue };
                 let after = self.arena.estimate_tokens(at, &change.size(self.arena.size(at)));
-                withheld.insert(at, (LossCause::ResultBudget, after));
+                withheld.insert(at, (LossCause::ResultBudget, after.get()));
             }
             prefix
         } else {
@@ -79,15 +80,15 @@ impl Trace<'_> {
             let rewritten = (prefix..self.messages_seen).filter(|at| self.is_rewritten(*at));
             for at in rewritten {
                 let after = self.arena.estimate_tokens(at, self.arena.size(at));
-                withheld.entry(at).or_insert((LossCause::Rewritten, after));
+                withheld.entry(at).or_insert((LossCause::Rewritten, after.get()));
             }
         }
-        withheld.retain(|at, (_, after)| *at >= prefix && self.is_counted(*at, *after));
+        withheld.retain(|at, (_, after)| *at >= prefix && self.is_counted(*at, Tokens(*after)));
         Withheld { prefix, rest: withheld }
     }
 
     /// Whether something of a message is gone. A summary and an invented result are no messages of the path.
-    fn is_counted(&self, at: usize, tokens_after: f64) -> bool {
+    fn is_counted(&self, at: usize, tokens_after: Tokens) -> bool {
         at < self.arena.base.len() && tokens_after < self.whole_tokens(at)
     }
 
@@ -102,9 +103,9 @@ impl Trace<'_> {
             && chars(self.arena.size(at)) < chars(&self.arena.base.context.messages[at].size)
     }
 
-    fn whole_tokens(&self, at: usize) -> f64 {
+    fn whole_tokens(&self, at: usize) -> Tokens {
         if self.arena.base.is_missing(at) {
-            return 0.0;
+            return Tokens::ZERO;
         }
         self.arena.estimate_tokens(at, &self.arena.base.context.messages[at].size)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ids::EntryIx;
 use crate::replay::outcome::TrimStats;
+use crate::units::Tokens;
 
 /// Why the model lacks a message or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,9 +63,9 @@ pub struct ContextLoss {
     /// Index of the first call that has it again; `None` if none has.
     pub until_call: Option<usize>,
     /// Tokens of the whole message.
-    pub tokens_before: f64,
+    pub tokens_before: Tokens,
     /// Tokens of what was left at the first call.
-    pub tokens_after: f64,
+    pub tokens_after: Tokens,
 }
 
 impl ContextLoss {

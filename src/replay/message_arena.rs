@@ -17,6 +17,7 @@ use crate::replay::ReplaySession;
 use crate::replay::base::{ReplayBase, has_details};
 use crate::replay::fixed_point::fixed_point;
 use crate::store::entry::MessageSize;
+use crate::units::Tokens;
 
 /// The messages: first those of the path in its order, then summaries as the trace meets them.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub(super) struct MessageArena<'a> {
 #[derive(Debug)]
 struct SummaryMessage {
     features: Option<ContentFeatures>,
-    calibrated_tokens: Option<f64>,
+    calibrated_tokens: Option<Tokens>,
     /// Tokens estimated from chars.
     estimated_tokens: u64,
     /// The transcript holds it.
@@ -76,7 +77,7 @@ impl<'a> MessageArena<'a> {
             size,
             SummaryMessage {
                 features,
-                calibrated_tokens: weight,
+                calibrated_tokens: weight.map(Tokens),
                 estimated_tokens: estimate_or_zero(&size),
                 is_written: true,
             },
@@ -98,7 +99,7 @@ impl<'a> MessageArena<'a> {
             size,
             SummaryMessage {
                 features,
-                calibrated_tokens: weight,
+                calibrated_tokens: weight.map(Tokens),
                 estimated_tokens: estimate,
                 is_written: false,
             },
@@ -179,28 +180,28 @@ impl<'a> MessageArena<'a> {
 
     /// Returns the tokens of a message with these sizes. The fitted weight of an edited message shrinks in proportion
     /// to its estimated tokens.
-    pub(super) fn estimate_tokens(&self, at: usize, size: &MessageSize) -> f64 {
+    pub(super) fn estimate_tokens(&self, at: usize, size: &MessageSize) -> Tokens {
         let tokens = estimate_or_zero(size) as f64;
         let (weight, before) = match self.summary_at(at) {
             Some(summary) => (summary.calibrated_tokens, summary.estimated_tokens),
             None => (self.base.weights.as_ref().map(|weights| weights[at]), self.base.estimates[at]),
         };
-        let (Some(weight), before) = (weight, before as f64) else { return tokens };
+        let (Some(weight), before) = (weight, before as f64) else { return Tokens(tokens) };
         if tokens == before {
             weight
         } else if before == 0.0 {
-            tokens
+            Tokens(tokens)
         } else {
-            fixed_point(weight * tokens / before)
+            Tokens(fixed_point(weight * tokens / before))
         }
     }
 
-    pub(super) fn estimate_message_tokens(&self, item: &PlannedMessage) -> f64 {
+    pub(super) fn estimate_message_tokens(&self, item: &PlannedMessage) -> Tokens {
         match (item.position(), &item.change) {
             (Some(at), Some(change)) => self.estimate_tokens(at, &self.size_after(Some(at), change)),
             (Some(at), None) => self.estimate_tokens(at, self.size(at)),
-            (None, Some(change)) => estimate_or_zero(&self.size_after(None, change)) as f64,
-            (None, None) => 0.0,
+            (None, Some(change)) => Tokens(estimate_or_zero(&self.size_after(None, change)) as f64),
+            (None, None) => Tokens::ZERO,
         }
     }
 

@@ -67,14 +67,15 @@ use crate::policy::repair::RepairRules;
 use crate::policy::{Policy, PolicySettings};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 /// Token counts by factors that are fitted to this session's own usage.
 #[derive(Debug, Clone, Copy)]
 pub struct Calibrated<'a> {
     /// Tokens before the messages.
-    pub fixed: f64,
+    pub fixed: Tokens,
     /// Tokens of the message of each entry, in path order; 0 for entries without a message.
-    pub weights: &'a [f64],
+    pub weights: &'a [Tokens],
 }
 
 /// The input of a replay. Lists are in path order unless noted otherwise.
@@ -100,16 +101,16 @@ pub struct ReplaySession<'a> {
     /// Tokens before the messages, estimated from chars.
     pub fixed_tokens: u64,
     /// Tokens of the system prompt, included in `fixed_tokens`.
-    pub system_tokens: f64,
+    pub system_tokens: Tokens,
     /// The model receives only the thinking of its last answer (releases R13).
     pub drops_thinking: bool,
     /// The repair of the version for the model.
     pub repair: RepairRules,
     pub calibrated: Option<Calibrated<'a>>,
     /// Tokens that the provider takes; NaN if unknown.
-    pub provider_window: f64,
+    pub provider_window: Tokens,
     /// The runtime's window in tokens (compaction 2.8).
-    pub runtime_window: f64,
+    pub runtime_window: Tokens,
     /// Windows of the other models on the path: each call is judged by the model that made it.
     pub windows: &'a HashMap<(ValueIx, ValueIx), ModelLimits>,
     pub mode: CompactionMode,
@@ -127,12 +128,12 @@ impl ReplaySession<'_> {
     }
 
     /// Returns the tokens that the call's provider takes; NaN if unknown.
-    fn provider_window(&self, cache_key: &CacheKey) -> f64 {
+    fn provider_window(&self, cache_key: &CacheKey) -> Tokens {
         self.model_limits(cache_key).map_or(self.provider_window, |limits| limits.provider)
     }
 
     /// Returns the window that the runtime's compaction trigger uses after a call, in tokens.
-    fn runtime_window(&self, cache_key: &CacheKey, settings: &Settings) -> f64 {
+    fn runtime_window(&self, cache_key: &CacheKey, settings: &Settings) -> Tokens {
         let own = settings.assumptions.runtime_window.unwrap_or(self.runtime_window);
         self.model_limits(cache_key).map_or(own, |limits| limits.runtime)
     }
@@ -153,9 +154,9 @@ pub struct Settings {
     pub policies: PolicySettings,
     pub prune_on: bool,
     /// The pruner's window in tokens, limited by `contextTokens`.
-    pub window: f64,
+    pub window: Tokens,
     /// The model's own window in tokens, which the guard uses (pruning 6.30).
-    pub guard_window: f64,
+    pub guard_window: Tokens,
     pub assumptions: Assumptions,
 }
 
@@ -163,7 +164,7 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Assumptions {
     /// Replaces the window of the runtime's own trigger, in tokens, for the session's model (compaction 2.8).
-    pub runtime_window: Option<f64>,
+    pub runtime_window: Option<Tokens>,
     /// Tokens removed from the part before the messages.
     pub fixed_reduction: f64,
     /// Installs pruning for every provider.
@@ -176,9 +177,9 @@ pub struct Assumptions {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelLimits {
     /// Tokens that the provider takes.
-    pub provider: f64,
+    pub provider: Tokens,
     /// Window of the runtime's compaction trigger (compaction 2.8).
-    pub runtime: f64,
+    pub runtime: Tokens,
 }
 
 /// A recorded and a simulated trace of the same calls.

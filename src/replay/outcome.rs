@@ -6,6 +6,7 @@ use crate::policy::preflight::Route;
 use crate::policy::prune::Gate;
 use crate::replay::cache::TokenSplit;
 use crate::replay::edit_digest::EditDigest;
+use crate::units::Tokens;
 
 /// The changes that one policy made to a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -15,7 +16,7 @@ pub struct TrimStats {
     /// Messages that a placeholder replaces or that are left out.
     pub cleared: u32,
     /// Tokens removed.
-    pub tokens: f64,
+    pub tokens: Tokens,
 }
 
 impl TrimStats {
@@ -34,7 +35,7 @@ pub struct CompactionEvent {
     /// Messages removed.
     pub messages: u32,
     /// Tokens removed.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Cost of its summary in USD: the recorded amount if above 0, otherwise the list price; `None` if neither is
     /// known.
     pub summary_cost: Option<f64>,
@@ -49,7 +50,7 @@ pub struct CompactionEvent {
 impl CompactionEvent {
     /// Returns the tokens before it: from the transcript, otherwise `after`, the tokens of the call behind it, plus the
     /// tokens that the compaction removed.
-    pub fn tokens_before_or_estimate(&self, after: f64) -> TokensBefore {
+    pub fn tokens_before_or_estimate(&self, after: Tokens) -> TokensBefore {
         self.tokens_before.unwrap_or_else(|| TokensBefore::estimate(after + self.tokens))
     }
 
@@ -80,7 +81,7 @@ pub(super) struct PromptKey {
     pub(super) from: usize,
     pub(super) len: usize,
     /// Tokens of its messages before this call's changes.
-    pub(super) base_tokens: f64,
+    pub(super) base_tokens: Tokens,
     pub(super) edits: EditDigest,
 }
 
@@ -98,10 +99,10 @@ pub enum PromptSizeSource {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CallReplay {
     /// Estimated tokens of the prompt.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Tokens of the prompt as the provider would count them: the provider's count plus the change that the settings
     /// make; the estimate where the provider counted nothing.
-    pub expected: f64,
+    pub expected: Tokens,
     /// The prompt did not fit. The second try may have fitted after a compaction.
     pub overflowed: bool,
     /// The last try did not fit either: there was no answer.
@@ -178,7 +179,7 @@ impl CallReplay {
 mod tests {
     use super::*;
 
-    fn event(tokens: f64, cost: Option<f64>, by_overflow: bool) -> CompactionEvent {
+    fn event(tokens: Tokens, cost: Option<f64>, by_overflow: bool) -> CompactionEvent {
         CompactionEvent {
             by_overflow,
             is_recorded: false,
@@ -193,24 +194,25 @@ mod tests {
 
     #[test]
     fn two_compactions_before_one_call_remove_what_both_removed() {
-        let both = event(100.0, Some(0.25), false).followed_by(event(30.0, Some(0.5), true));
-        assert_eq!((both.messages, both.tokens, both.count), (4, 130.0, 2));
+        let both = event(Tokens(100.0), Some(0.25), false).followed_by(event(Tokens(30.0), Some(0.5), true));
+        assert_eq!((both.messages, both.tokens, both.count), (4, Tokens(130.0), 2));
         assert_eq!((both.summary_cost, both.summary_recorded), (Some(0.75), None));
         assert!(both.by_overflow, "the last one says why");
         assert_eq!(
             both.tokens_before,
-            Some(TokensBefore::estimate(100.0)),
+            Some(TokensBefore::estimate(Tokens(100.0))),
             "the first one says how much was there"
         );
         assert_eq!(
-            event(100.0, None, false).followed_by(event(30.0, Some(0.5), true)).summary_cost,
+            event(Tokens(100.0), None, false).followed_by(event(Tokens(30.0), Some(0.5), true)).summary_cost,
             Some(0.5)
         );
     }
 
     #[test]
     fn a_trim_that_touched_no_message_is_no_change() {
-        let trim = |trimmed: u32, cleared: u32| TrimStats { trimmed, cleared, tokens: 5.0 }.has_changes();
+        let trim =
+            |trimmed: u32, cleared: u32| TrimStats { trimmed, cleared, tokens: Tokens(5.0) }.has_changes();
         assert!(!trim(0, 0) && trim(1, 0) && trim(0, 1));
     }
 }

@@ -14,6 +14,7 @@ use crate::replay::guard::GuardModel;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::range_totals::{ClearTotals, GuardTotals, PlainTotals, RangeTotals};
 use crate::store::entry::{MessageSize, Role};
+use crate::units::Tokens;
 
 /// Measures messages for the sums under one trace's settings.
 #[derive(Debug, Clone)]
@@ -35,8 +36,8 @@ impl MessageMeasure {
     pub(super) fn new(
         session: &ReplaySession<'_>,
         base: &ReplayBase,
-        guard_window: f64,
-        window: f64,
+        guard_window: Tokens,
+        window: Tokens,
         settings: &PolicySettings,
     ) -> Self {
         let reduces = settings.enabled.has(Policy::Reduce) && !settings.reduce.keeps_sent;
@@ -154,12 +155,14 @@ impl MessageMeasure {
     }
 
     /// Tokens of a message as the check before a prompt counts them; 0 where that check is off.
-    fn check_tokens(&self, size: &MessageSize, features: Option<&ContentFeatures>) -> f64 {
+    fn check_tokens(&self, size: &MessageSize, features: Option<&ContentFeatures>) -> Tokens {
         match self.preflight {
-            _ if !self.policies.has(Policy::Check) => 0.0,
-            Preflight::None => 0.0,
-            Preflight::Estimate { .. } => estimate_or_zero(size) as f64,
-            Preflight::Pressure(_) => features.map_or(0.0, |features| features.pressure.tokens),
+            _ if !self.policies.has(Policy::Check) => Tokens::ZERO,
+            Preflight::None => Tokens::ZERO,
+            Preflight::Estimate { .. } => Tokens(estimate_or_zero(size) as f64),
+            Preflight::Pressure(_) => {
+                features.map_or(Tokens::ZERO, |features| Tokens(features.pressure.tokens))
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::replay::ReplaySession;
 use crate::replay::calls::ModelCall;
+use crate::units::Tokens;
 
 /// Limits for the prompt of one call, in tokens; infinite where the window is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,12 +25,12 @@ impl PromptLimit {
             let below = if refused.is_byte_limit {
                 0.0
             } else {
-                session.provider_window(&call.cache_key).min(recorded - 1.0)
+                session.provider_window(&call.cache_key).min(Tokens(recorded - 1.0)).get()
             };
             return Self { fits: below, answered: below };
         }
         let unknown = |window: f64| if window.is_nan() { f64::INFINITY } else { window };
-        let provider = unknown(session.provider_window(&call.cache_key));
+        let provider = unknown(session.provider_window(&call.cache_key).get());
         let answered = provider.max(recorded);
         let fits = match call.refused {
             Some(_) => provider.min(recorded - 1.0),

@@ -11,6 +11,7 @@ use crate::replay::range_totals::RangeTotals;
 use crate::replay::step_outcome::{GuardedResult, PrunedForm, StepOutcome};
 use crate::replay::trace::Trace;
 use crate::store::entry::{MessageSize, Role};
+use crate::units::Tokens;
 
 struct PrunedResult {
     at: usize,
@@ -67,7 +68,7 @@ impl Trace<'_> {
             }
             counted += totals.clear_tokens - done.clear_tokens - own.clear_tokens;
             let is_pruned = made.is_some();
-            results.push(GuardedResult { at: *at, before: own.tokens, is_pruned, totals, edits: done });
+            results.push(GuardedResult { at: *at, before: own.tokens.get(), is_pruned, totals, edits: done });
         }
         worked.stopped = self.measure.stops(left);
         let gone = self.cleared_results(counted, &results);
@@ -75,8 +76,8 @@ impl Trace<'_> {
             let clears = gone.contains(&nth) && result.totals.cleared.count() > 0;
             worked.add_result(result, clears);
         }
-        worked.freed_tokens = worked.edits.iter().map(|(_, _, less)| less).sum();
-        let edited = worked.edits.iter().map(|(at, after, _)| (*at, after.round() as u64));
+        worked.freed_tokens = worked.edits.iter().map(|(_, _, less)| *less).sum();
+        let edited = worked.edits.iter().map(|(at, after, _)| (*at, after.get().round() as u64));
         worked.edit_digest = edited.fold(EditDigest::default(), EditDigest::with_edit);
         worked.first_changed = worked.edits.first().and_then(|(at, _, _)| self.arena.entry(*at));
     }
@@ -95,7 +96,7 @@ impl Trace<'_> {
             return Vec::new();
         };
         let Some(start) = base.users[stretch(&base.users)].first().copied() else { return Vec::new() };
-        if window.is_nan() || window <= 0.0 {
+        if window.is_nan() || window <= Tokens::ZERO {
             return Vec::new();
         }
         let mut clearing = HardClearer::new(settings, window, totals.prune_chars);

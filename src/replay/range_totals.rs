@@ -4,6 +4,7 @@
 use std::ops::{Add, Sub};
 
 use crate::replay::edit_digest::EditDigest;
+use crate::units::Tokens;
 
 /// Effect of a policy on a range of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -11,9 +12,9 @@ pub(super) struct EditTotals {
     /// Chars removed, as the guard counts them.
     pub(super) chars: f64,
     /// Tokens removed.
-    pub(super) tokens: f64,
+    pub(super) tokens: Tokens,
     /// Tokens removed, as clearing counts them.
-    pub(super) clear_tokens: f64,
+    pub(super) clear_tokens: Tokens,
     /// Results that are truncated.
     pub(super) trimmed: u32,
     /// Results that a placeholder replaces.
@@ -26,15 +27,15 @@ pub(super) struct EditTotals {
 pub(super) struct RangeTotals {
     /// Messages that are sent.
     pub(super) count: u32,
-    pub(super) tokens: f64,
+    pub(super) tokens: Tokens,
     /// Chars as the pruner counts them (pruning 5.4).
     pub(super) prune_chars: f64,
     /// Chars as the guard counts them (pruning 6.32).
     pub(super) guard_chars: f64,
     /// Tokens as clearing counts them.
-    pub(super) clear_tokens: f64,
+    pub(super) clear_tokens: Tokens,
     /// Tokens as the check before a prompt counts them; 0 where that check is off.
-    pub(super) check_tokens: f64,
+    pub(super) check_tokens: Tokens,
     /// Text length of tool results, as truncation measures it; 0 without text features.
     pub(super) result_chars: f64,
     /// Results over the limit of a single result.
@@ -50,7 +51,7 @@ pub(super) struct RangeTotals {
     /// Results, as clearing counts them.
     pub(super) clearing_results: u32,
     /// Tokens of the results that clearing may clear, as it counts them.
-    pub(super) clearable: f64,
+    pub(super) clearable: Tokens,
     /// Effect of clearing them, regardless of the guard.
     pub(super) cleared: EditTotals,
     /// The part of `guard_cut` and of `guard_compacted` that concerns the clearable results.
@@ -62,11 +63,11 @@ pub(super) struct RangeTotals {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PlainTotals {
     count: u32,
-    tokens: f64,
+    tokens: Tokens,
     prune_chars: f64,
     guard_chars: f64,
-    clear_tokens: f64,
-    check_tokens: f64,
+    clear_tokens: Tokens,
+    check_tokens: Tokens,
     result_chars: f64,
     oversized: u32,
     reweighted: u32,
@@ -84,7 +85,7 @@ pub(super) struct GuardTotals {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ClearTotals {
     results: u32,
-    clearable: f64,
+    clearable: Tokens,
     cleared: EditTotals,
     cut: EditTotals,
     compacted: EditTotals,

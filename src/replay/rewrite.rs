@@ -15,6 +15,7 @@ use crate::replay::outcome::{CompactionEvent, TrimStats};
 use crate::replay::prompt_edits::Start;
 use crate::replay::trace::Trace;
 use crate::store::entry::{EntryKind, Role};
+use crate::units::Tokens;
 
 impl Trace<'_> {
     /// Compacts before the entry `ix`, with a summary of assumed length. Returns false if there is nothing to compact,
@@ -71,9 +72,9 @@ impl Trace<'_> {
         let (count, tokens) = (self.list_len(), self.totals().tokens);
         let from = start.from.max(old.from);
         let summary = |front: Option<usize>| {
-            front.map_or(0.0, |at| self.arena.estimate_tokens(at, self.arena.size(at)))
+            front.map_or(0.0, |at| self.arena.estimate_tokens(at, self.arena.size(at)).get())
         };
-        let read = summary(old.summary) + self.prefix_sums.range(old.from.min(from), from).tokens;
+        let read = summary(old.summary) + self.prefix_sums.range(old.from.min(from), from).tokens.get();
         let price = self.session.price;
         let listed = price.map(|price| (read * price.input + summary(start.summary) * price.output) / 1e6);
         self.session_start = start;
@@ -98,7 +99,7 @@ impl Trace<'_> {
             summary_cost: recorded.filter(|usd| *usd > 0.0).or(listed),
             summary_recorded: recorded,
             count: 1,
-            tokens_before: written.map(|_| TokensBefore::estimate(self.fixed() + tokens)),
+            tokens_before: written.map(|_| TokensBefore::estimate(Tokens(self.fixed() + tokens.get()))),
         };
         self.compacted = Some(self.compacted.map_or(done, |earlier| earlier.followed_by(done)));
     }

@@ -20,6 +20,7 @@ use crate::replay::prompt_edits::Start;
 use crate::replay::range_totals::RangeTotals;
 use crate::replay::trace::{Loaded, Trace};
 use crate::store::entry::{Role, StopReason};
+use crate::units::Tokens;
 
 impl Trace<'_> {
     /// Ends the run before the entry `ix`.
@@ -258,7 +259,7 @@ impl Trace<'_> {
         let mut history = TrimStats::default();
         if policies.has(Policy::History) {
             let tokens = |items: &[PlannedMessage]| {
-                items.iter().map(|item| self.arena.estimate_message_tokens(item)).sum::<f64>()
+                items.iter().map(|item| self.arena.estimate_message_tokens(item)).sum::<Tokens>()
             };
             let (count, tokens_before) = (list.len(), tokens(list.messages()));
             limit_history_under(settings.ruleset.rules(), &mut list, settings.history_limit);
@@ -278,7 +279,7 @@ impl Trace<'_> {
     }
 
     pub(super) fn measure_list(&self, items: Vec<PlannedMessage>) -> Loaded {
-        let (mut sums, mut totals) = (vec![0.0], RangeTotals::default());
+        let (mut sums, mut totals) = (vec![Tokens::ZERO], RangeTotals::default());
         for item in &items {
             let own = match (item.position(), &item.change) {
                 (Some(at), None) if at < self.messages_seen => self.prefix_sums.message(at),

@@ -12,13 +12,14 @@ use crate::replay::prompt_limit::PromptLimit;
 use crate::replay::range_totals::RangeTotals;
 use crate::replay::step_outcome::StepOutcome;
 use crate::replay::trace::Trace;
+use crate::units::Tokens;
 
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
 
 /// A prompt as it is sent, after its policies.
 pub(super) struct SentPrompt {
-    pub(super) tokens: f64,
+    pub(super) tokens: Tokens,
     pub(super) gate: Gate,
     pub(super) pruned: TrimStats,
     pub(super) guarded: TrimStats,
@@ -27,7 +28,7 @@ pub(super) struct SentPrompt {
     pub(super) prompt: PromptKey,
     pub(super) edits: PromptEdits,
     /// Tokens that the edits removed; `listed_freed` has them for each listed edit.
-    pub(super) freed_tokens: f64,
+    pub(super) freed_tokens: Tokens,
     pub(super) listed_freed: Vec<f64>,
     /// The guard ends the call before it is sent (releases R41).
     pub(super) stopped: bool,
@@ -44,8 +45,8 @@ impl SentPrompt {
         self.stopped = worked.stopped;
         (self.pruned, self.guarded, self.cleared) = (worked.pruned, worked.guarded, worked.cleared);
         for (at, after, less) in worked.edits {
-            self.edits.listed_edits.push((at, after.round() as u64));
-            self.listed_freed.push(less);
+            self.edits.listed_edits.push((at, after.get().round() as u64));
+            self.listed_freed.push(less.get());
         }
     }
 }
@@ -61,13 +62,14 @@ impl Trace<'_> {
         let (expected, overflow, failed) = match record {
             None => {
                 let refused = call.refused.is_some();
-                let tokens = Self::recorded_tokens(call, sent.tokens);
+                let tokens = Self::recorded_tokens(call, sent.tokens.get());
                 (tokens, refused || call.cut_short, refused && call.usage.is_none())
             }
             Some(record) => {
-                let room = PromptLimit::of(self.session, call, record.expected);
+                let room = PromptLimit::of(self.session, call, record.expected.get());
                 // The recorded size, moved by the change that the settings make.
-                let expected = |sent: &SentPrompt| (record.expected + (sent.tokens - record.tokens)).max(0.0);
+                let expected =
+                    |sent: &SentPrompt| (record.expected + (sent.tokens - record.tokens)).max(Tokens::ZERO);
                 let compacts = self.may_compact && self.settings.policies.compaction.enabled;
                 if compacts && self.should_compact_before(expected(&sent)) && self.compact(call.entry, false)
                 {
@@ -77,17 +79,17 @@ impl Trace<'_> {
                 let stopped = |sent: &SentPrompt| {
                     sent.stopped && (call.refused.is_some() || sent.tokens > record.tokens)
                 };
-                let overflow = expected(&sent) > room.fits || stopped(&sent);
+                let overflow = expected(&sent) > Tokens(room.fits) || stopped(&sent);
                 if overflow && compacts && self.compact(call.entry, true) {
                     sent = self.build_prompt(call);
                 }
-                if expected(&sent) > room.fits && self.truncate() {
+                if expected(&sent) > Tokens(room.fits) && self.truncate() {
                     sent = self.build_prompt(call);
                 }
                 // The reply was truncated for lack of room. Nobody knows how much was missing, so any smaller prompt
                 // may fit.
                 let cut_short = call.cut_short && expected(&sent) >= record.expected;
-                let failed = expected(&sent) > room.answered || stopped(&sent);
+                let failed = expected(&sent) > Tokens(room.answered) || stopped(&sent);
                 (expected(&sent), overflow || cut_short, failed)
             }
         };
@@ -96,10 +98,13 @@ impl Trace<'_> {
 
     /// Returns the size that the provider counted or the refusal names. A refused prompt without a number was larger
     /// than every accepted one.
-    fn recorded_tokens(call: &ModelCall, estimated: f64) -> f64 {
-        let refused_tokens =
-            call.refused.map(|refused| refused.requested.unwrap_or(estimated.max(refused.min_tokens)));
-        call.measured_tokens().or(refused_tokens.filter(|tokens| tokens.is_finite())).unwrap_or(estimated)
+    fn recorded_tokens(call: &ModelCall, estimated: f64) -> Tokens {
+        let refused_tokens = call
+            .refused
+            .map(|refused| refused.requested.unwrap_or(Tokens(estimated.max(refused.min_tokens.get()))));
+        call.measured_tokens()
+            .or(refused_tokens.filter(|tokens| tokens.is_finite()))
+            .unwrap_or(Tokens(estimated))
     }
 
     /// Tokens before the messages.
@@ -131,7 +136,7 @@ impl Trace<'_> {
         };
         let fixed = self.fixed();
         let mut sent = SentPrompt {
-            tokens: fixed + totals.tokens,
+            tokens: Tokens(fixed + totals.tokens.get()),
             gate,
             pruned: TrimStats::default(),
             guarded: TrimStats::default(),
@@ -142,7 +147,7 @@ impl Trace<'_> {
                 start: Some(self.run_start).filter(|_| self.loaded.is_none()),
                 ..PromptEdits::default()
             },
-            freed_tokens: 0.0,
+            freed_tokens: Tokens::ZERO,
             listed_freed: Vec::new(),
             stopped: false,
         };
@@ -174,7 +179,7 @@ impl Trace<'_> {
     fn policies_may_act(&self, totals: &RangeTotals, gate: Gate) -> [bool; 3] {
         let settings = &self.settings.policies;
         let policies = settings.enabled;
-        let ratio = totals.prune_chars / (self.settings.window * CHARS_PER_TOKEN);
+        let ratio = totals.prune_chars / (self.settings.window * CHARS_PER_TOKEN).get();
         let unsure = totals.odd > 0;
         let is_over = |limit: f64, tokens: f64| limit.is_nan() || tokens > limit;
         [
@@ -190,7 +195,7 @@ impl Trace<'_> {
                 && (unsure
                     || is_over(
                         settings.clear.trigger,
-                        totals.clear_tokens + settings.clear.prompt_tokens() as f64,
+                        (totals.clear_tokens + Tokens(settings.clear.prompt_tokens() as f64)).get(),
                     )),
         ]
     }
@@ -201,7 +206,7 @@ impl Trace<'_> {
         call: &ModelCall,
         record: Option<&CallReplay>,
         sent: SentPrompt,
-        expected: f64,
+        expected: Tokens,
         (overflow, failed): (bool, bool),
     ) -> CallReplay {
         // A refused call that fits now has an answer to pay for, unless the next call is that answer.

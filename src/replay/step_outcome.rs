@@ -5,6 +5,7 @@ use crate::replay::edit_digest::EditDigest;
 use crate::replay::outcome::TrimStats;
 use crate::replay::prompt_edits::GuardRange;
 use crate::replay::range_totals::{EditTotals, RangeTotals};
+use crate::units::Tokens;
 
 /// The changes that one call's policies made.
 #[derive(Default)]
@@ -15,9 +16,9 @@ pub(super) struct StepOutcome {
     /// The guard's range, where prefix sums gave the result.
     pub(super) guard_range: Option<GuardRange>,
     /// All other edits: position, tokens after, tokens removed.
-    pub(super) edits: Vec<(usize, f64, f64)>,
+    pub(super) edits: Vec<(usize, Tokens, Tokens)>,
     /// Tokens removed by all edits.
-    pub(super) freed_tokens: f64,
+    pub(super) freed_tokens: Tokens,
     pub(super) edit_digest: EditDigest,
     pub(super) first_changed: Option<EntryIx>,
     /// Pruning replaced something, even if with identical bytes.
@@ -58,7 +59,7 @@ impl StepOutcome {
             self.cleared.tokens += guarded - after;
         }
         if *is_pruned || done.count() > 0 || clears {
-            self.edits.push((*at, after, before - after));
+            self.edits.push((*at, after, Tokens(before - after.get())));
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::policy::prune::Gate;
 use crate::store::entry::ReadMode;
 use crate::store::load::{load_bytes, load_for_release};
 use crate::store::source::Source;
+use crate::units::Tokens;
 
 const MINUTE: i64 = 60_000;
 /// 2026-02-21T05:00:00Z, ms.
@@ -95,13 +96,13 @@ impl Script {
     }
 
     /// Replays it with a provider that takes `window` tokens. The record has no policies.
-    fn replay(&self, simulated: &Settings, window: f64, refused: &[RefusedCall]) -> Replay {
+    fn replay(&self, simulated: &Settings, window: Tokens, refused: &[RefusedCall]) -> Replay {
         self.with_session(window, refused, |session| replay(session, &settings(&[]), simulated))
     }
 
     fn with_session<T>(
         &self,
-        window: f64,
+        window: Tokens,
         refused: &[RefusedCall],
         ask: impl FnOnce(&ReplaySession<'_>) -> T,
     ) -> T {
@@ -124,7 +125,7 @@ impl Script {
             cache_touches: &[],
             prune_eligible: true,
             fixed_tokens: 0,
-            system_tokens: 0.0,
+            system_tokens: Tokens::ZERO,
             drops_thinking: false,
             repair: RepairRules::default(),
             calibrated: None,
@@ -141,7 +142,13 @@ impl Script {
 }
 
 fn refused_at(entry: u32, requested: Option<f64>, limit: Option<f64>) -> RefusedCall {
-    RefusedCall { entry: EntryIx(entry), requested, limit, min_tokens: 0.0, is_byte_limit: false }
+    RefusedCall {
+        entry: EntryIx(entry),
+        requested: requested.map(Tokens),
+        limit: limit.map(Tokens),
+        min_tokens: Tokens::ZERO,
+        is_byte_limit: false,
+    }
 }
 
 fn settings(steps: &[Policy]) -> Settings {
@@ -152,14 +159,14 @@ fn settings(steps: &[Policy]) -> Settings {
         ..PruneSettings::default()
     });
     all.enabled = PolicySet::of(steps);
-    all.compaction.keep_recent_tokens = 100.0;
-    all.compaction.reserve_tokens = 1_000.0;
+    all.compaction.keep_recent_tokens = Tokens(100.0);
+    all.compaction.reserve_tokens = Tokens(1_000.0);
     all.summary_tokens = 50;
     Settings {
         policies: all,
         prune_on: true,
-        window: 10_000.0,
-        guard_window: 10_000.0,
+        window: Tokens(10_000.0),
+        guard_window: Tokens(10_000.0),
         assumptions: Assumptions::default(),
     }
 }
@@ -172,7 +179,7 @@ fn idle(minutes: i64) -> Script {
 
 #[test]
 fn after_an_idle_time_the_first_call_is_pruned_and_the_next_within_the_ttl_is_not() {
-    let replay = idle(5).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
+    let replay = idle(5).replay(&settings(&[Policy::Prune]), Tokens(200_000.0), &[]);
     let pruned: Vec<bool> = replay.simulated.iter().map(|call| call.pruned.has_changes()).collect();
     assert_eq!(pruned, [false, false, true, false]);
     let gates = replay.simulated.iter().map(|call| call.gate);
@@ -187,21 +194,27 @@ fn after_an_idle_time_the_first_call_is_pruned_and_the_next_within_the_ttl_is_no
 
 #[test]
 fn a_minute_less_than_the_ttl_prunes_nothing() {
-    let replay = idle(4).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
+    let replay = idle(4).replay(&settings(&[Policy::Prune]), Tokens(200_000.0), &[]);
     assert_eq!(replay.simulated.len(), 4);
     assert!(replay.simulated.iter().all(|call| !call.pruned.has_changes()));
-    assert_eq!(firing_log(&replay, 200_000.0), FiringLog { events: Vec::new(), stats: Vec::new() });
+    assert_eq!(firing_log(&replay, Tokens(200_000.0)), FiringLog { events: Vec::new(), stats: Vec::new() });
 }
 
 #[test]
 fn a_pruned_prompt_is_written_to_the_cold_cache_and_the_unpruned_one_after_it_again() {
-    let replay = idle(5).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
+    let replay = idle(5).replay(&settings(&[Policy::Prune]), Tokens(200_000.0), &[]);
     let [_, _, pruned, unpruned] = &replay.simulated[..] else { panic!("four calls") };
-    assert!(!pruned.is_measured && pruned.split.read == 0.0 && pruned.split.write == pruned.expected);
+    assert!(
+        !pruned.is_measured && pruned.split.read == Tokens::ZERO && pruned.split.write == pruned.expected
+    );
     // The next call can read only the part before the pruned result.
-    assert!(unpruned.split.read < 10.0 && unpruned.split.write > 5_000.0, "{:?}", unpruned.split);
+    assert!(
+        unpruned.split.read < Tokens(10.0) && unpruned.split.write > Tokens(5_000.0),
+        "{:?}",
+        unpruned.split
+    );
     assert!(pruned.cache_cost.expect("a price") < 0.0);
-    let fired = firing_log(&replay, 200_000.0).events;
+    let fired = firing_log(&replay, Tokens(200_000.0)).events;
     assert_eq!(
         fired.iter().map(|fired| (fired.kind, fired.call)).collect::<Vec<_>>(),
         [(PolicyEventKind::Prune, 2)]
@@ -224,7 +237,7 @@ fn two_runs(count: u64) -> Script {
 #[test]
 fn the_threshold_is_passed_by_more_than_window_less_reserve() {
     let at = |count| {
-        let replay = two_runs(count).replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
+        let replay = two_runs(count).replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
         replay.simulated.iter().map(|call| call.compacted.is_some()).collect::<Vec<_>>()
     };
     assert_eq!(at(9_000), [false, false, false]);
@@ -233,12 +246,12 @@ fn the_threshold_is_passed_by_more_than_window_less_reserve() {
 
 #[test]
 fn a_compaction_frees_what_it_summarises_and_the_cache_begins_anew() {
-    let replay = two_runs(9_001).replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
+    let replay = two_runs(9_001).replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
     let (before, after) = (&replay.recorded[2], &replay.simulated[2]);
     let compacted = after.compacted.expect("compacted");
     assert!(!compacted.by_overflow && !compacted.is_recorded);
     assert_eq!(before.tokens - after.tokens, compacted.tokens);
-    assert_eq!(after.split.read, 0.0);
+    assert_eq!(after.split.read, Tokens::ZERO);
     assert!(compacted.summary_cost.expect("a price") > 0.0);
 }
 
@@ -247,13 +260,13 @@ fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
     let script = two_runs(5_000).after(1).user().refused("prompt is too long: 12000 tokens > 10000 maximum");
     let refused = [refused_at(7, Some(12_000.0), Some(10_000.0))];
     let mut compacting = settings(&[Policy::Compact]);
-    compacting.policies.compaction.keep_recent_tokens = 1.0;
-    let replay = script.replay(&compacting, 11_500.0, &refused);
+    compacting.policies.compaction.keep_recent_tokens = Tokens(1.0);
+    let replay = script.replay(&compacting, Tokens(11_500.0), &refused);
     let (recorded, simulated) = (&replay.recorded[3], &replay.simulated[3]);
-    assert!(recorded.overflowed && recorded.failed && recorded.expected == 12_000.0);
+    assert!(recorded.overflowed && recorded.failed && recorded.expected == Tokens(12_000.0));
     assert!(simulated.overflowed && !simulated.failed, "{simulated:?}");
     assert!(simulated.compacted.is_some_and(|compacted| compacted.by_overflow));
-    let alone = script.replay(&settings(&[]), 11_500.0, &refused);
+    let alone = script.replay(&settings(&[]), Tokens(11_500.0), &refused);
     assert!(alone.simulated[3].overflowed && alone.simulated[3].failed);
     assert_eq!(alone.totals()[1].overflows, 1);
 }
@@ -261,7 +274,7 @@ fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
 #[test]
 fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
     let silent = [refused_at(3, None, None)];
-    let replay = two_runs(12_000).replay(&settings(&[]), 10_000.0, &silent);
+    let replay = two_runs(12_000).replay(&settings(&[]), Tokens(10_000.0), &silent);
     let overflows: Vec<bool> = replay.recorded.iter().map(|call| call.overflowed).collect();
     assert_eq!(overflows, [false, true, false]);
     // The call had an answer anyway.
@@ -277,7 +290,7 @@ fn fates(replay: &Replay) -> [Vec<(bool, bool)>; 2] {
 #[test]
 fn what_was_answered_did_fit_whatever_the_window_is_said_to_be() {
     let within = Script::default().user().answer(12_000, true).result(40).answer(5_000, false);
-    let [recorded, simulated] = fates(&within.replay(&settings(&[]), 10_000.0, &[]));
+    let [recorded, simulated] = fates(&within.replay(&settings(&[]), Tokens(10_000.0), &[]));
     assert_eq!(recorded, [(false, false); 2], "a call within a run is no overflow for its count");
     assert_eq!(simulated, recorded);
 }
@@ -286,13 +299,13 @@ fn what_was_answered_did_fit_whatever_the_window_is_said_to_be() {
 fn the_settings_in_force_bring_the_record_again() {
     let silent = two_runs(12_000);
     let words = [refused_at(3, None, None)];
-    let [recorded, simulated] = fates(&silent.replay(&settings(&[]), 10_000.0, &words));
+    let [recorded, simulated] = fates(&silent.replay(&settings(&[]), Tokens(10_000.0), &words));
     assert_eq!(recorded, [(false, false), (true, false), (false, false)]);
     assert_eq!(simulated, recorded, "the runtime recognises an overflow, but the call was answered");
     let refused = two_runs(5_000).after(1).user().refused("prompt is too long: 8000 tokens");
     for requested in [Some(8_000.0), Some(12_000.0), None] {
         let words = [refused_at(7, requested, None)];
-        let [recorded, simulated] = fates(&refused.replay(&settings(&[]), 10_000.0, &words));
+        let [recorded, simulated] = fates(&refused.replay(&settings(&[]), Tokens(10_000.0), &words));
         assert_eq!(recorded[3], (true, true), "{requested:?}");
         assert_eq!(simulated, recorded, "{requested:?}: refused below the window is refused all the same");
     }
@@ -305,20 +318,20 @@ fn what_was_refused_and_fits_now_is_paid_for_once() {
     let fitting = Settings { policies: settings(&[Policy::History]).policies, ..settings(&[]) };
     let mut limited = fitting.clone();
     limited.policies.history_limit = 1.0;
-    let replay = script.replay(&limited, 10_000.0, &refused);
+    let replay = script.replay(&limited, Tokens(10_000.0), &refused);
     let (recorded, simulated) = (&replay.recorded[4], &replay.simulated[4]);
     assert!(recorded.failed && recorded.cost == Some(0.0), "{recorded:?}");
     assert!(!simulated.overflowed && simulated.cost > Some(0.0), "{simulated:?}");
-    assert_eq!(simulated.split.output, 10.0, "an answer as long as those before it");
+    assert_eq!(simulated.split.output, Tokens(10.0), "an answer as long as those before it");
     // The next call repeats the request and has the answer.
-    let replay = script.answer(5_300, false).replay(&limited, 10_000.0, &refused);
+    let replay = script.answer(5_300, false).replay(&limited, Tokens(10_000.0), &refused);
     assert!(replay.calls[4].retried && !replay.simulated[4].failed);
     assert_eq!(replay.simulated[4].cost, Some(0.0));
 }
 
 #[test]
 fn calls_know_when_they_were_made_and_what_was_before_them() {
-    let calls = idle(30).replay(&settings(&[]), 1e6, &[]).calls;
+    let calls = idle(30).replay(&settings(&[]), Tokens(1e6), &[]).calls;
     let idle: Vec<f64> = calls.iter().map(|call| call.idle_ms).collect();
     assert!(idle[0].is_nan());
     assert_eq!(idle[1..], [0.0, 30.0 * MINUTE as f64, 0.0]);
@@ -331,8 +344,8 @@ fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
     for _ in 0..4 {
         script = script.after(6).user().answer(5_000, false);
     }
-    let replay = script.replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
-    let often = |window: f64| firing_log(&replay, window).stats;
+    let replay = script.replay(&settings(&[Policy::Prune]), Tokens(200_000.0), &[]);
+    let often = |window: f64| firing_log(&replay, Tokens(window)).stats;
     let usual = crate::config::FiringLimits::default();
     assert_eq!((often(200_000.0)[0].times, often(200_000.0)[0].is_too_frequent(usual)), (4, false));
     assert!(often(1e6)[0].is_too_frequent(usual), "{:?}", often(1e6));
@@ -348,8 +361,8 @@ fn a_single_trace_equals_the_one_beside_the_record_and_stops_when_nobody_waits()
     fn shared<T: Send + Sync>() {}
     let script = idle(5);
     let (prune, nothing) = (settings(&[Policy::Prune]), settings(&[]));
-    let replay = script.replay(&prune, 200_000.0, &[]);
-    script.with_session(200_000.0, &[], |session| {
+    let replay = script.replay(&prune, Tokens(200_000.0), &[]);
+    script.with_session(Tokens(200_000.0), &[], |session| {
         let always = || true;
         let record = recorded_trace(session, &nothing, &always).expect("wanted");
         assert_eq!((record.calls.len(), &record.trace), (replay.calls.len(), &replay.recorded));
@@ -369,14 +382,14 @@ fn a_refused_call_is_the_largest_prompt_only_where_the_refusal_names_its_tokens(
     let script = two_runs(5_000).after(1).user().refused("the request is too large");
     let totals = |requested| {
         let refused = [refused_at(7, requested, None)];
-        script.replay(&settings(&[]), 10_000.0, &refused).totals()[0]
+        script.replay(&settings(&[]), Tokens(10_000.0), &refused).totals()[0]
     };
     let unnamed = totals(None);
     assert_eq!((unnamed.peak, unnamed.refused.1), (unnamed.answered, None));
-    assert!(unnamed.peak.1.is_some() && unnamed.peak.0 <= 5_000.0, "{unnamed:?}");
+    assert!(unnamed.peak.1.is_some() && unnamed.peak.0 <= Tokens(5_000.0), "{unnamed:?}");
     let named = totals(Some(12_000.0));
-    assert_eq!((named.peak, named.answered), ((12_000.0, Some(3)), unnamed.answered));
-    let replay = script.replay(&settings(&[]), 10_000.0, &[refused_at(7, None, None)]);
+    assert_eq!((named.peak, named.answered), ((Tokens(12_000.0), Some(3)), unnamed.answered));
+    let replay = script.replay(&settings(&[]), Tokens(10_000.0), &[refused_at(7, None, None)]);
     assert!(!replay.recorded[3].has_size() && !replay.simulated[3].has_size());
     assert_eq!(replay.recorded[3].missing_size_label(), "refused");
 }
@@ -390,23 +403,24 @@ fn compacted(script: Script, before: &str) -> Script {
 #[test]
 fn tokens_before_a_compaction_are_those_of_the_file_else_of_the_last_counted_prompt() {
     let before = |script: Script| {
-        let replay = script.user().answer(700, false).replay(&settings(&[]), 10_000.0, &[]);
-        let done = replay.recorded[2].compacted.expect("a compaction").tokens_before_or_estimate(0.0);
+        let replay = script.user().answer(700, false).replay(&settings(&[]), Tokens(10_000.0), &[]);
+        let done =
+            replay.recorded[2].compacted.expect("a compaction").tokens_before_or_estimate(Tokens::ZERO);
         (done.tokens, done.is_estimate)
     };
     let script = || Script::default().user().answer(3_000, false).user().answer(4_000, false);
-    assert_eq!(before(compacted(script(), r#","tokensBefore":9000"#)), (9_000.0, false));
-    assert_eq!(before(compacted(script(), "")), (4_000.0, false));
+    assert_eq!(before(compacted(script(), r#","tokensBefore":9000"#)), (Tokens(9_000.0), false));
+    assert_eq!(before(compacted(script(), "")), (Tokens(4_000.0), false));
 }
 
 #[test]
 fn compactions_before_one_call_and_behind_the_last_one_all_count() {
     let script = Script::default().user().answer(3_000, false).user();
     let twice = compacted(compacted(script, ""), "").user().answer(700, false);
-    let replay = compacted(twice, r#","tokensBefore":800"#).replay(&settings(&[]), 10_000.0, &[]);
+    let replay = compacted(twice, r#","tokensBefore":800"#).replay(&settings(&[]), Tokens(10_000.0), &[]);
     assert_eq!(replay.totals().map(|total| total.compactions), [3, 3]);
     let last = replay.recorded[1].compacted_after.expect("behind the last call");
-    assert_eq!(last.tokens_before_or_estimate(0.0).tokens, 800.0);
+    assert_eq!(last.tokens_before_or_estimate(Tokens::ZERO).tokens, Tokens(800.0));
     assert_eq!(replay.totals()[0].cost_breakdown.unrecorded_summaries, 3);
 }
 
@@ -419,11 +433,11 @@ fn a_recorded_cost_of_zero_leaves_the_list_price_as_an_estimate() {
     };
     let spent = |costs: [&str; 2]| {
         let script = Script::default().user().entry(&usage(costs[0])).user().entry(&usage(costs[1]));
-        script.replay(&settings(&[]), 2e6, &[]).totals()[0].cost_breakdown
+        script.replay(&settings(&[]), Tokens(2e6), &[]).totals()[0].cost_breakdown
     };
     let [zero, paid] = [r#","cost":{"total":0}"#, r#","cost":{"total":1.25}"#];
     let script = Script::default().user().entry(&usage(zero));
-    let calls = script.replay(&settings(&[]), 2e6, &[]).recorded;
+    let calls = script.replay(&settings(&[]), Tokens(2e6), &[]).recorded;
     assert_eq!((calls[0].recorded_cost, calls[0].cost, calls[0].total_cost), (Some(0.0), Some(5.0), 5.0));
     let free = spent([zero, zero]);
     assert_eq!((free.recorded, free.listed, free.unrecorded_calls), (Some(0.0), Some(10.0), 2));
@@ -436,7 +450,7 @@ fn a_recorded_cost_of_zero_leaves_the_list_price_as_an_estimate() {
 fn a_prompt_that_was_refused_is_not_read_from_the_cache() {
     let script = Script::default().user().refused("prompt is too long: 12000 tokens > 10000 maximum");
     let refused = [refused_at(1, Some(12_000.0), Some(10_000.0))];
-    let replay = script.user().answer(8_000, false).replay(&settings(&[]), 10_000.0, &refused);
+    let replay = script.user().answer(8_000, false).replay(&settings(&[]), Tokens(10_000.0), &refused);
     let price = find("anthropic", "claude-opus-4-6").expect("a price").price;
     let uncached = (8_000.0 * price.cache_write + 10.0 * price.output) / 1e6;
     assert_eq!(replay.recorded[1].modelled_cost, Some(uncached));
@@ -445,12 +459,12 @@ fn a_prompt_that_was_refused_is_not_read_from_the_cache() {
 #[test]
 fn the_call_after_a_compacted_one_reads_exactly_its_prompt_from_the_cache() {
     let script = two_runs(9_001).result(4_000).answer(2_500, false);
-    let replay = script.replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
+    let replay = script.replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
     let [.., first, second] = &replay.simulated[..] else { panic!("four calls") };
     assert!(first.compacted.is_some() && second.compacted.is_none());
     assert!(!second.is_measured, "the prompt is another one than the record's");
-    let read = first.tokens * second.expected / second.tokens;
-    assert!((second.split.read - read).abs() < 1e-6, "{} {read}", second.split.read);
+    let read = first.tokens * second.expected.get() / second.tokens;
+    assert!((second.split.read - Tokens(read)).abs() < Tokens(1e-6), "{} {read}", second.split.read.get());
 }
 
 #[test]
@@ -460,13 +474,13 @@ fn a_result_that_alone_exceeds_the_window_is_truncated_after_the_overflow() {
     let script = script.refused("prompt is too long: 50000 tokens > 30000 maximum");
     let refused = [refused_at(3, Some(50_000.0), Some(30_000.0))];
     let mut truncating = settings(&[Policy::Truncate]);
-    truncating.window = 30_000.0;
-    let replay = script.replay(&truncating, 30_000.0, &refused);
+    truncating.window = Tokens(30_000.0);
+    let replay = script.replay(&truncating, Tokens(30_000.0), &refused);
     let call = &replay.simulated[1];
     assert!(call.overflowed && !call.failed, "{call:?}");
     assert!(call.truncated.is_some_and(|cut| cut.by_overflow && cut.messages == 1));
-    assert!(call.expected <= 30_000.0 && replay.recorded[1].failed);
-    assert!(script.replay(&settings(&[]), 30_000.0, &refused).simulated[1].failed);
+    assert!(call.expected <= Tokens(30_000.0) && replay.recorded[1].failed);
+    assert!(script.replay(&settings(&[]), Tokens(30_000.0), &refused).simulated[1].failed);
 }
 
 #[test]
@@ -474,7 +488,7 @@ fn a_summary_with_a_recorded_cost_of_zero_costs_its_list_price() {
     let usage = r#","usage":{"input":1000000,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":1000000,"cost":{"total":0}}"#;
     let script = Script::default().user().answer(3_000, false).user().answer(4_000, false);
     let script = compacted(script, usage).user().answer(700, false);
-    let replay = script.replay(&settings(&[]), 10_000.0, &[]);
+    let replay = script.replay(&settings(&[]), Tokens(10_000.0), &[]);
     let done = replay.recorded[2].compacted.expect("a compaction");
     assert_eq!((done.summary_recorded, done.summary_cost), (Some(0.0), Some(5.0)));
 }
@@ -485,28 +499,28 @@ fn a_removed_image_leaves_the_summary_and_the_messages_before_it_in_the_cache() 
     let script = Script { has_texts: true, ..Script::default() };
     let script = script.user().answer(3_000, false).user().answer(4_000, false);
     let script = compacted(script, "").entry(image).answer(2_500, false).user().answer(2_600, false);
-    let replay = script.replay(&settings(&[Policy::Images]), 10_000.0, &[]);
+    let replay = script.replay(&settings(&[Policy::Images]), Tokens(10_000.0), &[]);
     let call = &replay.simulated[3];
     assert!(call.tokens != replay.recorded[3].tokens && !call.is_measured);
-    let read = call.split.read * call.tokens / call.expected;
+    let read = call.split.read * call.tokens.get() / call.expected;
     // The estimate counts no image of a person.
     let before_image = replay.recorded[2].tokens;
-    assert!((read - before_image).abs() < 1e-6, "{read} {before_image}");
+    assert!((read - before_image.get()).abs() < 1e-6, "{read} {before_image:?}");
 }
 
 #[test]
 fn what_a_compaction_removed_is_withheld_from_every_call_after_it() {
     let script = two_runs(9_001).result(4_000).answer(2_500, false);
-    let replay = script.replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
+    let replay = script.replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
     let removed = replay.simulated[2].compacted.expect("compacted before the third call").tokens;
     let [recorded, simulated] = replay.totals();
     assert_eq!(
         (simulated.removed_tokens, simulated.withheld_tokens),
-        (removed, 2.0 * removed),
+        (removed, Tokens(2.0 * removed.get())),
         "two calls follow"
     );
-    assert_eq!((recorded.removed_tokens, recorded.withheld_tokens), (0.0, 0.0));
-    let pruned = idle(5).replay(&settings(&[Policy::Prune]), 200_000.0, &[]);
+    assert_eq!((recorded.removed_tokens, recorded.withheld_tokens), (Tokens::ZERO, Tokens::ZERO));
+    let pruned = idle(5).replay(&settings(&[Policy::Prune]), Tokens(200_000.0), &[]);
     let freed = pruned.simulated[2].pruned.tokens;
     assert_eq!(pruned.totals()[1].withheld_tokens, freed, "pruning changes one prompt alone");
 }
@@ -517,21 +531,24 @@ fn results_that_the_guard_replaces_now_are_not_read_from_the_cache_behind_a_summ
     let script = script.user().answer(3_000, false).user().answer(4_000, false);
     let script = compacted(script, "").user().answer(2_500, true).result(16_000).answer(6_500, true);
     let script = script.result(16_000).answer(10_500, true).result(16_000).answer(14_500, false);
-    let replay = script.replay(&settings(&[Policy::Guard]), 20_000.0, &[]);
+    let replay = script.replay(&settings(&[Policy::Guard]), Tokens(20_000.0), &[]);
     let [.., one, two, three] = &replay.simulated[..] else { panic!("six calls") };
     let changed = [one, two, three].map(|call| (call.guarded.trimmed, call.guarded.cleared));
     assert_eq!(changed, [(1, 0), (1, 1), (1, 2)], "the newest result is cut, the older ones are replaced");
-    let cut = 4_000.0 - one.guarded.tokens;
+    let cut = Tokens(4_000.0) - one.guarded.tokens;
     for (before, call) in [(one, two), (two, three)] {
-        let read = call.split.read * call.tokens / call.expected;
-        assert!((read - (before.tokens - cut)).abs() < 1e-6, "all but the result that was cut: {read}");
+        let read = call.split.read * (call.tokens / call.expected);
+        assert!(
+            (read - (before.tokens - cut)).abs() < Tokens(1e-6),
+            "all but the result that was cut: {read:?}"
+        );
     }
 }
 
 #[test]
 fn a_prompt_that_was_counted_unpruned_contradicts_the_pruning_of_the_record() {
     let contradicted = |script: &Script| {
-        script.with_session(200_000.0, &[], |session| {
+        script.with_session(Tokens(200_000.0), &[], |session| {
             let record = recorded_trace(session, &settings(&[Policy::Prune]), &|| true).expect("wanted");
             contradicted_policies(&record)
         })
@@ -546,25 +563,26 @@ fn a_prompt_that_was_counted_unpruned_contradicts_the_pruning_of_the_record() {
 
 #[test]
 fn each_policy_that_fired_has_its_own_sums() {
-    let log = firing_log(&idle(5).replay(&settings(&[Policy::Prune]), 200_000.0, &[]), 200_000.0);
+    let log =
+        firing_log(&idle(5).replay(&settings(&[Policy::Prune]), Tokens(200_000.0), &[]), Tokens(200_000.0));
     let [stats] = &log.stats[..] else { panic!("one policy fired: {:?}", log.stats) };
     let [event] = &log.events[..] else { panic!("once: {:?}", log.events) };
     assert_eq!((stats.kind, stats.times, stats.call_interval), (PolicyEventKind::Prune, 1, 4.0));
     assert_eq!((stats.tokens, Some(stats.cost)), (event.tokens, event.cost));
-    assert_eq!(stats.freed_share, event.tokens / 200_000.0);
+    assert_eq!(stats.freed_share, event.tokens / Tokens(200_000.0));
 }
 
 #[test]
 fn totals_add_up_what_every_call_left_out_and_removed() {
     let script = two_runs(9_001).result(4_000).answer(2_500, false);
-    let replay = script.replay(&settings(&[Policy::Compact]), 10_000.0, &[]);
+    let replay = script.replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
     let totals = replay.totals()[1];
-    let sum = |of: fn(&CallReplay) -> f64| replay.simulated.iter().map(of).sum::<f64>();
+    let sum = |of: fn(&CallReplay) -> Tokens| replay.simulated.iter().map(of).sum::<Tokens>();
     assert_eq!(totals.calls, replay.simulated.len());
     assert_eq!(totals.cache_read, sum(|call| call.split.read));
     assert_eq!(totals.cache_write, sum(|call| call.split.write));
     assert_eq!(totals.input, sum(|call| call.split.input));
     assert_eq!(totals.compactions, 1);
-    let largest = replay.simulated.iter().map(|call| call.expected).fold(0.0, f64::max);
+    let largest = replay.simulated.iter().map(|call| call.expected).fold(Tokens::ZERO, Tokens::max);
     assert_eq!((totals.peak.0, totals.overflows, totals.failed), (largest, 0, 0));
 }

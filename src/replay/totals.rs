@@ -3,6 +3,7 @@
 use crate::replay::calls::ModelCall;
 use crate::replay::cost::Cost;
 use crate::replay::outcome::CallReplay;
+use crate::units::Tokens;
 
 /// Sums over all calls of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -14,24 +15,24 @@ pub struct TraceTotals {
     pub failed: usize,
     /// The largest prompt in tokens, as the provider counts it or would count it, and the index of its call. Calls of
     /// unknown size count only if no other call exists.
-    pub peak: (f64, Option<usize>),
+    pub peak: (Tokens, Option<usize>),
     /// Whether the provider counted the largest prompt.
     pub peak_is_measured: bool,
     /// The largest prompt of an answered call.
-    pub answered: (f64, Option<usize>),
+    pub answered: (Tokens, Option<usize>),
     /// The largest prompt of a call that failed in the end.
-    pub refused: (f64, Option<usize>),
+    pub refused: (Tokens, Option<usize>),
     /// Tokens of the largest prompt, with calls of unknown size at their lower bound. Sweeps compare settings by it.
-    pub largest_prompt: f64,
+    pub largest_prompt: Tokens,
     /// Trimmed and cleared messages, counted once for each call.
     pub changed_messages: u64,
     /// Tokens that each call's policies removed, counted once for each call.
-    pub freed_tokens: f64,
+    pub freed_tokens: Tokens,
     /// Tokens that were not sent, counted once for each call: those removed by the call's policies and the turn limit,
     /// and those that compactions and truncations had removed before it.
-    pub withheld_tokens: f64,
+    pub withheld_tokens: Tokens,
     /// Tokens removed from the transcript for good, after the last call.
-    pub removed_tokens: f64,
+    pub removed_tokens: Tokens,
     pub compactions: usize,
     /// Cost of the calls in USD; `None` if no call has a price.
     pub cost: Option<f64>,
@@ -42,11 +43,11 @@ pub struct TraceTotals {
     /// Cost of the summaries, USD.
     pub summary_cost: f64,
     /// Prompt tokens read from the cache.
-    pub cache_read: f64,
+    pub cache_read: Tokens,
     /// Prompt tokens written to the cache.
-    pub cache_write: f64,
+    pub cache_write: Tokens,
     /// Prompt tokens neither read nor written.
-    pub input: f64,
+    pub input: Tokens,
     /// Calls whose split is the provider's own count.
     pub measured_calls: usize,
 }
@@ -67,7 +68,7 @@ impl TraceTotals {
         self.freed_tokens += call.pruned.tokens + call.guarded.tokens + call.cleared.tokens;
         let compacted = || [call.compacted, call.compacted_after].into_iter().flatten();
         let written = [call.compacted, call.truncated].into_iter().flatten();
-        self.removed_tokens += written.map(|done| done.tokens).sum::<f64>();
+        self.removed_tokens += written.map(|done| done.tokens).sum::<Tokens>();
         let of_call = call.pruned.tokens
             + call.guarded.tokens
             + call.cleared.tokens
@@ -108,7 +109,7 @@ impl TraceTotals {
     }
 }
 
-fn raise(largest: &mut (f64, Option<usize>), at: usize, tokens: f64) {
+fn raise(largest: &mut (Tokens, Option<usize>), at: usize, tokens: Tokens) {
     if tokens > largest.0 {
         *largest = (tokens, Some(at));
     }

@@ -21,20 +21,21 @@ use crate::replay::trace_branch::TraceBranch;
 use crate::replay::{ReplaySession, Settings};
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::intern::{IdIx, ValueIx};
+use crate::units::Tokens;
 
 /// The messages that a run began with, where they are not a range of the path in its order.
 #[derive(Debug, Clone)]
 pub(super) struct Loaded {
     pub(super) messages: Vec<PlannedMessage>,
     /// Tokens before each message, and the sum of all as the last element.
-    pub(super) prefix_tokens: Vec<f64>,
+    pub(super) prefix_tokens: Vec<Tokens>,
     pub(super) totals: RangeTotals,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LastModelCall {
     /// Prompt and answer in tokens, as the runtime compares them with its threshold; NaN where nothing was counted.
-    pub(super) tokens: f64,
+    pub(super) tokens: Tokens,
     pub(super) stop_reason: StopReason,
     pub(super) ended: f64,
     pub(super) cache_key: CacheKey,
@@ -228,10 +229,10 @@ impl<'a> Trace<'a> {
             None if self.settings.assumptions.assume_usage && !answer.failed => {
                 answer.expected + answer.split.output
             }
-            None => f64::NAN,
+            None => Tokens(f64::NAN),
         };
         if let Some(output) = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite()) {
-            self.counted_answers = (self.counted_answers.0 + output, self.counted_answers.1 + 1.0);
+            self.counted_answers = (self.counted_answers.0 + output.get(), self.counted_answers.1 + 1.0);
         }
         self.last_call = Some(LastModelCall {
             tokens: counted,

@@ -16,6 +16,7 @@ use crate::policy::Reason;
 use crate::policy::compact::{BranchEntry, Preparation};
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::{EntryKind, Role};
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionView {
@@ -23,7 +24,7 @@ pub struct CompactionView {
     pub trigger: CompactionTrigger,
     /// Tokens of the context as the runtime stores them with the compaction (compaction 3.9); NaN if the usage is
     /// malformed.
-    pub tokens_before: f64,
+    pub tokens_before: Tokens,
     pub first_kept: EntryIx,
     /// Whether the cut splits a turn.
     pub split: Split,
@@ -76,9 +77,9 @@ impl Split {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CompactionTrigger {
     /// Tokens from the last answer's own usage; `None` without usage.
-    pub tokens: Option<f64>,
+    pub tokens: Option<Tokens>,
     /// The runtime compacts above this number of tokens.
-    pub threshold: f64,
+    pub threshold: Tokens,
     /// Whether `tokens` exceed the threshold.
     pub fires: bool,
 }
@@ -185,7 +186,7 @@ mod tests {
             enabled: PolicySet::of(&[Policy::Compact]),
             ..session.configured_settings.clone()
         };
-        settings.compaction.keep_recent_tokens = keep;
+        settings.compaction.keep_recent_tokens = Tokens(keep);
         let plan = session.plan(&settings, Gate::Off).expect("plans");
         session.compaction_view(&plan).expect("something to compact")
     }
@@ -223,9 +224,9 @@ mod tests {
         let mut session = loaded_session(&transcript(&entries), 200_000.0);
         session.ruleset.id = Ruleset::V2026_9_2;
         let session = session.load_details().expect("reads");
-        let mut settings = PolicySettings::built_in(Ruleset::V2026_9_2, 200_000.0);
+        let mut settings = PolicySettings::built_in(Ruleset::V2026_9_2, Tokens(200_000.0));
         settings.enabled = PolicySet::of(&[Policy::Compact]);
-        settings.compaction.keep_recent_tokens = 2.0;
+        settings.compaction.keep_recent_tokens = Tokens(2.0);
         let plan = session.plan(&settings, Gate::Off).expect("plans");
         let view = session.compaction_view(&plan).expect("something to compact");
         assert_eq!((view.lost.messages, view.history.messages, view.kept.messages), (0, 2, 1));
@@ -247,7 +248,8 @@ mod tests {
             let usage = format!(r#""usage":{{"input":{total},"totalTokens":{total}}}"#);
             message(&format!(r#"{{"role":"assistant","stopReason":"stop","content":[],{usage}}}"#))
         };
-        let settings = CompactionSettings { reserve_tokens: 20_000.0, ..CompactionSettings::default() };
+        let settings =
+            CompactionSettings { reserve_tokens: Tokens(20_000.0), ..CompactionSettings::default() };
         let trigger = |total, measured| {
             let session = loaded_session(&transcript(&[user("go"), answer(total)]), 200_000.0);
             LoadedSession { measured: Err(measured), ..session }.compaction_trigger_with(&settings)
@@ -255,7 +257,7 @@ mod tests {
         assert!(!trigger(180_000, Unmeasured::NoUsage).fires);
         assert!(trigger(180_001, Unmeasured::NoUsage).fires);
         let stale = trigger(180_001, Unmeasured::SinceCompaction);
-        assert_eq!((stale.tokens, stale.threshold, stale.fires), (None, 180_000.0, false));
+        assert_eq!((stale.tokens, stale.threshold, stale.fires), (None, Tokens(180_000.0), false));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use crate::gateway::compaction::CompactionSettings;
 use crate::policy::PolicySettings;
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Threshold {
@@ -56,8 +57,8 @@ pub fn threshold_marks(
     settings: &PolicySettings,
     (fixed, factor): (u64, f64),
 ) -> Vec<ThresholdMark> {
-    let window = session.window.tokens.max(0.0);
-    let share = |ratio: f64| fixed + (ratio * window * factor) as u64;
+    let window = session.window.tokens.max(Tokens::ZERO);
+    let share = |ratio: f64| fixed + (ratio * window.get() * factor) as u64;
     let moved = |threshold, now: f64, configured: f64| ThresholdMark {
         threshold,
         tokens: share(now),
@@ -66,14 +67,14 @@ pub fn threshold_marks(
     let configured = &session.configured_settings.prune;
     let still =
         |threshold, at: f64| ThresholdMark { threshold, tokens: at.max(0.0) as u64, configured_tokens: None };
-    let above = |compaction: CompactionSettings| compaction.threshold(window).max(0.0) as u64;
+    let above = |compaction: CompactionSettings| compaction.threshold(window).max(Tokens::ZERO).whole();
     let compacts = (above(settings.compaction), above(session.configured_settings.compaction));
     let mut marks = vec![
         ThresholdMark {
             configured_tokens: Some(compacts.1).filter(|was| *was != compacts.0),
             ..still(Threshold::Compact, compacts.0 as f64)
         },
-        still(Threshold::Window, window),
+        still(Threshold::Window, window.get()),
     ];
     // pi prunes nothing: its marks only help someone who tries the pruner's settings.
     if !session.ruleset.id.is_pi() || settings.prune != *configured {
@@ -81,7 +82,7 @@ pub fn threshold_marks(
         marks.push(moved(Threshold::Hard, settings.prune.hard_clear_ratio, configured.hard_clear_ratio));
     }
     let flush = session.memory_flush().filter(|flush| flush.state.is_on());
-    marks.extend(flush.map(|flush| still(Threshold::Flush, flush.threshold)));
+    marks.extend(flush.map(|flush| still(Threshold::Flush, flush.threshold.get())));
     marks.sort_by_key(|mark| mark.tokens);
     marks
 }

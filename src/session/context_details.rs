@@ -14,6 +14,7 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::source::Source;
+use crate::units::Tokens;
 
 /// The branch as a compaction reads it, and the content features of every message.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,7 +23,7 @@ pub struct ContextDetails {
     pub branch: Vec<BranchEntry>,
     pub previous_compaction: PreviousCompaction,
     /// Weighted tokens of each message, when the ruleset weights characters.
-    pub weighted_tokens: HashMap<EntryIx, f64>,
+    pub weighted_tokens: HashMap<EntryIx, Tokens>,
     /// One per message of the context.
     pub features: Vec<ContentFeatures>,
     /// Pruned and cut results that the gateway's pruner stored (pruning 8.2).

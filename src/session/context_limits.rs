@@ -17,6 +17,7 @@ use crate::store::discovery::Store;
 use crate::store::key::SessionKind;
 use crate::store::session::Session;
 use crate::store::session_records::SessionRecord;
+use crate::units::Tokens;
 
 /// Providers whose models run as command-line programs, in addition to the configured ones (compaction 9.8).
 const CLI_PROVIDERS: [&str; 2] = ["claude-cli", "codex-cli"];
@@ -34,14 +35,14 @@ pub struct ContextLimits {
     /// Automatic resets, when a gateway does them.
     pub lifecycle: Option<Lifecycle>,
     /// Window of the runtime's own compaction trigger, in tokens (compaction 2.8).
-    pub runtime_window: f64,
+    pub runtime_window: Tokens,
     /// Window that the status line shows, in tokens (compaction 7.6).
-    pub status_window: f64,
+    pub status_window: Tokens,
     pub status_window_source: StatusWindowSource,
     /// Window of the memory flush, in tokens (compaction 9.3).
-    pub flush_window: f64,
+    pub flush_window: Tokens,
     /// Window that a chat run stores as `contextTokens`, in tokens (compaction 7.7).
-    pub stored_window: f64,
+    pub stored_window: Tokens,
     pub stored_totals: StoredTotals,
 }
 
@@ -49,9 +50,9 @@ pub struct ContextLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StoredTotals {
     /// `totalTokens`, even if stale.
-    pub total_tokens: Option<f64>,
+    pub total_tokens: Option<Tokens>,
     pub fresh: Option<bool>,
-    pub context_tokens: Option<f64>,
+    pub context_tokens: Option<Tokens>,
     pub compaction_count: Option<f64>,
     pub flush_compaction_count: Option<f64>,
     pub input: Option<f64>,
@@ -64,7 +65,7 @@ impl StoredTotals {
         let raw = row.raw();
         let number = |key: &str| raw.get(key).and_then(Value::as_f64);
         Self {
-            total_tokens: number("totalTokens"),
+            total_tokens: number("totalTokens").map(Tokens),
             fresh: raw.get("totalTokensFresh").and_then(Value::as_bool),
             context_tokens: row.context_tokens,
             compaction_count: number("compactionCount"),

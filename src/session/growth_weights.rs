@@ -12,6 +12,7 @@ use crate::session::prompt_counts::PromptCounts;
 use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
+use crate::units::Tokens;
 
 /// Counted tokens per estimated token. No script is outside this range, so such a growth had another cause.
 pub(super) const FACTOR_RANGE: (f64, f64) = (0.2, 8.0);
@@ -20,7 +21,7 @@ const MAX_IMAGE_FACTOR: f64 = 40.0;
 /// Initial estimate of the tokens of an image.
 const IMAGE_TOKENS: f64 = 1_200.0;
 /// Growth, in estimated tokens, below which a message's envelope outweighs its text.
-const MIN_GROWTH: f64 = 200.0;
+const MIN_GROWTH: Tokens = Tokens(200.0);
 /// Stretches needed before their ratio applies to messages without a count.
 const MIN_STRETCHES: usize = 4;
 /// The messages before the first count must be at most this share of it; otherwise the rest of the count does not show
@@ -33,7 +34,7 @@ struct Stretch {
     /// Indices into the path.
     positions: Vec<usize>,
     /// Growth of the prompt in tokens; `None` when no count shows it.
-    growth: Option<f64>,
+    growth: Option<Tokens>,
     has_images: bool,
 }
 
@@ -41,10 +42,10 @@ struct Stretch {
 /// Returns `None` without a fit and without a counted call.
 pub(super) fn weights_from_growth(
     counts: &PromptCounts<'_>,
-    fitted: Option<(f64, Vec<f64>)>,
-) -> Option<(f64, Vec<f64>)> {
+    fitted: Option<(Tokens, Vec<Tokens>)>,
+) -> Option<(Tokens, Vec<Tokens>)> {
     let is_fitted = fitted.is_some();
-    let (fixed, mut weights) = fitted.unwrap_or_else(|| (f64::NAN, chars4_weights(counts)));
+    let (fixed, mut weights) = fitted.unwrap_or_else(|| (Tokens(f64::NAN), chars4_weights(counts)));
     let walk = StretchBuilder::from_counts(counts);
     if !is_fitted {
         let ratio = ratio(&walk.stretches, &weights)?;
@@ -58,45 +59,46 @@ pub(super) fn weights_from_growth(
         }
     }
     let residual = walk.first_count.and_then(|(place, prompt)| {
-        let messages: f64 = weights[..place].iter().sum();
-        (messages <= MAX_UNCOUNTED_SHARE * prompt).then_some(prompt - messages)
+        let messages: Tokens = weights[..place].iter().sum();
+        (messages <= prompt * MAX_UNCOUNTED_SHARE).then_some(prompt - messages)
     });
-    let estimated = counts.fixed_tokens() as f64;
+    let estimated = Tokens(counts.fixed_tokens() as f64);
     let fixed = residual.unwrap_or(if fixed.is_finite() { fixed } else { estimated });
-    Some((fixed.max(0.0), weights))
+    Some((fixed.max(Tokens::ZERO), weights))
 }
 
-fn chars4_weights(counts: &PromptCounts<'_>) -> Vec<f64> {
+fn chars4_weights(counts: &PromptCounts<'_>) -> Vec<Tokens> {
     let weigh = |ix: &EntryIx| {
         let entry = counts.index.entry(*ix);
         let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
-        entry.message.filter(|_| sent).map_or(0.0, |size| {
+        entry.message.filter(|_| sent).map_or(Tokens::ZERO, |size| {
             // The runtime's estimate ignores images in user messages; providers count them.
             let unseen = if size.role == Role::User { f64::from(size.images) * IMAGE_TOKENS } else { 0.0 };
-            estimate_or_zero(&size) as f64 + unseen
+            Tokens(estimate_or_zero(&size) as f64 + unseen)
         })
     };
     counts.context.path.iter().map(weigh).collect()
 }
 
-fn factor(stretch: &Stretch, weights: &[f64]) -> Option<f64> {
-    let estimated: f64 = stretch.positions.iter().map(|at| weights[*at]).sum();
+fn factor(stretch: &Stretch, weights: &[Tokens]) -> Option<f64> {
+    let estimated: Tokens = stretch.positions.iter().map(|at| weights[*at]).sum();
     let factor = stretch.growth? / estimated;
     let most = if stretch.has_images { MAX_IMAGE_FACTOR } else { FACTOR_RANGE.1 };
     (factor >= FACTOR_RANGE.0 && factor <= most).then_some(factor)
 }
 
 /// Returns the counted tokens per estimated token over all growths.
-fn ratio(stretches: &[Stretch], weights: &[f64]) -> Option<f64> {
+fn ratio(stretches: &[Stretch], weights: &[Tokens]) -> Option<f64> {
     let growths = stretches.iter().filter_map(|stretch| {
-        let estimated: f64 = stretch.positions.iter().map(|at| weights[*at]).sum();
-        let grown = stretch.growth.filter(|grown| *grown >= 0.0 && estimated >= MIN_GROWTH)?;
+        let estimated: Tokens = stretch.positions.iter().map(|at| weights[*at]).sum();
+        let grown = stretch.growth.filter(|grown| *grown >= Tokens::ZERO && estimated >= MIN_GROWTH)?;
         Some((grown, estimated))
     });
-    let (count, grown, estimated) = growths.fold((0, 0.0, 0.0), |sum: (usize, f64, f64), growth| {
-        (sum.0 + 1, sum.1 + growth.0, sum.2 + growth.1)
-    });
-    let reported = (count >= MIN_STRETCHES && grown > 0.0)
+    let (count, grown, estimated) = growths
+        .fold((0, Tokens::ZERO, Tokens::ZERO), |sum: (usize, Tokens, Tokens), growth| {
+            (sum.0 + 1, sum.1 + growth.0, sum.2 + growth.1)
+        });
+    let reported = (count >= MIN_STRETCHES && grown > Tokens::ZERO)
         .then(|| (grown / estimated).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1));
     // Even a single count shows the tokens before the messages.
     reported.or_else(|| stretches.iter().any(|stretch| stretch.growth.is_some()).then_some(1.0))
@@ -107,7 +109,7 @@ fn ratio(stretches: &[Stretch], weights: &[f64]) -> Option<f64> {
 struct StretchBuilder {
     stretches: Vec<Stretch>,
     /// Path index of the first count, and its prompt in tokens.
-    first_count: Option<(usize, f64)>,
+    first_count: Option<(usize, Tokens)>,
     pending: Vec<usize>,
     has_images: bool,
     last_count: Option<(f64, Option<(ValueIx, ValueIx)>)>,
@@ -128,7 +130,7 @@ impl StretchBuilder {
             let whole = !copied.contains(ix) && !counts.partial_counts.contains(ix);
             let counted = counted_prompt(entry).filter(|_| whole);
             if let Some(prompt) = counted.or_else(|| refused.get(ix).copied()) {
-                walk.record_count(place, prompt, entry.model);
+                walk.record_count(place, Tokens(prompt), entry.model);
             }
             if entry.message.is_some() && (entry.becomes_message() || entry.kind == EntryKind::Compaction) {
                 walk.pending.push(place);
@@ -139,25 +141,25 @@ impl StretchBuilder {
         walk
     }
 
-    fn record_count(&mut self, place: usize, prompt: f64, model: Option<(ValueIx, ValueIx)>) {
+    fn record_count(&mut self, place: usize, prompt: Tokens, model: Option<(ValueIx, ValueIx)>) {
         let same = self.last_count.filter(|(_, last)| *last == model || model.is_none());
-        self.close_stretch(same.map(|(last, _)| prompt - last));
+        self.close_stretch(same.map(|(last, _)| prompt - Tokens(last)).map(Tokens::get));
         if self.first_count.is_none() {
             self.first_count = Some((place, prompt));
         }
-        self.last_count = Some((prompt, model.or(self.last_count.and_then(|(_, model)| model))));
+        self.last_count = Some((prompt.get(), model.or(self.last_count.and_then(|(_, model)| model))));
     }
 
     fn close_stretch(&mut self, grown: Option<f64>) {
         let places = std::mem::take(&mut self.pending);
         let has_images = std::mem::take(&mut self.has_images);
         if !places.is_empty() {
-            self.stretches.push(Stretch { positions: places, growth: grown, has_images });
+            self.stretches.push(Stretch { positions: places, growth: grown.map(Tokens), has_images });
         }
     }
 }
 
 fn counted_prompt(entry: &Entry) -> Option<f64> {
     let usage = entry.message.filter(|_| entry.is_model_call())?.usage.filter(Usage::has_prompt_tokens)?;
-    Some(usage.prompt_tokens())
+    Some(usage.prompt_tokens().get())
 }

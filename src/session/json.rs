@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::context::budget::{Budget, BudgetPart};
 use crate::gateway::ruleset::RulesetChoice;
 use crate::session::{Mark, SessionItem};
+use crate::units::Tokens;
 
 /// The session that the answer is about.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -86,11 +87,11 @@ pub fn budget_json(budget: &Budget) -> BudgetJson {
 }
 
 /// Returns a number that JSON can hold; `None` for NaN and infinities, which mean "unknown" or "no limit".
-pub fn finite(number: f64) -> Option<f64> {
-    number.is_finite().then_some(number)
+pub fn finite<N: Copy + Into<f64>>(number: N) -> Option<N> {
+    number.into().is_finite().then_some(number)
 }
 
 /// Returns whole tokens; `None` if they are unknown.
-pub fn rounded(tokens: f64) -> Option<f64> {
+pub fn rounded(tokens: Tokens) -> Option<Tokens> {
     finite(tokens.round())
 }

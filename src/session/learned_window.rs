@@ -10,6 +10,7 @@ use crate::session::LoadedSession;
 use crate::session::overflow::ModelWindow;
 use crate::store::entry::StopReason;
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 /// A refused prompt above this share of the believed window confirms that window: first when most of the prompt was
 /// counted, second when it is mostly estimated.
@@ -33,9 +34,9 @@ pub struct LearnedWindows {
 #[derive(Debug, Clone, Copy)]
 struct Evidence {
     /// The largest accepted prompt whose answer called tools: it certainly fitted.
-    largest_accepted: f64,
-    smallest_limit: Option<f64>,
-    smallest_refused: Option<f64>,
+    largest_accepted: Tokens,
+    smallest_limit: Option<Tokens>,
+    smallest_refused: Option<Tokens>,
 }
 
 /// Infers the windows from the recorded calls.
@@ -43,7 +44,7 @@ pub fn learn_windows(session: &LoadedSession, record: &RecordedTrace) -> Learned
     let mut evidence: HashMap<ModelKey, Evidence> = HashMap::new();
     for (call, sent) in record.calls.iter().zip(record.trace.iter()) {
         let Some(model) = call.cache_key.model else { continue };
-        let none = Evidence { largest_accepted: 0.0, smallest_limit: None, smallest_refused: None };
+        let none = Evidence { largest_accepted: Tokens::ZERO, smallest_limit: None, smallest_refused: None };
         let own = evidence.entry(model).or_insert(none);
         record_call(own, call, sent.expected);
     }
@@ -68,11 +69,11 @@ fn model_names(session: &LoadedSession, model: ModelKey) -> Option<(String, Stri
     Some((words.text(model.0)?, words.text(model.1)?))
 }
 
-fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: f64) {
-    let least = |known: Option<f64>, tokens: f64| Some(known.map_or(tokens, |known| known.min(tokens)));
+fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: Tokens) {
+    let least = |known: Option<Tokens>, tokens: Tokens| Some(known.map_or(tokens, |known| known.min(tokens)));
     match call.refused {
         Some(refused) if refused.is_byte_limit => {}
-        Some(refused) => match refused.limit.filter(|limit| *limit > 0.0) {
+        Some(refused) => match refused.limit.filter(|limit| *limit > Tokens::ZERO) {
             Some(limit) => evidence.smallest_limit = least(evidence.smallest_limit, limit),
             None if call.usage.is_none() => {
                 evidence.smallest_refused = least(evidence.smallest_refused, expected);
@@ -81,28 +82,29 @@ fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: f64) {
         },
         // Only answers that call tools count: the last answer of a run may be a silent overflow.
         None if call.stop_reason == StopReason::ToolUse => {
-            evidence.largest_accepted = evidence.largest_accepted.max(call.measured_tokens().unwrap_or(0.0));
+            evidence.largest_accepted =
+                evidence.largest_accepted.max(call.measured_tokens().unwrap_or(Tokens::ZERO));
         }
         None => {}
     }
 }
 
 /// Returns the tokens that the provider accepts, when the runtime assumes `believed`.
-fn infer_window(evidence: &Evidence, believed: f64) -> f64 {
+fn infer_window(evidence: &Evidence, believed: Tokens) -> Tokens {
     if let Some(named) = evidence.smallest_limit {
         return believed.min(named);
     }
-    let confirms = |refused: f64| {
-        let share = if evidence.largest_accepted >= COUNTED_RATIO * refused {
+    let confirms = |refused: Tokens| {
+        let share = if evidence.largest_accepted >= refused * COUNTED_RATIO {
             CONFIRM_RATIOS.0
         } else {
             CONFIRM_RATIOS.1
         };
-        refused >= share * believed
+        refused >= believed * share
     };
     match evidence.smallest_refused {
         Some(refused) if confirms(refused) => believed,
-        Some(refused) => evidence.largest_accepted.max(UNCONFIRMED_RATIO * refused),
+        Some(refused) => evidence.largest_accepted.max(refused * UNCONFIRMED_RATIO),
         None if believed.is_nan() => believed,
         None => believed.max(evidence.largest_accepted),
     }

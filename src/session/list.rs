@@ -20,6 +20,7 @@ use crate::store::model::{ModelRef, session_model};
 use crate::store::path_kind::PathKind;
 use crate::store::session::{Flag, Session};
 use crate::store::session_records::SessionRecord;
+use crate::units::Tokens;
 
 #[derive(Debug, Clone)]
 pub struct SessionListing {
@@ -136,8 +137,8 @@ pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
     let ModelRef { provider, model } =
         session_model(store, session).unwrap_or_else(|| configured_model(store, session));
     let window = store.config.window(store.ruleset.id.rules(), &session.agent, &provider, &model);
-    let window = window.tokens.max(0.0) as u64;
-    let tokens = row.and_then(|row| row.total_tokens).map(|tokens| tokens as u64);
+    let window = window.tokens.max(Tokens::ZERO).whole();
+    let tokens = row.and_then(|row| row.total_tokens).map(Tokens::whole);
     let mut item = SessionItem {
         key: session.key.clone(),
         agent: session.agent.clone(),

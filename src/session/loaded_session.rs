@@ -38,6 +38,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Tokens;
 
 #[derive(Debug, Clone)]
 pub struct LoadedSession {
@@ -152,8 +153,8 @@ impl LoadedSession {
     }
 
     /// Estimates the tokens of the system prompt with its workspace files, without the tools.
-    pub(in crate::session) fn system_prompt_tokens(&self) -> f64 {
-        self.fixed_chars.map_or(0.0, |fixed| estimate_chars(fixed.system) as f64)
+    pub(in crate::session) fn system_prompt_tokens(&self) -> Tokens {
+        Tokens(self.fixed_chars.map_or(0.0, |fixed| estimate_chars(fixed.system) as f64))
     }
 
     /// Returns the policies that a run and a call of this release apply (pruning 1.1–1.4, 8). When the server clears

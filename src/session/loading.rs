@@ -41,6 +41,7 @@ use crate::store::session::{Flag, Session};
 use crate::store::session_records::SessionRecord;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Tokens;
 
 /// Opens a session at its own leaf and reads only the entries added since `previous`. The epoch follows that of
 /// `previous`. `now_ms` decides whether its lock is stale.
@@ -242,13 +243,12 @@ fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: i64) {
     loaded.item.set_mark(Mark::Unfinished, loaded.unfinished_commit.is_some());
 }
 
-/// Returns the configured settings of every policy; for pruning, the built-in ones when it is off. `window` is in
-/// tokens.
+/// Returns the configured settings of every policy; for pruning, the built-in ones when it is off.
 fn configured_policy_settings(
     store: &Store,
     ruleset: Ruleset,
     session_key: &str,
-    (runtime, window): (CompactionSettings, f64),
+    (runtime, window): (CompactionSettings, Tokens),
 ) -> PolicySettings {
     let (config, rules) = (&store.config, ruleset.rules());
     let limit = history_limit_under(rules, session_key, &config.js_root);

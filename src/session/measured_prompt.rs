@@ -64,7 +64,7 @@ pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<MeasuredPr
             return Err(Unmeasured::SinceCommit);
         }
         let usage = index.entry(*ix).message.and_then(|message| message.usage);
-        let tokens = usage.map_or(0.0, |usage| usage.prompt_tokens());
+        let tokens = usage.map_or(0.0, |usage| usage.prompt_tokens().get());
         if tokens.is_finite() && tokens > 0.0 {
             return Ok(MeasuredPrompt { prompt_tokens: tokens as u64, entry: *ix });
         }

@@ -3,6 +3,7 @@
 use crate::gateway::ruleset::MemoryFlush;
 use crate::policy::memory_flush::{Flush, FlushInput, LastCall, flush_status};
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 impl LoadedSession {
     /// Returns the state before a next message of unknown size, or `None` when no gateway runs the session.
@@ -16,7 +17,7 @@ impl LoadedSession {
             stored_tokens: upkeep.stored_totals.total_tokens,
             fresh: upkeep.stored_totals.fresh,
             last_call: self.last_call_of_file().filter(|_| reads_transcript),
-            message_tokens: 0.0,
+            message_tokens: Tokens::ZERO,
             bytes: (self.index.end + self.index.pending_bytes) as f64,
             compactions: upkeep.stored_totals.compaction_count.unwrap_or(0.0),
             flushed_at: upkeep.stored_totals.flush_compaction_count,
@@ -35,7 +36,8 @@ impl LoadedSession {
             .filter_map(|entry| entry.message.and_then(|message| message.usage));
         let calls = usages
             .map(|usage| LastCall { prompt_tokens: usage.prompt_tokens(), output_tokens: usage.output });
-        let counted = |call: &LastCall| call.prompt_tokens > 0.0 || call.output_tokens > 0.0;
+        let counted =
+            |call: &LastCall| call.prompt_tokens > Tokens::ZERO || call.output_tokens > Tokens::ZERO;
         calls.into_iter().find(counted)
     }
 }

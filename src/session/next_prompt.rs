@@ -10,6 +10,7 @@ use crate::plan::Plan;
 use crate::session::growth_weights::{FACTOR_RANGE, weights_from_growth};
 use crate::session::prompt_counts::{LastCount, PromptCounts};
 use crate::session::{CountSource, TokenCount};
+use crate::units::Tokens;
 
 /// Estimated tokens below which the messages do not show the provider's scale.
 const MIN_MESSAGE_TOKENS: u64 = 2_000;
@@ -31,7 +32,7 @@ impl NextPrompt {
     pub(super) fn from_counts(counts: &PromptCounts<'_>) -> Self {
         let by_chars = Budget::from_context(counts.fixed_chars, counts.context);
         let estimates =
-            || counts.context.messages.iter().map(|message| estimate_or_zero(&message.size) as f64);
+            || counts.context.messages.iter().map(|message| Tokens(estimate_or_zero(&message.size) as f64));
         let grown = weights_from_growth(counts, None);
         let is_calibrated = grown.is_some();
         let weighed = match grown {
@@ -39,7 +40,7 @@ impl NextPrompt {
                 PromptWeights { fixed_tokens: fixed, message_tokens: counts.message_weights(&weights) }
             }
             None => PromptWeights {
-                fixed_tokens: by_chars.fixed_tokens() as f64,
+                fixed_tokens: Tokens(by_chars.fixed_tokens() as f64),
                 message_tokens: estimates().collect(),
             },
         };
@@ -100,8 +101,8 @@ impl NextPrompt {
 }
 
 struct PromptWeights {
-    fixed_tokens: f64,
-    message_tokens: Vec<f64>,
+    fixed_tokens: Tokens,
+    message_tokens: Vec<Tokens>,
 }
 
 impl PromptWeights {
@@ -110,25 +111,25 @@ impl PromptWeights {
         let messages = &context.messages;
         let after = messages.iter().rposition(|message| message.entry == anchor.entry);
         let at = after.unwrap_or_else(|| messages.partition_point(|message| message.entry < anchor.entry));
-        let before: f64 = self.message_tokens[..at].iter().sum();
+        let before: Tokens = self.message_tokens[..at].iter().sum();
         let factor = ((anchor.tokens - self.fixed_tokens) / before).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1);
-        let factor = if before > 0.0 { factor.min(anchor.tokens / before) } else { 1.0 };
+        let factor = if before > Tokens::ZERO { factor.min(anchor.tokens / before) } else { 1.0 };
         self.message_tokens[..at].iter_mut().for_each(|tokens| *tokens *= factor);
-        self.fixed_tokens = (anchor.tokens - before * factor).max(0.0);
+        self.fixed_tokens = (anchor.tokens - before * factor).max(Tokens::ZERO);
         let behind = if after.is_some() { at + 1 } else { at };
-        let is_last = self.message_tokens[behind..].iter().all(|tokens| *tokens == 0.0);
+        let is_last = self.message_tokens[behind..].iter().all(|tokens| *tokens == Tokens::ZERO);
         if let Some(own) = self.message_tokens[at..behind].first_mut() {
-            *own = if is_last { 0.0 } else { anchor.answer_tokens };
+            *own = if is_last { Tokens::ZERO } else { anchor.answer_tokens };
         }
         (self, if is_last { CountSource::Measured } else { CountSource::Calibrated })
     }
 
     /// Rounds to whole tokens such that they add up to the rounded total.
     fn rounded(&self) -> (u64, Vec<u64>) {
-        let fixed = self.fixed_tokens.max(0.0).round();
+        let fixed = self.fixed_tokens.max(Tokens::ZERO).get().round();
         let (mut sum, mut shared) = (fixed, fixed as u64);
-        let whole = |tokens: &f64| {
-            sum += tokens.max(0.0);
+        let whole = |tokens: &Tokens| {
+            sum += tokens.max(Tokens::ZERO).get();
             let upto = sum.round() as u64;
             upto - std::mem::replace(&mut shared, upto)
         };

@@ -9,6 +9,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::store::entry::{Entry, EntryKind, Usage};
 use crate::store::index::Index;
+use crate::units::Tokens;
 
 /// Share of the estimate below which a count is doubted: no script has so few tokens for its chars.
 const PARTIAL_RATIO: f64 = 0.4;
@@ -33,7 +34,9 @@ pub(super) fn find_partial_usage(index: &Index, path: &[EntryIx], prunes: bool) 
         let prompt = entry.message.filter(|_| entry.is_model_call()).and_then(|size| size.usage);
         let prompt = prompt.filter(Usage::has_prompt_tokens).map(|usage| usage.prompt_tokens());
         let estimate = walk.tokens();
-        if prompt.is_some_and(|prompt| estimate >= MIN_ESTIMATE && prompt < PARTIAL_RATIO * estimate) {
+        if prompt.is_some_and(|prompt| {
+            estimate >= Tokens(MIN_ESTIMATE) && prompt < Tokens(PARTIAL_RATIO * estimate.get())
+        }) {
             doubted.insert(*ix);
         }
         walk.push(*ix, entry);
@@ -64,14 +67,14 @@ impl PathEstimate {
         self.first_sent = named.unwrap_or(self.running_totals.len());
     }
 
-    fn tokens(&self) -> f64 {
+    fn tokens(&self) -> Tokens {
         let all = self.running_totals.last().map_or(0.0, |(_, sum)| *sum);
         let before = self
             .first_sent
             .checked_sub(1)
             .and_then(|at| self.running_totals.get(at))
             .map_or(0.0, |(_, sum)| *sum);
-        all - before
+        Tokens(all - before)
     }
 }
 

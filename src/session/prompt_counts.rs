@@ -9,6 +9,7 @@ use crate::session::measured_prompt::is_committed_branch;
 use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{EntryKind, ReadMode, Usage};
 use crate::store::index::Index;
+use crate::units::Tokens;
 
 /// The data of a session from which its prompts are counted.
 #[derive(Debug, Clone, Copy)]
@@ -25,9 +26,9 @@ pub(super) struct PromptCounts<'a> {
 /// The last prompt of the path that the provider counted.
 pub(super) struct LastCount {
     pub(super) entry: EntryIx,
-    pub(super) tokens: f64,
+    pub(super) tokens: Tokens,
     /// Tokens of the answer, which the next prompt includes.
-    pub(super) answer_tokens: f64,
+    pub(super) answer_tokens: Tokens,
 }
 
 impl PromptCounts<'_> {
@@ -50,8 +51,8 @@ impl PromptCounts<'_> {
     }
 
     /// Selects the weights of the context's messages from those of the path.
-    pub(super) fn message_weights(&self, weights: &[f64]) -> Vec<f64> {
-        let mut by_entry = vec![0.0; self.index.entries.len()];
+    pub(super) fn message_weights(&self, weights: &[Tokens]) -> Vec<Tokens> {
+        let mut by_entry = vec![Tokens::ZERO; self.index.entries.len()];
         for (ix, weight) in self.context.path.iter().zip(weights) {
             by_entry[ix.index()] = *weight;
         }
@@ -70,12 +71,12 @@ impl PromptCounts<'_> {
                 return None;
             }
             if let Some(tokens) = refused.get(ix) {
-                return Some(LastCount { entry: *ix, tokens: *tokens, answer_tokens: 0.0 });
+                return Some(LastCount { entry: *ix, tokens: Tokens(*tokens), answer_tokens: Tokens::ZERO });
             }
             let usage = entry.message.filter(|_| entry.is_model_call()).and_then(|size| size.usage);
             let usage = usage.filter(Usage::has_prompt_tokens).filter(|_| !self.partial_counts.contains(ix));
             if let Some(usage) = usage {
-                let answer = Some(usage.output).filter(|tokens| tokens.is_finite()).unwrap_or(0.0);
+                let answer = Some(usage.output).filter(|tokens| tokens.is_finite()).unwrap_or(Tokens::ZERO);
                 return Some(LastCount { entry: *ix, tokens: usage.prompt_tokens(), answer_tokens: answer });
             }
         }

@@ -27,6 +27,7 @@ use crate::session::price::{PriceSource, list_prices};
 use crate::session::simulated_settings::simulate_settings;
 use crate::store::body::{self, BodyError};
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 /// Upper limit of the factor that makes messages heavy enough to explain the refusal after them.
 const MAX_WEIGHT_FACTOR: f64 = 1.5;
@@ -46,13 +47,13 @@ pub struct ReplayInputs {
     cut_short: HashSet<EntryIx>,
     touches: Vec<(EntryIx, f64)>,
     /// Counted tokens before the messages, and of each message of `path`.
-    calibration: Option<(f64, Vec<f64>)>,
+    calibration: Option<(Tokens, Vec<Tokens>)>,
     prune_eligible: bool,
     prices: HashMap<(ValueIx, ValueIx), Option<Price>>,
     pub retention: Retention,
     /// Tokens that the provider accepts: below the runtime's window if a refusal says so, above it if the provider
     /// answered larger prompts and no refusal names a limit.
-    pub provider_window: f64,
+    pub provider_window: Tokens,
     /// Windows of the other models of the path.
     pub other_windows: HashMap<(ValueIx, ValueIx), ModelLimits>,
     /// Mean relative error of the fitted tokens at the calls that the fit uses.
@@ -73,7 +74,7 @@ struct CachedTrace {
 
 /// Returns the windows, which may change after reading, as bits: they may be NaN.
 fn window_bits(session: &ReplaySession<'_>) -> [u64; 2] {
-    [session.provider_window, session.runtime_window].map(f64::to_bits)
+    [session.provider_window, session.runtime_window].map(|window| window.get().to_bits())
 }
 
 impl ReplayInputs {
@@ -105,7 +106,8 @@ impl ReplayInputs {
     fn from_texts(session: &LoadedSession, texts: PathTexts) -> Result<Self, BodyError> {
         let fit = session.calibrate(&texts.sent_sizes);
         let fit_error = fit.as_ref().map(|(fit, _)| fit.deviation.mean);
-        let fitted = fit.map(|(fit, weights)| (fit.fixed_tokens, weights));
+        let fitted =
+            fit.map(|(fit, weights)| (Tokens(fit.fixed_tokens), weights.into_iter().map(Tokens).collect()));
         let calibrated = weights_from_growth(&session.prompt_counts(), fitted);
         let read = Self::from_weights(session, session.gateway_policies(), texts, calibrated)?;
         Ok(Self { fit_error, ..read }.without_contradicted(session))
@@ -116,7 +118,11 @@ impl ReplayInputs {
     ///
     /// # Errors
     /// When an entry cannot be read again.
-    pub fn from_sizes(session: &LoadedSession, fixed: f64, weights: Vec<f64>) -> Result<Self, BodyError> {
+    pub fn from_sizes(
+        session: &LoadedSession,
+        fixed: Tokens,
+        weights: Vec<Tokens>,
+    ) -> Result<Self, BodyError> {
         let rules = session.ruleset.id.rules();
         let plain = session.gateway_policies().iter().filter(|policy| !policy.needs_features(rules));
         let policies = plain.fold(PolicySet::NONE, |policies, policy| policies.with(policy, true));
@@ -130,7 +136,7 @@ impl ReplayInputs {
         session: &LoadedSession,
         in_force: PolicySet,
         texts: PathTexts,
-        calibrated: Option<(f64, Vec<f64>)>,
+        calibrated: Option<(Tokens, Vec<Tokens>)>,
     ) -> Result<Self, BodyError> {
         let LoadedSession { index, context, source, .. } = session;
         let in_force = simulate_settings(session, &[], in_force);
@@ -196,25 +202,31 @@ impl ReplayInputs {
             let model = session.index.entry(refused.entry).model;
             let other = model.and_then(|model| windows.get(&model)).map(|limits| limits.provider);
             let window = other.unwrap_or(own);
-            refused.min_tokens =
-                if window.is_finite() && !refused.is_byte_limit { window + 1.0 } else { 0.0 };
+            refused.min_tokens = if window.is_finite() && !refused.is_byte_limit {
+                window + Tokens(1.0)
+            } else {
+                Tokens::ZERO
+            };
         }
     }
 
     /// Scales up uncounted messages before a refusal, whose prompt must have been above the window.
     fn scale_weights_to_refusals(&mut self, record: &RecordedTrace) {
         let Some((_, weights)) = &mut self.calibration else { return };
-        for refused in
-            self.refused.iter().filter(|refused| refused.requested.is_none() && refused.min_tokens > 0.0)
+        for refused in self
+            .refused
+            .iter()
+            .filter(|refused| refused.requested.is_none() && refused.min_tokens > Tokens::ZERO)
         {
             let Some(at) = record.calls.iter().position(|call| call.entry == refused.entry) else { continue };
             let Some(last) = (0..at).rev().find(|at| record.calls[*at].measured_tokens().is_some()) else {
                 continue;
             };
             let estimated = record.trace[at].tokens - record.trace[last].tokens;
-            let needed = refused.min_tokens - record.calls[last].measured_tokens().unwrap_or(f64::NAN);
+            let needed =
+                refused.min_tokens - record.calls[last].measured_tokens().unwrap_or(Tokens(f64::NAN));
             let factor = (needed / estimated).min(MAX_WEIGHT_FACTOR);
-            if estimated > 0.0 && factor > 1.0 {
+            if estimated > Tokens::ZERO && factor > 1.0 {
                 let between = record.calls[last].path_index..record.calls[at].path_index;
                 weights[between].iter_mut().for_each(|weight| *weight *= factor);
             }
@@ -227,7 +239,7 @@ impl ReplayInputs {
     }
 
     /// Returns the tokens that the provider of a call accepts; NaN if unknown.
-    pub fn provider_window_of(&self, call: &ModelCall) -> f64 {
+    pub fn provider_window_of(&self, call: &ModelCall) -> Tokens {
         let other = call.cache_key.model.and_then(|model| self.other_windows.get(&model));
         other.map_or(self.provider_window, |limits| limits.provider)
     }
@@ -246,9 +258,9 @@ impl ReplayInputs {
     }
 
     /// Returns the tokens before the messages, and those of each entry's message, on the provider's scale.
-    pub fn calibrated_weights(&self, session: &LoadedSession) -> (f64, HashMap<EntryIx, f64>) {
+    pub fn calibrated_weights(&self, session: &LoadedSession) -> (Tokens, HashMap<EntryIx, Tokens>) {
         let Some((fixed, weights)) = &self.calibration else {
-            return (session.fixed_tokens() as f64, HashMap::new());
+            return (Tokens(session.fixed_tokens() as f64), HashMap::new());
         };
         (*fixed, self.path.iter().copied().zip(weights.iter().copied()).collect())
     }
@@ -381,7 +393,7 @@ impl LoadedSession {
 
 /// Returns the calls of the path that were refused. A reply that was cut short is an answer, not a refusal.
 fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
-    let number = |tokens: Option<u64>| tokens.map(|tokens| tokens as f64);
+    let number = |tokens: Option<u64>| tokens.map(|tokens| Tokens(tokens as f64));
     let on_path: HashSet<EntryIx> = session.context.path.iter().copied().collect();
     let calls = session.overflows.iter().filter(|overflow| overflow.kind != OverflowKind::CutShort);
     let mut found: Vec<RefusedCall> = calls
@@ -391,7 +403,7 @@ fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
                 entry,
                 requested: number(overflow.prompt_tokens()),
                 limit: number(overflow.prompt_limit()).filter(|_| overflow.kind == OverflowKind::Refused),
-                min_tokens: 0.0,
+                min_tokens: Tokens::ZERO,
                 is_byte_limit: overflow.kind == OverflowKind::Bytes,
             })
         })

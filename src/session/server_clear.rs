@@ -37,6 +37,7 @@ mod tests {
     use crate::policy::prune::Gate;
     use crate::policy::{Policy, PolicySet, PolicySettings, Reason};
     use crate::session::testing::{call, loaded_session, result, transcript, user};
+    use crate::units::Tokens;
 
     fn session(chars: usize, ruleset: Ruleset) -> LoadedSession {
         let long = "x".repeat(chars);
@@ -75,7 +76,7 @@ mod tests {
         let settings = PolicySettings {
             enabled: policies,
             clear,
-            ..PolicySettings::built_in(Ruleset::V2026_9_2, 200_000.0)
+            ..PolicySettings::built_in(Ruleset::V2026_9_2, Tokens(200_000.0))
         };
         let plan = session.plan(&settings, Gate::Off).expect("plans");
         [2, 4, 6, 8, 10].map(|at: usize| plan.fates()[at].reason).to_vec()

@@ -6,6 +6,7 @@ use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::policy::settings::{SessionSetting, SettingOwner, SettingSpec, Source};
 use crate::session::LoadedSession;
 use crate::store::prompt_report::InjectedFile;
+use crate::units::Tokens;
 
 /// Shown for versions that do not read `contextTokens`.
 const WINDOW_OF_MODEL: &str = "the window comes from the model or models.providers.*.models[].contextTokens";
@@ -58,8 +59,8 @@ pub fn config_path(session: &LoadedSession, setting: &SettingSpec) -> (Option<Pa
 pub fn current_value(session: &LoadedSession, setting: SessionSetting) -> f64 {
     let report = session.prompt_report.as_deref();
     match setting {
-        SessionSetting::ContextTokens => session.window.tokens,
-        SessionSetting::ContextWindow => session.limits.runtime_window,
+        SessionSetting::ContextTokens => session.window.tokens.get(),
+        SessionSetting::ContextWindow => session.limits.runtime_window.get(),
         SessionSetting::BootstrapMaxChars => {
             report.and_then(|it| it.max_file_chars).unwrap_or(DEFAULT_MAX_CHARS) as f64
         }
@@ -81,8 +82,8 @@ pub fn default_value(setting: SessionSetting) -> Option<f64> {
 /// Returns the window if the model's own is `own` tokens; a configured `contextTokens` still lowers it.
 pub fn window_with(session: &LoadedSession, own: f64) -> WindowInfo {
     let capped = session.window.source == WindowSource::AgentContextTokens;
-    let tokens = if capped { own.min(session.window.tokens) } else { own };
-    WindowInfo { tokens, model_tokens: own, source: WindowSource::ModelsConfig }
+    let tokens = if capped { own.min(session.window.tokens.get()) } else { own };
+    WindowInfo { tokens: Tokens(tokens), model_tokens: Tokens(own), source: WindowSource::ModelsConfig }
 }
 
 /// Estimates the tokens that these file limits, in chars, remove from the system prompt; 0 without a report.

@@ -13,6 +13,7 @@ use crate::js::{self, Value};
 use crate::policy::Policy;
 use crate::policy::settings::{SettingId, SettingSpec, config_keys, find_setting, nearest_setting};
 use crate::session::{LoadedSession, session_settings};
+use crate::units::Tokens;
 
 /// The option or file, the key, the value found and the value expected, in one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,10 +41,13 @@ impl SettingChange {
     }
 
     /// Returns the value with a share of the window, such as `75%`, as whole tokens.
-    pub fn value_in(&self, window: f64) -> Value {
+    pub fn value_in(&self, window: Tokens) -> Value {
         let share = self.value.as_str().filter(|_| self.id.spec().takes_share());
         let share = share.and_then(|text| parse_share(&text.to_string_lossy()).ok());
-        share.map_or_else(|| self.value.clone(), |share| Value::from((share * window.max(0.0)).floor()))
+        share.map_or_else(
+            || self.value.clone(),
+            |share| Value::from((window.max(Tokens::ZERO) * share).floor().get()),
+        )
     }
 
     /// Returns the policy that the setting belongs to; `None` for the windows and the workspace files.
@@ -247,8 +251,8 @@ mod tests {
     #[test]
     fn a_trigger_takes_a_share_of_the_window() {
         let change = set("clearToolUses.trigger=75%").unwrap();
-        assert_eq!(change.value_in(200_000.0), 150_000.0.into());
-        assert_eq!(set("clearToolUses.trigger=90000").unwrap().value_in(200_000.0), 90_000.0.into());
+        assert_eq!(change.value_in(Tokens(200_000.0)), 150_000.0.into());
+        assert_eq!(set("clearToolUses.trigger=90000").unwrap().value_in(Tokens(200_000.0)), 90_000.0.into());
         for text in ["clearToolUses.trigger=x%", "clearToolUses.keep=75%", "compaction.reserveTokens=10%"] {
             assert!(set(text).unwrap_err().contains("expected a whole number"), "{text}");
         }

@@ -15,6 +15,7 @@ use crate::replay::{Assumptions, Settings};
 use crate::session::LoadedSession;
 use crate::session::session_settings::{tokens_saved_by_limits, window_with};
 use crate::session::setting_change::SettingChange;
+use crate::units::Tokens;
 
 /// A setting of the pruner as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,12 +73,12 @@ impl SimulatedSettings {
     /// Warns of a trigger of clearing that no prompt reaches before it overflows.
     pub fn trigger_warning(&self) -> Option<String> {
         let (trigger, window) = (self.policies.clear.trigger, self.window.tokens);
-        (self.policies.enabled.has(Policy::Clear) && window > 0.0 && trigger > window).then(|| {
+        (self.policies.enabled.has(Policy::Clear) && window > Tokens::ZERO && trigger > window.get()).then(|| {
             format!(
                 "clearToolUses.trigger {} is above the window of {} tokens, so nothing is cleared before a call overflows; \
                  70% to 80% of the window leaves room",
                 format_number(trigger as u64),
-                format_number(window as u64)
+                format_number(window.whole())
             )
         })
     }
@@ -136,13 +137,13 @@ pub fn simulate_settings(
         policy_rows: policy_rows(session, &values, changes, steps),
         prune_rows: prune_rows(config, ruleset, &settings, on, changes),
         window_unchanged: last_change(changes, SettingId::ContextTokens)
-            .is_some_and(|change| change.value.as_f64() != Some(window.tokens)),
+            .is_some_and(|change| change.value.as_f64() != Some(window.tokens.get())),
         prune_settings: settings,
         prune_on: on,
         prune_switched_on: switched_on,
         window,
         assumed: Assumptions {
-            runtime_window: number(SettingId::ContextWindow),
+            runtime_window: number(SettingId::ContextWindow).map(Tokens),
             fixed_reduction: tokens_saved_by_limits(
                 session,
                 number(SettingId::BootstrapMaxChars),
@@ -153,7 +154,7 @@ pub fn simulate_settings(
     }
 }
 
-fn changed_value(row: &PolicySetting, changes: &[SettingChange], window: f64) -> Value {
+fn changed_value(row: &PolicySetting, changes: &[SettingChange], window: Tokens) -> Value {
     let own = row.setting.value.clone();
     last_change(changes, row.setting.id)
         .filter(|_| row.policy != Policy::Prune)
@@ -192,7 +193,7 @@ fn simulated_window(config: &GatewayConfig, loaded: &LoadedSession, changes: &[S
     insert_dotted(&mut root, "agents.defaults.contextTokens", change.value.clone());
     let LoadedSession { provider, model, item: session, .. } = loaded;
     if own.is_some() {
-        let lowered = change.value.as_f64().map_or(before.tokens, |cap| before.tokens.min(cap));
+        let lowered = change.value.as_f64().map_or(before.tokens, |cap| before.tokens.min(Tokens(cap)));
         return WindowInfo { tokens: lowered, ..before };
     }
     let known = config.known_window(&session.agent, provider, model);

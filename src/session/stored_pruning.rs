@@ -39,6 +39,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::policy::{Fate, Reason};
     use crate::session::testing::{call, loaded_session, message, result, transcript, user};
+    use crate::units::Tokens;
 
     fn marker(data: &str) -> String {
         format!(r#"{{"type":"custom","customType":"openclaw.cache-ttl","data":{data}}}"#)
@@ -55,7 +56,7 @@ mod tests {
         lines.extend_from_slice(markers);
         let mut session = loaded_session(&transcript(&lines), 200_000.0);
         session.ruleset.id = Ruleset::V2026_9_2;
-        session.configured_settings = PolicySettings::built_in(Ruleset::V2026_9_2, 200_000.0);
+        session.configured_settings = PolicySettings::built_in(Ruleset::V2026_9_2, Tokens(200_000.0));
         session
     }
 
@@ -89,7 +90,7 @@ mod tests {
     fn an_open_gate_prunes_anew_beside_what_is_remembered() {
         let data = r#"{"prunedToolResults":[{"key":"tool:c0","mode":"soft"}]}"#;
         let mut session = session(&[marker(data)]).load_details().unwrap();
-        session.window.tokens = 4000.0;
+        session.window.tokens = Tokens(4000.0);
         let settings = PolicySettings {
             enabled: PolicySet::of(&[Policy::Prune]),
             ..session.configured_settings.clone()

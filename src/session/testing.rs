@@ -18,6 +18,7 @@ use crate::session::{LoadedSession, SessionItem};
 use crate::store::load::load;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Tokens;
 
 /// Builds a transcript of a header and these entries, each the child of the previous one unless it names a parent. Ids
 /// are `e0`, `e1`, … by position.
@@ -81,7 +82,11 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
         model: "claude-opus-4-6".into(),
         ruleset: crate::gateway::ruleset::RulesetChoice::default(),
         route: crate::gateway::eligibility::ModelRoute::default(),
-        window: WindowInfo { tokens: window, source: WindowSource::Default, model_tokens: window },
+        window: WindowInfo {
+            tokens: Tokens(window),
+            source: WindowSource::Default,
+            model_tokens: Tokens(window),
+        },
         price: None,
         fixed_chars: None,
         prompt_report: None,

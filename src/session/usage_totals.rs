@@ -11,6 +11,7 @@ use crate::store::entry::Usage;
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_in_file;
+use crate::units::Tokens;
 
 /// Usage of several calls, summed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -18,18 +19,18 @@ pub struct UsageTotals {
     /// Number of calls.
     pub calls: usize,
     /// Tokens neither read from nor written to the cache.
-    pub input: f64,
+    pub input: Tokens,
     /// Tokens of the replies.
-    pub output: f64,
-    pub cache_read: f64,
-    pub cache_write: f64,
+    pub output: Tokens,
+    pub cache_read: Tokens,
+    pub cache_write: Tokens,
     pub cost: Cost,
 }
 
 impl UsageTotals {
     fn add(mut self, usage: &Usage, price: Option<&Price>) -> Self {
         // One count that is not a number must not spoil the sum.
-        let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
+        let finite = |tokens: Tokens| if tokens.is_finite() { tokens } else { Tokens::ZERO };
         self.calls += 1;
         self.input += finite(usage.input);
         self.output += finite(usage.output);
@@ -62,7 +63,7 @@ impl SessionUsage {
         let tokens = |part: &UsageTotals| part.input + part.output + part.cache_read + part.cache_write;
         ItemUsage {
             calls: parts.iter().map(|part| part.calls as u64).sum(),
-            tokens: parts.iter().map(|part| tokens(part)).sum::<f64>().max(0.0) as u64,
+            tokens: (parts.iter().map(|part| tokens(part)).sum::<Tokens>().max(Tokens::ZERO)).whole(),
             cost: self.cost(),
         }
     }
@@ -154,8 +155,9 @@ impl<'a> PriceCache<'a> {
 fn without_copies(index: &Index, mut failed: Vec<(EntryIx, Usage)>) -> Vec<(EntryIx, Usage)> {
     let mut seen = HashSet::new();
     failed.retain(|(ix, usage)| {
-        let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
-        seen.insert((parts.map(f64::to_bits), index.entry(*ix).message.map(|size| size.text_chars)))
+        let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+        let parts = (tokens.map(|tokens| tokens.get().to_bits()), usage.cost.to_bits());
+        seen.insert((parts, index.entry(*ix).message.map(|size| size.text_chars)))
     });
     failed
 }
@@ -185,11 +187,14 @@ mod tests {
             answer("c1", "m1", 10, 0.25),
         ];
         let spent = session_usage(&loaded_session(&lines.join("\n"), 200_000.0));
-        assert_eq!((spent.answers.calls, spent.answers.input, spent.answers.output), (2, 30.0, 10.0));
-        assert_eq!((spent.answers.cache_read, spent.answers.cache_write), (4.0, 2.0));
+        assert_eq!(
+            (spent.answers.calls, spent.answers.input, spent.answers.output),
+            (2, Tokens(30.0), Tokens(10.0))
+        );
+        assert_eq!((spent.answers.cache_read, spent.answers.cache_write), (Tokens(4.0), Tokens(2.0)));
         assert_eq!(
             (spent.side_calls.calls, spent.side_calls.input, spent.side_calls.cost.recorded),
-            (1, 100.0, Some(0.5))
+            (1, Tokens(100.0), Some(0.5))
         );
         assert_eq!((spent.cost().recorded, spent.cost().unrecorded_calls), (Some(1.75), 0));
     }

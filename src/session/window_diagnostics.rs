@@ -47,7 +47,7 @@ impl LoadedSession {
         let own = self.overflows.iter().filter(|overflow| overflow.kind == OverflowKind::Refused);
         let own = own.filter(|overflow| overflow.model.is_none_or(is_own));
         let named = own.filter_map(|overflow| overflow.prompt_limit().or_else(|| overflow.prompt_tokens()));
-        named.filter(|tokens| *tokens > 0 && (*tokens as f64) < self.window.tokens).min()
+        named.filter(|tokens| *tokens > 0 && (*tokens as f64) < self.window.tokens.get()).min()
     }
 
     fn window_verdict(&self) -> WindowVerdict {
@@ -144,6 +144,7 @@ fn stored_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
 mod tests {
     use super::*;
     use crate::session::testing::{loaded_session, transcript, user};
+    use crate::units::Tokens;
 
     fn found(change: fn(&mut LoadedSession)) -> Vec<(Severity, String)> {
         let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
@@ -153,21 +154,21 @@ mod tests {
 
     #[test]
     fn windows_that_agree_are_not_worth_a_word() {
-        assert_eq!(found(|it| it.limits.stored_totals.context_tokens = Some(200_000.0)), []);
+        assert_eq!(found(|it| it.limits.stored_totals.context_tokens = Some(Tokens(200_000.0))), []);
     }
 
     #[test]
     fn a_small_window_is_reported_in_the_gateways_words() {
-        let warned = found(|it| it.window.tokens = 20_000.0);
+        let warned = found(|it| it.window.tokens = Tokens(20_000.0));
         let log = "the gateway warns: low context window: anthropic/claude-opus-4-6 ctx=20000 (warn<32000) source=default";
         assert_eq!(warned, [(Severity::Warning, log.to_owned())]);
-        let refused = found(|it| it.window.tokens = 8_000.0);
+        let refused = found(|it| it.window.tokens = Tokens(8_000.0));
         assert!(refused[0].1.ends_with("too small (8000 tokens). Minimum is 16000."), "{}", refused[0].1);
     }
 
     #[test]
     fn a_status_line_that_promises_a_million_is_reported() {
-        let message = found(|it| it.limits.status_window = 1_048_576.0);
+        let message = found(|it| it.limits.status_window = Tokens(1_048_576.0));
         assert_eq!(message.len(), 1);
         assert!(
             message[0].1.contains("window of 1,048,576, but the runtime compacts for a window of 200,000")
@@ -186,7 +187,7 @@ mod tests {
     #[test]
     fn the_advice_names_the_key_that_disagrees_and_context1m_only_where_it_is_set() {
         let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
-        session.limits.status_window = 1_048_576.0;
+        session.limits.status_window = Tokens(1_048_576.0);
         let mut next = |from| {
             session.limits.status_window_source = from;
             collect(&session)[0].advice.clone()
@@ -202,14 +203,14 @@ mod tests {
     #[test]
     fn a_row_that_keeps_another_window_is_reported_and_pi_has_no_such_row() {
         let message = found(|it| {
-            it.limits.stored_totals.context_tokens = Some(100_000.0);
-            it.limits.stored_window = 100_000.0;
+            it.limits.stored_totals.context_tokens = Some(Tokens(100_000.0));
+            it.limits.stored_window = Tokens(100_000.0);
         });
         assert_eq!(message.len(), 1);
         assert!(message[0].1.ends_with("and stores it again"));
         let pi = found(|it| {
             it.limits.is_gateway_run = false;
-            it.window.tokens = 8_000.0;
+            it.window.tokens = Tokens(8_000.0);
         });
         assert_eq!(pi, []);
     }

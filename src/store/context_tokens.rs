@@ -3,6 +3,7 @@
 
 use crate::js::json::is_truthy;
 use crate::js::{Json, JsonKind, Value, number_text, to_number};
+use crate::units::Tokens;
 
 const COMPONENTS: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
 
@@ -51,11 +52,11 @@ impl ContextTokens {
 }
 
 /// Adds tokens to a count; a text count gets the digits appended.
-pub fn add_tokens(number: f64, is_text: bool, more: f64) -> f64 {
+pub fn add_tokens(number: f64, is_text: bool, more: f64) -> Tokens {
     if !is_text {
-        return number + more;
+        return Tokens(number + more);
     }
-    to_number(Some(&Value::from(number_text(number) + &number_text(more))))
+    Tokens(to_number(Some(&Value::from(number_text(number) + &number_text(more)))))
 }
 
 impl Addend {
@@ -101,9 +102,9 @@ mod tests {
     #[test]
     fn a_text_is_a_number_of_tokens_and_continues_the_sum_as_digits() {
         assert_eq!(tokens(r#"{"totalTokens":"1200"}"#), (1200.0, true));
-        assert_eq!(add_tokens(1200.0, true, 34.0), 120_034.0);
-        assert_eq!(add_tokens(1200.0, true, 0.0), 12_000.0, "a sum with 0 appends it too");
-        assert_eq!(add_tokens(1200.0, false, 34.0), 1234.0);
+        assert_eq!(add_tokens(1200.0, true, 34.0), Tokens(120_034.0));
+        assert_eq!(add_tokens(1200.0, true, 0.0), Tokens(12_000.0), "a sum with 0 appends it too");
+        assert_eq!(add_tokens(1200.0, false, 34.0), Tokens(1234.0));
         assert!(add_tokens(f64::NAN, true, 34.0).is_nan());
     }
 

@@ -14,6 +14,7 @@ use crate::js::{JsException, Value};
 use crate::store::context_tokens::add_tokens;
 use crate::store::intern::{IdIx, ValueIx};
 use crate::store::measure::PI_IMAGE_CHARS;
+use crate::units::Tokens;
 
 /// Replacement of a message by a `context_edit` (store-pi-1.5 D4).
 #[derive(Debug, Clone, PartialEq)]
@@ -172,15 +173,15 @@ impl PartialEq for CharCount {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usage {
     /// Prompt tokens neither read from nor written to the cache.
-    pub input: f64,
+    pub input: Tokens,
     /// Tokens of the reply.
-    pub output: f64,
+    pub output: Tokens,
     /// Prompt tokens read from the cache.
-    pub cache_read: f64,
+    pub cache_read: Tokens,
     /// Prompt tokens written to the cache.
-    pub cache_write: f64,
+    pub cache_write: Tokens,
     /// Tokens that anchor the runtime's estimate (compaction 1.10); NaN for malformed usage.
-    pub context_tokens: f64,
+    pub context_tokens: Tokens,
     /// Whether `context_tokens` is a text in JavaScript, so that a sum appends digits to it.
     pub is_text_sum: bool,
     /// Whether `context_tokens` is the reported total of the whole context, which gateways before 2026.7.1 ignore
@@ -192,18 +193,18 @@ pub struct Usage {
 
 impl Usage {
     /// Returns the prompt size in tokens: input + cacheRead + cacheWrite (store I7).
-    pub fn prompt_tokens(&self) -> f64 {
+    pub fn prompt_tokens(&self) -> Tokens {
         self.input + self.cache_read + self.cache_write
     }
 
     /// Returns the runtime's estimate in tokens for a context with `trailing` tokens after the anchor.
-    pub fn context_tokens_with(&self, trailing: f64) -> f64 {
-        add_tokens(self.context_tokens, self.is_text_sum, trailing)
+    pub fn context_tokens_with(&self, trailing: Tokens) -> Tokens {
+        add_tokens(self.context_tokens.get(), self.is_text_sum, trailing.get())
     }
 
     /// Whether the provider reported a prompt size.
     pub fn has_prompt_tokens(&self) -> bool {
-        self.prompt_tokens() >= 1.0 && self.prompt_tokens().is_finite()
+        self.prompt_tokens() >= Tokens(1.0) && self.prompt_tokens().is_finite()
     }
 }
 
@@ -268,7 +269,7 @@ impl MessageSize {
                 self.pi_chars = CharCount::new(self.pi_chars.value().map(|chars| chars + images));
             }
             Role::Assistant if pi.has(PiChange::NeedsUsage) => {
-                self.usage = self.usage.filter(|usage| usage.context_tokens > 0.0);
+                self.usage = self.usage.filter(|usage| usage.context_tokens > Tokens::ZERO);
             }
             _ => {}
         }

@@ -40,6 +40,7 @@ mod tests {
     use crate::gateway::env::Environment;
     use crate::gateway::window::{WindowSource, window_of_model};
     use crate::store::discovery::discover;
+    use crate::units::Tokens;
     use std::io::Write;
 
     #[test]
@@ -73,9 +74,9 @@ mod tests {
                 (format!("{provider}/{model}"), Some((window.tokens, window.source)))
             })
             .collect();
-        assert_eq!(seen[0], ("x/m".into(), Some((5000.0, WindowSource::ModelsConfig))));
-        assert_eq!(seen[1], ("openai/gpt-5.2".into(), Some((400_000.0, WindowSource::Model))));
-        assert_eq!(seen[2], ("openai/z".into(), Some((200_000.0, WindowSource::Default))));
+        assert_eq!(seen[0], ("x/m".into(), Some((Tokens(5000.0), WindowSource::ModelsConfig))));
+        assert_eq!(seen[1], ("openai/gpt-5.2".into(), Some((Tokens(400_000.0), WindowSource::Model))));
+        assert_eq!(seen[2], ("openai/z".into(), Some((Tokens(200_000.0), WindowSource::Default))));
         assert_eq!(seen[3].0, DEFAULT_MODEL);
         assert_eq!(seen[4], (String::new(), None));
     }

@@ -11,6 +11,7 @@ use crate::store::entry::{
 use crate::store::intern::{ScannedValue, ValueIx};
 use crate::store::measure;
 use crate::store::no_reply::{is_no_reply_message, leaks_no_reply};
+use crate::units::Tokens;
 
 /// Provider that the gateway records for replies it writes itself (store I5).
 const SYNTHETIC_PROVIDER: &str = "openclaw";
@@ -349,7 +350,7 @@ pub fn is_synthetic<'a>(message: impl Json<'a>) -> bool {
 fn billed_usage<'a>(message: impl Json<'a>, size: &MessageSize) -> Option<Usage> {
     let failed = matches!(size.stop_reason, StopReason::Error | StopReason::Aborted);
     let usage = side_usage(message.get("usage")).filter(|_| failed && size.role == Role::Assistant)?;
-    (usage.prompt_tokens() + usage.output > 0.0).then_some(usage)
+    (usage.prompt_tokens() + usage.output > Tokens::ZERO).then_some(usage)
 }
 
 /// Returns the recorded usage of work beside the conversation.
@@ -362,11 +363,11 @@ fn parse_usage<'a>(usage: impl Json<'a>) -> Usage {
     let cost = usage.get("cost").and_then(|cost| cost.get("total")).and_then(Json::as_f64);
     let tokens = ContextTokens::from_usage(usage);
     Usage {
-        input: component("input"),
-        output: component("output"),
-        cache_read: component("cacheRead"),
-        cache_write: component("cacheWrite"),
-        context_tokens: tokens.count,
+        input: Tokens(component("input")),
+        output: Tokens(component("output")),
+        cache_read: Tokens(component("cacheRead")),
+        cache_write: Tokens(component("cacheWrite")),
+        context_tokens: Tokens(tokens.count),
         is_text_sum: tokens.is_text_sum,
         is_reported_total: tokens.is_reported_total,
         cost: cost.unwrap_or(f64::NAN),
@@ -389,9 +390,9 @@ mod tests {
         };
         assert_eq!(
             line(r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":0}"#),
-            Some(10.0)
+            Some(Tokens(10.0))
         );
-        assert!(line("{}").is_some_and(f64::is_nan));
+        assert!(line("{}").is_some_and(Tokens::is_nan));
         assert_eq!(line("null"), None);
     }
 

@@ -3,6 +3,7 @@
 
 use super::key::parse_peer;
 use crate::js::{self, Object, Value};
+use crate::units::Tokens;
 
 /// Text of all skills, repeated in every record and unused here: most of the file.
 const SKILLS_KEY: &str = "skillsSnapshot";
@@ -23,9 +24,9 @@ pub struct SessionRecord {
     pub model: Option<String>,
     pub provider: Option<String>,
     /// Size of the last prompt in tokens; `None` when the record marks it as stale (store C7).
-    pub total_tokens: Option<f64>,
+    pub total_tokens: Option<Tokens>,
     /// Context window at the last run, in tokens.
-    pub context_tokens: Option<f64>,
+    pub context_tokens: Option<Tokens>,
     pub compaction_count: Option<f64>,
     /// `direct`, `group`, `channel`; `room` in older data.
     pub chat_type: Option<String>,
@@ -83,8 +84,8 @@ impl SessionRecord {
             session_file: text("sessionFile"),
             model,
             provider,
-            total_tokens: number("totalTokens").filter(|tokens| fresh && *tokens >= 0.0),
-            context_tokens: number("contextTokens").filter(|tokens| *tokens > 0.0),
+            total_tokens: number("totalTokens").filter(|tokens| fresh && *tokens >= 0.0).map(Tokens),
+            context_tokens: number("contextTokens").filter(|tokens| *tokens > 0.0).map(Tokens),
             compaction_count: number("compactionCount"),
             chat_type: text("chatType"),
             channel: channel_of(raw),

@@ -114,6 +114,7 @@ fn unreadable_file(path: &Path, line: Option<u64>, what: &str) -> SessionRecords
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Tokens;
 
     fn parse(text: &str) -> SessionRecords {
         parse_records(Path::new("/s/sessions.json"), text)
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!((row.session_id.as_deref(), row.updated_at), (Some("s1"), Some(5.0)));
         assert_eq!(row.session_file.as_deref(), Some("/x.jsonl"));
         assert_eq!((row.provider.as_deref(), row.model.as_deref()), (Some("p"), Some("m")));
-        assert_eq!((row.context_tokens, row.compaction_count), (Some(200_000.0), Some(2.0)));
+        assert_eq!((row.context_tokens, row.compaction_count), (Some(Tokens(200_000.0)), Some(2.0)));
         assert_eq!(row.spawned_by.as_deref(), Some("agent:main:main"));
         assert!(row.member("zzz").is_some() && row.member("zz").is_none());
     }
@@ -160,7 +161,7 @@ mod tests {
             (r#"{"totalTokens":"5"}"#, None),
             ("{}", None),
         ] {
-            assert_eq!(row(json).total_tokens, expected, "{json}");
+            assert_eq!(row(json).total_tokens, expected.map(Tokens), "{json}");
         }
     }
 

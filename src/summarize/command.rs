@@ -39,7 +39,7 @@ impl CommandSummarizer {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
-            .env("CLAWSCOPE_SUMMARY_MAX_TOKENS", format!("{}", request.max_tokens))
+            .env("CLAWSCOPE_SUMMARY_MAX_TOKENS", format!("{}", request.max_tokens.get()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -19,6 +19,7 @@ use words::{one_line, shortened};
 
 use crate::policy::compact::{SummaryForm, SummaryPurpose, SummaryRequest};
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
+use crate::units::Tokens;
 
 /// Limit for the first request.
 const FIRST_REQUEST_CHARS: usize = 600;
@@ -59,8 +60,8 @@ impl Summarizer for ExtractiveSummarizer {
         let mut draft = if of_turn { turn_prefix(&facts) } else { checkpoint(&facts, &carried) };
         let last = if of_turn { SummaryPart::Suffix } else { SummaryPart::Context };
         draft.add(last, Weight::Key, signature(&facts, request.messages.len()));
-        let chars = request.max_tokens.max(MIN_TOKENS) * 4.0;
-        Ok(Answer::from_text(draft.into_text(chars as usize)))
+        let chars = request.max_tokens.max(Tokens(MIN_TOKENS)) * 4.0;
+        Ok(Answer::from_text(draft.into_text(chars.get() as usize)))
     }
 }
 

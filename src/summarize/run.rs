@@ -11,6 +11,7 @@ use crate::policy::compact::{
     SummaryPurpose, SummaryRequest, SummarySpec,
 };
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
+use crate::units::Tokens;
 
 /// Longest requested wait that is respected, in ms; a longer one ends the summary.
 const MAX_RETRY_AFTER_MS: u64 = 60_000;
@@ -94,9 +95,10 @@ pub fn run(
     cancel: &CancelToken,
     progress: &mut dyn FnMut(SummaryProgress),
 ) -> Result<Summary, SummaryError> {
-    let window = if summarizer.accepts_any_length() { f64::INFINITY } else { job.window };
+    let window = if summarizer.accepts_any_length() { f64::INFINITY } else { job.window.get() };
     let assumed = compact::assumed_summary_tokens(&[], job.reserve_tokens);
-    let of = compact::predict_calls_within(job, window, assumed).map_or(0, |reported| reported.calls.len());
+    let of = compact::predict_calls_within(job, Tokens(window), assumed)
+        .map_or(0, |reported| reported.calls.len());
     let mut run = SummaryRun {
         summarizer,
         cancel,
@@ -107,7 +109,7 @@ pub fn run(
         refused_prompt: None,
         error: None,
     };
-    match compact::summarise_within(job, window, &mut run) {
+    match compact::summarise_within(job, Tokens(window), &mut run) {
         Ok(written) => Ok(Summary {
             text: written.parts.text(),
             written,

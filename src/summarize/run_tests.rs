@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{SummaryMode, predict_calls};
+use crate::units::Tokens;
 
 /// Answers from a list, then with a fixed text.
 #[derive(Debug, Default)]
@@ -51,7 +52,7 @@ fn made(job: &SummarySpec, reported: &ScriptedSummarizer) -> (Result<Summary, Su
 fn the_calls_made_are_the_calls_reported() {
     let job = job(users(80, 4000));
     let (summary, seen) = made(&job, &ScriptedSummarizer::default());
-    let (summary, reported) = (summary.unwrap(), predict_calls(&job, 1.0).unwrap());
+    let (summary, reported) = (summary.unwrap(), predict_calls(&job, Tokens(1.0)).unwrap());
     assert_eq!(seen, [(1, 3, 1), (2, 3, 1), (3, 3, 1)]);
     assert_eq!(summary.text, "text");
     let shape = |call: &SummaryCallRecord| (call.messages, call.merges, call.attempts);

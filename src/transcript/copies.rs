@@ -11,6 +11,7 @@ use hashbrown::hash_table::Entry as Place;
 use crate::ids::EntryIx;
 use crate::store::entry::Entry;
 use crate::store::index::Index;
+use crate::units::Tokens;
 
 /// The parts of a counted answer that survive copying: usage and the sizes of text, thinking and calls. Arguments of
 /// calls are not compared, because a copy may have cleared them.
@@ -26,9 +27,10 @@ impl AnswerKey {
     fn from_entry(entry: &Entry) -> Option<Self> {
         let size = entry.message?;
         let usage = size.usage?;
-        let usage = [usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost];
+        let [input, output, read, write] =
+            [usage.input, usage.output, usage.cache_read, usage.cache_write].map(Tokens::get);
         Some(Self {
-            usage: usage.map(f64::to_bits),
+            usage: [input, output, read, write, usage.cost].map(f64::to_bits),
             text: size.text_chars,
             thinking: size.thinking_chars,
             calls: entry.tool_calls.1 - entry.tool_calls.0,

@@ -136,7 +136,7 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
     let mut column = Column { area: inner, y: inner.y, buf };
     column_title(theme, message, &mut column);
     if let Some(verdict) = app.fate_summary(message) {
-        let window = app.displayed_session().map_or(0, |session| session.window.tokens as u64);
+        let window = app.displayed_session().map_or(0, |session| session.window.tokens.whole());
         column_verdict(app, theme, &verdict, window, &mut column);
     }
     if let Some(regret) = app.regret_of(message) {

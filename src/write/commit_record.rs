@@ -6,13 +6,14 @@ use crate::js::Value;
 use crate::plan::{CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Policy;
 use crate::policy::trimming::Windows;
+use crate::units::Tokens;
 
 /// Name and version of the program, for the record in the file.
 pub(super) const TOOL_VERSION: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
 
 /// Returns the provenance of a plan. The real length of a summary replaces the assumed one.
 pub(super) fn provenance(plan: &Plan, summary: Option<&CompactionSummary>) -> CommitProvenance {
-    let windows = Windows { session: plan.window, model: plan.guard_window };
+    let windows = Windows { session: plan.window.get(), model: plan.guard_window.get() };
     let mut compacted = false;
     let mut record = |effect: &PolicyEffect| {
         let before = if compacted {
@@ -29,8 +30,8 @@ pub(super) fn provenance(plan: &Plan, summary: Option<&CompactionSummary>) -> Co
         PolicyRecord {
             name: effect.policy.word().to_owned(),
             settings: Value::Object(effect.policy.settings_json(&plan.settings, windows)),
-            tokens_before: before as f64,
-            tokens_after: after as f64,
+            tokens_before: Tokens(before as f64),
+            tokens_after: Tokens(after as f64),
         }
     };
     CommitProvenance {

@@ -90,7 +90,7 @@ fn own_waste(path: &Path) -> CacheWaste {
     let totals = CacheTotals::of(&cache_ledger(&session).expect("a ledger").calls);
     CacheWaste {
         misses: totals.misses.calls as f64,
-        tokens: totals.misses.tokens,
+        tokens: totals.misses.tokens.get(),
         cost: totals.misses.cost.recorded.unwrap_or(0.0),
     }
 }

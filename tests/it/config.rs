@@ -12,6 +12,7 @@ use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::gateway::state_dir::{config_path, state_dir};
 use clawscope::js;
+use clawscope::units::Tokens;
 
 /// A configuration and what it comes to.
 #[derive(Default)]
@@ -244,12 +245,18 @@ fn the_window_is_reported_with_where_it_comes_from() {
         let from = config.window_provenance(&window, agent, provider, model).to_string();
         (window.tokens, window.source.name(), short(&from, &dir))
     };
-    assert_eq!(reported("main", "p", "listed"), (50_000.0, "modelsConfig", "s/openclaw.json:2".to_owned()));
+    assert_eq!(
+        reported("main", "p", "listed"),
+        (Tokens(50_000.0), "modelsConfig", "s/openclaw.json:2".to_owned())
+    );
     assert_eq!(
         reported("main", "local", "m"),
-        (60_000.0, "agentContextTokens", "s/openclaw.json:3".to_owned())
+        (Tokens(60_000.0), "agentContextTokens", "s/openclaw.json:3".to_owned())
     );
-    assert_eq!(reported("ops", "local", "m"), (9_000.0, "model", "home/ops/models.json:1".to_owned()));
+    assert_eq!(
+        reported("ops", "local", "m"),
+        (Tokens(9_000.0), "model", "home/ops/models.json:1".to_owned())
+    );
     assert_eq!(reported("main", "x", "y").1, "agentContextTokens");
     let mut uncapped = config.clone();
     uncapped.js_root = js::parse("{}").unwrap();
@@ -257,7 +264,7 @@ fn the_window_is_reported_with_where_it_comes_from() {
     let from = uncapped.window_provenance(&window, "main", "local", "m").to_string();
     assert_eq!(
         (window.tokens, short(&from, &dir)),
-        (65_536.0, "s/agents/main/agent/models.json:2".to_owned())
+        (Tokens(65_536.0), "s/agents/main/agent/models.json:2".to_owned())
     );
     let window = uncapped.window(rules, "main", "openai", "gpt-5.2");
     assert!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// From the top down. A module may use itself and the rows above it; modules of one row are blind to each other.
 const ROWS: &[&[&str]] = &[
-    &["guide", "ids", "rulebook", "files"],
+    &["guide", "ids", "rulebook", "files", "units"],
     &["diagnostic"],
     &["js"],
     &["format"],

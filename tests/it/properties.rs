@@ -37,6 +37,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::support::generate;
+use clawscope::units::Tokens;
 
 /// Texts with halves of pairs, line feeds and emoji, up to a few thousand chars.
 fn text() -> impl Strategy<Value = JsString> {
@@ -338,7 +339,7 @@ proptest! {
             guard: details.1,
             clear: details.2,
             history_limit: f64::from(history_limit),
-            compaction: CompactionSettings { keep_recent_tokens: f64::from(keep), ..CompactionSettings::default() },
+            compaction: CompactionSettings { keep_recent_tokens: Tokens(f64::from(keep)), ..CompactionSettings::default() },
             ..PolicySettings::pruning_only(prune)
         };
         let plan = Plan::new(&PlanInput {
@@ -348,12 +349,12 @@ proptest! {
             features: Some(&read.features),
             remembered: None,
             settings: &settings,
-            window: f64::from(window),
-            guard_window: f64::from(window),
+            window: Tokens(f64::from(window)),
+            guard_window: Tokens(f64::from(window)),
             gate: Gate::Open { idle_ms: 1.0 },
             drops_thinking: false,
             is_responses_api: false,
-            system_tokens: 0.0,
+            system_tokens: Tokens::ZERO,
         });
         // Texts that are no strings may make the real programs throw; then nothing is done.
         let Ok(plan) = plan else { return Ok(()) };
@@ -442,18 +443,18 @@ proptest! {
                 features: Some(&read.features),
                 remembered: None,
                 settings: &settings,
-                window: f64::from(window),
-                guard_window: f64::from(window),
+                window: Tokens(f64::from(window)),
+                guard_window: Tokens(f64::from(window)),
                 gate: Gate::Off,
                 drops_thinking: false,
                 is_responses_api: false,
-                system_tokens: 0.0,
+                system_tokens: Tokens::ZERO,
             })?;
             let made = bodies.iter().enumerate().map(|(at, body)| message_after(body, at, &plan));
             Ok::<_, PlanError>((made.collect::<Vec<Value>>(), plan.cleared))
         };
         let guarded = made(Policy::Guard).map(|(made, _)| made).map_err(|_| JsException);
-        prop_assert_eq!(guarded, guard_messages(&bodies, f64::from(window), &guard));
+        prop_assert_eq!(guarded, guard_messages(&bodies, Tokens(f64::from(window)), &guard));
         let cleared = sent(&bodies).and_then(|messages| clear_messages(messages, &clear));
         match (made(Policy::Clear), cleared) {
             (Ok((made, numbers)), Ok(clearing)) => {
@@ -480,7 +481,7 @@ proptest! {
         let bodies = bodies::read_messages(&source, &index, &context).expect("bodies");
         let made = |step: Policy| -> Vec<Value> {
             let steps = PolicySet::of(&[step]);
-            let settings = PolicySettings { enabled: steps, ..PolicySettings::built_in(Ruleset::V2026_9_2, window) };
+            let settings = PolicySettings { enabled: steps, ..PolicySettings::built_in(Ruleset::V2026_9_2, Tokens(window)) };
             let plan = Plan::new(&PlanInput {
                 index: &index,
                 context: &context,
@@ -488,24 +489,24 @@ proptest! {
                 features: Some(&read.features),
                 remembered: None,
                 settings: &settings,
-                window,
-                guard_window: window,
+                window: Tokens(window),
+                guard_window: Tokens(window),
                 gate: Gate::Off,
                 drops_thinking: false,
                 is_responses_api: false,
-                system_tokens: 0.0,
+                system_tokens: Tokens::ZERO,
             });
             let plan = plan.expect("these steps never throw by these rules");
             bodies.iter().enumerate().map(|(at, body)| message_after(body, at, &plan)).collect()
         };
         let or_old = |new: Option<Value>, old: &Value| new.unwrap_or_else(|| old.clone());
         let mut truncated = bodies.clone();
-        let budget = result_budget(rules, window, None, true).expect("results have a budget by these rules");
+        let budget = result_budget(rules, Tokens(window), None, true).expect("results have a budget by these rules");
         for done in reduce(&budget.reducible_messages(&bodies), &budget) {
             truncated[done.at] = done.message;
         }
         prop_assert_eq!(made(Policy::Truncate), truncated);
-        let guarded: Vec<Value> = bodies.iter().map(|old| or_old(guarded_result(old, window), old)).collect();
+        let guarded: Vec<Value> = bodies.iter().map(|old| or_old(guarded_result(old, Tokens(window)), old)).collect();
         prop_assert_eq!(made(Policy::Guard), guarded);
         let mut unseen = bodies.clone();
         for (at, new) in without_seen_media(&bodies, KeptTurns { count: 3, open: false }) {

@@ -24,6 +24,7 @@ use crate::support::gateway::Gateways;
 use crate::support::generate::{Options, transcript};
 use crate::support::pi::Pi;
 use crate::support::session::Session;
+use clawscope::units::Tokens;
 
 fn session() -> Session {
     let options = Options { steps: 3, ..Options::default() };
@@ -255,7 +256,7 @@ fn prepared(session: &Session, words: &str) -> Result<PreparedCommit, Refusal> {
     let compaction = PlannedCompaction {
         summary: words.into(),
         first_kept,
-        tokens_before: 1.0,
+        tokens_before: Tokens(1.0),
         details: None,
         from_hook: false,
     };

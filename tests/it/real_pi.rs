@@ -20,6 +20,7 @@ use crate::support::inspected::{committed, inspected, plain, planned, previewed,
 use crate::support::large;
 use crate::support::pi::{Opened, Pi};
 use crate::support::session::{self, Session};
+use clawscope::units::Tokens;
 
 const SEEDS: u64 = 24;
 
@@ -214,7 +215,7 @@ fn cuts(session: &Session, window: f64) -> Vec<EntryChange> {
     let cut = |entry| {
         let message =
             body::read_message(&session.source, &session.index, entry).expect("reads").expect("a message");
-        let message = truncated_message(&message, max_result_chars(window), &CutOptions::default())?;
+        let message = truncated_message(&message, max_result_chars(Tokens(window)), &CutOptions::default())?;
         Some(EntryChange { entry, message })
     };
     session.results().into_iter().filter_map(cut).collect()
@@ -222,8 +223,12 @@ fn cuts(session: &Session, window: f64) -> Vec<EntryChange> {
 
 /// The gateway's own rewrite of a session, appended to a copy of it.
 fn rewritten(session: &Session, window: f64) -> Session {
-    let requested =
-        gateway::RewriteInput { index: &session.index, tree: &session.tree, window, now_ms: session::NOW };
+    let requested = gateway::RewriteInput {
+        index: &session.index,
+        tree: &session.tree,
+        window: Tokens(window),
+        now_ms: session::NOW,
+    };
     let read = |ix| body::read_entry(&session.source, &session.index, ix);
     let rewrite = gateway::rewrite(&requested, &mut LineIds, read).expect("reads");
     Session::new(&[session.bytes(), rewrite.lines().into_bytes()].concat())
@@ -242,7 +247,7 @@ fn the_real_pi_reads_every_message_of_a_truncation_and_misses_what_the_gateways_
         }
         let mut loaded = inspected(&session.path);
         loaded.ruleset.id = Ruleset::V2026_3_2;
-        loaded.window.tokens = window;
+        loaded.window.tokens = Tokens(window);
         let loss = find_rewrite_loss(&loaded).expect("reads").expect("a result is oversized");
         let vanished = loss.dangling_compaction.as_ref().map_or(0, |dangling| dangling.messages);
         lost += vanished + loss.labels + loss.branch_summaries;

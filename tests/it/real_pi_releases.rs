@@ -16,6 +16,7 @@ use clawscope::store::index::OpenStatus;
 use crate::support::inspected::inspected_under;
 use crate::support::pi_bundles::{Bundle, Read};
 use crate::support::sorted::sorted;
+use clawscope::units::Tokens;
 
 /// One published release of each ruleset that has a bundle of its own.
 const RELEASES: [&str; 8] = ["0.85.1", "0.86.1", "0.87.1", "0.99.1", "1.3.0", "1.4.0", "1.5.0", "1.5.2"];
@@ -41,7 +42,8 @@ fn same(release: &str, path: &Path, session: &LoadedSession, theirs: &Read) {
     let context: Vec<String> = theirs.context.iter().map(|json| sorted(&js::parse(json).unwrap())).collect();
     assert_eq!(own, context, "{name}");
     let sizes = session.context.messages.iter().map(|message| estimate_message(&message.size).ok());
-    let tokens: Vec<Option<f64>> = sizes.map(|tokens| tokens.filter(|tokens| tokens.is_finite())).collect();
+    let tokens: Vec<Option<f64>> =
+        sizes.map(|tokens| tokens.map(Tokens::get).filter(|tokens| tokens.is_finite())).collect();
     // A content that is neither text nor list throws since 0.76; here it weighs nothing.
     let weighed = tokens.iter().zip(&theirs.tokens).filter(|(_, theirs)| theirs.is_some());
     assert!(weighed.into_iter().all(|(own, theirs)| own == theirs), "{name}: {tokens:?} {:?}", theirs.tokens);

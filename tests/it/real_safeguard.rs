@@ -12,6 +12,7 @@ use clawscope::policy::compact::{
 use crate::support::generate::Dice;
 use crate::support::openclaw::Openclaw;
 use crate::support::pi::Pi;
+use clawscope::units::Tokens;
 
 const CASES: u64 = 1000;
 
@@ -134,10 +135,10 @@ fn case(seed: u64) -> Case {
     let job = SummarySpec {
         texts: CompactionTexts { history, turn_prefix, previous_summary, files, pi: PiRelease::OLDEST },
         mode: SummaryMode::Safeguard,
-        window,
+        window: Tokens(window),
         history_share: [0.1, 0.3, 0.5, 0.9][dice.below(4)],
-        reserve_tokens: [0.0, 16_384.5, 20_000.0][dice.below(3)],
-        tokens_before: [0.0, window / 3.0, window * 2.0][dice.below(3)] + dice.below(9000) as f64,
+        reserve_tokens: Tokens([0.0, 16_384.5, 20_000.0][dice.below(3)]),
+        tokens_before: Tokens([0.0, window / 3.0, window * 2.0][dice.below(3)] + dice.below(9000) as f64),
         identifiers,
         instructions: if dice.below(2) == 0 { None } else { Some(text(dice)) },
         rules_section: rules_section(&agents.as_str().into()),
@@ -173,10 +174,10 @@ impl Case {
             ("prefix", Value::Array(inputs.turn_prefix.clone())),
             ("previous", inputs.previous_summary.clone().unwrap_or(Value::Null)),
             ("files", Value::Object(Object::from(files))),
-            ("window", Value::Number(self.job.window)),
+            ("window", Value::Number(self.job.window.get())),
             ("share", Value::Number(self.job.history_share)),
-            ("reserve", Value::Number(self.job.reserve_tokens)),
-            ("tokensBefore", Value::Number(self.job.tokens_before)),
+            ("reserve", Value::Number(self.job.reserve_tokens.get())),
+            ("tokensBefore", Value::Number(self.job.tokens_before.get())),
             ("policy", Value::from(policy)),
             ("identifiers", Value::String(identifiers)),
             ("custom", instructions),

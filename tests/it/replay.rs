@@ -19,6 +19,7 @@ use proptest::prelude::*;
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::inspected;
 use crate::support::session::Session;
+use clawscope::units::Tokens;
 
 /// Settings under which short sessions are worked on, all but the steps.
 fn settings(steps: &[Policy], window: f64) -> Settings {
@@ -45,8 +46,8 @@ fn settings(steps: &[Policy], window: f64) -> Settings {
     Settings {
         policies: steps,
         prune_on: true,
-        window,
-        guard_window: window,
+        window: Tokens(window),
+        guard_window: Tokens(window),
         assumptions: Assumptions::default(),
     }
 }
@@ -82,13 +83,13 @@ fn planned(session: &LoadedSession, context: &Context, settings: &Settings, gate
         gate,
         drops_thinking: false,
         is_responses_api: false,
-        system_tokens: 0.0,
+        system_tokens: Tokens::ZERO,
     })
     .expect("is planned")
 }
 
-fn total(session: &LoadedSession, messages: u64) -> f64 {
-    (session.fixed_tokens() + messages) as f64
+fn total(session: &LoadedSession, messages: u64) -> Tokens {
+    Tokens((session.fixed_tokens() + messages) as f64)
 }
 
 fn estimate(context: &Context) -> u64 {
@@ -108,7 +109,7 @@ fn run_start(session: &LoadedSession, calls: &[ModelCall], at: usize) -> usize {
 }
 
 fn replayed(session: &LoadedSession, inputs: &ReplayInputs, settings: &Settings) -> Replay {
-    let recorded = self::settings(&[], settings.window);
+    let recorded = self::settings(&[], settings.window.get());
     inputs.clone().with_recorded_settings(recorded).replay(session, settings)
 }
 
@@ -177,17 +178,17 @@ proptest! {
     fn a_simulated_compaction_keeps_every_number_finite_and_every_call(seed in any::<u64>(), window in 200_u32..40_000) {
         let (_session, session, inputs) = opened(seed, &options());
         let mut settings = settings(&Policy::ALL, f64::from(window));
-        settings.policies.compaction.keep_recent_tokens = 40.0;
+        settings.policies.compaction.keep_recent_tokens = Tokens(40.0);
         // Of a window of 200 000, so that counts of up to 90 000 pass the threshold now and then.
-        settings.policies.compaction.reserve_tokens = 150_000.0;
+        settings.policies.compaction.reserve_tokens = Tokens(150_000.0);
         settings.policies.summary_tokens = 20;
         let replay = replayed(&session, &inputs, &settings);
         prop_assert_eq!(replay.simulated.len(), replay.calls.len());
         let mut cost = 0.0;
         for call in replay.simulated.iter() {
-            prop_assert!(call.tokens.is_finite() && call.tokens >= 0.0 && call.expected.is_finite());
+            prop_assert!(call.tokens.is_finite() && call.tokens >= Tokens::ZERO && call.expected.is_finite());
             let parts = call.split.read + call.split.write + call.split.input;
-            prop_assert!(call.failed || call.is_measured || (parts - call.expected).abs() < 1e-6);
+            prop_assert!(call.failed || call.is_measured || (parts - call.expected).abs() < Tokens(1e-6));
             prop_assert!(call.total_cost >= cost);
             cost = call.total_cost;
         }
@@ -208,8 +209,8 @@ fn the_generated_sessions_give_every_step_something_to_do() {
             acted.iter_mut().zip(done).for_each(|(count, done)| *count += u32::from(done));
         }
         let mut compacting = settings(&[Policy::Compact], 4_000.0);
-        compacting.policies.compaction.keep_recent_tokens = 40.0;
-        compacting.policies.compaction.reserve_tokens = 150_000.0;
+        compacting.policies.compaction.keep_recent_tokens = Tokens(40.0);
+        compacting.policies.compaction.reserve_tokens = Tokens(150_000.0);
         let replay = replayed(&session, &inputs, &compacting);
         acted[4] += replay.simulated.iter().filter(|call| call.compacted.is_some()).count() as u32;
     }

@@ -33,6 +33,7 @@ use proptest::prelude::*;
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::inspected;
 use crate::support::session;
+use clawscope::units::Tokens;
 
 const RUN_AND_CALL: [Policy; 6] =
     [Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard, Policy::Clear];
@@ -64,8 +65,8 @@ fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Se
     Settings {
         policies: steps,
         prune_on: true,
-        window,
-        guard_window: window,
+        window: Tokens(window),
+        guard_window: Tokens(window),
         assumptions: Assumptions::default(),
     }
 }
@@ -159,7 +160,7 @@ impl Made {
         let done = |done: TrimStats| (done.trimmed, done.cleared);
         Self {
             gate: call.gate,
-            tokens: call.tokens,
+            tokens: call.tokens.get(),
             messages: call.messages,
             done: [call.pruned, call.guarded, call.cleared, call.reduce_trim].map(done),
         }
@@ -360,10 +361,13 @@ fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, act
 fn assert_same(sent: &CallReplay, record: &RecordedTrace, at: usize) {
     let split = sent.split.read + sent.split.write + sent.split.input;
     let is_counted = !sent.failed && sent.size_source != PromptSizeSource::Unknown;
-    assert!(!is_counted || sent.is_measured || (split - sent.expected).abs() < 1e-6, "#{at}: {sent:?}");
+    assert!(
+        !is_counted || sent.is_measured || (split - sent.expected).abs() < Tokens(1e-6),
+        "#{at}: {sent:?}"
+    );
     let moved = sent.tokens - record.trace[at].tokens;
-    let expected = (record.trace[at].expected + moved).max(0.0);
-    assert!((sent.expected - expected).abs() < 1e-6, "#{at}: {sent:?}");
+    let expected = (record.trace[at].expected + moved).max(Tokens::ZERO);
+    assert!((sent.expected - expected).abs() < Tokens(1e-6), "#{at}: {sent:?}");
 }
 
 /// Sessions in which someone speaks before the first call, as every real one begins.

@@ -18,6 +18,7 @@ use proptest::prelude::*;
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::inspected;
 use crate::support::session::Session;
+use clawscope::units::Tokens;
 
 fn all_steps() -> PolicySet {
     Policy::ALL.into_iter().fold(PolicySet::NONE, |steps, step| steps.with(step, true))
@@ -28,7 +29,7 @@ fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
     let file = Session::new(&transcript(seed, &Options::default()));
     let session = inspected(&file.path);
     let mut inputs = ReplayInputs::read(&session, all_steps()).expect("reads").without_calibration();
-    inputs.provider_window = window;
+    inputs.provider_window = Tokens(window);
     (
         file,
         RecordedSession::without_cache(Arc::new(session), inputs, &|| true)
@@ -43,8 +44,9 @@ fn opened(seed: u64, share: f64) -> (Session, RecordedSession) {
     let (_session, unbounded) = with_window(seed, f64::INFINITY);
     let grid = swept(&unbounded, spec(&unbounded.session, 3, 0.0));
     let peaks = grid.cells.iter().map(clawscope::report::sweep::Cell::peak);
-    let (least, most) = peaks.fold((f64::MAX, 0.0_f64), |(a, b), peak| (a.min(peak), b.max(peak)));
-    with_window(seed, (least - 5.0 + share * (most - least + 10.0)).max(1.0))
+    let (least, most) =
+        peaks.fold((Tokens(f64::MAX), Tokens::ZERO), |(a, b), peak| (a.min(peak), b.max(peak)));
+    with_window(seed, (least - Tokens(5.0) + (most - least + Tokens(10.0)) * share).max(Tokens(1.0)).get())
 }
 
 /// Settings that do something in short sessions; pruning is off, so that the current value of its keys is `as is`.
@@ -66,7 +68,7 @@ fn spec(session: &LoadedSession, count: usize, headroom: f64) -> SweepSpec {
     let base: Vec<SettingChange> =
         HELD.iter().map(|set| parse_change("--set", set).expect("a change")).collect();
     let steps = PolicySet::of(&[Policy::Prune, Policy::Clear, Policy::Guard]);
-    SweepSpec { axes: axes(session, &base, count), base, policies: steps, headroom }
+    SweepSpec { axes: axes(session, &base, count), base, policies: steps, headroom: Tokens(headroom) }
 }
 
 fn swept(recording: &RecordedSession, wanted: SweepSpec) -> Sweep {
@@ -123,7 +125,7 @@ fn combinations(recording: &RecordedSession, wanted: &SweepSpec) -> Vec<Combinat
 }
 
 fn fits(totals: &TraceTotals, limit: f64) -> bool {
-    totals.overflows == 0 && totals.failed == 0 && totals.peak.0.round() <= limit
+    totals.overflows == 0 && totals.failed == 0 && totals.peak.0.get().round() <= limit
 }
 
 proptest! {
@@ -149,7 +151,7 @@ proptest! {
         // Not beaten by any of those tried.
         let three = |totals: &TraceTotals| {
             let cost = totals.cost.map_or(0.0, |cost| cost + totals.summary_cost);
-            [cost, totals.largest_prompt.round(), totals.withheld_tokens.round()]
+            [cost, totals.largest_prompt.get().round(), totals.withheld_tokens.get().round()]
         };
         for (at, cell) in sweep.cells.iter().enumerate() {
             let own = three(&cell.totals);
@@ -159,7 +161,7 @@ proptest! {
             });
             prop_assert_eq!(sweep.pareto_front.contains(&at), !beaten);
         }
-        let fitting = tried.iter().filter(|tried| fits(&tried.totals, window - headroom));
+        let fitting = tried.iter().filter(|tried| fits(&tried.totals, (window - Tokens(headroom)).get()));
         let least = fitting.map(|tried| (tried.changes, tried.distance)).min_by(|a, b| a.partial_cmp(b).unwrap());
         let found = sweep.smallest_fitting.map(|at| (sweep.cells[at].changed_keys, sweep.cells[at].distance));
         prop_assert_eq!(least.is_some(), found.is_some());
@@ -361,12 +363,13 @@ fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
     assert_eq!(keys, ["compaction.reserveTokens"]);
     for key in keys {
         let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
-        let axis = clawscope::report::sweep::usual_axes(&context, recording.inputs.provider_window)
+        let axis = clawscope::report::sweep::usual_axes(&context, recording.inputs.provider_window.get())
             .into_iter()
             .find(|axis| axis.key() == key)
             .expect("a usual axis");
         let steps = axis.policy.map_or(pruning(&recording), |policy| pruning(&recording).with(policy, true));
-        let request = SweepSpec { axes: vec![axis], base: Vec::new(), policies: steps, headroom: 0.0 };
+        let request =
+            SweepSpec { axes: vec![axis], base: Vec::new(), policies: steps, headroom: Tokens::ZERO };
         let cells = swept(&recording, request).cells;
         assert!(cells.iter().any(|cell| cell.totals != cells[0].totals), "{key} changes nothing");
     }
@@ -435,10 +438,12 @@ fn clearing_is_off_where_a_cell_leaves_its_settings_unset() {
     }
     let axes = ["clearToolUses.trigger=100,400", "clearToolUses.keep=0,1"]
         .map(|text| Axis::parse(&context(off), text).expect("an axis"));
-    let request = SweepSpec { axes: axes.to_vec(), base: Vec::new(), policies: on, headroom: 0.0 };
+    let request = SweepSpec { axes: axes.to_vec(), base: Vec::new(), policies: on, headroom: Tokens::ZERO };
     let sweep = swept(&recording, request);
-    let none =
-        swept(&recording, SweepSpec { axes: Vec::new(), base: Vec::new(), policies: off, headroom: 0.0 });
+    let none = swept(
+        &recording,
+        SweepSpec { axes: Vec::new(), base: Vec::new(), policies: off, headroom: Tokens::ZERO },
+    );
     assert_eq!(sweep.cells[sweep.current].totals, none.cells[0].totals, "the base clears nothing");
     assert!(sweep.cells.iter().any(|cell| cell.totals != none.cells[0].totals), "other cells do");
 }

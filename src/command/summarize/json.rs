@@ -11,6 +11,7 @@ use crate::export::json::JsonOutput;
 use crate::js::{JsString, Value};
 use crate::policy::compact::DroppedHistory;
 use crate::summarize::Summary;
+use crate::units::Tokens;
 
 /// A compaction's summary; a dry run has no `summarizer` and no member after it.
 #[derive(Serialize, JsonSchema)]
@@ -21,10 +22,10 @@ pub(in crate::command) struct SummarizeJson {
     ruleset: RulesetJson,
     mode: &'static str,
     window: WindowJson,
-    reserve_tokens: Option<f64>,
-    keep_recent_tokens: Option<f64>,
+    reserve_tokens: Option<Tokens>,
+    keep_recent_tokens: Option<Tokens>,
     first_kept_entry_id: String,
-    tokens_before: Option<f64>,
+    tokens_before: Option<Tokens>,
     /// Whether the cut splits a turn.
     split_turn: bool,
     gateway: GatewayJson,
@@ -41,7 +42,7 @@ struct GatewayJson {
     calls: Vec<PredictedCallJson>,
     input_tokens: u64,
     output_tokens: u64,
-    assumed_summary_tokens: Option<f64>,
+    assumed_summary_tokens: Option<Tokens>,
     cost_usd: Option<f64>,
     /// History that is left out to make room.
     dropped: Option<DroppedHistory>,

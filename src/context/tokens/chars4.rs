@@ -2,12 +2,13 @@
 
 use crate::js::JsException;
 use crate::store::entry::{MessageSize, Role};
+use crate::units::Tokens;
 
 pub const CHARS_PER_TOKEN: f64 = 4.0;
 
 /// Estimates one message as pi does: a whole number, NaN for malformed input, or an exception.
-pub fn estimate_message(size: &MessageSize) -> Result<f64, JsException> {
-    Ok((size.pi_chars.value()? / CHARS_PER_TOKEN).ceil())
+pub fn estimate_message(size: &MessageSize) -> Result<Tokens, JsException> {
+    Ok(Tokens((size.pi_chars.value()? / CHARS_PER_TOKEN).ceil()))
 }
 
 /// Estimates one message for display: 0 if that fails. System messages are 0 too, because they are counted before all

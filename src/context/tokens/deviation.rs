@@ -1,5 +1,7 @@
 //! The deviation of estimates from a provider's counts.
 
+use crate::units::Tokens;
+
 /// Errors of estimates as a share of the measured number: 0.1 is 10% too high, a negative value is too low.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deviation {
@@ -16,14 +18,17 @@ pub struct Deviation {
 }
 
 /// Returns the error of one estimate; `None` without a measured number.
-pub fn relative_error(estimate: f64, measured: f64) -> Option<f64> {
-    (measured > 0.0 && estimate.is_finite()).then(|| (estimate - measured) / measured)
+pub fn relative_error(estimate: Tokens, measured: f64) -> Option<f64> {
+    (measured > 0.0 && estimate.is_finite())
+        .then(|| (estimate - Tokens(measured)) / measured)
+        .map(Tokens::get)
 }
 
 impl Deviation {
     /// Compares pairs of an estimate and a measured number; `None` without a usable pair.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
-        let errors = pairs.into_iter().filter_map(|(estimate, measured)| relative_error(estimate, measured));
+        let errors =
+            pairs.into_iter().filter_map(|(estimate, measured)| relative_error(Tokens(estimate), measured));
         let start = Self { count: 0, mean: 0.0, bias: 0.0, max: 0.0, last: 0.0 };
         let sum = errors.fold(start, |sum, error| Self {
             count: sum.count + 1,

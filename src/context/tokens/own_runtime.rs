@@ -8,6 +8,7 @@ use crate::js::{JsException, Value, length_of};
 use crate::store::entry::Role;
 use crate::store::measure::{PI_IMAGE_CHARS, pi_block_chars, role_of};
 use crate::store::scan::measure_message;
+use crate::units::Tokens;
 
 /// Chars of absent call arguments: the length of `undefined`.
 const UNDEFINED: f64 = 9.0;
@@ -17,9 +18,9 @@ const UNDEFINED: f64 = 9.0;
 ///
 /// # Errors
 /// The runtime throws on the message's shape.
-pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, JsException> {
+pub fn estimate_under(rules: &Rules, message: &Value) -> Result<Tokens, JsException> {
     if role_of(message) == Role::System {
-        return Ok(0.0);
+        return Ok(Tokens::ZERO);
     }
     match rules.estimate {
         Estimate::Weighted { counts_envelope } => weighted::estimate(message, counts_envelope),
@@ -35,7 +36,7 @@ pub fn estimate_under(rules: &Rules, message: &Value) -> Result<f64, JsException
                 }
                 _ => return estimate_message(&measure_message(message).size),
             };
-            Ok((chars / CHARS_PER_TOKEN).ceil())
+            Ok(Tokens((chars / CHARS_PER_TOKEN).ceil()))
         }
     }
 }
@@ -57,7 +58,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::js::parse;
 
-    fn tokens(ruleset: Ruleset, json: &str) -> Result<f64, JsException> {
+    fn tokens(ruleset: Ruleset, json: &str) -> Result<Tokens, JsException> {
         estimate_under(ruleset.rules(), &parse(json).unwrap())
     }
 
@@ -65,13 +66,13 @@ mod tests {
     fn a_call_without_arguments_fails_until_the_gateway_has_its_own_runtime() {
         let call = r#"{"role":"assistant","content":[{"type":"toolCall","name":"abc"}]}"#;
         assert_eq!(tokens(Ruleset::V2026_5_22, call), Err(JsException));
-        assert_eq!(tokens(Ruleset::V2026_5_28, call), Ok(3.0));
+        assert_eq!(tokens(Ruleset::V2026_5_28, call), Ok(Tokens(3.0)));
     }
 
     #[test]
     fn images_of_a_person_count_from_6_11_on() {
         let image = r#"{"role":"user","content":[{"type":"text","text":"abcd"},{"type":"image"}]}"#;
-        assert_eq!(tokens(Ruleset::V2026_5_28, image), Ok(1.0));
-        assert_eq!(tokens(Ruleset::V2026_6_11, image), Ok(1201.0));
+        assert_eq!(tokens(Ruleset::V2026_5_28, image), Ok(Tokens(1.0)));
+        assert_eq!(tokens(Ruleset::V2026_6_11, image), Ok(Tokens(1201.0)));
     }
 }

@@ -9,6 +9,7 @@ use crate::ids::EntryIx;
 use crate::js::JsException;
 use crate::store::entry::{EntryKind, ReadMode, Role};
 use crate::store::index::Index;
+use crate::units::Tokens;
 
 /// Estimates a context under the rules of the runtime it was built for.
 pub fn estimate_for_runtime(index: &Index, context: &Context) -> Result<ContextEstimate, JsException> {
@@ -31,14 +32,18 @@ pub fn estimate_projected(
         return Ok(plain);
     }
     let tokens = estimate_unanchored(index, messages)?;
-    Ok(ContextEstimate { tokens, usage_tokens: 0.0, trailing_tokens: tokens, last_usage: None })
+    Ok(ContextEstimate { tokens, usage_tokens: Tokens::ZERO, trailing_tokens: tokens, last_usage: None })
 }
 
 /// Estimates the system messages as one and every other message by itself.
-fn estimate_unanchored(index: &Index, messages: &[ContextMessage]) -> Result<f64, JsException> {
-    let system = replay_system_messages(index, messages)?.map_or(Ok(0.0), |state| state.tokens())?;
+fn estimate_unanchored(index: &Index, messages: &[ContextMessage]) -> Result<Tokens, JsException> {
+    let system =
+        replay_system_messages(index, messages)?.map_or(Ok(0.0), |state| state.tokens().map(Tokens::get))?;
     let others = messages.iter().filter(|message| message.size.role != Role::System);
-    others.map(|message| estimate_message(&message.size)).try_fold(system, |sum, tokens| Ok(sum + tokens?))
+    others
+        .map(|message| estimate_message(&message.size))
+        .try_fold(system, |sum, tokens| Ok(sum + tokens?.get()))
+        .map(Tokens)
 }
 
 fn changes_context(index: &Index, ix: EntryIx) -> bool {
@@ -54,9 +59,9 @@ fn is_after_changes(index: &Index, path: &[EntryIx], anchor: EntryIx) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextUsage {
     /// `None` after a compaction until an answer reports usage.
-    pub tokens: Option<f64>,
+    pub tokens: Option<Tokens>,
     /// Window in tokens, above 0.
-    pub window: f64,
+    pub window: Tokens,
 }
 
 impl ContextUsage {
@@ -69,9 +74,9 @@ impl ContextUsage {
 pub fn context_usage(
     index: &Index,
     context: &Context,
-    window: f64,
+    window: Tokens,
 ) -> Result<Option<ContextUsage>, JsException> {
-    if window.is_nan() || window <= 0.0 {
+    if window.is_nan() || window <= Tokens::ZERO {
         return Ok(None);
     }
     let compaction = context.path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction);

@@ -7,16 +7,17 @@ use crate::ids::EntryIx;
 use crate::js::JsException;
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
+use crate::units::Tokens;
 
 /// An estimate of a context: measured up to the last usage, estimated after it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextEstimate {
     /// All tokens; NaN for malformed usage.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Tokens that the provider counted at the anchor; 0 without one.
-    pub usage_tokens: f64,
+    pub usage_tokens: Tokens,
     /// Estimated tokens of the messages after the anchor.
-    pub trailing_tokens: f64,
+    pub trailing_tokens: Tokens,
     /// Index of the anchor's message.
     pub last_usage: Option<usize>,
 }
@@ -29,7 +30,7 @@ pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, 
     let trailing_tokens = sum_of_estimates(trailing)?;
     Ok(ContextEstimate {
         tokens: usage.map_or(trailing_tokens, |usage| usage.context_tokens_with(trailing_tokens)),
-        usage_tokens: usage.map_or(0.0, |usage| usage.context_tokens),
+        usage_tokens: usage.map_or(Tokens::ZERO, |usage| usage.context_tokens),
         trailing_tokens,
         last_usage: anchor,
     })
@@ -40,7 +41,7 @@ pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, 
 pub fn estimate_context_under(
     rules: &Rules,
     messages: &[ContextMessage],
-    tokens_of: impl Fn(usize) -> Result<f64, JsException>,
+    tokens_of: impl Fn(usize) -> Result<Tokens, JsException>,
 ) -> Result<ContextEstimate, JsException> {
     let reported = matches!(
         rules.estimate,
@@ -50,23 +51,24 @@ pub fn estimate_context_under(
         let added = usage.prompt_tokens() + usage.output;
         if usage.is_reported_total && !reported { Usage { context_tokens: added, ..usage } } else { usage }
     };
-    let counts = |usage: Usage| !rules.usage_above_zero || usage.context_tokens > 0.0;
+    let counts = |usage: Usage| !rules.usage_above_zero || usage.context_tokens > Tokens::ZERO;
     let anchor =
         messages.iter().rposition(|message| message.size.usage.is_some_and(|usage| counts(read(usage))));
     let usage = anchor.and_then(|at| messages[at].size.usage).map(read);
     let trailing = anchor.map_or(0, |at| at + 1)..messages.len();
-    let trailing_tokens = trailing.into_iter().try_fold(0.0, |sum, at| Ok(sum + tokens_of(at)?))?;
+    let trailing_tokens = trailing.into_iter().try_fold(0.0, |sum, at| Ok(sum + tokens_of(at)?.get()))?;
     Ok(ContextEstimate {
-        tokens: usage.map_or(trailing_tokens, |usage| usage.context_tokens_with(trailing_tokens)),
-        usage_tokens: usage.map_or(0.0, |usage| usage.context_tokens),
-        trailing_tokens,
+        tokens: usage
+            .map_or(Tokens(trailing_tokens), |usage| usage.context_tokens_with(Tokens(trailing_tokens))),
+        usage_tokens: usage.map_or(Tokens::ZERO, |usage| usage.context_tokens),
+        trailing_tokens: Tokens(trailing_tokens),
         last_usage: anchor,
     })
 }
 
 /// Sums the messages' own estimates, each rounded up (compaction 1.15).
-pub fn sum_of_estimates(messages: &[ContextMessage]) -> Result<f64, JsException> {
-    messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate_message(&message.size)?))
+pub fn sum_of_estimates(messages: &[ContextMessage]) -> Result<Tokens, JsException> {
+    messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate_message(&message.size)?.get())).map(Tokens)
 }
 
 /// Returns the last valid usage of a path's `message` entries, including those that a compaction summarised (compaction
@@ -101,9 +103,16 @@ mod tests {
             "\n",
         );
         let estimate = estimated(text);
-        assert_eq!((estimate.tokens, estimate.trailing_tokens, estimate.last_usage), (702.0, 2.0, Some(1)));
+        assert_eq!(
+            (estimate.tokens, estimate.trailing_tokens, estimate.last_usage),
+            (Tokens(702.0), Tokens(2.0), Some(1))
+        );
         let as_text = estimated(&text.replace(":700}", ":\"700\"}"));
-        assert_eq!((as_text.usage_tokens, as_text.tokens), (700.0, 7002.0), "a sum with a text appends");
+        assert_eq!(
+            (as_text.usage_tokens, as_text.tokens),
+            (Tokens(700.0), Tokens(7002.0)),
+            "a sum with a text appends"
+        );
     }
 
     fn estimated(text: &str) -> ContextEstimate {

@@ -8,6 +8,7 @@ use crate::context::tokens::script::code_points;
 use crate::js::{self, JsException, JsString, Object, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
+use crate::units::Tokens;
 
 /// Weight of a char in estimates and truncation.
 pub const NORMAL_WEIGHT: f64 = 1.0;
@@ -145,7 +146,7 @@ pub fn surplus(point: u32, unit: f64) -> f64 {
 ///
 /// # Errors
 /// The runtime throws on the message's shape.
-pub fn estimate(message: &Value, counts_envelope: bool) -> Result<f64, JsException> {
+pub fn estimate(message: &Value, counts_envelope: bool) -> Result<Tokens, JsException> {
     let field = |key| js_length(message.get(key));
     let chars = match role_of(message) {
         _ if message.get("excludeFromContext") == Some(&Value::Bool(true)) => 0.0,
@@ -165,12 +166,12 @@ pub fn estimate(message: &Value, counts_envelope: bool) -> Result<f64, JsExcepti
         Role::BranchSummary | Role::CompactionSummary => field("summary")?,
         Role::System | Role::Other => 0.0,
     };
-    Ok((chars / CHARS_PER_TOKEN).ceil())
+    Ok(Tokens((chars / CHARS_PER_TOKEN).ceil()))
 }
 
 /// Estimates a message for display; 0 if that fails.
-pub fn estimate_or_zero(message: &Value) -> f64 {
-    estimate(message, true).ok().filter(|tokens| tokens.is_finite()).unwrap_or(0.0)
+pub fn estimate_or_zero(message: &Value) -> Tokens {
+    estimate(message, true).ok().filter(|tokens| tokens.is_finite()).unwrap_or(Tokens::ZERO)
 }
 
 /// Returns the `length` of a value that may be no text: NaN for other types. Errors when it is absent or null.
@@ -265,7 +266,7 @@ mod tests {
         weighted_length(&text.into(), unit)
     }
 
-    fn tokens(json: &str) -> f64 {
+    fn tokens(json: &str) -> Tokens {
         estimate(&js::parse(json).expect("test JSON"), false).expect("it can be measured")
     }
 
@@ -300,9 +301,9 @@ mod tests {
     #[test]
     fn an_image_weighs_2000_tokens_and_a_note_in_user_messages_too() {
         let image = r#"{"role":"user","content":[{"type":"text","text":"看"},{"type":"image","data":"x"}]}"#;
-        assert_eq!(tokens(image), 2015.0);
-        assert_eq!(tokens(&image.replace("user", "toolResult")), 2015.0);
-        assert_eq!(tokens(&image.replace("user", "assistant")), 1.0);
+        assert_eq!(tokens(image), Tokens(2015.0));
+        assert_eq!(tokens(&image.replace("user", "toolResult")), Tokens(2015.0));
+        assert_eq!(tokens(&image.replace("user", "assistant")), Tokens(1.0));
     }
 
     #[test]
@@ -312,10 +313,10 @@ mod tests {
         };
         let texts =
             r#"{"role":"user","content":[{"type":"text","text":"abcd"},{"type":"text","text":"abcd"}]}"#;
-        assert_eq!(tokens(texts), [Ok(2.0), Ok(3.0)]);
+        assert_eq!(tokens(texts), [2.0, 3.0].map(Tokens).map(Ok));
         let named = r#"{"role":"user","content":"abcd","__openclaw":{"senderId":" u1 ","senderName":"Ann"}}"#;
         // ` sender={"id":"u1","name":"Ann"}` has 32 chars.
-        assert_eq!(tokens(named), [Ok(1.0), Ok(9.0)]);
+        assert_eq!(tokens(named), [1.0, 9.0].map(Tokens).map(Ok));
         assert_eq!(tokens(r#"{"role":"user","content":[null]}"#), [Err(JsException), Err(JsException)]);
     }
 
@@ -323,15 +324,15 @@ mod tests {
     fn a_command_that_is_not_sent_weighs_nothing() {
         let command =
             r#"{"role":"bashExecution","command":"ls","output":"abcdef","excludeFromContext":false}"#;
-        assert_eq!(tokens(command), 2.0);
-        assert_eq!(tokens(&command.replace("false", "true")), 0.0);
+        assert_eq!(tokens(command), Tokens(2.0));
+        assert_eq!(tokens(&command.replace("false", "true")), Tokens::ZERO);
     }
 
     #[test]
     fn a_call_weighs_its_name_and_its_arguments_as_json() {
         let call =
             r#"{"role":"assistant","content":[{"type":"toolCall","name":"read","arguments":{"p":"你好"}}]}"#;
-        assert_eq!(tokens(call), ((4.0 + 8.0 + 8.0) / 4.0_f64).ceil());
-        assert_eq!(tokens(r#"{"role":"user","content":"四個字符"}"#), 4.0);
+        assert_eq!(tokens(call), Tokens(((4.0 + 8.0 + 8.0) / 4.0_f64).ceil()));
+        assert_eq!(tokens(r#"{"role":"user","content":"四個字符"}"#), Tokens(4.0));
     }
 }

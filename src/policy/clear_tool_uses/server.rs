@@ -9,6 +9,7 @@ use crate::gateway::eligibility::ModelRoute;
 use crate::gateway::tools::ToolFilter;
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};
+use crate::units::Tokens;
 
 /// Type of the edit in the request.
 pub const EDIT_TYPE: &str = "clear_tool_uses_20250919";
@@ -138,9 +139,9 @@ fn host_of(url: &str) -> Option<&str> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerClearRequest {
     /// Input tokens above which the server clears.
-    pub trigger: f64,
+    pub trigger: Tokens,
     /// Input tokens that the server must free; otherwise it clears nothing.
-    pub clear_at_least: f64,
+    pub clear_at_least: Tokens,
     /// Excluded tools, sorted by UTF-16 units (pruning 7.12).
     pub exclude_tools: Vec<JsString>,
 }
@@ -149,12 +150,12 @@ impl ServerClearRequest {
     /// Builds the request for a window in tokens; a window that is not positive and finite counts as 0. `tools` is
     /// `contextPruning.tools`, `known` the tool names of the call and of its messages (pruning 7.11, 7.12).
     pub fn new<'a>(
-        window: f64,
+        window: Tokens,
         tools: Option<&Value>,
         known: impl IntoIterator<Item = &'a JsString>,
     ) -> Self {
-        let window = if window > 0.0 && window.is_finite() { window.floor() } else { 0.0 };
-        let share = |(least, share): (f64, f64)| (window * share).floor().max(least);
+        let window = if window > Tokens::ZERO && window.is_finite() { window.floor() } else { Tokens::ZERO };
+        let share = |(least, share): (f64, f64)| (window * share).floor().max(Tokens(least));
         Self {
             trigger: share(TRIGGER_TOKENS),
             clear_at_least: share(CLEAR_AT_LEAST_TOKENS),
@@ -165,8 +166,8 @@ impl ServerClearRequest {
     /// Returns the parameters for [`super::clear_list`]; `prompt_tokens` are those before the messages.
     pub fn settings(&self, prompt_tokens: u64) -> ClearSettings {
         ClearSettings {
-            trigger: self.trigger,
-            clear_at_least: self.clear_at_least,
+            trigger: self.trigger.get(),
+            clear_at_least: self.clear_at_least.get(),
             keep: KEEP_TOOL_USES as f64,
             exclude_tools: self.exclude_tools.clone(),
             counting: TokenCounting::Model,
@@ -183,9 +184,9 @@ impl ServerClearRequest {
         let excluded = self.exclude_tools.iter().cloned().map(Value::String);
         Value::from(Object::from([
             ("type", Value::from(EDIT_TYPE)),
-            ("trigger", amount("input_tokens", self.trigger)),
+            ("trigger", amount("input_tokens", self.trigger.get())),
             ("keep", amount("tool_uses", KEEP_TOOL_USES as f64)),
-            ("clear_at_least", amount("input_tokens", self.clear_at_least)),
+            ("clear_at_least", amount("input_tokens", self.clear_at_least.get())),
             ("exclude_tools", Value::Array(excluded.collect())),
             ("clear_tool_inputs", Value::Bool(false)),
         ]))
@@ -211,7 +212,7 @@ fn exclude_tools<'a>(tools: Option<&Value>, known: impl IntoIterator<Item = &'a 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResultToClear {
     /// Estimated.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Whether its tool is excluded.
     pub excluded: bool,
 }
@@ -224,13 +225,13 @@ pub enum ServerEstimate {
     /// The clearable results hold less than `clear_at_least`, so none is cleared.
     TooLittle {
         /// Tokens of the clearable results.
-        tokens: f64,
+        tokens: Tokens,
     },
     Cleared {
         /// Positions, oldest first.
         uses: Vec<usize>,
         /// Freed tokens, without those of the server's placeholder.
-        tokens: f64,
+        tokens: Tokens,
     },
 }
 
@@ -238,7 +239,7 @@ pub enum ServerEstimate {
 /// excluded ones, if that frees enough (pruning 7.2, 7.14).
 pub fn estimate_server_clearing(
     clearing: &ServerClearRequest,
-    prompt_tokens: f64,
+    prompt_tokens: Tokens,
     uses: &[ResultToClear],
 ) -> ServerEstimate {
     // NaN is an unknown prompt.
@@ -247,8 +248,8 @@ pub fn estimate_server_clearing(
     }
     let old = &uses[..uses.len().saturating_sub(KEEP_TOOL_USES)];
     let cleared = old.iter().enumerate().filter(|(_, one)| !one.excluded);
-    let (places, tokens): (Vec<usize>, Vec<f64>) = cleared.map(|(at, one)| (at, one.tokens)).unzip();
-    let tokens: f64 = tokens.iter().sum();
+    let (places, tokens): (Vec<usize>, Vec<Tokens>) = cleared.map(|(at, one)| (at, one.tokens)).unzip();
+    let tokens: Tokens = tokens.iter().sum();
     if tokens < clearing.clear_at_least {
         return ServerEstimate::TooLittle { tokens };
     }
@@ -269,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_request_is_that_of_7_11_key_by_key() {
-        let edit = ServerClearRequest::new(200_000.0, None, []).to_json();
+        let edit = ServerClearRequest::new(Tokens(200_000.0), None, []).to_json();
         assert_eq!(
             js::stringify(&edit),
             r#"{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":60000},"keep":{"type":"tool_uses","value":3},"clear_at_least":{"type":"input_tokens","value":12500},"exclude_tools":[],"clear_tool_inputs":false}"#
@@ -282,15 +283,19 @@ mod tests {
             let clearing = ServerClearRequest::new(window, None, []);
             (clearing.trigger, clearing.clear_at_least)
         };
-        assert_eq!(of(1_000_000.0), (300_000.0, 50_000.0));
-        assert_eq!(of(250_000.9), (75_000.0, 12_500.0));
-        assert_eq!([of(0.0), of(-5.0), of(f64::NAN)], [(50_000.0, 12_500.0); 3]);
+        assert_eq!(of(Tokens(1_000_000.0)), (Tokens(300_000.0), Tokens(50_000.0)));
+        assert_eq!(of(Tokens(250_000.9)), (Tokens(75_000.0), Tokens(12_500.0)));
+        assert_eq!(
+            [of(Tokens::ZERO), of(Tokens(-5.0)), of(Tokens(f64::NAN))],
+            [(Tokens(50_000.0), Tokens(12_500.0)); 3]
+        );
     }
 
     #[test]
     fn denied_names_are_spared_as_written_and_known_tools_by_the_lists() {
         let known = names(&["read", "Exec", "exec", "browser"]);
-        let excluded = |json: &str| ServerClearRequest::new(0.0, Some(&tools(json)), &known).exclude_tools;
+        let excluded =
+            |json: &str| ServerClearRequest::new(Tokens::ZERO, Some(&tools(json)), &known).exclude_tools;
         assert_eq!(excluded("{}"), names(&[]));
         assert_eq!(excluded(r#"{"allow":[" "],"deny":[""]}"#), names(&[]));
         assert_eq!(
@@ -329,20 +334,24 @@ mod tests {
 
     #[test]
     fn the_server_clears_all_but_the_last_three_or_nothing() {
-        let clearing = ServerClearRequest::new(200_000.0, None, []);
+        let clearing = ServerClearRequest::new(Tokens(200_000.0), None, []);
         let use_of = |tokens| ResultToClear { tokens, excluded: false };
-        let uses = [use_of(9_000.0), ResultToClear { tokens: 50_000.0, excluded: true }, use_of(4_000.0)];
-        let kept = [use_of(1.0); KEEP_TOOL_USES];
+        let uses = [
+            use_of(Tokens(9_000.0)),
+            ResultToClear { tokens: Tokens(50_000.0), excluded: true },
+            use_of(Tokens(4_000.0)),
+        ];
+        let kept = [use_of(Tokens(1.0)); KEEP_TOOL_USES];
         let all = [&uses[..], &kept[..]].concat();
-        assert_eq!(estimate_server_clearing(&clearing, 60_000.0, &all), ServerEstimate::BelowTrigger);
-        let cleared = ServerEstimate::Cleared { uses: vec![0, 2], tokens: 13_000.0 };
-        assert_eq!(estimate_server_clearing(&clearing, 60_001.0, &all), cleared);
-        let less = estimate_server_clearing(&clearing, 60_001.0, &all[1..]);
-        assert_eq!(less, ServerEstimate::TooLittle { tokens: 4_000.0 });
+        assert_eq!(estimate_server_clearing(&clearing, Tokens(60_000.0), &all), ServerEstimate::BelowTrigger);
+        let cleared = ServerEstimate::Cleared { uses: vec![0, 2], tokens: Tokens(13_000.0) };
+        assert_eq!(estimate_server_clearing(&clearing, Tokens(60_001.0), &all), cleared);
+        let less = estimate_server_clearing(&clearing, Tokens(60_001.0), &all[1..]);
+        assert_eq!(less, ServerEstimate::TooLittle { tokens: Tokens(4_000.0) });
         assert_eq!(
-            estimate_server_clearing(&clearing, 90_000.0, &kept),
-            ServerEstimate::TooLittle { tokens: 0.0 }
+            estimate_server_clearing(&clearing, Tokens(90_000.0), &kept),
+            ServerEstimate::TooLittle { tokens: Tokens::ZERO }
         );
-        assert_eq!(estimate_server_clearing(&clearing, f64::NAN, &all), ServerEstimate::BelowTrigger);
+        assert_eq!(estimate_server_clearing(&clearing, Tokens(f64::NAN), &all), ServerEstimate::BelowTrigger);
     }
 }

@@ -13,6 +13,7 @@ use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
+use crate::units::Tokens;
 
 /// In tokens as the settings count them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl ClearListRun<'_, '_> {
         let (old, kept) = results.split_at(count);
         self.set_fates(kept, Reason::KeptUse);
         let server = self.settings.cleared_by != ClearedBy::Client;
-        if server && self.clearable_tokens(old) < self.settings.clear_at_least {
+        if server && self.clearable_tokens(old) < Tokens(self.settings.clear_at_least) {
             self.set_fates(old, Reason::TooLittleToClear);
             return Ok(());
         }
@@ -130,10 +131,10 @@ impl ClearListRun<'_, '_> {
     }
 
     /// Returns the tokens of the results that would be cleared, without those of their placeholders.
-    fn clearable_tokens(&self, old: &[usize]) -> f64 {
+    fn clearable_tokens(&self, old: &[usize]) -> Tokens {
         let tool = |at: &usize| self.find_call(*at).map(|(_, _, name)| name);
         let goes = |at: &&usize| tool(at).is_some_and(|name| !self.settings.exclude_tools.contains(&name));
-        old.iter().filter(goes).map(|at| self.tokens(*at) as f64).sum()
+        old.iter().filter(goes).map(|at| Tokens(self.tokens(*at) as f64)).sum()
     }
 
     /// Clears the result at a position. Returns false if it stays (pruning 7.2, step 3).

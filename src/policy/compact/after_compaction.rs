@@ -15,6 +15,7 @@ use crate::policy::compact::files::FileLists;
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::{Index, LinePosition};
 use crate::store::scan::measure_message;
+use crate::units::Tokens;
 
 /// The content of a compaction entry.
 #[derive(Debug, Clone)]
@@ -23,7 +24,7 @@ pub struct CompactionEntry {
     pub summary: JsString,
     pub first_kept: EntryIx,
     /// Tokens of the context before the compaction.
-    pub tokens_before: f64,
+    pub tokens_before: Tokens,
     /// The file lists, which the next compaction continues.
     pub details: Option<FileLists>,
     /// `fromHook`: an extension made the summary.
@@ -49,7 +50,7 @@ impl CompactionEntry {
             ("timestamp", Value::from(js::iso_text(now_ms))),
             ("summary", Value::String(self.summary.clone())),
             ("firstKeptEntryId", first_kept),
-            ("tokensBefore", Value::Number(self.tokens_before)),
+            ("tokensBefore", Value::Number(self.tokens_before.get())),
         ]);
         if let Some(lists) = &self.details {
             let lists = [("readFiles", lists.read.clone()), ("modifiedFiles", lists.modified.clone())];
@@ -201,7 +202,7 @@ mod tests {
         CompactionEntry {
             summary: "so far".into(),
             first_kept: EntryIx(2),
-            tokens_before: 9.0,
+            tokens_before: Tokens(9.0),
             details: Some(FileLists { read: vec!["a.rs".into()], modified: Vec::new() }),
             from_hook: None,
             checkpoint: None,

@@ -15,6 +15,7 @@ use crate::store::intern::IdIx;
 use crate::store::measure::role_of;
 use crate::store::scan::measure_message;
 use crate::transcript::Tree;
+use crate::units::Tokens;
 
 /// The part of the tree that is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub struct BranchSummaryTexts {
     /// Oldest first.
     pub messages: Vec<Value>,
     /// Estimated tokens of the messages.
-    pub total_tokens: f64,
+    pub total_tokens: Tokens,
     /// Files of earlier summaries first, then those of the messages.
     pub files: FileOps,
 }
@@ -59,7 +60,7 @@ pub fn prepare_branch_summary<E>(
         return Ok(Err(JsException));
     }
     let mut leaving =
-        BranchSummaryTexts { messages: Vec::new(), total_tokens: 0.0, files: FileOps::default() };
+        BranchSummaryTexts { messages: Vec::new(), total_tokens: Tokens::ZERO, files: FileOps::default() };
     for ix in entries.iter().filter(|ix| index.entry(**ix).kind == EntryKind::BranchSummary) {
         leaving.files.add_branch_summary(&body(*ix)?);
     }
@@ -74,9 +75,9 @@ pub fn prepare_branch_summary<E>(
         let Some(tokens) = estimate_message(&size).ok().filter(|_| !(bare && needs)) else {
             return Ok(Err(JsException));
         };
-        let full = budget > 0.0 && leaving.total_tokens + tokens > budget;
+        let full = budget > 0.0 && leaving.total_tokens + tokens > Tokens(budget);
         let summary = matches!(index.entry(*ix).kind, EntryKind::Compaction | EntryKind::BranchSummary);
-        if full && !(summary && leaving.total_tokens < budget * 0.9) {
+        if full && !(summary && leaving.total_tokens < Tokens(budget * 0.9)) {
             break;
         }
         leaving.messages.push(message);

@@ -2,6 +2,7 @@
 //! 5.12, 5.14). A chunk may end between a tool call and its result. Tokens are estimates per message. NaN passes
 //! through as in JavaScript, where every comparison with NaN is false.
 
+use crate::units::Tokens;
 use std::ops::Range;
 
 /// Factor on every estimate, because estimates run low (compaction 1.14).
@@ -31,30 +32,30 @@ pub fn normalized_parts(parts: f64, count: usize) -> usize {
 
 /// Splits messages into parts of about equal tokens (compaction 5.10). The last part takes the rest. There may be fewer
 /// than `parts`; an empty list has none.
-pub fn split_by_share(tokens: &[f64], parts: f64) -> Vec<Range<usize>> {
+pub fn split_by_share(tokens: &[Tokens], parts: f64) -> Vec<Range<usize>> {
     let parts = normalized_parts(parts, tokens.len());
     let target = total_tokens(tokens) / parts as f64;
     let mut chunks = ChunkBuilder::default();
     for (at, tokens) in tokens.iter().enumerate() {
-        if chunks.closed.len() + 1 < parts && chunks.tokens + tokens > target {
+        if chunks.closed.len() + 1 < parts && chunks.tokens + *tokens > target {
             chunks.close_at(at);
         }
-        chunks.tokens += tokens;
+        chunks.tokens += *tokens;
     }
     chunks.finish(tokens.len())
 }
 
 /// Splits messages into chunks of at most `max_tokens` divided by the safety margin (compaction 5.12). A larger message
 /// gets a chunk to itself.
-pub fn split_by_max(tokens: &[f64], max_tokens: f64) -> Vec<Range<usize>> {
-    let max = at_least_one((max_tokens / SAFETY_MARGIN).floor());
+pub fn split_by_max(tokens: &[Tokens], max_tokens: Tokens) -> Vec<Range<usize>> {
+    let max = at_least_one((max_tokens / SAFETY_MARGIN).floor().get());
     let mut chunks = ChunkBuilder::default();
     for (at, tokens) in tokens.iter().enumerate() {
-        if chunks.tokens + tokens > max {
+        if chunks.tokens + *tokens > Tokens(max) {
             chunks.close_at(at);
         }
-        chunks.tokens += tokens;
-        if *tokens > max {
+        chunks.tokens += *tokens;
+        if *tokens > Tokens(max) {
             chunks.close_at(at + 1);
         }
     }
@@ -62,16 +63,16 @@ pub fn split_by_max(tokens: &[f64], max_tokens: f64) -> Vec<Range<usize>> {
 }
 
 /// Sums the tokens; 0 for an empty list.
-pub fn total_tokens(tokens: &[f64]) -> f64 {
+pub fn total_tokens(tokens: &[Tokens]) -> Tokens {
     // `Iterator::sum` returns -0 for an empty list.
-    tokens.iter().fold(0.0, |sum, tokens| sum + tokens)
+    tokens.iter().fold(Tokens::ZERO, |sum, tokens| sum + *tokens)
 }
 
 #[derive(Default)]
 struct ChunkBuilder {
     closed: Vec<Range<usize>>,
     start: usize,
-    tokens: f64,
+    tokens: Tokens,
 }
 
 impl ChunkBuilder {
@@ -80,7 +81,7 @@ impl ChunkBuilder {
         if end > self.start {
             self.closed.push(self.start..end);
             self.start = end;
-            self.tokens = 0.0;
+            self.tokens = Tokens::ZERO;
         }
     }
 
@@ -92,7 +93,7 @@ impl ChunkBuilder {
 
 /// Returns the share of the window for one summary call of `count` messages (compaction 5.9). Large messages reduce it,
 /// and it jumps from 0.4 to about 0.2.
-pub fn adaptive_ratio(total_tokens: f64, count: usize, window: f64) -> f64 {
+pub fn adaptive_ratio(total_tokens: Tokens, count: usize, window: Tokens) -> f64 {
     if count == 0 {
         return BASE_CHUNK_RATIO;
     }
@@ -107,12 +108,12 @@ pub fn adaptive_ratio(total_tokens: f64, count: usize, window: f64) -> f64 {
 }
 
 /// Returns the most message tokens of one summary call (compaction 5.9); at least 1.
-pub fn max_chunk_tokens(window: f64, ratio: f64) -> f64 {
-    at_least_one((window * ratio).floor() - SUMMARY_OVERHEAD_TOKENS)
+pub fn max_chunk_tokens(window: Tokens, ratio: f64) -> Tokens {
+    Tokens(at_least_one(((window * ratio).floor() - Tokens(SUMMARY_OVERHEAD_TOKENS)).get()))
 }
 
 /// Whether a message is left out after summarising all of them failed (compaction 5.14).
-pub fn is_oversized(tokens: f64, window: f64) -> bool {
+pub fn is_oversized(tokens: Tokens, window: Tokens) -> bool {
     tokens * SAFETY_MARGIN > window * OVERSIZED_SHARE
 }
 
@@ -126,22 +127,22 @@ mod tests {
     use super::*;
 
     /// Returns the lengths of the parts.
-    fn share(tokens: &[f64], parts: f64) -> Vec<usize> {
+    fn share(tokens: &[Tokens], parts: f64) -> Vec<usize> {
         split_by_share(tokens, parts).iter().map(ExactSizeIterator::len).collect()
     }
 
-    fn max(tokens: &[f64], max: f64) -> Vec<usize> {
-        split_by_max(tokens, max).iter().map(ExactSizeIterator::len).collect()
+    fn max(tokens: &[Tokens], max: f64) -> Vec<usize> {
+        split_by_max(tokens, Tokens(max)).iter().map(ExactSizeIterator::len).collect()
     }
 
     #[test]
     fn parts_have_about_equal_tokens_and_the_last_takes_the_rest() {
-        assert_eq!(share(&[5.0; 4], 2.0), [2, 2]);
-        assert_eq!(share(&[100.0, 1.0, 1.0], 2.0), [1, 2]);
-        assert_eq!(share(&[1.0, 1.0, 100.0], 2.0), [2, 1]);
-        assert_eq!(share(&[0.0; 3], 2.0), [3]);
+        assert_eq!(share(&[Tokens(5.0); 4], 2.0), [2, 2]);
+        assert_eq!(share(&[Tokens(100.0), Tokens(1.0), Tokens(1.0)], 2.0), [1, 2]);
+        assert_eq!(share(&[Tokens(1.0), Tokens(1.0), Tokens(100.0)], 2.0), [2, 1]);
+        assert_eq!(share(&[Tokens::ZERO; 3], 2.0), [3]);
         assert_eq!(share(&[], 2.0), [] as [usize; 0]);
-        assert_eq!(share(&[f64::NAN, 1.0], 2.0), [2]);
+        assert_eq!(share(&[Tokens(f64::NAN), Tokens(1.0)], 2.0), [2]);
     }
 
     #[test]
@@ -158,37 +159,37 @@ mod tests {
 
     #[test]
     fn a_chunk_holds_the_maximum_less_the_margin_and_a_large_message_is_alone() {
-        assert_eq!(max(&[50.0, 50.0, 50.0], 120.0), [2, 1]);
-        assert_eq!(max(&[50.0, 50.0, 50.0], 119.0), [1, 1, 1]);
-        assert_eq!(max(&[1.0, 900.0, 1.0, 1.0], 120.0), [1, 1, 2]);
-        assert_eq!(max(&[0.0, 1.0, 1.0], -5.0), [2, 1]);
+        assert_eq!(max(&[Tokens(50.0), Tokens(50.0), Tokens(50.0)], 120.0), [2, 1]);
+        assert_eq!(max(&[Tokens(50.0), Tokens(50.0), Tokens(50.0)], 119.0), [1, 1, 1]);
+        assert_eq!(max(&[Tokens(1.0), Tokens(900.0), Tokens(1.0), Tokens(1.0)], 120.0), [1, 1, 2]);
+        assert_eq!(max(&[Tokens::ZERO, Tokens(1.0), Tokens(1.0)], -5.0), [2, 1]);
         assert_eq!(max(&[], 10.0), [] as [usize; 0]);
     }
 
     #[test]
     fn the_ratio_falls_with_large_messages() {
-        assert_eq!(adaptive_ratio(0.0, 0, 1000.0), 0.4);
-        assert_eq!(adaptive_ratio(100.0, 10, 1000.0), 0.4);
-        assert_eq!(adaptive_ratio(1000.0, 10, 1000.0), 0.4 - 0.24);
-        assert_eq!(adaptive_ratio(1e9, 10, 1000.0), 0.150_000_000_000_000_02);
+        assert_eq!(adaptive_ratio(Tokens::ZERO, 0, Tokens(1000.0)), 0.4);
+        assert_eq!(adaptive_ratio(Tokens(100.0), 10, Tokens(1000.0)), 0.4);
+        assert_eq!(adaptive_ratio(Tokens(1000.0), 10, Tokens(1000.0)), 0.4 - 0.24);
+        assert_eq!(adaptive_ratio(Tokens(1e9), 10, Tokens(1000.0)), 0.150_000_000_000_000_02);
     }
 
     #[test]
     fn a_window_of_nothing_divides_by_zero() {
-        assert_eq!(adaptive_ratio(5.0, 1, 0.0), 0.150_000_000_000_000_02);
-        assert_eq!(adaptive_ratio(0.0, 1, 0.0), 0.4);
-        assert_eq!(adaptive_ratio(f64::NAN, 1, 0.0), 0.4);
+        assert_eq!(adaptive_ratio(Tokens(5.0), 1, Tokens::ZERO), 0.150_000_000_000_000_02);
+        assert_eq!(adaptive_ratio(Tokens::ZERO, 1, Tokens::ZERO), 0.4);
+        assert_eq!(adaptive_ratio(Tokens(f64::NAN), 1, Tokens::ZERO), 0.4);
     }
 
     #[test]
     fn a_call_leaves_room_for_its_instructions() {
-        assert_eq!(max_chunk_tokens(200_000.0, 0.4), 75_904.0);
-        assert_eq!(max_chunk_tokens(10_240.0, 0.4), 1.0);
-        assert!(max_chunk_tokens(f64::NAN, 0.4).is_nan());
+        assert_eq!(max_chunk_tokens(Tokens(200_000.0), 0.4), Tokens(75_904.0));
+        assert_eq!(max_chunk_tokens(Tokens(10_240.0), 0.4), Tokens(1.0));
+        assert!(max_chunk_tokens(Tokens(f64::NAN), 0.4).is_nan());
     }
 
     #[test]
     fn a_message_is_oversized_strictly_above_half_of_the_window() {
-        assert!(!is_oversized(500.0, 1200.0) && is_oversized(501.0, 1200.0));
+        assert!(!is_oversized(Tokens(500.0), Tokens(1200.0)) && is_oversized(Tokens(501.0), Tokens(1200.0)));
     }
 }

@@ -4,6 +4,7 @@ use crate::context::tokens::estimate_message;
 use crate::js::JsException;
 use crate::policy::compact::branch::BranchEntry;
 use crate::store::entry::{EntryKind, Role};
+use crate::units::Tokens;
 
 /// The cut of a branch, as positions on the branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct CutPoint {
 pub fn find_cut_point(
     branch: &[BranchEntry],
     start: usize,
-    keep_tokens: f64,
+    keep_tokens: Tokens,
 ) -> Result<CutPoint, JsException> {
     if branch[start..].iter().any(|entry| entry.lacks_message) {
         return Err(JsException);
@@ -28,7 +29,7 @@ pub fn find_cut_point(
     let Some(first_valid) = next_valid_cut(branch, start) else {
         return Ok(CutPoint { first_kept: start, turn_start: None });
     };
-    let reached = budget_boundary(branch, start, keep_tokens)?;
+    let reached = budget_boundary(branch, start, keep_tokens.get())?;
     let mut cut = reached.and_then(|at| next_valid_cut(branch, at)).unwrap_or(first_valid);
     while cut > start && !is_message_or_compaction(&branch[cut - 1]) {
         cut -= 1;
@@ -43,7 +44,7 @@ fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Op
     let mut tokens = 0.0;
     for (at, entry) in branch.iter().enumerate().skip(start).rev() {
         let Some(message) = entry.message.filter(|_| entry.kind == EntryKind::Message) else { continue };
-        tokens += estimate_message(&message)?;
+        tokens += estimate_message(&message)?.get();
         if tokens >= keep {
             return Ok(Some(at));
         }
@@ -122,7 +123,7 @@ mod tests {
     }
 
     fn cut(list: &str, keep: f64) -> (usize, Option<usize>) {
-        let cut = find_cut_point(&entries(list), 0, keep).expect("measurable");
+        let cut = find_cut_point(&entries(list), 0, Tokens(keep)).expect("measurable");
         (cut.first_kept, cut.turn_start)
     }
 
@@ -163,9 +164,9 @@ mod tests {
         let mut branch = entries("u:10 u:10 u:10");
         let broken = js::parse(r#"{"role":"assistant"}"#).expect("test JSON");
         branch[0].message = Some(measure_message(&broken).size);
-        assert!(find_cut_point(&branch, 0, 20.0).is_ok());
-        assert_eq!(find_cut_point(&branch, 0, 21.0), Err(JsException));
+        assert!(find_cut_point(&branch, 0, Tokens(20.0)).is_ok());
+        assert_eq!(find_cut_point(&branch, 0, Tokens(21.0)), Err(JsException));
         branch[0] = BranchEntry { lacks_message: true, message: None, ..branch[0] };
-        assert_eq!(find_cut_point(&branch, 0, 1.0), Err(JsException));
+        assert_eq!(find_cut_point(&branch, 0, Tokens(1.0)), Err(JsException));
     }
 }

@@ -6,6 +6,7 @@ use crate::policy::compact::chunks::{
     DEFAULT_PARTS, at_least_one, normalized_parts, split_by_share, total_tokens,
 };
 use crate::policy::repair::{self, MissingResult, PairingShape, PlacedMessage, RepairRules, pair};
+use crate::units::Tokens;
 
 /// Default share of the window for a history (compaction 5.8).
 pub const DEFAULT_HISTORY_SHARE: f64 = 0.5;
@@ -13,7 +14,7 @@ pub const DEFAULT_HISTORY_SHARE: f64 = 0.5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShareSettings {
     /// The window in tokens.
-    pub window: f64,
+    pub window: Tokens,
     /// The history's share of the window, usually 0.1 to 0.9.
     pub share: f64,
     /// Parts that the history is split into in each round; the gateway uses 2.
@@ -22,13 +23,13 @@ pub struct ShareSettings {
 
 impl ShareSettings {
     /// The gateway's defaults for a window.
-    pub fn new(window: f64) -> Self {
+    pub fn new(window: Tokens) -> Self {
         Self { window, share: DEFAULT_HISTORY_SHARE, parts: DEFAULT_PARTS }
     }
 
     /// Returns the most tokens that the history may have; at least 1.
-    pub fn budget_tokens(&self) -> f64 {
-        at_least_one((self.window * self.share).floor())
+    pub fn budget_tokens(&self) -> Tokens {
+        Tokens(at_least_one((self.window * self.share).floor().get()))
     }
 }
 
@@ -37,25 +38,25 @@ impl ShareSettings {
 pub struct HistoryMessage {
     pub shape: PairingShape,
     /// Estimated tokens.
-    pub tokens: f64,
+    pub tokens: Tokens,
 }
 
 /// A history within its budget, or as close as dropping whole parts allows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrunedHistory {
     /// Tokens of the whole history.
-    pub total_tokens: f64,
+    pub total_tokens: Tokens,
     /// Tokens that the history may have.
-    pub budget_tokens: f64,
+    pub budget_tokens: Tokens,
     /// Kept messages, as indexes of the input.
     pub retained: Vec<PlacedMessage>,
     /// Tokens of the kept messages, including invented results.
-    pub retained_tokens: f64,
+    pub retained_tokens: Tokens,
     /// Messages in the dropped parts, oldest first. Orphans that pairing removed are missing here, so their content
     /// reaches no summary.
     pub dropped: Vec<PlacedMessage>,
     /// Tokens of the dropped parts.
-    pub dropped_tokens: f64,
+    pub dropped_tokens: Tokens,
     /// Rounds; each drops one part.
     pub dropped_chunks: usize,
     /// Messages in the dropped parts plus removed orphans.
@@ -108,15 +109,15 @@ struct ShareRun {
 
 impl ShareRun {
     fn new(messages: Vec<HistoryMessage>, settings: &ShareSettings) -> Self {
-        let total_tokens = messages.iter().fold(0.0, |sum, message| sum + message.tokens);
+        let total_tokens = messages.iter().fold(0.0, |sum, message| sum + message.tokens.get());
         let item = |(at, message)| PooledMessage { placed: PlacedMessage::Original(at), message };
         let result = PrunedHistory {
-            total_tokens,
+            total_tokens: Tokens(total_tokens),
             budget_tokens: settings.budget_tokens(),
             retained: Vec::new(),
-            retained_tokens: total_tokens,
+            retained_tokens: Tokens(total_tokens),
             dropped: Vec::new(),
-            dropped_tokens: 0.0,
+            dropped_tokens: Tokens::ZERO,
             dropped_chunks: 0,
             dropped_message_count: 0,
         };
@@ -124,7 +125,7 @@ impl ShareRun {
         Self { pool: messages.into_iter().enumerate().map(item).collect(), order, result }
     }
 
-    fn tokens(&self) -> Vec<f64> {
+    fn tokens(&self) -> Vec<Tokens> {
         self.order.iter().map(|at| self.pool[*at].message.tokens).collect()
     }
 
@@ -195,16 +196,16 @@ mod tests {
     use super::*;
     use crate::policy::repair::{Invented, PairedCall};
 
-    fn user(tokens: f64) -> HistoryMessage {
+    fn user(tokens: Tokens) -> HistoryMessage {
         HistoryMessage { shape: PairingShape::Other, tokens }
     }
 
-    fn call(id: &str, tokens: f64) -> HistoryMessage {
+    fn call(id: &str, tokens: Tokens) -> HistoryMessage {
         let call = PairedCall { id: id.into(), name: Some("exec".into()) };
         HistoryMessage { shape: PairingShape::Assistant { calls: vec![call], failed: false }, tokens }
     }
 
-    fn result(id: &str, tokens: f64) -> HistoryMessage {
+    fn result(id: &str, tokens: Tokens) -> HistoryMessage {
         HistoryMessage {
             shape: PairingShape::Result {
                 id: Some(id.into()),
@@ -215,59 +216,68 @@ mod tests {
         }
     }
 
-    fn shared(messages: Vec<HistoryMessage>, window: f64) -> PrunedHistory {
+    fn shared(messages: Vec<HistoryMessage>, window: Tokens) -> PrunedHistory {
         let messages: Vec<_> = messages.into_iter().map(Ok).collect();
         prune_by_share(&messages, &ShareSettings::new(window)).expect("measurable")
     }
 
     #[test]
     fn a_history_within_its_budget_stays_as_it_is() {
-        let shared = shared(vec![result("x", 50.0), user(50.0)], 200.0);
+        let shared = shared(vec![result("x", Tokens(50.0)), user(Tokens(50.0))], Tokens(200.0));
         assert_eq!(shared.retained, [PlacedMessage::Original(0), PlacedMessage::Original(1)]);
-        assert_eq!((shared.budget_tokens, shared.dropped_chunks), (100.0, 0));
+        assert_eq!((shared.budget_tokens, shared.dropped_chunks), (Tokens(100.0), 0));
     }
 
     #[test]
     fn halves_are_dropped_until_the_rest_fits() {
-        let shared = shared(vec![user(50.0); 8], 200.0);
+        let shared = shared(vec![user(Tokens(50.0)); 8], Tokens(200.0));
         assert_eq!(shared.retained, [PlacedMessage::Original(6), PlacedMessage::Original(7)]);
         assert_eq!(
             (shared.dropped_chunks, shared.dropped_message_count, shared.dropped_tokens),
-            (2, 6, 300.0)
+            (2, 6, Tokens(300.0))
         );
     }
 
     #[test]
     fn a_single_message_is_never_dropped() {
-        assert_eq!(shared(vec![user(9e9)], 200.0).retained, [PlacedMessage::Original(0)]);
+        assert_eq!(shared(vec![user(Tokens(9e9))], Tokens(200.0)).retained, [PlacedMessage::Original(0)]);
     }
 
     #[test]
     fn an_orphan_left_behind_is_counted_but_is_in_no_list() {
-        let shared = shared(vec![user(100.0), call("x", 100.0), result("x", 100.0), user(50.0)], 200.0);
+        let shared = shared(
+            vec![
+                user(Tokens(100.0)),
+                call("x", Tokens(100.0)),
+                result("x", Tokens(100.0)),
+                user(Tokens(50.0)),
+            ],
+            Tokens(200.0),
+        );
         assert_eq!(shared.dropped, [PlacedMessage::Original(0), PlacedMessage::Original(1)]);
         assert_eq!(shared.retained, [PlacedMessage::Original(3)]);
         assert_eq!(
             (shared.dropped_message_count, shared.dropped_tokens, shared.retained_tokens),
-            (3, 200.0, 50.0)
+            (3, Tokens(200.0), Tokens(50.0))
         );
     }
 
     #[test]
     fn an_invented_result_counts_towards_the_budget() {
-        let shared = shared(vec![user(300.0), call("x", 10.0), user(10.0)], 200.0);
+        let shared =
+            shared(vec![user(Tokens(300.0)), call("x", Tokens(10.0)), user(Tokens(10.0))], Tokens(200.0));
         assert_eq!(shared.retained.len(), 3);
-        assert_eq!(shared.retained_tokens, 20.0 + 27.0);
+        assert_eq!(shared.retained_tokens, Tokens(20.0 + 27.0));
     }
 
     #[test]
     fn a_window_that_is_no_number_keeps_everything() {
-        let shared = shared(vec![user(50.0); 4], f64::NAN);
+        let shared = shared(vec![user(Tokens(50.0)); 4], Tokens(f64::NAN));
         assert!(shared.budget_tokens.is_nan() && shared.retained.len() == 4);
     }
 
     #[test]
     fn a_message_that_cannot_be_estimated_throws() {
-        assert_eq!(prune_by_share(&[Err(JsException)], &ShareSettings::new(1.0)), Err(JsException));
+        assert_eq!(prune_by_share(&[Err(JsException)], &ShareSettings::new(Tokens(1.0))), Err(JsException));
     }
 }

@@ -10,6 +10,7 @@ use crate::policy::compact::cut_point::{CutPoint, find_cut_point};
 use crate::policy::compact::prepare::Preparation;
 use crate::policy::compact::projected::{is_turn_start, is_valid_cut};
 use crate::store::entry::EntryKind;
+use crate::units::Tokens;
 
 /// Prepares a compaction of a branch. `kept` is the position of the first entry that the last compaction kept; without
 /// one before that compaction the walk starts after it. Returns `None` when the branch ends in a compaction and, since
@@ -18,7 +19,7 @@ pub(super) fn prepare_from_kept(
     pi: PiRelease,
     branch: &[BranchEntry],
     kept: Option<usize>,
-    keep_tokens: f64,
+    keep_tokens: Tokens,
 ) -> Result<Option<Preparation>, JsException> {
     let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     if branch.is_empty() || previous.is_some_and(|at| at + 1 == branch.len()) {
@@ -27,7 +28,7 @@ pub(super) fn prepare_from_kept(
     let start = previous.map_or(0, |at| kept.filter(|kept| *kept <= at).unwrap_or(at + 1));
     let tokens_before = tokens_before(pi, branch, start, previous)?;
     let cut = if pi.has(PiChange::CutsByContext) {
-        find_context_cut(pi, branch, start, keep_tokens)?
+        find_context_cut(pi, branch, start, keep_tokens.get())?
     } else {
         find_cut_point(branch, start, keep_tokens)?
     };
@@ -52,7 +53,7 @@ fn tokens_before(
     branch: &[BranchEntry],
     start: usize,
     previous: Option<usize>,
-) -> Result<f64, JsException> {
+) -> Result<Tokens, JsException> {
     let speaks = |at: &usize| {
         let is_compaction = branch[*at].kind == EntryKind::Compaction;
         Some(*at) != previous && (!is_compaction || pi.has(PiChange::CutsByContext))
@@ -96,8 +97,8 @@ fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Op
     for at in (start..branch.len()).rev() {
         let Some(size) = branch[at].message else { continue };
         let tokens = estimate_message(&size)?;
-        sum += tokens;
-        if tokens != 0.0 && sum >= keep {
+        sum += tokens.get();
+        if tokens != Tokens::ZERO && sum >= keep {
             return Ok(Some(at));
         }
     }

@@ -37,8 +37,8 @@ impl TrimmingPolicy for Compact {
 
     fn settings_json(&self, settings: &PolicySettings, _: Windows) -> Object {
         Object::from([
-            ("reserveTokens", settings.compaction.reserve_tokens),
-            ("keepRecentTokens", settings.compaction.keep_recent_tokens),
+            ("reserveTokens", settings.compaction.reserve_tokens.get()),
+            ("keepRecentTokens", settings.compaction.keep_recent_tokens.get()),
         ])
     }
 

@@ -6,6 +6,7 @@ use crate::policy::compact::request::{SummaryPurpose, SummaryRequest};
 use crate::policy::compact::stages::{AnswerFailure, SummaryModel, max_summary_tokens};
 use crate::policy::compact::summarise::summarise_within;
 use crate::policy::compact::summary_spec::{NoSummary, StoredSummary, SummarySpec};
+use crate::units::Tokens;
 
 /// Assumed tokens of a summary when the session has no earlier one (compaction 5.21).
 pub const ASSUMED_SUMMARY_TOKENS: u64 = 2_000;
@@ -21,7 +22,7 @@ pub struct PredictedCall {
     /// Estimated input tokens.
     pub input_tokens: u64,
     /// Limit of the answer, in tokens.
-    pub max_tokens: f64,
+    pub max_tokens: Tokens,
     /// Assumed tokens of the answer.
     pub output_tokens: u64,
 }
@@ -52,15 +53,15 @@ impl PredictedCalls {
 }
 
 /// Predicts the calls of a job when each answer has `summary_tokens` tokens (see [`assumed_summary_tokens`]).
-pub fn predict_calls(job: &SummarySpec, summary_tokens: f64) -> Result<PredictedCalls, NoSummary> {
+pub fn predict_calls(job: &SummarySpec, summary_tokens: Tokens) -> Result<PredictedCalls, NoSummary> {
     predict_calls_within(job, job.window, summary_tokens)
 }
 
 /// Predicts the calls in another window than the job's own, in tokens.
 pub fn predict_calls_within(
     job: &SummarySpec,
-    window: f64,
-    summary_tokens: f64,
+    window: Tokens,
+    summary_tokens: Tokens,
 ) -> Result<PredictedCalls, NoSummary> {
     let mut assumed = AssumedModel { calls: Vec::new(), summary_tokens };
     let written = summarise_within(job, window, &mut assumed)?;
@@ -69,24 +70,24 @@ pub fn predict_calls_within(
 
 /// Returns the assumed tokens of a summary: the average of the session's earlier ones (`earlier_chars`, in chars), or
 /// 2,000 without any; never more than the answer limit.
-pub fn assumed_summary_tokens(earlier_chars: &[u64], reserve_tokens: f64) -> f64 {
+pub fn assumed_summary_tokens(earlier_chars: &[u64], reserve_tokens: Tokens) -> Tokens {
     let most = max_summary_tokens(reserve_tokens);
     let count = earlier_chars.len() as f64;
     let average = earlier_chars.iter().sum::<u64>() as f64 / count / 4.0;
     let assumed = if earlier_chars.is_empty() { ASSUMED_SUMMARY_TOKENS as f64 } else { average.ceil() };
-    assumed.min(most).max(0.0)
+    Tokens(assumed.min(most.get()).max(0.0))
 }
 
 /// Answers every request with a text of the assumed length.
 struct AssumedModel {
     calls: Vec<PredictedCall>,
-    summary_tokens: f64,
+    summary_tokens: Tokens,
 }
 
 impl SummaryModel for AssumedModel {
     fn answer(&mut self, request: &SummaryRequest<'_>) -> Result<JsString, AnswerFailure> {
         let threw = |_| AnswerFailure::Failed("the runtime cannot read the shape of a message".to_owned());
-        let tokens = self.summary_tokens.min(request.max_tokens).max(0.0).floor() as u64;
+        let tokens = self.summary_tokens.min(request.max_tokens).max(Tokens::ZERO).floor().whole();
         self.calls.push(PredictedCall {
             purpose: request.purpose,
             is_merge: request.is_merge,
@@ -107,9 +108,9 @@ mod tests {
     #[test]
     fn one_call_costs_its_input_as_a_cache_write_and_its_answer_as_output() {
         let job = job(users(3, 400));
-        let calls = predict_calls(&job, 2000.0).expect("a summary");
+        let calls = predict_calls(&job, Tokens(2000.0)).expect("a summary");
         let [call] = calls.calls.as_slice() else { panic!("one call: {:?}", calls.calls) };
-        assert_eq!((call.messages, call.max_tokens, call.output_tokens), (3, 16_000.0, 2000));
+        assert_eq!((call.messages, call.max_tokens, call.output_tokens), (3, Tokens(16_000.0), 2000));
         let mut price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
         let cost = |input: f64| (call.input_tokens as f64 * input + 2000.0 * 25.0) / 1e6;
         assert_eq!(calls.cost(&price), cost(6.25));
@@ -121,7 +122,7 @@ mod tests {
     fn a_long_history_takes_two_partial_calls_and_a_merge() {
         // 80 messages of 1,000 tokens exceed the 75,904 of one call; each half fits.
         let job = job(users(80, 4000));
-        let calls = predict_calls(&job, 500.0).expect("a summary");
+        let calls = predict_calls(&job, Tokens(500.0)).expect("a summary");
         let shape: Vec<(usize, bool)> =
             calls.calls.iter().map(|call| (call.messages, call.is_merge)).collect();
         assert_eq!(shape, [(40, false), (40, false), (2, true)]);
@@ -131,10 +132,10 @@ mod tests {
 
     #[test]
     fn the_length_is_that_of_earlier_summaries_and_never_more_than_may_be() {
-        assert_eq!(assumed_summary_tokens(&[], 20_000.0), 2000.0);
-        assert_eq!(assumed_summary_tokens(&[4000, 8002], 20_000.0), 1501.0);
-        assert_eq!(assumed_summary_tokens(&[400_000], 20_000.0), 16_000.0);
-        assert_eq!(assumed_summary_tokens(&[], 100.0), 80.0);
-        assert_eq!(assumed_summary_tokens(&[], -5.0), 0.0);
+        assert_eq!(assumed_summary_tokens(&[], Tokens(20_000.0)), Tokens(2000.0));
+        assert_eq!(assumed_summary_tokens(&[4000, 8002], Tokens(20_000.0)), Tokens(1501.0));
+        assert_eq!(assumed_summary_tokens(&[400_000], Tokens(20_000.0)), Tokens(16_000.0));
+        assert_eq!(assumed_summary_tokens(&[], Tokens(100.0)), Tokens(80.0));
+        assert_eq!(assumed_summary_tokens(&[], Tokens(-5.0)), Tokens::ZERO);
     }
 }

@@ -13,6 +13,7 @@ use crate::policy::compact::branch::{BranchEntry, is_summarised, message_to_summ
 use crate::policy::compact::cut_point::{CutPoint, find_cut_point};
 use crate::policy::compact::files::FileOps;
 use crate::store::entry::{EntryKind, Replacement};
+use crate::units::Tokens;
 
 /// A prepared compaction, decided from sizes. All positions are on the branch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,7 +28,7 @@ pub struct Preparation {
     pub first_kept: EntryIx,
     /// Tokens of the context from the previous compaction on, anchored on usage (compaction 3.9); NaN for malformed
     /// usage.
-    pub tokens_before: f64,
+    pub tokens_before: Tokens,
     /// The release of pi that compacts.
     pub pi: PiRelease,
 }
@@ -114,7 +115,7 @@ pub struct CompactionTexts {
 /// Prepares a compaction that keeps about `keep_tokens` of the newest messages. Returns `None` when the branch is
 /// empty, ends in a compaction, or has no id at the cut (compaction 3.1). Errors where the runtime throws (compaction
 /// 3.23).
-pub fn prepare(branch: &[BranchEntry], keep_tokens: f64) -> Result<Option<Preparation>, JsException> {
+pub fn prepare(branch: &[BranchEntry], keep_tokens: Tokens) -> Result<Option<Preparation>, JsException> {
     let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let start = previous.map_or(0, |at| at + 1);
     if start == branch.len() {
@@ -135,7 +136,7 @@ pub fn prepare(branch: &[BranchEntry], keep_tokens: f64) -> Result<Option<Prepar
     Ok(first_kept.has_id.then_some(prepared))
 }
 
-fn tokens_before(branch: &[BranchEntry]) -> Result<f64, JsException> {
+fn tokens_before(branch: &[BranchEntry]) -> Result<Tokens, JsException> {
     let message = |entry: &BranchEntry| Some(ContextMessage::from_entry(entry.entry, entry.message?));
     let messages: Vec<ContextMessage> = branch.iter().filter_map(message).collect();
     estimate_context(&messages).map(|estimate| estimate.tokens)
@@ -161,7 +162,7 @@ mod tests {
         let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
         let body = |ix: EntryIx| Ok::<_, ()>(js::parse(&lines[ix.index()]).expect("test JSON"));
         let branch = branch_entries(&index, &path, body).expect("reads");
-        let preparation = prepare(&branch, keep).expect("measurable");
+        let preparation = prepare(&branch, Tokens(keep)).expect("measurable");
         (preparation, preparation.map(|preparation| preparation.read_texts(&branch, body).expect("reads")))
     }
 
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn tokens_before_begin_with_the_previous_summary() {
         let (preparation, _) = prepared(&[USER, COMPACTION, USER], 1.0);
-        assert_eq!(preparation.expect("prepared").tokens_before, 2.0 + 2.0);
+        assert_eq!(preparation.expect("prepared").tokens_before, Tokens(2.0 + 2.0));
     }
 
     #[test]

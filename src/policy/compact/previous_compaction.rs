@@ -8,6 +8,7 @@ use crate::js::{JsException, Value};
 use crate::policy::compact::branch::BranchEntry;
 use crate::store::entry::{EntryKind, MessageSize, ReadMode, Role};
 use crate::store::index::Index;
+use crate::units::Tokens;
 
 /// Facts about a branch that its entries do not hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +20,7 @@ pub struct PreviousCompaction {
     /// Tokens that a provider counted, divided by the estimate of the same messages; 1 when unknown.
     pub usage_ratio: f64,
     /// Tokens of a projection's system messages, replayed to one; 0 without a projection (store-pi-1.5 E5).
-    pub system_tokens: Result<f64, JsException>,
+    pub system_tokens: Result<Tokens, JsException>,
 }
 
 impl PreviousCompaction {
@@ -47,12 +48,12 @@ impl PreviousCompaction {
 
 impl Default for PreviousCompaction {
     fn default() -> Self {
-        Self { first_kept: None, from_hook: false, usage_ratio: 1.0, system_tokens: Ok(0.0) }
+        Self { first_kept: None, from_hook: false, usage_ratio: 1.0, system_tokens: Ok(Tokens::ZERO) }
     }
 }
 
 /// Returns the tokens of a projected branch's system messages, replayed to one; 0 without any.
-pub(super) fn system_tokens(index: &Index, branch: &[BranchEntry]) -> Result<f64, JsException> {
+pub(super) fn system_tokens(index: &Index, branch: &[BranchEntry]) -> Result<Tokens, JsException> {
     let system = branch.iter().filter(|entry| {
         let own = entry.message.is_some_and(|size| size.role == Role::System);
         own || entry.kind == EntryKind::Compaction && entry.message.is_some()
@@ -69,5 +70,5 @@ pub(super) fn system_tokens(index: &Index, branch: &[BranchEntry]) -> Result<f64
             Some(ContextMessage { content_source: made, ..ContextMessage::from_entry(entry.entry, size) })
         })
         .collect();
-    replay_system_messages(index, &messages)?.map_or(Ok(0.0), |state| state.tokens())
+    replay_system_messages(index, &messages)?.map_or(Ok(Tokens::ZERO), |state| state.tokens())
 }

@@ -14,13 +14,14 @@ use crate::policy::compact::prepare::Preparation;
 use crate::policy::compact::previous_compaction::PreviousCompaction;
 use crate::store::entry::{EntryKind, Role};
 use crate::store::intern::IdIx;
+use crate::units::Tokens;
 
 /// Prepares a compaction of a projected branch. Returns `None` when the path ends in a compaction or nothing would be
 /// summarised (store-pi-1.5 H1, H8). `system_tokens` counts the replayed system message.
 pub(super) fn prepare_projected(
     branch: &[BranchEntry],
-    system_tokens: Result<f64, JsException>,
-    keep_tokens: f64,
+    system_tokens: Result<Tokens, JsException>,
+    keep_tokens: Tokens,
 ) -> Result<Option<Preparation>, JsException> {
     if branch.is_empty() || ends_in_compaction(branch) {
         return Ok(None);
@@ -31,7 +32,7 @@ pub(super) fn prepare_projected(
     if start == branch.len() {
         return Ok(None);
     }
-    let cut = find_projected_cut(branch, start, keep_tokens)?;
+    let cut = find_projected_cut(branch, start, keep_tokens.get())?;
     let tokens_before = tokens_before(branch, system_tokens)?;
     let first_kept = branch[cut.first_kept];
     let pi = PiRelease::NEWEST;
@@ -52,7 +53,7 @@ pub(super) fn prepare_projected(
 pub(super) fn prepare_unprojected(
     branch: &[BranchEntry],
     before: &PreviousCompaction,
-    keep_tokens: f64,
+    keep_tokens: Tokens,
 ) -> Result<Option<Preparation>, JsException> {
     let compaction = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let is_system = |at: &usize| branch[*at].message.is_some_and(|size| size.role == Role::System);
@@ -122,10 +123,10 @@ fn budget_boundary(branch: &[BranchEntry], start: usize, keep: f64) -> Result<Op
     for at in (start..branch.len()).rev() {
         let Some(size) = branch[at].message else { continue };
         let tokens = estimate_message(&size)?;
-        if tokens == 0.0 {
+        if tokens == Tokens::ZERO {
             continue;
         }
-        sum += tokens;
+        sum += tokens.get();
         if sum >= keep {
             return Ok(Some(at));
         }
@@ -164,8 +165,8 @@ fn is_omitted_recovery(suffix: &[BranchEntry]) -> bool {
 /// Estimates the context before, anchored on usage unless an edit or a compaction follows the anchor (store-pi-1.5 E5).
 fn tokens_before(
     branch: &[BranchEntry],
-    system_tokens: Result<f64, JsException>,
-) -> Result<f64, JsException> {
+    system_tokens: Result<Tokens, JsException>,
+) -> Result<Tokens, JsException> {
     let speaking: Vec<(&BranchEntry, ContextMessage)> = branch
         .iter()
         .filter_map(|entry| Some((entry, ContextMessage::from_entry(entry.entry, entry.message?))))

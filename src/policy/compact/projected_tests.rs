@@ -7,6 +7,7 @@ use crate::policy::compact::branch::projected_branch_entries;
 use crate::policy::compact::previous_compaction::system_tokens;
 use crate::store::load::load_for_release;
 use crate::store::source::Source;
+use crate::units::Tokens;
 
 /// Cuts a branch of these lines: the history, the turn prefix and the first kept entry.
 fn cut(lines: &[&str], keep: f64) -> Option<(Vec<usize>, Vec<usize>, usize)> {
@@ -21,7 +22,8 @@ fn cut(lines: &[&str], keep: f64) -> Option<(Vec<usize>, Vec<usize>, usize)> {
         load_for_release(&source, ReadMode::Projected, &mut LineIds, &mut |_, _| true).expect("loads");
     let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
     let branch = projected_branch_entries(&index, &path).expect("projects");
-    let prepared = prepare_projected(&branch, system_tokens(&index, &branch), keep).expect("measurable")?;
+    let prepared =
+        prepare_projected(&branch, system_tokens(&index, &branch), Tokens(keep)).expect("measurable")?;
     let places = |range: std::ops::Range<usize>| {
         range
             .filter(|at| is_summarised(PiRelease::NEWEST, &branch[*at]))

@@ -13,6 +13,7 @@ use crate::policy::compact::summarise::summarise;
 use crate::policy::compact::testing::job;
 use crate::policy::repair::{RepairRules, apply_pairing, pair, shape_of};
 use crate::store::measure::pi_chars;
+use crate::units::Tokens;
 
 fn message((role, id, chars, name): (u8, u8, usize, &str)) -> Value {
     let text = format!(r#"{{"type":"text","text":"{}"}}"#, "x".repeat(chars));
@@ -31,11 +32,11 @@ fn histories() -> impl Strategy<Value = Vec<Value>> {
     vec((0..3_u8, 0..5_u8, 0..400_usize, names).prop_map(message), 0..24)
 }
 
-fn tokens(message: &Value) -> f64 {
-    (pi_chars(message).expect("measurable") / 4.0).ceil()
+fn tokens(message: &Value) -> Tokens {
+    Tokens((pi_chars(message).expect("measurable") / 4.0).ceil())
 }
 
-fn all_tokens(messages: &[Value]) -> f64 {
+fn all_tokens(messages: &[Value]) -> Tokens {
     total_tokens(&messages.iter().map(tokens).collect::<Vec<_>>())
 }
 
@@ -47,7 +48,7 @@ proptest! {
         let rule = RepairRules::default().pairing();
         let sized = |message| Ok(HistoryMessage { shape: shape_of(message, rule), tokens: tokens(message) });
         let items: Vec<Result<HistoryMessage, JsException>> = history.iter().map(sized).collect();
-        let settings = ShareSettings { parts, ..ShareSettings::new(window) };
+        let settings = ShareSettings { parts, ..ShareSettings::new(Tokens(window)) };
         let shared = prune_by_share(&items, &settings).expect("measurable");
         prop_assert_eq!(all_tokens(&shared.retained_messages(&history, 0.0)), shared.retained_tokens);
         prop_assert_eq!(all_tokens(&shared.dropped_messages(&history, 0.0)), shared.dropped_tokens);
@@ -73,8 +74,9 @@ proptest! {
         tokens in vec(0.0..500.0_f64, 0..40), parts in -1.0..9.0_f64, max in -5.0..2000.0_f64,
     ) {
         let all: Vec<usize> = (0..tokens.len()).collect();
+        let tokens: Vec<Tokens> = tokens.into_iter().map(Tokens).collect();
         prop_assert_eq!(split_by_share(&tokens, parts).into_iter().flatten().collect::<Vec<_>>(), all.clone());
-        prop_assert_eq!(split_by_max(&tokens, max).into_iter().flatten().collect::<Vec<_>>(), all);
+        prop_assert_eq!(split_by_max(&tokens, Tokens(max)).into_iter().flatten().collect::<Vec<_>>(), all);
     }
 }
 
@@ -104,7 +106,7 @@ proptest! {
         history in histories(), rolls in vec(0..4_u8, 1..9), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64,
     ) {
         let mut job = job(history.clone());
-        (job.window, job.tokens_before) = (window, before);
+        (job.window, job.tokens_before) = (Tokens(window), Tokens(before));
         let mut dice = RandomModel { rolls, at: 0, request_sizes: Vec::new() };
         let result = summarise(&job, &mut dice);
         prop_assert_eq!(result.is_err(), history.is_empty());
@@ -118,8 +120,8 @@ proptest! {
     fn calls_reported_are_calls_made(history in histories(), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64) {
         prop_assume!(!history.is_empty());
         let mut job = job(history);
-        (job.window, job.tokens_before) = (window, before);
-        let reported = predict_calls(&job, 1.0).expect("measurable");
+        (job.window, job.tokens_before) = (Tokens(window), Tokens(before));
+        let reported = predict_calls(&job, Tokens(1.0)).expect("measurable");
         let mut dice = RandomModel { rolls: vec![4], at: 0, request_sizes: Vec::new() };
         let made = summarise(&job, &mut dice).expect("measurable");
         prop_assert_eq!(reported.calls.iter().map(|call| call.messages).collect::<Vec<_>>(), dice.request_sizes);

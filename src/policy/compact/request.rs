@@ -5,6 +5,7 @@ use crate::context::tokens::chars4::estimate_chars;
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{JsException, JsString, Value};
 use crate::policy::compact::conversation::conversation_text_for;
+use crate::units::Tokens;
 
 /// System prompt of every summary call.
 pub const SYSTEM_PROMPT: &str = "You write summaries of conversations between a person and an assistant that uses tools. \
@@ -117,7 +118,7 @@ pub struct SummaryRequest<'a> {
     /// Additional instructions.
     pub focus: Option<&'a JsString>,
     /// Limit of the answer, in tokens.
-    pub max_tokens: f64,
+    pub max_tokens: Tokens,
 }
 
 impl SummaryRequest<'_> {
@@ -210,7 +211,7 @@ mod tests {
             messages: &messages,
             previous_summary: previous.as_ref(),
             focus: focus.as_ref(),
-            max_tokens: 1.0,
+            max_tokens: Tokens(1.0),
         };
         request.prompt().expect("well-formed").to_string_lossy()
     }

@@ -12,6 +12,7 @@ use crate::policy::compact::request::{
     Identifiers, MERGE_PROMPT, SummaryForm, SummaryPurpose, SummaryRequest, compose_focus,
 };
 use crate::store::measure::pi_chars;
+use crate::units::Tokens;
 
 /// Histories with fewer messages are never split into stages (compaction 5.11).
 const MIN_MESSAGES_TO_SPLIT: usize = 4;
@@ -69,18 +70,18 @@ impl From<Aborted> for StageError {
 }
 
 /// Returns the most tokens of a summary under a reserve (compaction 3.17).
-pub fn max_summary_tokens(reserve_tokens: f64) -> f64 {
-    (SUMMARY_SHARE * reserve_tokens).floor()
+pub fn max_summary_tokens(reserve_tokens: Tokens) -> Tokens {
+    Tokens((SUMMARY_SHARE * reserve_tokens.get()).floor())
 }
 
 /// Returns the most tokens of a turn prefix in mode `default` (compaction 3.18).
-pub fn max_prefix_tokens(reserve_tokens: f64) -> f64 {
-    (PREFIX_SHARE * reserve_tokens).floor()
+pub fn max_prefix_tokens(reserve_tokens: Tokens) -> Tokens {
+    Tokens((PREFIX_SHARE * reserve_tokens.get()).floor())
 }
 
 /// Estimates the tokens of each message (compaction 1.15).
-pub(super) fn estimate_each(messages: &[Value]) -> Result<Vec<f64>, JsException> {
-    messages.iter().map(|message| Ok((pi_chars(message)? / CHARS_PER_TOKEN).ceil())).collect()
+pub(super) fn estimate_each(messages: &[Value]) -> Result<Vec<Tokens>, JsException> {
+    messages.iter().map(|message| Ok(Tokens((pi_chars(message)? / CHARS_PER_TOKEN).ceil()))).collect()
 }
 
 /// Settings for summarising one part: the history, a dropped part or a turn prefix.
@@ -88,11 +89,11 @@ pub(super) fn estimate_each(messages: &[Value]) -> Result<Vec<f64>, JsException>
 pub(super) struct Stage<'a> {
     pub(super) purpose: SummaryPurpose,
     /// The window in tokens.
-    pub(super) window: f64,
+    pub(super) window: Tokens,
     /// Most message tokens of one call (compaction 5.9).
-    pub(super) max_chunk_tokens: f64,
+    pub(super) max_chunk_tokens: Tokens,
     /// Limit of an answer, in tokens.
-    pub(super) max_tokens: f64,
+    pub(super) max_tokens: Tokens,
     pub(super) identifiers: &'a Identifiers,
     pub(super) instructions: Option<&'a JsString>,
     pub(super) previous_summary: Option<&'a JsString>,
@@ -210,13 +211,13 @@ fn merge_instructions(custom: Option<&JsString>) -> JsString {
 }
 
 /// Returns the note that replaces a message too large for a call (compaction 5.14).
-fn omission_note(message: &Value, tokens: f64) -> JsString {
+fn omission_note(message: &Value, tokens: Tokens) -> JsString {
     let role = message.get("role").filter(|role| !role.is_null());
     let mut note = JsString::from("[Large ");
     note.push(&role.map_or_else(|| "message".into(), |role| js::to_text(Some(role))));
     // `Math.round` rounds half up.
-    let thousands = (tokens / 1000.0 + 0.5).floor();
-    note.push_str(&format!(" (~{}K tokens) omitted from summary]", js::number_text(thousands)));
+    let thousands = (tokens / 1000.0 + Tokens(0.5)).floor();
+    note.push_str(&format!(" (~{}K tokens) omitted from summary]", js::number_text(thousands.get())));
     note
 }
 

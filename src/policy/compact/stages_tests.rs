@@ -5,6 +5,7 @@ use crate::js;
 use crate::policy::compact::summarise::summarise;
 use crate::policy::compact::summary_spec::{CancelReason, NoSummary, SummaryMode};
 use crate::policy::compact::testing::{job, users};
+use crate::units::Tokens;
 
 /// Answers `s1`, `s2`, …, fails at the listed calls, and records the requests.
 #[derive(Default)]
@@ -139,13 +140,13 @@ fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
     // 150,000 tokens of history, budget 100,000; new content of 120,000 passes, 120,001 does not.
     let mut job = job(users(10, 60_000));
     job.texts.previous_summary = Some(Value::from("before"));
-    job.tokens_before = 150_000.0 + 120_000.0;
+    job.tokens_before = Tokens(150_000.0 + 120_000.0);
     let mut script = Script::default();
     assert_eq!(summarise(&job, &mut script).expect("a summary").dropped, None);
-    job.tokens_before += 1.0;
+    job.tokens_before += Tokens(1.0);
     let mut script = Script::default();
     let dropped = summarise(&job, &mut script).expect("a summary").dropped.expect("dropped");
-    assert_eq!((dropped.chunks, dropped.messages, dropped.tokens), (1, 5, 75_000.0));
+    assert_eq!((dropped.chunks, dropped.messages, dropped.tokens), (1, 5, Tokens(75_000.0)));
     // The kept half continues from the summary of the dropped half.
     let last_of_dropped =
         script.requests.iter().rposition(|requested| requested.previous.as_deref() == Some("before"));
@@ -178,6 +179,9 @@ fn the_runtime_queries_once_and_once_more_for_a_split_turn() {
 
 #[test]
 fn answers_may_take_a_share_of_the_reserve() {
-    assert_eq!((max_summary_tokens(20_000.0), max_prefix_tokens(20_000.0)), (16_000.0, 10_000.0));
-    assert_eq!(max_summary_tokens(1.0), 0.0);
+    assert_eq!(
+        (max_summary_tokens(Tokens(20_000.0)), max_prefix_tokens(Tokens(20_000.0))),
+        (Tokens(16_000.0), Tokens(10_000.0))
+    );
+    assert_eq!(max_summary_tokens(Tokens(1.0)), Tokens::ZERO);
 }

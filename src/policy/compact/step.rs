@@ -13,6 +13,7 @@ use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{MessageChange, MessageList, MessageOrigin, PlannedMessage};
 use crate::policy::reason::Reason;
 use crate::store::entry::{CharCount, MessageSize, Role};
+use crate::units::Tokens;
 
 /// Chars per token of an assumed summary.
 const CHARS_PER_TOKEN: u64 = 4;
@@ -33,7 +34,7 @@ pub(super) fn compact_list(
     list: &mut MessageList,
     rules: &Rules,
     compacting: &CompactionInput<'_>,
-    keep_tokens: f64,
+    keep_tokens: Tokens,
     summary_tokens: u64,
 ) -> Result<CompactionResult, JsException> {
     let branch = compacting.branch;

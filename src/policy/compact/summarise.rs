@@ -20,6 +20,7 @@ use crate::policy::compact::summary_spec::{
 use crate::policy::repair::{RepairRules, shape_of};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
+use crate::units::Tokens;
 
 /// Makes a summary with the answers of a model. Stores nothing.
 pub fn summarise(job: &SummarySpec, answers: &mut dyn SummaryModel) -> Result<StoredSummary, NoSummary> {
@@ -29,7 +30,7 @@ pub fn summarise(job: &SummarySpec, answers: &mut dyn SummaryModel) -> Result<St
 /// Makes a summary in another window than the job's own, in tokens; with an infinite one it splits and drops nothing.
 pub fn summarise_within(
     job: &SummarySpec,
-    window: f64,
+    window: Tokens,
     answers: &mut dyn SummaryModel,
 ) -> Result<StoredSummary, NoSummary> {
     let lists = job.texts.files.to_lists();
@@ -97,7 +98,7 @@ fn summarise_by_runtime(
 /// Summarises in mode `safeguard` (compaction 5).
 fn summarise_by_safeguard(
     job: &SummarySpec,
-    window: f64,
+    window: Tokens,
     answers: &mut dyn SummaryModel,
 ) -> Result<StoredSummary, NoSummary> {
     let (history, prefix) = (&job.texts.history, &job.texts.turn_prefix);
@@ -142,13 +143,18 @@ fn is_real(message: &Value) -> bool {
 
 /// Builds a stage without previous summary and instructions, with a chunk size for messages of these tokens (compaction
 /// 5.9, 5.16).
-fn new_stage<'a>(job: &'a SummarySpec, window: f64, purpose: SummaryPurpose, tokens: &[f64]) -> Stage<'a> {
+fn new_stage<'a>(
+    job: &'a SummarySpec,
+    window: Tokens,
+    purpose: SummaryPurpose,
+    tokens: &[Tokens],
+) -> Stage<'a> {
     let ratio = adaptive_ratio(total_tokens(tokens), tokens.len(), window);
     Stage {
         purpose,
         window,
         max_chunk_tokens: max_chunk_tokens(window, ratio),
-        max_tokens: max_summary_tokens(at_least_one(job.reserve_tokens.floor())),
+        max_tokens: max_summary_tokens(Tokens(at_least_one(job.reserve_tokens.floor().get()))),
         identifiers: &job.identifiers,
         instructions: None,
         previous_summary: None,
@@ -156,7 +162,7 @@ fn new_stage<'a>(job: &'a SummarySpec, window: f64, purpose: SummaryPurpose, tok
     }
 }
 
-fn estimate_all(first: &[Value], second: &[Value]) -> Result<Vec<f64>, JsException> {
+fn estimate_all(first: &[Value], second: &[Value]) -> Result<Vec<Tokens>, JsException> {
     Ok([estimate_each(first)?, estimate_each(second)?].concat())
 }
 
@@ -171,7 +177,7 @@ struct RetainedHistory<'a> {
 /// summarises them first.
 fn retain_history<'a>(
     job: &'a SummarySpec,
-    window: f64,
+    window: Tokens,
     answers: &mut dyn SummaryModel,
 ) -> Result<RetainedHistory<'a>, StageError> {
     let history = &job.texts.history;
@@ -199,7 +205,7 @@ fn retain_history<'a>(
         chunks: shared.dropped_chunks,
         messages: shared.dropped_message_count,
         tokens: shared.dropped_tokens,
-        new_content_percent: new_tokens.unwrap_or(f64::NAN) / window * 100.0,
+        new_content_percent: new_tokens.unwrap_or(Tokens(f64::NAN)) / window * 100.0,
     };
     let summary = summarise_dropped(job, window, &shared.dropped_messages(history, job.now_ms), answers)?;
     let messages = shared.retained_messages(history, job.now_ms);
@@ -212,20 +218,20 @@ fn retain_history<'a>(
 
 /// Returns the context tokens that are not summarised, including system prompt and tools if a provider counted them
 /// (compaction 5.7); `None` when the context has no finite count.
-fn new_content_tokens(job: &SummarySpec) -> Result<Option<f64>, JsException> {
+fn new_content_tokens(job: &SummarySpec) -> Result<Option<Tokens>, JsException> {
     if !job.tokens_before.is_finite() {
         return Ok(None);
     }
     let summarised = total_tokens(&estimate_each(&job.texts.history)?)
         + total_tokens(&estimate_each(&job.texts.turn_prefix)?);
     let new = (job.tokens_before - summarised).floor();
-    Ok(Some(if new.is_nan() { new } else { new.max(0.0) }))
+    Ok(Some(if new.is_nan() { new } else { new.max(Tokens::ZERO) }))
 }
 
 /// Summarises the dropped part; `None` when that fails, which the gateway only logs.
 fn summarise_dropped(
     job: &SummarySpec,
-    window: f64,
+    window: Tokens,
     messages: &[Value],
     answers: &mut dyn SummaryModel,
 ) -> Result<Option<JsString>, StageError> {

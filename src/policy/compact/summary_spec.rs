@@ -8,6 +8,7 @@ use crate::policy::compact::files::FileLists;
 use crate::policy::compact::layout::SummaryParts;
 use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::Identifiers;
+use crate::units::Tokens;
 
 /// The program that summarises (compaction 2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,14 +35,14 @@ pub struct SummarySpec {
     pub texts: CompactionTexts,
     pub mode: SummaryMode,
     /// The window that calls must fit, in tokens (compaction 5.6).
-    pub window: f64,
+    pub window: Tokens,
     /// Share of the window that a history may take before its oldest parts are dropped, usually 0.1 to 0.9 (compaction
     /// 5.6).
     pub history_share: f64,
     /// Tokens of the window that stay free; they limit the length of answers (compaction 3.17, 5.16).
-    pub reserve_tokens: f64,
+    pub reserve_tokens: Tokens,
     /// Tokens of the context before the compaction (compaction 3.9); NaN for malformed usage.
-    pub tokens_before: f64,
+    pub tokens_before: Tokens,
     pub identifiers: Identifiers,
     /// Custom instructions, as in `/compact`.
     pub instructions: Option<JsString>,
@@ -69,7 +70,7 @@ pub struct DroppedHistory {
     /// Messages in the parts plus removed orphans.
     pub messages: usize,
     /// Estimated tokens of the parts.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Percentage of the window that the new content takes.
     #[serde(skip)]
     pub new_content_percent: f64,

@@ -4,6 +4,7 @@ use crate::policy::compact::files::FileOps;
 use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::Identifiers;
 use crate::policy::compact::summary_spec::{SummaryMode, SummarySpec};
+use crate::units::Tokens;
 
 /// Builds `count` user messages of `chars` chars each.
 pub(crate) fn users(count: usize, chars: usize) -> Vec<Value> {
@@ -23,10 +24,10 @@ pub(crate) fn job(history: Vec<Value>) -> SummarySpec {
     SummarySpec {
         texts: inputs,
         mode: SummaryMode::Safeguard,
-        window: 200_000.0,
+        window: Tokens(200_000.0),
         history_share: 0.5,
-        reserve_tokens: 20_000.0,
-        tokens_before: 0.0,
+        reserve_tokens: Tokens(20_000.0),
+        tokens_before: Tokens::ZERO,
         identifiers: Identifiers::Strict,
         instructions: None,
         rules_section: JsString::new(),

@@ -16,6 +16,7 @@ use crate::policy::compact::prepare::{Preparation, prepare};
 use crate::policy::compact::previous_compaction::PreviousCompaction;
 use crate::policy::compact::projected::{prepare_projected, prepare_unprojected};
 use crate::store::entry::EntryKind;
+use crate::units::Tokens;
 
 /// Note at the end of a truncated summary.
 const CUT_NOTE: &str = "\n\n[Compaction summary truncated to fit budget]";
@@ -27,16 +28,16 @@ pub struct CompactionInput<'a> {
     pub branch: &'a [BranchEntry],
     pub previous: &'a PreviousCompaction,
     /// Weighted tokens by entry, for rules that weigh characters; an entry without counts chars / 4.
-    pub weighted_tokens: &'a HashMap<EntryIx, f64>,
+    pub weighted_tokens: &'a HashMap<EntryIx, Tokens>,
 }
 
 impl CompactionInput<'_> {
     /// Calls [`prepare_under`] with these facts.
-    pub fn prepare(&self, rules: &Rules, keep_tokens: f64) -> Result<Option<Preparation>, JsException> {
+    pub fn prepare(&self, rules: &Rules, keep_tokens: Tokens) -> Result<Option<Preparation>, JsException> {
         let tokens = |entry: &BranchEntry| match (self.weighted_tokens.get(&entry.entry), entry.message) {
             (Some(tokens), _) => Ok(*tokens),
             (None, Some(size)) => estimate_message(&size),
-            (None, None) => Ok(0.0),
+            (None, None) => Ok(Tokens::ZERO),
         };
         prepare_under(rules, self.branch, self.previous, keep_tokens, tokens)
     }
@@ -44,7 +45,7 @@ impl CompactionInput<'_> {
 
 /// Returns the weighted tokens of a message; `None` when the version estimates as pi does (pruning 8.5, releases R20,
 /// R21).
-pub fn weighted_tokens(rules: &Rules, message: &Value) -> Option<f64> {
+pub fn weighted_tokens(rules: &Rules, message: &Value) -> Option<Tokens> {
     if rules.estimate == Estimate::Units {
         return None;
     }
@@ -56,8 +57,8 @@ pub fn prepare_under(
     rules: &Rules,
     branch: &[BranchEntry],
     before: &PreviousCompaction,
-    keep_tokens: f64,
-    tokens: impl Fn(&BranchEntry) -> Result<f64, JsException>,
+    keep_tokens: Tokens,
+    tokens: impl Fn(&BranchEntry) -> Result<Tokens, JsException>,
 ) -> Result<Option<Preparation>, JsException> {
     let prepared = match rules.compaction {
         Compaction::AfterPrevious => prepare(branch, keep_tokens),
@@ -74,8 +75,8 @@ pub fn prepare_under(
 fn prepare_with_kept(
     branch: &[BranchEntry],
     before: &PreviousCompaction,
-    keep_tokens: f64,
-    tokens: impl Fn(&BranchEntry) -> Result<f64, JsException>,
+    keep_tokens: Tokens,
+    tokens: impl Fn(&BranchEntry) -> Result<Tokens, JsException>,
 ) -> Result<Option<Preparation>, JsException> {
     let previous = branch.iter().rposition(|entry| entry.kind == EntryKind::Compaction);
     let at_end = previous.is_some_and(|at| at + 1 == branch.len());
@@ -84,7 +85,7 @@ fn prepare_with_kept(
         return Ok(None);
     }
     let start = previous.map_or(0, |at| before.first_kept.filter(|first| *first <= at).unwrap_or(at + 1));
-    let keep = keep_tokens / before.usage_ratio.clamp(1.0, keep_tokens.max(1.0));
+    let keep = keep_tokens / before.usage_ratio.clamp(1.0, keep_tokens.max(Tokens(1.0)).get());
     let Some(cut) = find_cut(branch, start, previous, keep, tokens)? else { return Ok(None) };
     let first_kept = branch[cut.first_kept];
     let tokens_before = tokens_before(branch, start, previous)?;
@@ -107,13 +108,13 @@ fn find_cut(
     branch: &[BranchEntry],
     start: usize,
     previous: Option<usize>,
-    keep: f64,
-    tokens: impl Fn(&BranchEntry) -> Result<f64, JsException>,
+    keep: Tokens,
+    tokens: impl Fn(&BranchEntry) -> Result<Tokens, JsException>,
 ) -> Result<Option<CutPoint>, JsException> {
     let valid: Vec<usize> =
         (start..branch.len()).filter(|at| Some(*at) != previous && is_valid_cut(&branch[*at])).collect();
     let Some(first) = valid.first() else { return Ok(None) };
-    let (mut sum, mut reached) = (0.0, None);
+    let (mut sum, mut reached) = (Tokens::ZERO, None);
     for at in (start..branch.len()).rev().filter(|at| Some(*at) != previous && branch[*at].message.is_some())
     {
         sum += tokens(&branch[at])?;
@@ -134,7 +135,11 @@ fn find_cut(
 }
 
 /// Estimates the context: the last summary, the part it kept, and everything after.
-fn tokens_before(branch: &[BranchEntry], start: usize, previous: Option<usize>) -> Result<f64, JsException> {
+fn tokens_before(
+    branch: &[BranchEntry],
+    start: usize,
+    previous: Option<usize>,
+) -> Result<Tokens, JsException> {
     let kept = (start..branch.len()).filter(|at| Some(*at) != previous);
     let message = |at: usize| Some(ContextMessage::from_entry(branch[at].entry, branch[at].message?));
     let messages: Vec<ContextMessage> = previous.into_iter().chain(kept).filter_map(message).collect();
@@ -199,8 +204,9 @@ mod tests {
     }
 
     fn prepared(list: &str, before: &PreviousCompaction, keep: f64) -> Option<Preparation> {
-        let tokens = |entry: &BranchEntry| entry.message.map_or(Ok(0.0), |size| estimate_message(&size));
-        prepare_under(Ruleset::V2026_9_2.rules(), &entries(list), before, keep, tokens).unwrap()
+        let tokens =
+            |entry: &BranchEntry| entry.message.map_or(Ok(Tokens::ZERO), |size| estimate_message(&size));
+        prepare_under(Ruleset::V2026_9_2.rules(), &entries(list), before, Tokens(keep), tokens).unwrap()
     }
 
     fn cut(list: &str, keep: f64) -> (usize, Option<usize>) {
@@ -213,7 +219,7 @@ mod tests {
         let before = PreviousCompaction { first_kept: Some(1), ..PreviousCompaction::default() };
         let again = prepared("u:9 u:10 compaction u:10 u:10", &before, 20.0).unwrap();
         assert_eq!((again.start, again.history(), again.cut.first_kept), (1, 1..3, 3));
-        assert_eq!(again.tokens_before, 1.0 + 30.0);
+        assert_eq!(again.tokens_before, Tokens(1.0 + 30.0));
     }
 
     #[test]
@@ -253,10 +259,11 @@ mod tests {
 
     #[test]
     fn the_reference_takes_its_own_way() {
-        let tokens = |_: &BranchEntry| Ok(0.0);
+        let tokens = |_: &BranchEntry| Ok(Tokens::ZERO);
         let list = entries("u:9 u:10 compaction u:10 u:10");
         let before = PreviousCompaction { first_kept: Some(1), ..PreviousCompaction::default() };
-        let reference = prepare_under(Ruleset::V2026_3_2.rules(), &list, &before, 10.0, tokens).unwrap();
+        let reference =
+            prepare_under(Ruleset::V2026_3_2.rules(), &list, &before, Tokens(10.0), tokens).unwrap();
         assert_eq!(reference.unwrap().start, 3);
     }
 

@@ -3,6 +3,7 @@
 use crate::gateway::ruleset::{Guard, Rules};
 use crate::policy::settings::GuardSettings;
 use crate::policy::truncate::js_max;
+use crate::units::Tokens;
 
 /// In tokens; the gateway assumes it for a model without a window.
 pub const UNKNOWN_WINDOW: f64 = 200_000.0;
@@ -29,7 +30,7 @@ pub struct GuardLimits {
 impl GuardLimits {
     /// Returns a version's limits for a window in tokens; `None` if it has no guard. Since 2026.4.8 there is no budget
     /// for all messages; since 2026.8.1 an unknown window counts as the smallest (pruning 8.7).
-    pub fn under(rules: &Rules, window: f64, settings: &GuardSettings) -> Option<Self> {
+    pub fn under(rules: &Rules, window: Tokens, settings: &GuardSettings) -> Option<Self> {
         match rules.guard {
             Guard::None => None,
             Guard::Placeholders { stops: false } => Some(Self::new(window, settings)),
@@ -42,15 +43,15 @@ impl GuardLimits {
                 Some(Self { budget: f64::INFINITY, stop: Some(stop_chars(window)), ..limits })
             }
             Guard::Single => {
-                let known = if window.is_nan() { 1.0 } else { window };
-                Some(Self { budget: f64::INFINITY, ..Self::new(known, settings) })
+                let known = if window.is_nan() { 1.0 } else { window.get() };
+                Some(Self { budget: f64::INFINITY, ..Self::new(Tokens(known), settings) })
             }
         }
     }
 
     /// Returns the limits for a window in tokens, without one that stops the call; NaN is an unknown window.
-    pub fn new(window: f64, settings: &GuardSettings) -> Self {
-        let window = if window.is_nan() { UNKNOWN_WINDOW } else { window };
+    pub fn new(window: Tokens, settings: &GuardSettings) -> Self {
+        let window = if window.is_nan() { UNKNOWN_WINDOW } else { window.get() };
         let tokens = js_max(1.0, window.floor());
         let limit = |chars: f64, share: f64| js_max(MIN_CHARS, (tokens * chars * share).floor());
         Self {
@@ -76,7 +77,7 @@ pub fn stop_text(rules: &Rules) -> Option<&'static str> {
 }
 
 /// Returns the chars beyond which the guard stops a call, for a window in tokens.
-fn stop_chars(window: f64) -> f64 {
-    let window = if window.is_nan() { UNKNOWN_WINDOW } else { window };
+fn stop_chars(window: Tokens) -> f64 {
+    let window = if window.is_nan() { UNKNOWN_WINDOW } else { window.get() };
     js_max(MIN_CHARS, (js_max(1.0, window.floor()) * CHARS_PER_TOKEN * STOP_SHARE).floor())
 }

@@ -5,6 +5,7 @@ use crate::policy::guard::estimate::GuardSize;
 use crate::policy::guard::limits::GuardLimits;
 use crate::policy::guard::text::{COMPACTED, cut_text};
 use crate::policy::settings::GuardSettings;
+use crate::units::Tokens;
 
 /// Returns the messages of a call after the guard, for a window in tokens. A comparison with
 /// NaN is false, as in the gateway, so NaN counts as over the limit.
@@ -13,7 +14,7 @@ use crate::policy::settings::GuardSettings;
 /// If a message cannot be counted.
 pub fn guard_messages(
     messages: &[Value],
-    window: f64,
+    window: Tokens,
     settings: &GuardSettings,
 ) -> Result<Vec<Value>, JsException> {
     let limits = GuardLimits::new(window, settings);

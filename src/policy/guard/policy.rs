@@ -9,6 +9,7 @@ use crate::policy::settings::PolicySettings;
 use crate::policy::trimming::{
     PolicyDetails, PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy, Windows,
 };
+use crate::units::Tokens;
 
 /// Holds tool results to a share of the window (pruning 6d).
 #[derive(Debug)]
@@ -44,7 +45,8 @@ impl TrimmingPolicy for HoldResults {
     }
 
     fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
-        let (fates, guarded) = guard_list(list, input.rules(), input.windows.model, &input.settings.guard)?;
+        let (fates, guarded) =
+            guard_list(list, input.rules(), Tokens(input.windows.model), &input.settings.guard)?;
         Ok(PolicyOutcome::new(fates).with_details(guarded.map(PolicyDetails::Guard)))
     }
 }

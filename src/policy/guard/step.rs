@@ -12,6 +12,7 @@ use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// Numbers of the guard in one call, in chars as it counts them (pruning 6.32).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +41,7 @@ impl GuardOutcome {
 pub fn guard_list(
     list: &mut MessageList,
     rules: &Rules,
-    window: f64,
+    window: Tokens,
     settings: &GuardSettings,
 ) -> Result<(Vec<MessageFate>, Option<GuardOutcome>), JsException> {
     let mut fates: Vec<MessageFate> = (0..list.len()).map(|at| untouched(list, at)).collect();

@@ -9,6 +9,7 @@ use crate::policy::guard_2026_9::guarded_result;
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::policy::testing::{ListFixture, calls, result};
+use crate::units::Tokens;
 
 fn reference() -> &'static Rules {
     Ruleset::V2026_3_2.rules()
@@ -26,7 +27,7 @@ fn chars(message: &Value) -> f64 {
 }
 
 /// Returns the messages after the guard with the reasons, and asserts that both forms of the guard agree.
-fn guarded<T: AsRef<str>>(messages: &[T], window: f64) -> (Vec<Value>, Vec<Reason>) {
+fn guarded<T: AsRef<str>>(messages: &[T], window: Tokens) -> (Vec<Value>, Vec<Reason>) {
     let settings = GuardSettings::default();
     let messages = ListFixture::of(messages);
     let mut list = messages.list();
@@ -39,7 +40,7 @@ fn guarded<T: AsRef<str>>(messages: &[T], window: f64) -> (Vec<Value>, Vec<Reaso
     (made, fates.iter().map(|fate| fate.reason).collect())
 }
 
-fn reasons<T: AsRef<str>>(messages: &[T], window: f64) -> Vec<Reason> {
+fn reasons<T: AsRef<str>>(messages: &[T], window: Tokens) -> Vec<Reason> {
     guarded(messages, window).1
 }
 
@@ -49,13 +50,13 @@ fn limits_are_three_quarters_and_half_of_the_window_and_1024_at_least() {
         let limits = GuardLimits::new(window, &GuardSettings::default());
         (limits.budget, limits.single)
     };
-    assert_eq!(limits(200_000.0), (600_000.0, 200_000.0));
-    assert_eq!(limits(f64::NAN), (600_000.0, 200_000.0));
-    assert_eq!(limits(0.0), (1024.0, 1024.0));
-    assert_eq!(limits(1000.9), (3000.0, 1024.0));
+    assert_eq!(limits(Tokens(200_000.0)), (600_000.0, 200_000.0));
+    assert_eq!(limits(Tokens(f64::NAN)), (600_000.0, 200_000.0));
+    assert_eq!(limits(Tokens::ZERO), (1024.0, 1024.0));
+    assert_eq!(limits(Tokens(1000.9)), (3000.0, 1024.0));
     let shares = GuardSettings { budget_share: 0.5, single_share: 0.1 };
     assert_eq!(
-        GuardLimits::new(10_000.0, &shares),
+        GuardLimits::new(Tokens(10_000.0), &shares),
         GuardLimits { budget: 20_000.0, single: 2000.0, stop: None }
     );
 }
@@ -103,7 +104,7 @@ fn a_result_counts_double_with_its_details_and_other_roles_count_256() {
 
 #[test]
 fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
-    let (made, reasons) = guarded(&[result("c", &"x".repeat(600))], SMALL);
+    let (made, reasons) = guarded(&[result("c", &"x".repeat(600))], Tokens(SMALL));
     assert_eq!(reasons, [Reason::GuardCut]);
     assert!(made[0].get("details").is_none());
     assert_eq!(
@@ -116,11 +117,11 @@ fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
 fn a_longer_one_is_cut_to_the_limit_and_a_string_stays_a_string() {
     let long = "x".repeat(2000);
     let (made, _) =
-        guarded(&[format!(r#"{{"role":"toolResult","content":"{long}","isError":true}}"#)], SMALL);
+        guarded(&[format!(r#"{{"role":"toolResult","content":"{long}","isError":true}}"#)], Tokens(SMALL));
     let text = made[0].get("content").and_then(Value::as_str).expect("a string").to_string_lossy();
     assert_eq!((text.len(), text.ends_with(NOTICE)), (1024, true));
     let image = r#"{"role":"toolResult","content":[{"type":"image"}]}"#;
-    let (made, _) = guarded(&[image], SMALL);
+    let (made, _) = guarded(&[image], Tokens(SMALL));
     assert_eq!(
         js::stringify(&made[0]),
         format!(r#"{{"role":"toolResult","content":[{{"type":"text","text":"{NOTICE}"}}]}}"#)
@@ -133,7 +134,7 @@ fn the_oldest_give_way_until_the_budget_is_met() {
     let user = format!(r#"{{"role":"user","content":"{}"}}"#, "y".repeat(1200));
     let messages = [&texts[0], &texts[1], &user, &texts[2]];
     assert_eq!(
-        reasons(&messages, SMALL),
+        reasons(&messages, Tokens(SMALL)),
         [Reason::GuardCompacted, Reason::WithinGuard, Reason::Untouched, Reason::WithinGuard]
     );
 }
@@ -142,7 +143,7 @@ fn the_oldest_give_way_until_the_budget_is_met() {
 fn results_of_25_to_48_chars_are_replaced_although_they_grow() {
     let user = format!(r#"{{"role":"user","content":"{}"}}"#, "y".repeat(4000));
     let plain = |chars: usize| format!(r#"{{"role":"toolResult","content":"{}"}}"#, "x".repeat(chars));
-    let (made, reasons) = guarded(&[plain(24), plain(25), plain(48), user], SMALL);
+    let (made, reasons) = guarded(&[plain(24), plain(25), plain(48), user], Tokens(SMALL));
     assert_eq!(reasons[..3], [Reason::TooSmallToCompact, Reason::GuardCompacted, Reason::GuardCompacted]);
     assert!(made[1].get("content").is_some_and(|content| content.str_is(COMPACTED)));
 }
@@ -153,7 +154,7 @@ fn what_says_it_is_a_result_is_one() {
     let tool = format!(r#"{{"role":"tool","content":"{long}"}}"#);
     let typed =
         format!(r#"{{"type":"toolResult","role":"user","content":[{{"type":"text","text":"{long}"}}]}}"#);
-    assert_eq!(reasons(&[tool, typed], SMALL), [Reason::GuardCut, Reason::GuardCut]);
+    assert_eq!(reasons(&[tool, typed], Tokens(SMALL)), [Reason::GuardCut, Reason::GuardCut]);
 }
 
 #[test]
@@ -162,18 +163,18 @@ fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails
         |text: &str| format!(r#"{{"role":"toolResult","content":[{{"type":"text"{text}}}],"details":"d"}}"#);
     let messages = ListFixture::of(&[odd(r#","text":7"#), result("c", "a text")]);
     let mut list = messages.list();
-    let (fates, _) =
-        guard_list(&mut list, reference(), SMALL, &GuardSettings::default()).expect("NaN is a number");
+    let (fates, _) = guard_list(&mut list, reference(), Tokens(SMALL), &GuardSettings::default())
+        .expect("NaN is a number");
     assert_eq!([fates[0].reason, fates[1].reason], [Reason::GuardCut, Reason::WithinGuard]);
     let made = r#"{"role":"toolResult","content":[{"type":"text","text":"7"}]}"#;
     assert_eq!(js::stringify(&messages.check(&list)[0]), made);
     let absent = ListFixture::of(&[odd("")]);
-    assert!(guard_list(&mut absent.list(), reference(), SMALL, &GuardSettings::default()).is_err());
-    assert!(guard_messages(&absent.bodies, SMALL, &GuardSettings::default()).is_err());
+    assert!(guard_list(&mut absent.list(), reference(), Tokens(SMALL), &GuardSettings::default()).is_err());
+    assert!(guard_messages(&absent.bodies, Tokens(SMALL), &GuardSettings::default()).is_err());
 }
 
 /// Returns the reasons of the 2026.9 guard, and asserts that the messages match [`guarded_result`].
-fn fitted<T: AsRef<str>>(messages: &[T], window: f64) -> Vec<Reason> {
+fn fitted<T: AsRef<str>>(messages: &[T], window: Tokens) -> Vec<Reason> {
     let rules = Ruleset::V2026_9_2.rules();
     let messages = ListFixture::under(Ruleset::V2026_9_2, messages);
     let mut list = messages.list();
@@ -193,7 +194,7 @@ fn fitted<T: AsRef<str>>(messages: &[T], window: f64) -> Vec<Reason> {
 #[test]
 fn the_newest_version_holds_each_result_to_its_limit_and_lets_images_stay_that_fit() {
     let many = vec![result("c", &"x".repeat(500)); 20];
-    let reasons = fitted(&many, SMALL);
+    let reasons = fitted(&many, Tokens(SMALL));
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| *reason == Reason::WithinGuard));
     let image = r#",{"type":"image","data":"x"}"#;
     let seen = format!(
@@ -201,13 +202,13 @@ fn the_newest_version_holds_each_result_to_its_limit_and_lets_images_stay_that_f
         "x".repeat(20_000),
         image.repeat(3)
     );
-    assert_eq!(fitted(&[&seen], 40_000.0), [Reason::GuardFitted]);
+    assert_eq!(fitted(&[&seen], Tokens(40_000.0)), [Reason::GuardFitted]);
     assert_eq!(
-        fitted(&[result("c", "short"), result("d", &"你".repeat(300))], SMALL),
+        fitted(&[result("c", "short"), result("d", &"你".repeat(300))], Tokens(SMALL)),
         [Reason::WithinGuard, Reason::GuardFitted]
     );
     let string = format!(r#"{{"role":"toolResult","content":"{}"}}"#, "x".repeat(9000));
-    assert_eq!(fitted(&[string], f64::NAN), [Reason::GuardFitted]);
+    assert_eq!(fitted(&[string], Tokens(f64::NAN)), [Reason::GuardFitted]);
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn a_runtime_without_a_guard_says_so() {
     let mut list = messages.list();
     let rules = Ruleset::Pi0_55.rules();
     let (fates, numbers) =
-        guard_list(&mut list, rules, SMALL, &GuardSettings::default()).expect("never throws");
+        guard_list(&mut list, rules, Tokens(SMALL), &GuardSettings::default()).expect("never throws");
     let reasons: Vec<Reason> = fates.iter().map(|fate| fate.reason).collect();
     assert_eq!((reasons, numbers), (vec![Reason::NoGuard, Reason::Untouched], None));
     assert_eq!(messages.check(&list), messages.bodies);

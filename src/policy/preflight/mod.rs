@@ -10,6 +10,7 @@ pub use pressure::{Pressure, ProviderCount, sum_pressure};
 use crate::gateway::compaction::max_reserve_under;
 use crate::gateway::ruleset::{Preflight, Rules};
 use crate::js::{JsException, Value};
+use crate::units::Tokens;
 
 /// Factor on estimated tokens; tokens that a provider counted have none.
 const SAFETY_MARGIN: f64 = 1.2;
@@ -22,13 +23,13 @@ const SPARE_RATIO: f64 = 1.5;
 /// The inputs of a check, in tokens unless a field says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PreflightInput {
-    pub window: f64,
+    pub window: Tokens,
     /// Tokens of the window that stay free.
-    pub reserve: f64,
+    pub reserve: Tokens,
     /// Tokens that a provider counted, without the safety margin.
-    pub counted_tokens: f64,
+    pub counted_tokens: Tokens,
     /// Estimated tokens of everything else in the prompt, without the safety margin.
-    pub estimated_tokens: f64,
+    pub estimated_tokens: Tokens,
     /// Chars that truncating tool results would remove.
     pub reducible_chars: f64,
 }
@@ -73,13 +74,13 @@ impl Route {
 pub struct PreflightResult {
     pub route: Route,
     /// The estimate, including the safety margin.
-    pub estimate: f64,
+    pub estimate: Tokens,
     /// The limit of the estimate: the window minus the reserve.
-    pub prompt_limit: f64,
+    pub prompt_limit: Tokens,
     /// Excess of the estimate over the limit; 0 if it fits.
-    pub overflow: f64,
+    pub overflow: Tokens,
     /// The reserve after its cap; `None` when the release has no cap.
-    pub reserve: Option<f64>,
+    pub reserve: Option<Tokens>,
     /// Chars that truncating tool results would remove.
     pub reducible_chars: f64,
 }
@@ -91,15 +92,15 @@ pub fn check(rules: &Rules, requested: &PreflightInput) -> Option<PreflightResul
         Preflight::Estimate { leaves_room } => leaves_room,
         Preflight::Pressure(_) => true,
     };
-    let window = requested.window.floor().max(1.0);
-    let given = requested.reserve.floor().max(0.0);
+    let window = requested.window.floor().max(Tokens(1.0));
+    let given = requested.reserve.floor().max(Tokens::ZERO);
     let reserve = if caps { given.min(max_reserve_under(rules, window)) } else { given };
-    let room = (window - reserve).max(1.0);
+    let room = (window - reserve).max(Tokens(1.0));
     let estimate = requested.counted_tokens + (requested.estimated_tokens * SAFETY_MARGIN).ceil();
-    let overflow = (estimate - room).max(0.0);
-    let enough =
-        (CHARS_PER_TOKEN * overflow + SPARE_CHARS).max((SPARE_RATIO * CHARS_PER_TOKEN * overflow).ceil());
-    let route = if overflow <= 0.0 {
+    let overflow = (estimate - room).max(Tokens::ZERO);
+    let enough = (CHARS_PER_TOKEN * overflow.get() + SPARE_CHARS)
+        .max((SPARE_RATIO * CHARS_PER_TOKEN * overflow.get()).ceil());
+    let route = if overflow <= Tokens::ZERO {
         Route::Fits
     } else if requested.reducible_chars <= 0.0 {
         Route::Compact
@@ -130,7 +131,7 @@ pub fn prompt_tokens(
     messages: &[Value],
     system: &str,
     prompt: &str,
-    estimate: impl Fn(&Value) -> Result<f64, JsException>,
+    estimate: impl Fn(&Value) -> Result<Tokens, JsException>,
 ) -> Result<(f64, f64), JsException> {
     if let Preflight::Pressure(_) = rules.preflight {
         let (counted, messages) =
@@ -138,7 +139,7 @@ pub fn prompt_tokens(
         let system = if system.trim().is_empty() { 0.0 } else { pressure::text_tokens(rules, system) };
         return Ok((counted, messages + system + pressure::text_tokens(rules, prompt)));
     }
-    let messages = messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate(message)?))?;
+    let messages = messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate(message)?.get()))?;
     Ok((0.0, messages + (prompt.encode_utf16().count() as f64 / CHARS_PER_TOKEN).ceil()))
 }
 
@@ -149,14 +150,20 @@ mod tests {
 
     fn checked(
         ruleset: Ruleset,
-        window: f64,
-        reserve: f64,
+        window: Tokens,
+        reserve: Tokens,
         sum: f64,
         reducible_chars: f64,
     ) -> PreflightResult {
         check(
             ruleset.rules(),
-            &PreflightInput { window, reserve, counted_tokens: 0.0, estimated_tokens: sum, reducible_chars },
+            &PreflightInput {
+                window,
+                reserve,
+                counted_tokens: Tokens::ZERO,
+                estimated_tokens: Tokens(sum),
+                reducible_chars,
+            },
         )
         .unwrap()
     }
@@ -166,14 +173,17 @@ mod tests {
 
     #[test]
     fn a_reserve_larger_than_the_window_leaves_one_token_or_since_4_14_half_of_it() {
-        assert_eq!(checked(OLD, 9000.0, 20_000.0, 100.0, 0.0).route, Route::Compact);
-        let new = checked(NEW, 9000.0, 20_000.0, 100.0, 0.0);
-        assert_eq!((new.route, new.reserve, new.prompt_limit), (Route::Fits, Some(4500.0), 4500.0));
+        assert_eq!(checked(OLD, Tokens(9000.0), Tokens(20_000.0), 100.0, 0.0).route, Route::Compact);
+        let new = checked(NEW, Tokens(9000.0), Tokens(20_000.0), 100.0, 0.0);
+        assert_eq!(
+            (new.route, new.reserve, new.prompt_limit),
+            (Route::Fits, Some(Tokens(4500.0)), Tokens(4500.0))
+        );
     }
 
     #[test]
     fn cutting_alone_has_to_take_half_as_much_again_and_2048_chars_more() {
-        let route = |chars| checked(NEW, 100_000.0, 20_000.0, 70_000.0, chars).route;
+        let route = |chars| checked(NEW, Tokens(100_000.0), Tokens(20_000.0), 70_000.0, chars).route;
         // 84,000 tokens in 80,000: 4,000 too many.
         assert_eq!(
             [route(0.0), route(1.0), route(23_999.0), route(24_000.0)],

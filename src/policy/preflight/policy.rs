@@ -6,6 +6,7 @@ use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightInput, PreflightResult, Pressure, check, sum_pressure};
 use crate::policy::trimming::{PolicyDetails, PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy};
 use crate::policy::truncate::reducible_chars;
+use crate::units::Tokens;
 
 /// Compares the prompt with the window before it is sent (releases R60–R62).
 #[derive(Debug)]
@@ -51,11 +52,20 @@ fn check_list(list: &MessageList<'_>, input: &PolicyInput<'_>) -> Option<Preflig
             let pressure =
                 |at| list.features_at(at).map_or_else(Pressure::default, |features| features.pressure);
             let (counted, messages) = sum_pressure((0..list.len()).map(pressure));
-            (counted, messages + input.system_tokens + prompt)
+            (counted, messages + input.system_tokens.get() + prompt.get())
         }
-        _ => (0.0, input.list_tokens as f64 + prompt),
+        _ => (0.0, input.list_tokens as f64 + prompt.get()),
     };
-    let reducible_chars = reducible_chars(list, rules, window, &settings.truncate);
+    let reducible_chars = reducible_chars(list, rules, Tokens(window), &settings.truncate);
     let reserve = settings.compaction.reserve_tokens;
-    check(rules, &PreflightInput { window, reserve, counted_tokens, estimated_tokens, reducible_chars })
+    check(
+        rules,
+        &PreflightInput {
+            window: Tokens(window),
+            reserve,
+            counted_tokens: Tokens(counted_tokens),
+            estimated_tokens: Tokens(estimated_tokens),
+            reducible_chars,
+        },
+    )
 }

@@ -10,6 +10,7 @@ use crate::policy::settings::PolicySettings;
 use crate::policy::trimming::{
     PolicyDetails, PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy, Windows,
 };
+use crate::units::Tokens;
 
 /// Trims and clears old tool results if the provider's cache is cold (pruning 3–5).
 #[derive(Debug)]
@@ -44,10 +45,11 @@ impl TrimmingPolicy for Prune {
         let PolicyInput { words, gate, remembered, drops_thinking, .. } = *input;
         let (rules, settings, window) = (input.rules(), &input.settings.prune, input.windows.session);
         let mut outcome = if rules.needs_text_features() && input.has_features {
-            let round = RoundInput { words, settings, window, gate, remembered, drops_thinking };
+            let round =
+                RoundInput { words, settings, window: Tokens(window), gate, remembered, drops_thinking };
             prune_round_list(list, rules, round)?
         } else {
-            prune_list(list, rules, words, settings, window, gate)?
+            prune_list(list, rules, words, settings, Tokens(window), gate)?
         };
         let fates = std::mem::take(&mut outcome.fates);
         let replaced = std::mem::take(&mut outcome.replaced);

@@ -12,6 +12,7 @@ use crate::policy::prune::projections::{Projection, ProjectionSnapshot};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
 use crate::store::entry::{CharCount, Role};
 use crate::store::measure::role_of;
+use crate::units::Tokens;
 
 /// The outcome of a round.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +51,7 @@ pub struct RoundOptions<'a> {
     /// How the version counts the chars of a message.
     pub size: PruneSize,
     /// In tokens.
-    pub window: f64,
+    pub window: Tokens,
     /// Whether the round may prune more than the remembered changes.
     pub gate_open: bool,
     /// The model receives only the thinking of its last answer (releases R13).
@@ -66,7 +67,7 @@ pub fn prune_round(
     messages: &[Value],
     remembered: &ProjectionSnapshot,
     settings: &PruneSettings,
-    window: f64,
+    window: Tokens,
     gate_open: bool,
 ) -> Result<PruneRound, JsException> {
     let size = rules.prune_size;
@@ -110,7 +111,7 @@ pub(super) fn prune_measured(
     let cutoff = cutoff(messages, settings.keep_last_assistants);
     let (Some(start), Some(cutoff)) = (start, cutoff) else { return Ok(round) };
     // Since 2026.8.1 the pruner does not check the window: without one, every context is too large.
-    let has_window = window > 0.0 || size.weight == PruneWeight::Table;
+    let has_window = window > Tokens::ZERO || size.weight == PruneWeight::Table;
     if !by.gate_open || !has_window {
         return Ok(round);
     }
@@ -163,12 +164,12 @@ struct RoundState<'a> {
     chars: Vec<f64>,
     total: f64,
     /// In chars.
-    window: f64,
+    window: Tokens,
 }
 
 impl RoundState<'_> {
     fn ratio(&self) -> f64 {
-        self.total / self.window
+        self.total / self.window.get()
     }
 
     fn replace(&mut self, at: usize, projection: Projection, new: Value) -> Result<(), JsException> {
@@ -281,7 +282,7 @@ mod tests {
         rules().prune_size.chars(message).unwrap()
     }
 
-    fn sizes(words: &str, window: f64) -> Vec<f64> {
+    fn sizes(words: &str, window: Tokens) -> Vec<f64> {
         let messages = list(words);
         let round =
             prune_round(rules(), &messages, &ProjectionSnapshot::default(), &settings(), window, true)
@@ -295,16 +296,16 @@ mod tests {
 
     #[test]
     fn results_are_trimmed_from_three_tenths_on_and_images_go_too() {
-        assert_eq!(sizes("u 5000 100+ a 5000 a a", 2000.0), [3086.0, 139.0, 5000.0]);
-        assert_eq!(sizes("u 5000 a a a", 1e6), [5000.0]);
-        assert_eq!(sizes("5000 u a a a", 1000.0), [5000.0]);
-        assert_eq!(sizes("u 5000 a a", 1000.0), [5000.0]);
+        assert_eq!(sizes("u 5000 100+ a 5000 a a", Tokens(2000.0)), [3086.0, 139.0, 5000.0]);
+        assert_eq!(sizes("u 5000 a a a", Tokens(1e6)), [5000.0]);
+        assert_eq!(sizes("5000 u a a a", Tokens(1000.0)), [5000.0]);
+        assert_eq!(sizes("u 5000 a a", Tokens(1000.0)), [5000.0]);
     }
 
     #[test]
     fn from_half_the_window_on_the_oldest_are_cleared() {
         let words = format!("u {} a a a", vec!["6000"; 20].join(" "));
-        assert_eq!(sizes(&words, 25_000.0), [vec![33.0; 4], vec![3086.0; 16]].concat());
+        assert_eq!(sizes(&words, Tokens(25_000.0)), [vec![33.0; 4], vec![3086.0; 16]].concat());
     }
 
     #[test]
@@ -329,10 +330,10 @@ mod tests {
         let messages = list("u 5000 5000 a a a");
         let data = r#"{"prunedToolResults":[{"key":"tool:c1","mode":"hard","placeholder":"gone"},{"key":"tool:c2","mode":"soft"}]}"#;
         let remembered = ProjectionSnapshot::from_marker_data(&parse(data).unwrap()).unwrap();
-        let shut = prune_round(rules(), &messages, &remembered, &settings(), 1000.0, false).unwrap();
+        let shut = prune_round(rules(), &messages, &remembered, &settings(), Tokens(1000.0), false).unwrap();
         assert_eq!(shut.changed.keys().copied().collect::<Vec<_>>(), [1, 2]);
         assert!(!shut.has_new_changes && shut.ratio_before.is_nan());
-        let open = prune_round(rules(), &messages, &remembered, &settings(), 1000.0, true).unwrap();
+        let open = prune_round(rules(), &messages, &remembered, &settings(), Tokens(1000.0), true).unwrap();
         assert_eq!((open.has_new_changes, &open.changed), (false, &shut.changed));
         assert_eq!(open.ratio_before, f64::from(2 + 4 + 3086) / 4000.0);
     }

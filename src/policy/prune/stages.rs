@@ -14,6 +14,7 @@ use crate::policy::reason::Reason;
 use crate::store::entry::{CharCount, ToolResultSize};
 use crate::store::intern::ValueTable;
 use crate::store::measure::prune_chars;
+use crate::units::Tokens;
 
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
@@ -25,7 +26,7 @@ pub struct PruneInput<'a> {
     pub words: &'a ValueTable,
     pub settings: &'a PruneSettings,
     /// In tokens; nothing is pruned unless it is above 0.
-    pub window: f64,
+    pub window: Tokens,
     /// Whether a result without a tool name makes the tool filter fail (releases R10).
     pub needs_names: bool,
 }
@@ -88,7 +89,7 @@ impl PruneOutcome {
 pub fn prune(input: &PruneInput) -> Result<PruneOutcome, JsException> {
     let columns = input.list.columns();
     let mut run = PruneRun::new(input, &columns);
-    if input.window.is_nan() || input.window <= 0.0 {
+    if input.window.is_nan() || input.window <= Tokens::ZERO {
         return Ok(run.unchanged(Reason::NoWindow));
     }
     let Some(cutoff) = run.cutoff() else {
@@ -132,20 +133,20 @@ pub fn keeps_images(settings: &PruneSettings, images: u32) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub struct HardClearer<'a> {
     settings: &'a PruneSettings,
-    window: f64,
+    window: Tokens,
     /// Chars of all messages.
     pub total_chars: f64,
 }
 
 impl<'a> HardClearer<'a> {
     /// Starts at a total of `total_chars`, for a window in tokens.
-    pub fn new(settings: &'a PruneSettings, window: f64, total_chars: f64) -> Self {
+    pub fn new(settings: &'a PruneSettings, window: Tokens, total_chars: f64) -> Self {
         Self { settings, window, total_chars }
     }
 
     /// Returns the chars of all messages divided by those of the window.
     pub fn ratio(&self) -> f64 {
-        self.total_chars / (self.window * CHARS_PER_TOKEN)
+        self.total_chars / (self.window * CHARS_PER_TOKEN).get()
     }
 
     /// Returns how many candidates are cleared, oldest first, until the ratio is below the threshold (pruning

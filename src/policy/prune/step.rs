@@ -9,6 +9,7 @@ use crate::policy::message_list::MessageList;
 use crate::policy::prune::gate::Gate;
 use crate::policy::prune::stages::{PruneInput, PruneOutcome, prune};
 use crate::store::intern::ValueTable;
+use crate::units::Tokens;
 
 /// Prunes a list; a closed gate leaves it unchanged.
 ///
@@ -19,7 +20,7 @@ pub fn prune_list(
     rules: &Rules,
     words: &ValueTable,
     settings: &PruneSettings,
-    window: f64,
+    window: Tokens,
     gate: Gate,
 ) -> Result<PruneOutcome, JsException> {
     let needs_names = rules.filter_needs_name;

@@ -15,6 +15,7 @@ use crate::policy::prune::stages::{PruneInput, PruneOutcome};
 use crate::policy::reason::Reason;
 use crate::store::entry::CharCount;
 use crate::store::intern::ValueTable;
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy)]
 pub struct RoundInput<'a> {
@@ -22,7 +23,7 @@ pub struct RoundInput<'a> {
     pub words: &'a ValueTable,
     pub settings: &'a PruneSettings,
     /// In tokens.
-    pub window: f64,
+    pub window: Tokens,
     pub gate: Gate,
     /// Changes that earlier calls made.
     pub remembered: Option<&'a ProjectionSnapshot>,
@@ -76,10 +77,10 @@ fn measure<'a>(list: &'a MessageList, at: usize) -> MeasuredMessage<'a> {
 }
 
 /// Returns the reason of the tool results that did not change.
-fn untouched_reason(done: &PruneRound, settings: &PruneSettings, window: f64, gate: Gate) -> Reason {
+fn untouched_reason(done: &PruneRound, settings: &PruneSettings, window: Tokens, gate: Gate) -> Reason {
     match gate.reason() {
         Some(reason) => reason,
-        None if window.is_nan() || window <= 0.0 => Reason::NoWindow,
+        None if window.is_nan() || window <= Tokens::ZERO => Reason::NoWindow,
         // The round did not start, because an assistant or user message is missing.
         None if done.ratio_before.is_nan() => Reason::TooFewAssistants,
         None if done.ratio_before < settings.soft_trim_ratio => Reason::RatioBelowSoft,

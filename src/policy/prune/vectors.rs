@@ -12,6 +12,7 @@ use crate::policy::{Fate, Reason};
 use crate::store::index::Index;
 use crate::store::load::load_bytes;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Tokens;
 
 /// Builds one message: `u:CHARS`, `a`, or `CHARS[:TOOL][+image]` for a tool result.
 fn message(word: &str) -> String {
@@ -45,7 +46,7 @@ fn settings(json: &str) -> PruneSettings {
     effective_settings(Some(&raw)).expect("on")
 }
 
-fn run(list: &str, json: &str, window: f64) -> PruneOutcome {
+fn run(list: &str, json: &str, window: Tokens) -> PruneOutcome {
     let (index, context) = session(list);
     let settings = settings(json);
     let list = MessageList::from_context(&context, None);
@@ -55,7 +56,7 @@ fn run(list: &str, json: &str, window: f64) -> PruneOutcome {
 }
 
 /// Returns the chars of the tool results after pruning.
-fn results(list: &str, json: &str, window: f64) -> Vec<u64> {
+fn results(list: &str, json: &str, window: Tokens) -> Vec<u64> {
     let tools: Vec<bool> =
         list.split_whitespace().map(|word| !word.starts_with("u:") && word != "a").collect();
     let outcome = run(list, json, window);
@@ -74,48 +75,48 @@ fn many(results: &str, count: usize, tail: &str) -> String {
 
 #[test]
 fn results_before_the_first_user_and_after_the_cutoff_stay_and_the_minimum_stops_clearing() {
-    assert_eq!(results("5000 u:2 a 5000 a 5000 a a", "", 1000.0), [5000, 3086, 5000]);
+    assert_eq!(results("5000 u:2 a 5000 a 5000 a a", "", Tokens(1000.0)), [5000, 3086, 5000]);
 }
 
 #[test]
 fn a_ratio_exactly_at_the_soft_threshold_trims_and_one_char_less_does_not() {
     let json = r#","softTrim":{"maxChars":10,"headChars":1,"tailChars":1}"#;
-    assert_eq!(results("u:200 1000 a a a", json, 1000.0), [82]);
-    assert_eq!(results("u:199 1000 a a a", json, 1000.0), [1000]);
+    assert_eq!(results("u:200 1000 a a a", json, Tokens(1000.0)), [82]);
+    assert_eq!(results("u:199 1000 a a a", json, Tokens(1000.0)), [1000]);
 }
 
 #[test]
 fn clearing_takes_the_oldest_first_and_stops_below_the_ratio() {
     let expected = [vec![33; 4], vec![3086; 16]].concat();
-    assert_eq!(results(&many("6000", 20, "a a a"), "", 25_000.0), expected);
+    assert_eq!(results(&many("6000", 20, "a a a"), "", Tokens(25_000.0)), expected);
     let off = r#","hardClear":{"enabled":false}"#;
-    assert_eq!(results(&many("6000", 20, "a a a"), off, 25_000.0), vec![3086; 20]);
+    assert_eq!(results(&many("6000", 20, "a a a"), off, Tokens(25_000.0)), vec![3086; 20]);
 }
 
 #[test]
 fn ten_small_results_lose_their_three_oldest() {
     let json = r#","minPrunableToolChars":0"#;
     let expected = [vec![33; 3], vec![2000; 7]].concat();
-    assert_eq!(results(&many("2000", 10, "a a a"), json, 8000.0), expected);
+    assert_eq!(results(&many("2000", 10, "a a a"), json, Tokens(8000.0)), expected);
 }
 
 #[test]
 fn a_denied_tool_is_left_alone() {
     let json = r#","minPrunableToolChars":0,"tools":{"deny":["read"]}"#;
     let list = many("6000:exec 6000:read", 10, "a a a");
-    assert_eq!(results(&list, json, 25_000.0), [33, 6000].repeat(10));
+    assert_eq!(results(&list, json, Tokens(25_000.0)), [33, 6000].repeat(10));
 }
 
 #[test]
 fn two_assistants_are_too_few_to_keep_three() {
-    let outcome = run(&many("6000", 20, "a a"), "", 25_000.0);
+    let outcome = run(&many("6000", 20, "a a"), "", Tokens(25_000.0));
     assert!(!outcome.has_changes());
     assert_eq!(outcome.fates[1].reason, Reason::TooFewAssistants);
 }
 
 #[test]
 fn a_result_with_an_image_stays_whole() {
-    assert_eq!(results("u:2 9000+image 9000 a a a", "", 10_000.0), [17_000, 3086]);
+    assert_eq!(results("u:2 9000+image 9000 a a a", "", Tokens(10_000.0)), [17_000, 3086]);
 }
 
 #[test]
@@ -129,7 +130,7 @@ fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
         list: &list,
         words: &index.values,
         settings: &settings,
-        window: 10_000.0,
+        window: Tokens(10_000.0),
         needs_names: false,
     };
     let outcome = prune(&input).expect("does not throw");
@@ -141,7 +142,7 @@ fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
 #[test]
 fn every_result_that_stays_is_reported_why() {
     let json = r#","minPrunableToolChars":100000,"tools":{"deny":["read"]}"#;
-    let outcome = run("5000 u:2 5000 300 5000:read 5000+image a 5000 a a", json, 1000.0);
+    let outcome = run("5000 u:2 5000 300 5000:read 5000+image a 5000 a a", json, Tokens(1000.0));
     let reported = |at: usize| (outcome.fates[at].fate, outcome.fates[at].reason);
     assert_eq!(reported(0), (Fate::Protected, Reason::BeforeFirstUser));
     assert_eq!(reported(1), (Fate::Kept, Reason::NotAToolResult));
@@ -154,14 +155,14 @@ fn every_result_that_stays_is_reported_why() {
 
 #[test]
 fn a_short_result_below_the_hard_ratio_is_below_the_limit() {
-    let outcome = run("u:2 5000 300 a a a", "", 4000.0);
+    let outcome = run("u:2 5000 300 a a a", "", Tokens(4000.0));
     assert_eq!(outcome.fates[2].reason, Reason::BelowMaxChars);
 }
 
 #[test]
 fn a_missing_window_leaves_everything() {
     for window in [f64::NAN, 0.0, -5.0] {
-        let outcome = run("u:2 50000 a a a", "", window);
+        let outcome = run("u:2 50000 a a a", "", Tokens(window));
         assert_eq!((outcome.has_changes(), outcome.fates[1].reason), (false, Reason::NoWindow));
     }
 }

@@ -7,6 +7,7 @@ use crate::policy::recovery::{
     Attempt, Branch, CompactionCaller, CompactionOutcome, Ending, ErrorSource, GiveUpReason, Recovery,
     RecoveryInput, RecoveryStep, is_transient, loop_limit,
 };
+use crate::units::Tokens;
 
 /// Compactions that are simulated in one run. The runtime itself has no limit (compaction 2.15).
 const MAX_IN_RUN_COMPACTIONS: usize = 4;
@@ -30,8 +31,8 @@ struct RecoveryLoop<'a> {
 impl<'a> RecoveryLoop<'a> {
     fn new(input: &'a RecoveryInput<'a>) -> Self {
         let branch = input.branch.clone();
-        let estimate = (input.fixed_tokens + branch.tokens()).max(1.0);
-        let refused = input.refused_tokens.unwrap_or(0.0).max(input.runtime_window + 1.0);
+        let estimate = (input.fixed_tokens + branch.tokens()).max(Tokens(1.0));
+        let refused = input.refused_tokens.unwrap_or(Tokens::ZERO).max(input.runtime_window + Tokens(1.0));
         Self {
             input,
             branch,
@@ -74,8 +75,8 @@ impl<'a> RecoveryLoop<'a> {
     }
 
     /// Tokens of the current prompt: estimates scaled by `tokens_per_estimate`.
-    fn prompt_tokens(&self) -> f64 {
-        ((self.input.fixed_tokens + self.branch.tokens()) * self.tokens_per_estimate).round()
+    fn prompt_tokens(&self) -> Tokens {
+        Tokens(((self.input.fixed_tokens + self.branch.tokens()) * self.tokens_per_estimate).get().round())
     }
 
     /// Simulates one run with the runtime's own compactions. Returns `None` when the prompt is answered, otherwise
@@ -122,9 +123,10 @@ impl<'a> RecoveryLoop<'a> {
 
     fn compact(&mut self) -> CompactionOutcome {
         let RecoveryInput { settings, mode, runtime_window, .. } = self.input;
-        let summary = max_summary_tokens(settings.reserve_tokens).max(0.0) / self.tokens_per_estimate;
-        let one_call = runtime_window / self.tokens_per_estimate;
-        self.branch.compact(settings.keep_recent_tokens, *mode, summary, one_call)
+        let summary =
+            max_summary_tokens(settings.reserve_tokens).max(Tokens::ZERO) / self.tokens_per_estimate;
+        let one_call = *runtime_window / self.tokens_per_estimate;
+        self.branch.compact(settings.keep_recent_tokens, *mode, summary, one_call.get())
     }
 
     /// Takes branch A or B of the loop and returns whether the prompt runs again (compaction 8.12, 8.13).

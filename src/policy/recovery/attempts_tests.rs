@@ -7,6 +7,7 @@ use crate::js;
 use crate::policy::compact::branch_entries;
 use crate::policy::overflow::{Runtime, detect};
 use crate::store::load::load_bytes;
+use crate::units::Tokens;
 
 const ANTHROPIC: &str = "prompt is too long: 213462 tokens > 200000 maximum";
 const STRICT_ONLY: &str = "request_too_large";
@@ -34,17 +35,21 @@ fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
         detection: detect(error, "", Runtime::OpenClaw("2026.3.2")),
         source: ErrorSource::Assistant,
         branch,
-        fixed_tokens: 50.0,
+        fixed_tokens: Tokens(50.0),
         refused_tokens: None,
-        window: 1000.0,
-        runtime_window: 1000.0,
-        settings: CompactionSettings { enabled: true, reserve_tokens: 100.0, keep_recent_tokens: 100.0 },
+        window: Tokens(1000.0),
+        runtime_window: Tokens(1000.0),
+        settings: CompactionSettings {
+            enabled: true,
+            reserve_tokens: Tokens(100.0),
+            keep_recent_tokens: Tokens(100.0),
+        },
         mode: CompactionMode::Safeguard,
         same_model: true,
         predates_compaction: false,
         has_gateway: true,
         max_attempts: crate::policy::recovery::MAX_ATTEMPTS,
-        result_limit: crate::policy::truncate::max_result_chars(1000.0),
+        result_limit: crate::policy::truncate::max_result_chars(Tokens(1000.0)),
         truncation_restarts: false,
         is_chat: true,
     }
@@ -96,7 +101,7 @@ fn an_overflow_that_the_runtime_sees_is_compacted_inside_the_run() {
         panic!("compacted")
     };
     // The kept part reaches 100 tokens with the question (10 of the request) and answers of 25.
-    assert_eq!((summarised, kept_tokens, lost, request_kept), (36, 110.0, 0, true));
+    assert_eq!((summarised, kept_tokens, lost, request_kept), (36, Tokens(110.0), 0, true));
 }
 
 #[test]
@@ -111,7 +116,7 @@ fn a_huge_result_at_the_end_is_summarised_with_the_request_it_belongs_to() {
         panic!("compacted: {:?}", words(&recovery))
     };
     // The cut falls on the refusal itself, which has no text.
-    assert_eq!((kept_tokens, request_kept), (0.0, false));
+    assert_eq!((kept_tokens, request_kept), (Tokens::ZERO, false));
 }
 
 #[test]
@@ -162,7 +167,7 @@ fn an_oversized_result_is_cut_once_where_nothing_can_be_compacted() {
 }
 
 const SETTINGS: CompactionSettings =
-    CompactionSettings { enabled: true, reserve_tokens: 100.0, keep_recent_tokens: 100.0 };
+    CompactionSettings { enabled: true, reserve_tokens: Tokens(100.0), keep_recent_tokens: Tokens(100.0) };
 
 #[test]
 fn the_runtimes_own_summariser_fails_on_a_history_larger_than_its_window() {

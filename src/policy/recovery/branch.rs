@@ -8,6 +8,7 @@ use crate::policy::compact::{BranchEntry, Preparation, prepare};
 use crate::policy::recovery::CompactionOutcome;
 use crate::policy::truncate::sized_result_chars;
 use crate::store::entry::{CharCount, EntryKind, MessageSize, Role, StopReason};
+use crate::units::Tokens;
 
 /// Chars that every text block keeps when a result is cut (compaction 8.18).
 const MIN_BLOCK_CHARS: f64 = 2217.0;
@@ -42,7 +43,7 @@ impl Branch {
     }
 
     /// Estimates the tokens of the messages; a message that cannot be estimated counts 0.
-    pub(super) fn tokens(&self) -> f64 {
+    pub(super) fn tokens(&self) -> Tokens {
         self.context().filter_map(|entry| entry.message).map(|size| tokens(&size)).sum()
     }
 
@@ -64,9 +65,9 @@ impl Branch {
     /// `one_call` is the input that one summary call accepts. Both are estimated tokens.
     pub(super) fn compact(
         &mut self,
-        keep_tokens: f64,
+        keep_tokens: Tokens,
         mode: CompactionMode,
-        summary_tokens: f64,
+        summary_tokens: Tokens,
         one_call: f64,
     ) -> CompactionOutcome {
         if self.entries.last().is_some_and(|entry| entry.kind == EntryKind::Compaction) {
@@ -118,8 +119,8 @@ impl Branch {
                 (!real).then_some(CompactionOutcome::Cancelled)
             }
             CompactionMode::Default => {
-                let tokens: f64 = self.summarised_sizes(prepared).map(|size| tokens(&size)).sum();
-                (tokens > one_call).then_some(CompactionOutcome::SummaryTooLarge { tokens })
+                let tokens: Tokens = self.summarised_sizes(prepared).map(|size| tokens(&size)).sum();
+                (tokens > Tokens(one_call)).then_some(CompactionOutcome::SummaryTooLarge { tokens })
             }
         }
     }
@@ -129,11 +130,11 @@ impl Branch {
         self.entries[range].iter().filter_map(|entry| entry.message)
     }
 
-    fn push_summary(&mut self, tokens: f64) {
+    fn push_summary(&mut self, tokens: Tokens) {
         let Some(last) = self.entries.last().copied() else { return };
         let size = MessageSize {
             role: Role::CompactionSummary,
-            pi_chars: CharCount::new(Ok(tokens * 4.0)),
+            pi_chars: CharCount::new(Ok((tokens * 4.0).get())),
             ..empty_answer()
         };
         self.entries.push(BranchEntry {
@@ -183,8 +184,8 @@ impl Branch {
 }
 
 /// Estimates tokens; 0 when that fails.
-fn tokens(size: &MessageSize) -> f64 {
-    estimate_message(size).ok().filter(|tokens| tokens.is_finite()).unwrap_or(0.0)
+fn tokens(size: &MessageSize) -> Tokens {
+    estimate_message(size).ok().filter(|tokens| tokens.is_finite()).unwrap_or(Tokens::ZERO)
 }
 
 /// Counts the chars of a tool result's text. A malformed result falls back to `text_chars`.

@@ -17,6 +17,7 @@ pub use transient::is_transient;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::ids::EntryIx;
 use crate::policy::overflow::Detection;
+use crate::units::Tokens;
 
 /// Compactions and reruns that one run may take (compaction 8.9).
 pub const MAX_ATTEMPTS: u32 = 3;
@@ -59,13 +60,13 @@ pub struct RecoveryInput<'a> {
     /// The branch at the refused call, including its prompt.
     pub branch: Branch,
     /// Tokens that precede the messages (system prompt and tools).
-    pub fixed_tokens: f64,
+    pub fixed_tokens: Tokens,
     /// Tokens of the refused prompt; `None` when the provider did not count them.
-    pub refused_tokens: Option<f64>,
+    pub refused_tokens: Option<Tokens>,
     /// Window that the gateway's rules use, in tokens (compaction 7.1).
-    pub window: f64,
+    pub window: Tokens,
     /// Window that the provider and the runtime use, in tokens (compaction 2.8).
-    pub runtime_window: f64,
+    pub runtime_window: Tokens,
     pub settings: CompactionSettings,
     pub mode: CompactionMode,
     /// The refused call used the session's current model (compaction 2.11).
@@ -112,14 +113,14 @@ pub enum CompactionOutcome {
     /// The history is too large for the single call that would summarise it (compaction 3.17, 3.20).
     SummaryTooLarge {
         /// Estimated tokens of that call.
-        tokens: f64,
+        tokens: Tokens,
     },
     Done {
         /// Messages summarised, including the beginning of a split turn.
         summarised: usize,
         first_kept: EntryIx,
         /// Estimated tokens of the kept part, without the summary.
-        kept_tokens: f64,
+        kept_tokens: Tokens,
         /// Messages that an earlier compaction kept and that are now neither summarised nor kept (compaction 3.3).
         lost: usize,
         /// The latest request stays verbatim, not only in the summary.
@@ -173,7 +174,7 @@ pub enum RecoveryStep {
     /// The prompt is sent and refused.
     Refused {
         /// Estimated tokens, scaled so that the refused prompt does not fit.
-        tokens: f64,
+        tokens: Tokens,
     },
     /// The runtime sees a transient error and retries up to three times (compaction 2.16).
     Retried,
@@ -203,7 +204,7 @@ pub enum RecoveryStep {
     /// The prompt fits, by estimate.
     Answered {
         /// Estimated tokens.
-        tokens: f64,
+        tokens: Tokens,
     },
 }
 

@@ -4,6 +4,7 @@ use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::ruleset::{MissingDetails, PairingRule};
 use crate::js::{JsString, Json, Object, Value};
 use crate::policy::repair::rules::RepairRules;
+use crate::units::Tokens;
 
 /// Block types that call a tool (compaction 6.1).
 const CALL_TYPES: [&str; 3] = ["toolCall", "toolUse", "functionCall"];
@@ -200,9 +201,9 @@ impl MissingResult {
     }
 
     /// Returns its tokens under pi's estimate (compaction 1.5).
-    pub fn tokens(&self) -> f64 {
+    pub fn tokens(&self) -> Tokens {
         // The texts are ASCII, so bytes equal UTF-16 units.
-        (self.text().len() as f64 / CHARS_PER_TOKEN).ceil()
+        Tokens((self.text().len() as f64 / CHARS_PER_TOKEN).ceil())
     }
 }
 
@@ -262,7 +263,7 @@ mod tests {
             let missing = MissingResult::for_call(&PairedCall { id: "a".into(), name: None }, rules);
             let message = missing.message(5.0);
             let counted = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
-            assert_eq!((counted, missing.tokens()), (Ok(tokens), tokens));
+            assert_eq!((counted, missing.tokens()), (Ok(tokens), Tokens(tokens)));
             assert!(message.get("toolName").unwrap().str_is("unknown"));
             if !missing.is_short {
                 assert_eq!(shape_of(&message, rules.pairing()), missing.shape());

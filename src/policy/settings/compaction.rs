@@ -9,6 +9,7 @@ use crate::gateway::ruleset::{Reserve, Ruleset};
 use crate::js;
 use crate::policy::settings::setting::SettingId;
 use crate::policy::settings::setting_row::SettingRow;
+use crate::units::Tokens;
 
 /// The path of the settings object in the configuration.
 const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
@@ -19,7 +20,7 @@ pub fn compaction_settings(
     config: &GatewayConfig,
     ruleset: Ruleset,
     pi: CompactionSettings,
-    window: f64,
+    window: Tokens,
 ) -> Vec<SettingRow> {
     let rules = ruleset.rules();
     let in_force = gateway_compaction_under(rules, &config.js_root, pi, window);
@@ -44,9 +45,13 @@ pub fn compaction_settings(
         SettingRow { id, control, default: default.into(), config: own, value: value.into(), provenance }
     };
     let rows = [
-        row(SettingId::ReserveTokens, in_force.reserve_tokens, defaults.reserve_tokens),
+        row(SettingId::ReserveTokens, in_force.reserve_tokens.get(), defaults.reserve_tokens.get()),
         row(SettingId::ReserveTokensFloor, floor.map_or(RESERVE_FLOOR, f64::floor), RESERVE_FLOOR),
-        row(SettingId::KeepRecentTokens, in_force.keep_recent_tokens, defaults.keep_recent_tokens),
+        row(
+            SettingId::KeepRecentTokens,
+            in_force.keep_recent_tokens.get(),
+            defaults.keep_recent_tokens.get(),
+        ),
     ];
     // pi without a gateway has no floor.
     let knows =
@@ -83,7 +88,7 @@ mod tests {
         let text = "{ agents: { defaults: { compaction: { reserveTokens: 50000, reserveTokensFloor: 30000, keepRecentTokens: 7000 } } } }";
         std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
         let config = GatewayConfig::load(Some(&path), &Environment::default(), dir.path());
-        let rows = compaction_settings(&config, ruleset, CompactionSettings::default(), 200_000.0);
+        let rows = compaction_settings(&config, ruleset, CompactionSettings::default(), Tokens(200_000.0));
         let reported = |row: &SettingRow| {
             let from_file = matches!(row.provenance, Provenance::File { .. });
             (row.value.as_f64().unwrap(), row.control.fixed_reason(), from_file)

@@ -28,6 +28,7 @@ use crate::policy::policy_set::{Policy, PolicySet};
 use crate::policy::truncate::limits::{
     CHARS_PER_TOKEN, HARD_MAX_CHARS, MIN_KEEP_CHARS, UNKNOWN_WINDOW_CHARS, WINDOW_SHARE, result_chars_cap,
 };
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicySettings {
@@ -67,7 +68,7 @@ impl Default for PolicySettings {
 
 impl PolicySettings {
     /// Returns a version's built-in settings for a window in tokens.
-    pub fn built_in(ruleset: Ruleset, window: f64) -> Self {
+    pub fn built_in(ruleset: Ruleset, window: Tokens) -> Self {
         let rules = ruleset.rules();
         let truncate = TruncateSettings::built_in(rules, window);
         let reduce = ReduceSettings::built_in(rules, window, &truncate);
@@ -95,7 +96,7 @@ pub struct TruncateSettings {
 impl TruncateSettings {
     /// Returns a version's built-in limits: since 2026.5.28 the cap depends on the window (pruning 8, row "Single
     /// limit").
-    pub fn built_in(rules: &Rules, window: f64) -> Self {
+    pub fn built_in(rules: &Rules, window: Tokens) -> Self {
         let max_chars = match rules.result_limit {
             ResultLimit::None => f64::INFINITY,
             ResultLimit::Share { most, .. } => most,
@@ -105,14 +106,14 @@ impl TruncateSettings {
     }
 
     /// Returns the limit of one tool result in chars, for a window in tokens (pruning 6.2).
-    pub fn max_result_chars(&self, window_tokens: f64) -> f64 {
-        let chars = (window_tokens * self.window_share).floor() * CHARS_PER_TOKEN;
+    pub fn max_result_chars(&self, window_tokens: Tokens) -> f64 {
+        let chars = (window_tokens * self.window_share).floor().get() * CHARS_PER_TOKEN;
         // Not `f64::min`, which returns the number if the other is NaN.
         if chars > self.max_chars { self.max_chars } else { chars }
     }
 
     /// [`Self::max_result_chars`] in a version: since 2026.5.28 an unknown window (NaN) also has a limit.
-    pub fn max_result_chars_under(&self, rules: &Rules, window: f64) -> f64 {
+    pub fn max_result_chars_under(&self, rules: &Rules, window: Tokens) -> f64 {
         match rules.result_limit {
             ResultLimit::Stepped { .. } if window.is_nan() => UNKNOWN_WINDOW_CHARS,
             _ => self.max_result_chars(window),
@@ -137,7 +138,7 @@ pub struct ReduceSettings {
 
 impl ReduceSettings {
     /// Returns a version's built-in budget for a window in tokens.
-    pub fn built_in(rules: &Rules, window: f64, truncate: &TruncateSettings) -> Self {
+    pub fn built_in(rules: &Rules, window: Tokens, truncate: &TruncateSettings) -> Self {
         let single = truncate.max_result_chars_under(rules, window).max(1.0);
         let keeps_sent = rules.aggregate == Aggregate::Emptied;
         Self { all_chars: rules.aggregate.budget(window, single, true), keeps_sent }
@@ -154,7 +155,7 @@ impl Default for ReduceSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CheckSettings {
     /// Tokens of the next message.
-    pub prompt_tokens: f64,
+    pub prompt_tokens: Tokens,
     /// Repeats the check inside a tool loop (releases R43).
     pub mid_turn: bool,
 }

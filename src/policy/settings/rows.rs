@@ -20,6 +20,7 @@ use crate::policy::settings::setting::{SettingId, SettingSpec, Source};
 use crate::policy::settings::setting_row::SettingRow;
 use crate::policy::settings::table::SETTINGS;
 use crate::policy::settings::{PolicySettings, ReduceSettings, TruncateSettings};
+use crate::units::Tokens;
 
 /// A setting with the policy and the program that read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +69,7 @@ pub struct SettingSources<'a> {
     /// Reserve and keep of the runtime itself.
     pub runtime: CompactionSettings,
     /// In tokens.
-    pub window: f64,
+    pub window: Tokens,
     /// Initial parameters of clearing.
     pub clear: &'a ClearSettings,
 }
@@ -190,7 +191,7 @@ pub struct ResultLimits {
 
 impl ResultLimits {
     /// Returns a session's limits for a window in tokens.
-    pub fn of(config: &GatewayConfig, rules: &Rules, session_key: &str, window: f64) -> Self {
+    pub fn of(config: &GatewayConfig, rules: &Rules, session_key: &str, window: Tokens) -> Self {
         let mut truncate = TruncateSettings::built_in(rules, window);
         if let Some(chars) = configured_result_chars(config, rules, session_key) {
             truncate.max_chars = chars;
@@ -315,7 +316,7 @@ pub fn settings_from_values(
             floor = value.as_f64().unwrap_or(0.0);
         }
     }
-    settings.compaction.reserve_tokens = settings.compaction.reserve_tokens.max(floor);
+    settings.compaction.reserve_tokens = settings.compaction.reserve_tokens.max(Tokens(floor));
     let pruning = values.filter(|(setting, ..)| is_pruning(setting));
     write_pruning(&mut settings, pruning.map(|(setting, value, _)| (setting, value)));
     settings
@@ -334,12 +335,12 @@ mod tests {
             ruleset,
             session_key: "",
             runtime,
-            window: 32_000.0,
+            window: Tokens(32_000.0),
             clear: &ClearSettings::default(),
         });
         let values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
         let settings = settings_from_values(&rows, &values, &PolicySettings::default());
-        assert_eq!(settings.compaction.reserve_tokens, 8_000.0);
+        assert_eq!(settings.compaction.reserve_tokens, Tokens(8_000.0));
     }
 
     fn all(config: &GatewayConfig, session_key: &str) -> Vec<PolicySetting> {
@@ -348,7 +349,7 @@ mod tests {
             ruleset: Ruleset::default(),
             session_key,
             runtime: CompactionSettings::default(),
-            window: 200_000.0,
+            window: Tokens(200_000.0),
             clear: &ClearSettings::default(),
         })
     }
@@ -369,7 +370,7 @@ mod tests {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
         let mut configured = PolicySettings::default();
-        configured.compaction.reserve_tokens = 20_000.0;
+        configured.compaction.reserve_tokens = Tokens(20_000.0);
         configured.prune.tools = crate::js::parse(r#"{"allow":[],"deny":[]}"#).unwrap();
         assert_eq!(settings_from_values(&rows, &values, &configured), configured);
     }
@@ -409,7 +410,7 @@ mod tests {
                 ruleset,
                 session_key: "",
                 runtime,
-                window,
+                window: Tokens(window),
                 clear: &ClearSettings::default(),
             })
         };

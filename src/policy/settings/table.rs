@@ -272,7 +272,7 @@ static TABLE: [Row; 67] = [
     compaction(
         SettingId::ReserveTokens,
         "compaction.reserveTokens",
-        Number(|s| &mut s.compaction.reserve_tokens),
+        Number(|s| s.compaction.reserve_tokens.get_mut()),
         Hint::CompactionTrigger,
         "Compaction runs when less than this much of the window is free.",
     )
@@ -281,7 +281,7 @@ static TABLE: [Row; 67] = [
     compaction(
         SettingId::KeepRecentTokens,
         "compaction.keepRecentTokens",
-        Number(|s| &mut s.compaction.keep_recent_tokens),
+        Number(|s| s.compaction.keep_recent_tokens.get_mut()),
         Hint::KeptTokens,
         "A compaction keeps about this much of the newest messages.",
     )
@@ -404,7 +404,7 @@ static TABLE: [Row; 67] = [
         SettingId::CheckPromptTokens,
         "check.promptTokens",
         (Some(Policy::Check), Source::Preview),
-        (tokens(200_000.0, 500.0), Number(|s| &mut s.check.prompt_tokens)),
+        (tokens(200_000.0, 500.0), Number(|s| s.check.prompt_tokens.get_mut())),
         Hint::Words("of your next message"),
         "Assumed length of your next message, for the check before a prompt.",
     ),

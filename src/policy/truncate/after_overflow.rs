@@ -8,13 +8,14 @@ use crate::policy::reason::Reason;
 use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::reduce_step::apply_budget;
 use crate::policy::truncate::{result_budget, truncate_list};
+use crate::units::Tokens;
 
 /// Cuts the results of a list as the gateway rewrites them in the transcript after an overflow: each to its limit, and
 /// since 2026.4.8 all of them to a budget.
 pub fn truncate_after_overflow(
     list: &mut MessageList,
     rules: &Rules,
-    window: f64,
+    window: Tokens,
     truncate: &TruncateSettings,
 ) {
     let single = truncate.max_result_chars_under(rules, window);

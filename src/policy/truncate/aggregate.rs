@@ -9,6 +9,7 @@ use crate::policy::truncate::replaced_content::{with_content, with_text};
 use crate::policy::truncate::suffix::Suffix;
 use crate::policy::truncate::v2026_9::{self, ELIDED, FRESH_MIN_KEEP, WeightedCutOptions};
 use crate::policy::truncate::{is_oversized, max_result_chars_under};
+use crate::units::Tokens;
 
 /// Units of the shortest notice with a count; the smallest budget if `floor_is_notice` is set.
 const SHORTEST_NOTICE: f64 = 33.0;
@@ -301,7 +302,7 @@ fn is_result(message: &Value) -> bool {
 /// no budget. `single` overrides the limit of one result; for prompts only in versions where that is configurable.
 pub fn result_budget(
     rules: &Rules,
-    tokens: f64,
+    tokens: Tokens,
     single: Option<f64>,
     for_prompts: bool,
 ) -> Option<ResultBudget> {
@@ -327,7 +328,7 @@ pub fn result_budget(
 }
 
 /// Whether the gateway tries to cut tool results after an overflow (pruning 6.8, releases R35).
-pub fn has_oversized(rules: &Rules, messages: &[Value], tokens: f64) -> bool {
+pub fn has_oversized(rules: &Rules, messages: &[Value], tokens: Tokens) -> bool {
     let limit = max_result_chars_under(rules, tokens);
     match (rules.truncation, result_budget(rules, tokens, None, false)) {
         (Truncation::None, _) => false,
@@ -361,12 +362,12 @@ impl ResultBudget {
 impl Aggregate {
     /// Returns the total limit, for a limit of `single` units per result: with `for_prompts` that of every prompt,
     /// otherwise that of the recovery.
-    pub fn budget(self, tokens: f64, single: f64, for_prompts: bool) -> f64 {
+    pub fn budget(self, tokens: Tokens, single: f64, for_prompts: bool) -> f64 {
         match self {
             Self::Newest { floor_is_notice: true } => single.max(SHORTEST_NOTICE),
             Self::Oldest | Self::Emptied if for_prompts => 4.0 * single,
             Self::Elided | Self::Weighted => {
-                let half = if tokens > 0.0 { (tokens * 4.0 * 0.5).floor() } else { 0.0 };
+                let half = if tokens > Tokens::ZERO { (tokens.get() * 4.0 * 0.5).floor() } else { 0.0 };
                 half.max(4.0 * single)
             }
             _ => single,

@@ -1,6 +1,8 @@
 //! The built-in limits of one tool result. The settings and every version of the cut use them, so this file knows
 //! neither (pruning 6.1, 6.2, 8.3).
 
+use crate::units::Tokens;
+
 /// Share of the window that one tool result may take (pruning 6.1).
 pub const WINDOW_SHARE: f64 = 0.3;
 /// Chars that one tool result may have under any window (pruning 6.1).
@@ -13,17 +15,17 @@ pub(in crate::policy) const CHARS_PER_TOKEN: f64 = 4.0;
 pub const UNKNOWN_WINDOW_CHARS: f64 = 16_000.0;
 
 /// Returns the limit of one result in chars, for a window in tokens: 0.3 of it, up to a cap.
-pub fn result_chars_limit(tokens: f64) -> f64 {
+pub fn result_chars_limit(tokens: Tokens) -> f64 {
     if tokens.is_nan() {
         return UNKNOWN_WINDOW_CHARS;
     }
-    ((tokens * WINDOW_SHARE).floor() * 4.0).min(result_chars_cap(tokens))
+    ((tokens.get() * WINDOW_SHARE).floor() * 4.0).min(result_chars_cap(tokens))
 }
 
 /// Returns the largest limit of one result in chars, for a window in tokens.
-pub fn result_chars_cap(tokens: f64) -> f64 {
-    match tokens {
-        _ if tokens.is_nan() => UNKNOWN_WINDOW_CHARS,
+pub fn result_chars_cap(tokens: Tokens) -> f64 {
+    match tokens.get() {
+        tokens if tokens.is_nan() => UNKNOWN_WINDOW_CHARS,
         ..100_000.0 => 16_000.0,
         ..200_000.0 => 32_000.0,
         _ => 64_000.0,

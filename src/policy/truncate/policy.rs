@@ -8,6 +8,7 @@ use crate::policy::settings::PolicySettings;
 use crate::policy::trimming::{PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy, Windows};
 use crate::policy::truncate::reduce_step::reduce_list;
 use crate::policy::truncate::step::truncate_list;
+use crate::units::Tokens;
 
 /// Cuts oversized tool results in the transcript (pruning 6b).
 #[derive(Debug)]
@@ -45,7 +46,7 @@ impl TrimmingPolicy for Truncate {
 
     fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
         let (rules, window) = (input.rules(), input.windows.session);
-        Ok(PolicyOutcome::new(truncate_list(list, rules, window, &input.settings.truncate)))
+        Ok(PolicyOutcome::new(truncate_list(list, rules, Tokens(window), &input.settings.truncate)))
     }
 }
 
@@ -85,6 +86,6 @@ impl TrimmingPolicy for Reduce {
     fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
         let (rules, settings) = (input.rules(), input.settings);
         let window = input.windows.session;
-        Ok(PolicyOutcome::new(reduce_list(list, rules, window, &settings.truncate, &settings.reduce)))
+        Ok(PolicyOutcome::new(reduce_list(list, rules, Tokens(window), &settings.truncate, &settings.reduce)))
     }
 }

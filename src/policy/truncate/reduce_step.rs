@@ -9,12 +9,13 @@ use crate::policy::settings::{ReduceSettings, TruncateSettings};
 use crate::policy::truncate::aggregate::{AppliedReduction, ResultEditor, reduce_results};
 use crate::policy::truncate::{Reduction, ResultBudget, result_budget};
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget changes nothing.
 pub fn reduce_list(
     list: &mut MessageList,
     rules: &Rules,
-    window: f64,
+    window: Tokens,
     truncate: &TruncateSettings,
     settings: &ReduceSettings,
 ) -> Vec<MessageFate> {
@@ -92,7 +93,12 @@ impl ResultEditor for ListEditor<'_, '_> {
 }
 
 /// Returns the chars that cutting results after an overflow would free.
-pub fn reducible_chars(list: &MessageList, rules: &Rules, window: f64, truncate: &TruncateSettings) -> f64 {
+pub fn reducible_chars(
+    list: &MessageList,
+    rules: &Rules,
+    window: Tokens,
+    truncate: &TruncateSettings,
+) -> f64 {
     let single = truncate.max_result_chars_under(rules, window);
     let Some(budget) = result_budget(rules, window, Some(single), false) else { return 0.0 };
     reduce_to_budget(&mut list.clone(), &budget).iter().map(|done| done.freed_chars).sum()
@@ -117,8 +123,8 @@ mod tests {
         };
         let messages = Messages::under(ruleset, &list.split(' ').map(message).collect::<Vec<_>>());
         let mut list = messages.list();
-        let truncate = TruncateSettings::built_in(ruleset.rules(), 100_000.0);
-        let fates = reduce_list(&mut list, ruleset.rules(), 100_000.0, &truncate, &settings);
+        let truncate = TruncateSettings::built_in(ruleset.rules(), Tokens(100_000.0));
+        let fates = reduce_list(&mut list, ruleset.rules(), Tokens(100_000.0), &truncate, &settings);
         messages.check(&list);
         fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.whole_chars())).collect()
     }

@@ -9,6 +9,7 @@ use crate::policy::reason::Reason;
 use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::{result_chars, sized_result_chars, step_2026_9};
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// Cuts every result over a version's limit, for a window in tokens. Up to the reference, a message over the limit
 /// counts as truncated even if no block could be cut (pruning 6.6). A content that is no list stays; it is over the
@@ -16,7 +17,7 @@ use crate::store::entry::Role;
 pub fn truncate_list(
     list: &mut MessageList,
     rules: &Rules,
-    window: f64,
+    window: Tokens,
     settings: &TruncateSettings,
 ) -> Vec<MessageFate> {
     let max_chars = settings.max_result_chars_under(rules, window);
@@ -66,14 +67,14 @@ mod tests {
     use crate::policy::testing::{ListFixture as Messages, result};
 
     /// Returns the chars of each message after truncation, with the reason.
-    fn truncated(chars: &[usize], window: f64, settings: &TruncateSettings) -> Vec<(u64, Reason)> {
+    fn truncated(chars: &[usize], window: Tokens, settings: &TruncateSettings) -> Vec<(u64, Reason)> {
         truncated_under(Ruleset::V2026_3_2, chars, window, settings)
     }
 
     fn truncated_under(
         ruleset: Ruleset,
         chars: &[usize],
-        window: f64,
+        window: Tokens,
         settings: &TruncateSettings,
     ) -> Vec<(u64, Reason)> {
         let texts: Vec<String> = chars.iter().map(|chars| result("c", &"x".repeat(*chars))).collect();
@@ -88,10 +89,10 @@ mod tests {
     fn only_results_over_the_limit_are_cut() {
         let settings = TruncateSettings::default();
         assert_eq!(
-            truncated(&[9829, 9828], 8192.0, &settings),
+            truncated(&[9829, 9828], Tokens(8192.0), &settings),
             [(9828, Reason::OverLimit), (9828, Reason::WithinLimit)]
         );
-        assert_eq!(truncated(&[9829], f64::NAN, &settings), [(9829, Reason::NoWindow)]);
+        assert_eq!(truncated(&[9829], Tokens(f64::NAN), &settings), [(9829, Reason::NoWindow)]);
     }
 
     #[test]
@@ -104,8 +105,8 @@ mod tests {
             let fates = truncate_list(
                 &mut list,
                 ruleset.rules(),
-                5000.0,
-                &TruncateSettings::built_in(ruleset.rules(), 5000.0),
+                Tokens(5000.0),
+                &TruncateSettings::built_in(ruleset.rules(), Tokens(5000.0)),
             );
             messages.check(&list);
             fates[0].after.whole_chars()
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn share_cap_and_least_may_be_others_than_the_gateways() {
         let settings = TruncateSettings { window_share: 0.1, max_chars: 1000.0, min_keep_chars: 500.0 };
-        assert_eq!(truncated(&[1001], 1e6, &settings), [(1000, Reason::OverLimit)]);
-        assert_eq!(truncated(&[1001], 1000.0, &settings), [(717, Reason::OverLimit)]);
+        assert_eq!(truncated(&[1001], Tokens(1e6), &settings), [(1000, Reason::OverLimit)]);
+        assert_eq!(truncated(&[1001], Tokens(1000.0), &settings), [(717, Reason::OverLimit)]);
     }
 }

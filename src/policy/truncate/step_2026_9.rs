@@ -10,12 +10,13 @@ use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::reduce_step::apply_budget;
 use crate::policy::truncate::result_budget;
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// Cuts the results of a list for a window in tokens; `limit` is that of one result, in weighted chars.
 pub(super) fn truncate_list(
     list: &mut MessageList,
     rules: &Rules,
-    window: f64,
+    window: Tokens,
     limit: f64,
     settings: &TruncateSettings,
 ) -> Vec<MessageFate> {
@@ -42,9 +43,10 @@ mod tests {
     use crate::policy::testing::{ListFixture as Messages, calls, result};
     use crate::policy::truncate::truncate_list;
     use crate::policy::{Fate, Reason};
+    use crate::units::Tokens;
 
     /// Returns the fates of results of these many chars; `|` is an answer.
-    fn truncated(list: &str, window: f64) -> Vec<(Fate, Reason, u64)> {
+    fn truncated(list: &str, window: Tokens) -> Vec<(Fate, Reason, u64)> {
         let message = |word: &str| match word.parse::<usize>() {
             Ok(chars) => result("c", &"x".repeat(chars)),
             Err(_) => calls(&["c"]),
@@ -60,7 +62,7 @@ mod tests {
 
     #[test]
     fn each_result_has_its_limit_and_what_is_fresh_keeps_more() {
-        let reported = truncated("20000 16000 | 20000", 50_000.0);
+        let reported = truncated("20000 16000 | 20000", Tokens(50_000.0));
         assert_eq!((reported[0].0, reported[0].1), (Fate::Truncated, Reason::OverLimit));
         assert_eq!(reported[1], (Fate::Kept, Reason::WithinLimit, 16_000));
         assert_eq!(reported[2].1, Reason::Untouched);
@@ -69,7 +71,7 @@ mod tests {
 
     #[test]
     fn all_together_have_a_budget_and_the_oldest_answered_ones_give_way() {
-        let reported = truncated("9000 9000 9000 9000 9000 | 9000", 9_000.0);
+        let reported = truncated("9000 9000 9000 9000 9000 | 9000", Tokens(9_000.0));
         assert_eq!((reported[0].0, reported[0].1), (Fate::Truncated, Reason::OverAggregate));
         assert_eq!(reported[5].1, Reason::Untouched);
     }
@@ -77,7 +79,7 @@ mod tests {
     #[test]
     fn results_that_cannot_be_cut_enough_keep_a_notice_where_a_note_would_be_longer() {
         let list = format!("{} | {}", ["300"; 30].join(" "), ["1900"; 30].join(" "));
-        let reported = truncated(&list, 2_000.0);
+        let reported = truncated(&list, Tokens(2_000.0));
         let cut = |fate: &(Fate, Reason, u64)| (fate.0, fate.1) == (Fate::Truncated, Reason::OverAggregate);
         assert!(reported[..30].iter().all(|fate| cut(fate) && fate.2 < 102), "{reported:?}");
         assert!(reported[31..].iter().all(|fate| fate.0 == Fate::Kept));

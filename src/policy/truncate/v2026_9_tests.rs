@@ -1,6 +1,7 @@
 use super::*;
 use crate::gateway::ruleset::Aggregate;
 use crate::js;
+use crate::units::Tokens;
 use proptest::prelude::*;
 
 fn result(texts: &[&str]) -> Value {
@@ -34,8 +35,8 @@ fn the_limit_is_three_tenths_of_the_window_up_to_a_cap_by_its_size() {
         (f64::NAN, 16_000.0, 64_000.0),
         (0.0, 0.0, 0.0),
     ] {
-        let limit = result_chars_limit(tokens);
-        let all = Aggregate::Weighted.budget(tokens, limit, true);
+        let limit = result_chars_limit(Tokens(tokens));
+        let all = Aggregate::Weighted.budget(Tokens(tokens), limit, true);
         assert_eq!((limit, all), (chars, together), "{tokens}");
     }
 }

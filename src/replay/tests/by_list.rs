@@ -9,6 +9,7 @@ use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, ModelScale, Token
 use crate::policy::settings::GuardSettings;
 use crate::replay::base::ReplayBase;
 use crate::replay::trace::Trace;
+use crate::units::Tokens;
 
 /// A pseudo-random generator.
 struct Dice(u64);
@@ -113,9 +114,10 @@ fn running_sums_show_of_every_call_what_its_list_does() {
         let script = script(seed);
         let ruleset = RULESETS[seed as usize % RULESETS.len()];
         let all_features = features_of(&script, ruleset);
-        let weights: Vec<f64> = (0..all_features.len()).map(|at| 7.3 + (at % 13) as f64 * 91.7).collect();
-        script.with_session(20_000.0, &[], |session| {
-            let fit = Calibrated { fixed: 123.4, weights: &weights };
+        let weights: Vec<Tokens> =
+            (0..all_features.len()).map(|at| Tokens(7.3 + (at % 13) as f64 * 91.7)).collect();
+        script.with_session(Tokens(20_000.0), &[], |session| {
+            let fit = Calibrated { fixed: Tokens(123.4), weights: &weights };
             let calibrated = Some(fit).filter(|_| seed % 2 == 0);
             let session = ReplaySession { features: Some(&all_features), calibrated, ..*session };
             let record = recorded_trace(&session, &settings(&[]), &|| true).expect("wanted");

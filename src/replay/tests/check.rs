@@ -3,6 +3,7 @@
 use super::*;
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::preflight::Route;
+use crate::units::Tokens;
 
 /// Two runs; the second prompt has about 8,000 tokens by chars, too many with a margin of one fifth.
 fn full() -> Script {
@@ -19,20 +20,20 @@ fn checking(ruleset: Ruleset, steps: &[Policy]) -> Settings {
 #[test]
 fn a_prompt_without_room_is_compacted_before_it_is_sent() {
     let policies = [Policy::Check, Policy::Compact];
-    let replay = full().replay(&checking(Ruleset::V2026_4_8, &policies), 200_000.0, &[]);
+    let replay = full().replay(&checking(Ruleset::V2026_4_8, &policies), Tokens(200_000.0), &[]);
     let [first, in_loop, second] = &replay.simulated[..] else { panic!("three calls") };
     assert_eq!([first.checked, in_loop.checked], [Some(Route::Fits), None], "the check precedes a run");
     assert_eq!(second.checked, Some(Route::Compact));
     assert!(second.compacted.is_some_and(|done| !done.by_overflow));
     assert!(second.tokens < replay.recorded[2].tokens / 2.0);
-    let without = full().replay(&checking(Ruleset::V2026_3_2, &policies), 200_000.0, &[]);
+    let without = full().replay(&checking(Ruleset::V2026_3_2, &policies), Tokens(200_000.0), &[]);
     assert!(without.simulated.iter().all(|call| call.checked.is_none() && call.compacted.is_none()));
 }
 
 #[test]
 fn what_the_rules_of_the_record_requested_and_nobody_wrote_did_not_happen() {
     let checking = |policies: &[Policy]| checking(Ruleset::V2026_4_8, policies);
-    let replay = full().with_session(200_000.0, &[], |session| {
+    let replay = full().with_session(Tokens(200_000.0), &[], |session| {
         replay(session, &checking(&[Policy::Check]), &checking(&[Policy::Check, Policy::Compact]))
     });
     assert_eq!(replay.recorded[2].checked, Some(Route::Compact));
@@ -43,7 +44,7 @@ fn what_the_rules_of_the_record_requested_and_nobody_wrote_did_not_happen() {
 fn inside_a_tool_loop_it_is_repeated_where_that_is_configured() {
     let mut mid_turn = checking(Ruleset::V2026_5_2, &[Policy::Check, Policy::Compact]);
     mid_turn.policies.check.mid_turn = true;
-    let replay = full().replay(&mid_turn, 200_000.0, &[]);
+    let replay = full().replay(&mid_turn, Tokens(200_000.0), &[]);
     let checked: Vec<_> = replay.simulated.iter().map(|call| call.checked).collect();
     assert_eq!(checked[..2], [Some(Route::Fits), Some(Route::Compact)]);
 }

@@ -86,8 +86,8 @@ fn rare_sessions_are_replayed_field_by_field() {
     };
     let keeping = |tokens: f64| {
         move |all: &mut Settings| {
-            all.policies.compaction.reserve_tokens = 10_000.0 - tokens;
-            all.policies.compaction.keep_recent_tokens = 800.0;
+            all.policies.compaction.reserve_tokens = Tokens(10_000.0) - Tokens(tokens);
+            all.policies.compaction.keep_recent_tokens = Tokens(800.0);
         }
     };
     let large_alone = |all: &mut Settings| {
@@ -177,14 +177,14 @@ fn the_calls_of_a_path_know_their_refusals() {
     };
     let calls = |script: &Script, entries: &[u32]| {
         let refused: Vec<RefusedCall> = entries.iter().map(|entry| refused_at(*entry, None, None)).collect();
-        script.replay(&settings(&[]), 10_000.0, &refused).calls
+        script.replay(&settings(&[]), Tokens(10_000.0), &refused).calls
     };
     let refused = Script::default().user().refused("prompt is too long");
     assert_eq!(calls(&note(refused.clone()), &[1, 2]).len(), 1, "the note is about the refused answer");
     let again = note(refused.clone().user());
     let made = calls(&again, &[1, 3]);
     assert_eq!(made.iter().map(|call| call.entry.0).collect::<Vec<_>>(), [1, 3], "a message came in between");
-    assert_eq!(made[0].refused.map(|refused| refused.min_tokens), Some(0.0), "nothing was accepted");
+    assert_eq!(made[0].refused.map(|refused| refused.min_tokens), Some(Tokens::ZERO), "nothing was accepted");
     assert_eq!(
         made.iter().map(|call| (call.opens_run, call.retried)).collect::<Vec<_>>(),
         [(true, false), (true, false)]
@@ -193,7 +193,7 @@ fn the_calls_of_a_path_know_their_refusals() {
     assert_eq!(retried.iter().map(|call| call.retried).collect::<Vec<_>>(), [true, false]);
     let accepted =
         calls(&Script::default().user().answer(700, false).user().refused("prompt is too long"), &[3]);
-    assert_eq!(accepted[1].refused.map(|refused| refused.min_tokens), Some(701.0));
+    assert_eq!(accepted[1].refused.map(|refused| refused.min_tokens), Some(Tokens(701.0)));
     let plain = calls(&note(Script::default().user()), &[]);
     assert!(plain.is_empty(), "a note of something else is no call");
 }

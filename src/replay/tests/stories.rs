@@ -11,7 +11,8 @@ use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::GuardSettings;
 use crate::replay::cache::TokenSplit;
 
-fn rounded(number: f64) -> String {
+fn rounded(number: impl Into<f64>) -> String {
+    let number = number.into();
     let text = format!("{number:.6}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -30,7 +31,7 @@ fn event(name: &str, done: Option<CompactionEvent>) -> Option<String> {
     let flags = [(done.by_overflow, "overflow"), (done.is_recorded, "recorded")];
     let flags: Vec<&str> = flags.into_iter().filter(|(on, _)| *on).map(|(_, word)| word).collect();
     let before =
-        done.tokens_before.map(|it| format!("{}{}", if it.is_estimate { "~" } else { "" }, it.tokens));
+        done.tokens_before.map(|it| format!("{}{}", if it.is_estimate { "~" } else { "" }, it.tokens.get()));
     Some(format!(
         "{name} {}x {} -{} messages -{} before {} cost {} recorded {}",
         done.count,
@@ -77,7 +78,7 @@ fn call_line(at: usize, call: &CallReplay) -> String {
 
 fn totals_line(name: &str, totals: &TraceTotals) -> String {
     let TraceTotals { peak, answered, refused, cost_breakdown: cost, .. } = totals;
-    let prompt = |(tokens, at): &(f64, Option<usize>)| format!("{}@{at:?}", rounded(*tokens));
+    let prompt = |(tokens, at): &(Tokens, Option<usize>)| format!("{}@{at:?}", rounded(*tokens));
     let sizes = [
         totals.largest_prompt,
         totals.freed_tokens,
@@ -137,7 +138,7 @@ fn event_line(event: &PolicyEvent) -> String {
 }
 
 fn stats_line(stats: &FiringStats) -> String {
-    let numbers = [stats.tokens, stats.cost, stats.call_interval, stats.freed_share].map(rounded);
+    let numbers = [stats.tokens.get(), stats.cost, stats.call_interval, stats.freed_share].map(rounded);
     format!("    {} {}x {}", stats.kind.word(), stats.times, numbers.join(" "))
 }
 
@@ -203,9 +204,9 @@ impl Story {
     pub(super) fn ask<T>(&self, ask: impl FnOnce(&ReplaySession<'_>) -> T) -> T {
         let features = features(&self.script, self.simulated.policies.ruleset);
         let features = Some(features).filter(|_| self.script.has_texts);
-        self.script.with_session(self.window, &self.refused, |session| {
+        self.script.with_session(Tokens(self.window), &self.refused, |session| {
             let features = features.as_deref();
-            ask(&ReplaySession { features, system_tokens: 30.0, fixed_tokens: 50, ..*session })
+            ask(&ReplaySession { features, system_tokens: Tokens(30.0), fixed_tokens: 50, ..*session })
         })
     }
 
@@ -347,7 +348,7 @@ fn stories() -> Vec<Story> {
         Story::new("images 2026.9.2", pictures(), &[Repair, Images]).under(Ruleset::V2026_9_2),
         Story::new("a written compaction", summarised(), &[Repair, Guard]).with(small_guard),
         Story::new("a written compaction is made again", summarised(), &[Compact])
-            .with(|all| all.policies.compaction.reserve_tokens = 6_300.0),
+            .with(|all| all.policies.compaction.reserve_tokens = Tokens(6_300.0)),
         compacting,
         truncating,
         Story {
@@ -359,8 +360,11 @@ fn stories() -> Vec<Story> {
         Story { refused: refused(), ..Story::new("a smaller prompt fits", refused_run(), &[]) }
             .with(|all| all.assumptions.fixed_reduction = 4_000.0),
         Story::new("usage is assumed", results(), &[Compact]).with(|all| {
-            all.assumptions =
-                Assumptions { runtime_window: Some(8_000.0), assume_usage: true, ..Assumptions::default() };
+            all.assumptions = Assumptions {
+                runtime_window: Some(Tokens(8_000.0)),
+                assume_usage: true,
+                ..Assumptions::default()
+            };
         }),
     ]
 }
@@ -421,7 +425,8 @@ fn each_model_has_its_window_and_its_price_and_a_record_may_know_less() {
     let described = compacting.ask(|session| {
         let keys: Vec<_> = session.path.iter().filter_map(|ix| session.index.entry(*ix).model).collect();
         let (large, small) = (keys[0], keys[keys.len() - 1]);
-        let windows = HashMap::from([(small, ModelLimits { provider: 4_000.0, runtime: 4_600.0 })]);
+        let windows =
+            HashMap::from([(small, ModelLimits { provider: Tokens(4_000.0), runtime: Tokens(4_600.0) })]);
         let prices = HashMap::from([(large, Some(price)), (small, None)]);
         let (short, unreliable) = (HashSet::from([EntryIx(12)]), HashSet::from([EntryIx(3)]));
         let known =
@@ -442,11 +447,12 @@ fn each_model_has_its_window_and_its_price_and_a_record_may_know_less() {
 #[test]
 fn fitted_factors_recorded_touches_and_eligibility_are_respected() {
     let both = &[Policy::Prune, Policy::Guard, Policy::Compact];
-    let story =
-        Story::new("fitted", results(), both).with(|all| all.policies.compaction.reserve_tokens = 4_000.0);
-    let weights: Vec<f64> = (0..story.script.entries).map(|at| 11.5 + (at % 7) as f64 * 303.25).collect();
+    let story = Story::new("fitted", results(), both)
+        .with(|all| all.policies.compaction.reserve_tokens = Tokens(4_000.0));
+    let weights: Vec<Tokens> =
+        (0..story.script.entries).map(|at| Tokens(11.5 + (at % 7) as f64 * 303.25)).collect();
     let described = story.ask(|session| {
-        let fit = Some(Calibrated { fixed: 99.75, weights: &weights });
+        let fit = Some(Calibrated { fixed: Tokens(99.75), weights: &weights });
         let touches = [(EntryIx(5), START as f64), (EntryIx(11), START as f64 + 600_000.0)];
         let fitted = ReplaySession { calibrated: fit, drops_thinking: true, ..*session };
         let touched = ReplaySession { cache_touches: &touches, ..*session };
@@ -477,8 +483,9 @@ fn a_projecting_runtime_edits_its_context_and_compacts_between_turns() {
     let described =
         [&[Policy::Compact][..], &[Policy::Repair, Policy::Prune, Policy::Guard]].map(|policies| {
             let story = Story::new("edited", script.clone(), policies).under(Ruleset::Pi1_5);
-            let story = story.with(|all| all.policies.compaction.reserve_tokens = 5_200.0);
-            let story = Story { recorded: Settings { window: 9_000.0, ..story.recorded.clone() }, ..story };
+            let story = story.with(|all| all.policies.compaction.reserve_tokens = Tokens(5_200.0));
+            let story =
+                Story { recorded: Settings { window: Tokens(9_000.0), ..story.recorded.clone() }, ..story };
             story.ask(|session| story.told_of(session))
         });
     insta::assert_snapshot!(described.join("\n"));

@@ -8,6 +8,7 @@ use crate::replay::cost::file_cost;
 use crate::report::cache_ledger::requests::Request;
 use crate::session::LoadedSession;
 use crate::store::body::{BodyError, read_entry};
+use crate::units::Tokens;
 
 /// The recorded cost of a prompt by price class, USD.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +22,7 @@ pub(super) struct PromptCost {
 pub(super) fn miss_cost(
     session: &LoadedSession,
     request: &Request,
-    tokens: f64,
+    tokens: Tokens,
     price: Option<&Price>,
 ) -> Result<Cost, BodyError> {
     let split = TokenSplit::from_usage(&request.usage);
@@ -42,11 +43,11 @@ pub(super) fn miss_cost(
 }
 
 /// Missed tokens are either input or written, so the rate paid for both is theirs.
-fn extra_cost(tokens: f64, split: &TokenSplit, cost: &PromptCost, list_read: f64) -> f64 {
+fn extra_cost(tokens: Tokens, split: &TokenSplit, cost: &PromptCost, list_read: f64) -> f64 {
     let paid = split.input + split.write;
-    let paid_rate = if paid > 0.0 { (cost.input + cost.write) / paid } else { 0.0 };
-    let read_rate = if split.read > 0.0 { cost.read / split.read } else { list_read };
-    tokens * (paid_rate - read_rate).max(0.0)
+    let paid_rate = if paid > Tokens::ZERO { (cost.input + cost.write) / paid.get() } else { 0.0 };
+    let read_rate = if split.read > Tokens::ZERO { cost.read / split.read.get() } else { list_read };
+    (tokens * (paid_rate - read_rate).max(0.0)).get()
 }
 
 fn listed_parts(split: &TokenSplit, price: &Price) -> PromptCost {

@@ -25,6 +25,7 @@ use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
+use crate::units::Tokens;
 
 use evidence::Evidence;
 use requests::{LedgerStep, ledger_steps};
@@ -57,7 +58,7 @@ pub struct CachedCall {
 
 impl CachedCall {
     /// Tokens of the prompt.
-    pub fn prompt_tokens(&self) -> f64 {
+    pub fn prompt_tokens(&self) -> Tokens {
         self.split.read + self.split.write + self.split.input
     }
 }
@@ -66,7 +67,7 @@ impl CachedCall {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheMiss {
     /// Tokens of the previous prompt that this prompt should have read; for a first call, all that was not read.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Extra cost compared with reading them from the cache.
     pub cost: Cost,
     /// Time since the previous prompt was sent, ms; NaN at the first call.
@@ -148,11 +149,11 @@ pub fn missed_share(session: &LoadedSession) -> f64 {
         match step {
             LedgerStep::Call(request) => {
                 let split = TokenSplit::from_usage(&request.usage);
-                all += split.read + split.write + split.input;
+                all += split.read.get() + split.write.get() + split.input.get();
                 if let Reading::Unread(unread) = scan.read(&request)
                     && unread.is_counted()
                 {
-                    missed += unread.tokens;
+                    missed += unread.tokens.get();
                 }
             }
             LedgerStep::Warmed(usage, at) => scan.warm(&usage, at),

@@ -7,6 +7,7 @@ use crate::replay::cache::TokenSplit;
 use crate::report::cache_ledger::cause::MissCause;
 use crate::report::cache_ledger::requests::Request;
 use crate::store::entry::Usage;
+use crate::units::Tokens;
 
 /// Up to this many tokens go unread because breakpoints are coarse; that is no miss.
 const NOISE_FLOOR_TOKENS: f64 = 1024.0;
@@ -17,7 +18,7 @@ pub(super) struct SentBefore {
     /// The answer to it, or the last answer before the cache was warmed; `None` if there was none.
     pub(super) entry: Option<EntryIx>,
     /// Tokens of the prompt.
-    pub(super) prompt: f64,
+    pub(super) prompt: Tokens,
     /// When it was sent, ms since 1970.
     pub(super) sent_at: f64,
     pub(super) cache_key: CacheKey,
@@ -38,7 +39,7 @@ pub(super) enum Reading {
 /// Tokens that a call did not read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Unread {
-    pub(super) tokens: f64,
+    pub(super) tokens: Tokens,
     /// The prompt that should have been in the cache; `None` at the first call.
     pub(super) previous: Option<SentBefore>,
     /// What began a new context since.
@@ -69,10 +70,10 @@ impl PromptScan {
     pub(super) fn read(&mut self, request: &Request) -> Reading {
         let split = TokenSplit::from_usage(&request.usage);
         let prompt = prompt_tokens(&split);
-        let has_activity = split.read + split.write > 0.0;
+        let has_activity = split.read + split.write > Tokens::ZERO;
         // pi forgets the reports of a context that a summary replaced.
         let is_reported = has_activity || self.replaced.is_none() && self.reported();
-        if prompt <= 0.0 {
+        if prompt <= Tokens::ZERO {
             return Reading::Uncached;
         }
         let reading = self.compare(&split, has_activity);
@@ -94,7 +95,7 @@ impl PromptScan {
         }
         let cached = self.previous.map_or(prompt, |previous| previous.prompt.min(prompt));
         let tokens = cached - split.read;
-        if tokens <= NOISE_FLOOR_TOKENS {
+        if tokens <= Tokens(NOISE_FLOOR_TOKENS) {
             return Reading::Hit;
         }
         Reading::Unread(Unread { tokens, previous: self.previous, replaced: self.replaced })
@@ -107,7 +108,7 @@ impl PromptScan {
     /// The cache was warmed with the whole prompt, at `at` ms since 1970. pi warms the model of the previous call.
     pub(super) fn warm(&mut self, usage: &Usage, at: f64) {
         let prompt = prompt_tokens(&TokenSplit::from_usage(usage));
-        if prompt > 0.0 {
+        if prompt > Tokens::ZERO {
             let (entry, cache_key) = self
                 .previous
                 .map_or((None, CacheKey::default()), |previous| (previous.entry, previous.cache_key));
@@ -121,6 +122,6 @@ impl PromptScan {
     }
 }
 
-fn prompt_tokens(split: &TokenSplit) -> f64 {
+fn prompt_tokens(split: &TokenSplit) -> Tokens {
     split.input + split.read + split.write
 }

@@ -12,6 +12,7 @@ use crate::js;
 use crate::session::loading::open;
 use crate::session::testing::loaded_session;
 use crate::store::discovery::discover;
+use crate::units::Tokens;
 
 /// 2026-11-19T10:00:00Z, ms.
 const START: f64 = 1_795_082_400_000.0;
@@ -121,14 +122,17 @@ fn begun() -> Story {
 fn last_miss(story: &Story) -> (MissCause, Option<u32>, f64) {
     let ledger = story.ledger();
     let miss = ledger.calls.last().and_then(|call| call.miss).expect("the last call misses");
-    (miss.cause, miss.at.map(|at| at.0), miss.tokens)
+    (miss.cause, miss.at.map(|at| at.0), miss.tokens.get())
 }
 
 #[test]
 fn a_first_call_is_no_miss_and_a_growing_prompt_hits() {
     let ledger = begun().ledger();
     let first = ledger.calls[0].miss.expect("nothing could be read");
-    assert_eq!((first.cause, first.is_counted(), first.tokens), (MissCause::FirstCall, false, 20_010.0));
+    assert_eq!(
+        (first.cause, first.is_counted(), first.tokens),
+        (MissCause::FirstCall, false, Tokens(20_010.0))
+    );
     assert_eq!(ledger.calls[1].miss, None);
     assert_eq!(CacheTotals::of(&ledger.calls).misses, CallCount::default());
 }
@@ -318,7 +322,7 @@ fn sums_by_day_add_up_to_the_sum_of_all_calls() {
     let whole = CacheTotals::of(&ledger.calls);
     assert_eq!(
         (sum.calls, sum.read, sum.written, sum.misses.tokens),
-        (4, whole.read, whole.written, 22_010.0)
+        (4, whole.read, whole.written, Tokens(22_010.0))
     );
     assert_eq!(whole.worst_cause().map(|(cause, count)| (cause, count.calls)), Some((MissCause::Pause, 1)));
 }

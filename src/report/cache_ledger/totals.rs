@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use crate::format::utc_day;
 use crate::replay::Cost;
 use crate::report::cache_ledger::{CacheMiss, CachedCall, MissCause};
+use crate::units::Tokens;
 
 /// Calls and their unread tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CallCount {
     pub calls: usize,
     /// Unread tokens.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Extra cost of these tokens.
     pub cost: Cost,
 }
@@ -35,11 +36,11 @@ pub struct CacheTotals {
     /// Calls of providers that had reported no cache activity.
     pub uncached_calls: usize,
     /// Prompt tokens read from the cache.
-    pub read: f64,
+    pub read: Tokens,
     /// Prompt tokens written to it.
-    pub written: f64,
+    pub written: Tokens,
     /// Prompt tokens neither read nor written.
-    pub input: f64,
+    pub input: Tokens,
     /// Cost of the calls.
     pub cost: Cost,
     /// The misses, by pi's rule.
@@ -87,7 +88,7 @@ impl CacheTotals {
     }
 
     /// Tokens of all prompts.
-    pub fn prompt_tokens(&self) -> f64 {
+    pub fn prompt_tokens(&self) -> Tokens {
         self.read + self.written + self.input
     }
 

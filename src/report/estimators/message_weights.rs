@@ -43,7 +43,7 @@ impl Weights {
         let mut weights = Self {
             pi: estimate_or_zero(size),
             gateway: size.prune_chars.whole_chars(),
-            weighted: weighted::estimate_or_zero(message) as u64,
+            weighted: weighted::estimate_or_zero(message).whole(),
             ..Self::default()
         };
         weights.images = u64::from(each_text(message, &mut |text| {

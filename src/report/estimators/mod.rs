@@ -15,6 +15,7 @@ use crate::context::tokens::sent::IMAGE_TOKENS;
 use crate::context::tokens::sent::SentSize;
 use crate::ids::EntryIx;
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 use message_weights::Weights;
 pub use progress::{EstimatesError, Progress};
 use walk::{Anchor, Prompt};
@@ -106,7 +107,7 @@ pub struct MeasuredCall {
 impl MeasuredCall {
     /// Returns the relative error of an estimator at this call, as a share of the counted tokens.
     pub fn error(&self, estimator: Estimator) -> Option<f64> {
-        relative_error(self.estimates.get(estimator)? as f64, self.measured as f64)
+        relative_error(Tokens(self.estimates.get(estimator)? as f64), self.measured as f64)
     }
 }
 
@@ -241,8 +242,8 @@ impl PromptEstimator<'_> {
     fn estimate_from_usage(&self, prompt: &Prompt) -> Option<u64> {
         match prompt.anchor {
             Anchor::Counted { tokens, since } => {
-                let sum = tokens + since as f64;
-                (sum.is_finite() && sum >= 0.0).then_some(sum as u64)
+                let sum = tokens + Tokens(since as f64);
+                (sum.is_finite() && sum >= Tokens::ZERO).then_some(sum.whole())
             }
             Anchor::NoCount => Some(self.fixed_tokens + prompt.weights.pi),
             Anchor::Stale => None,

@@ -11,6 +11,7 @@ use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
+use crate::units::Tokens;
 
 /// A prompt below this share of an earlier one counts as pruned. Providers' counts vary by a few tokens, so 1.0 would
 /// give false positives.
@@ -26,7 +27,7 @@ pub(super) enum Anchor {
     /// The last count, and pi's estimate of every later message.
     Counted {
         /// Counted prompt and answer; NaN if the usage is malformed.
-        tokens: f64,
+        tokens: Tokens,
         /// Estimated tokens of the messages since.
         since: u64,
     },
@@ -80,7 +81,7 @@ pub(super) fn walk_path(session: &LoadedSession, weights: &[Weights]) -> PathPro
             if copied.contains(ix) {
                 copies += 1;
             } else {
-                calls.push(walk.call(*ix, usage.prompt_tokens() as u64, entry.model));
+                calls.push(walk.call(*ix, usage.prompt_tokens().whole(), entry.model));
             }
         }
         walk.push(index, *ix, *weight, usage);
@@ -134,7 +135,7 @@ impl PathWalk {
             self.positions_by_id[id.index()].get_or_insert(self.prefix_sums.len());
         }
         if let Some(usage) = usage.filter(|_| entry.kind == EntryKind::Message) {
-            self.last_count = Some((self.prefix_sums.len(), usage.context_tokens));
+            self.last_count = Some((self.prefix_sums.len(), usage.context_tokens.get()));
         }
         self.prefix_sums.push(self.total);
         if entry.becomes_message() {
@@ -169,7 +170,7 @@ impl PathWalk {
         match self.last_count {
             Some((at, tokens)) if at >= since && (self.boundary.is_none() || tokens > 0.0) => {
                 let after = self.prefix_sums.get(at + 1).copied().unwrap_or(self.total);
-                Anchor::Counted { tokens, since: (self.total - after).pi }
+                Anchor::Counted { tokens: Tokens(tokens), since: (self.total - after).pi }
             }
             _ if self.boundary.is_some() => Anchor::Stale,
             _ => Anchor::NoCount,

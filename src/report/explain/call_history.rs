@@ -9,6 +9,7 @@ use crate::session::LoadedSession;
 use crate::session::overflow::Overflow;
 use crate::store::entry::EntryKind;
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 const MAX_CALLS: usize = 40;
 /// How many of the kept calls may follow the failing one.
@@ -69,7 +70,7 @@ fn around_failure(failure: &Failure, runner: &ReplayRunner) -> CallHistory {
             number,
             entry: call.entry,
             at_ms: call.ended,
-            tokens: named.unwrap_or(sent.expected.max(0.0) as u64),
+            tokens: named.unwrap_or(sent.expected.max(Tokens::ZERO).whole()),
             is_measured: named.is_some() || call.usage.is_some(),
             is_refused: overflow.is_some(),
             compacted_before: false,
@@ -82,7 +83,7 @@ fn around_failure(failure: &Failure, runner: &ReplayRunner) -> CallHistory {
     CallHistory {
         largest_accepted: largest_accepted(session, &calls, failure.model),
         trigger: trigger(&failure.session, believed),
-        believed_window: to_tokens(believed),
+        believed_window: known_tokens(believed),
         served_limit: Some(failure.limit).filter(|limit| *limit > 0),
         ..keep_newest(calls, end)
     }
@@ -106,7 +107,7 @@ fn last_counted_calls(case: &Case<'_>) -> CallHistory {
     CallHistory {
         largest_accepted: largest_accepted(session, &calls, session.context.model),
         trigger: trigger(session, window),
-        believed_window: to_tokens(window),
+        believed_window: known_tokens(window),
         served_limit: None,
         ..keep_newest(calls, end)
     }
@@ -146,13 +147,13 @@ fn largest_accepted(
     Some((largest.entry, largest.tokens))
 }
 
-fn trigger(session: &LoadedSession, window: f64) -> Option<u64> {
+fn trigger(session: &LoadedSession, window: Tokens) -> Option<u64> {
     let settings = &session.configured_settings.compaction;
-    to_tokens(settings.threshold(window)).filter(|_| settings.enabled)
+    known_tokens(settings.threshold(window)).filter(|_| settings.enabled)
 }
 
-fn to_tokens(number: f64) -> Option<u64> {
-    (number.is_finite() && number >= 1.0).then_some(number as u64)
+fn known_tokens(tokens: Tokens) -> Option<u64> {
+    (tokens.is_finite() && tokens >= Tokens(1.0)).then(|| tokens.whole())
 }
 
 #[cfg(test)]
@@ -164,7 +165,7 @@ mod tests {
 
     fn history(entries: &[String]) -> CallHistory {
         let session = loaded_session(&transcript(entries), 200_000.0);
-        let limits = ContextLimits { runtime_window: 200_000.0, ..session.limits };
+        let limits = ContextLimits { runtime_window: Tokens(200_000.0), ..session.limits };
         let session = LoadedSession { limits, ..session };
         call_history(&Case::read(&session, None).expect("memory is readable"))
     }

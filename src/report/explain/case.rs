@@ -13,6 +13,7 @@ use crate::session::replay_inputs::ReplayInputs;
 use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::units::Tokens;
 
 /// The number of turns from which their median counts as typical.
 const MIN_TYPICAL_TURNS: usize = 3;
@@ -89,12 +90,12 @@ impl<'a> Case<'a> {
 
     /// Returns the window of the next call, in tokens.
     pub(super) fn window(&self) -> u64 {
-        self.session.window.tokens.max(0.0) as u64
+        self.session.window.tokens.max(Tokens::ZERO).whole()
     }
 
     /// Returns the tokens above which the session compacts (compaction 2.7, 2.8).
     pub(super) fn trigger(&self) -> f64 {
-        self.session.configured_settings.compaction.threshold(self.session.limits.runtime_window)
+        self.session.configured_settings.compaction.threshold(self.session.limits.runtime_window).get()
     }
 
     /// Returns the tokens of the next prompt, and whether the provider counted them.

@@ -7,6 +7,7 @@ use crate::report::explain::counted_calls::CountedCall;
 use crate::report::explain::failure::Failure;
 use crate::session::LoadedSession;
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// The last comparison before the failing call. The runtime compares before each run; some releases also compare before
 /// each call between the turns of a run (store-pi-1.5 F2).
@@ -15,7 +16,7 @@ pub(super) struct TriggerCheck {
     /// The answer whose usage was compared.
     pub entry: EntryIx,
     /// The tokens that were compared: that usage and, with a check before each call, the estimate of later messages.
-    pub tokens: f64,
+    pub tokens: Tokens,
 }
 
 /// Returns that comparison; `None` if the runtime had no count yet.
@@ -31,7 +32,7 @@ pub(super) fn last_check(failure: &Failure, calls: &[CountedCall]) -> Option<Tri
         let call = calls.iter().rev().find(fresh)?;
         let since = context.messages.iter().filter(|message| message.entry > call.entry);
         let since: f64 = since.map(|message| estimate_or_zero(&message.size) as f64).sum();
-        return Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens + since });
+        return Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens + Tokens(since) });
     }
     let mut path = context.path.iter().rev();
     let requested = path.find(|ix| !failure.is_next_call && index.entry(**ix).role() == Some(Role::User));
@@ -56,7 +57,7 @@ mod tests {
     use crate::report::explain::testing::{answer, refusal};
     use crate::session::testing::{call, loaded_session, result, transcript, user};
 
-    fn checked(entries: &[String]) -> Option<(EntryIx, f64)> {
+    fn checked(entries: &[String]) -> Option<(EntryIx, Tokens)> {
         let session = loaded_session(&transcript(entries), 200_000.0);
         let case = Case::read(&session, None).expect("memory is readable");
         let check = last_check(case.failure.as_ref().expect("a refusal"), &case.calls);
@@ -67,9 +68,13 @@ mod tests {
     fn the_trigger_was_last_compared_with_the_answer_before_the_failing_run() {
         let turn = |prompt: u64| [user("go on"), answer(prompt)];
         let entries = [turn(500).to_vec(), turn(700).to_vec(), vec![user("more"), refusal()]].concat();
-        assert_eq!(checked(&entries), Some((EntryIx(3), 710.0)));
+        assert_eq!(checked(&entries), Some((EntryIx(3), Tokens(710.0))));
         let in_run = [turn(500).to_vec(), vec![user("more"), answer(900), refusal()]].concat();
-        assert_eq!(checked(&in_run), Some((EntryIx(1), 510.0)), "an answer of the run itself comes too late");
+        assert_eq!(
+            checked(&in_run),
+            Some((EntryIx(1), Tokens(510.0))),
+            "an answer of the run itself comes too late"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::transcript::Leaf;
+use crate::units::Tokens;
 
 /// A summary in sections with less text than this, in bytes without headings and spaces, counts as hollow.
 const HOLLOW_SUMMARY_CHARS: usize = 160;
@@ -25,7 +26,7 @@ pub(super) struct PastCompaction {
     pub at_ms: f64,
     /// Tokens before it, as the runtime stored them (compaction 3.9), otherwise from the provider's last count; NaN if
     /// neither is known.
-    pub tokens_before: f64,
+    pub tokens_before: Tokens,
     /// Number of messages in the context before and directly after it.
     pub messages: (usize, usize),
     /// Estimated tokens of the context before and directly after it.
@@ -100,7 +101,8 @@ fn read_compaction(
     Ok(Some(PastCompaction {
         entry,
         at_ms: index.entry(entry).time_ms,
-        tokens_before: recorded_tokens_before(index, path, place).map_or(f64::NAN, |before| before.tokens),
+        tokens_before: recorded_tokens_before(index, path, place)
+            .map_or(Tokens(f64::NAN), |before| before.tokens),
         messages: (before.messages.len(), after.messages.len()),
         estimated: (tokens(&before), tokens(&after)),
         counted: (counted_before.map(|(_, prompt)| *prompt), behind.first().map(|(_, prompt)| *prompt)),

@@ -5,6 +5,7 @@ use crate::ids::EntryIx;
 use crate::session::LoadedSession;
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 /// Growth below this many tokens is noise: a provider's framing of a message weighs as much.
 const MIN_GROWTH: u64 = 200;
@@ -15,9 +16,9 @@ pub(super) struct CountedCall {
     /// Counted prompt tokens: `input` + `cacheRead` + `cacheWrite` (store I7).
     pub prompt_tokens: u64,
     /// Tokens of the reply.
-    pub output_tokens: f64,
+    pub output_tokens: Tokens,
     /// The total that the runtime compares with its trigger (compaction 1.10).
-    pub context_tokens: f64,
+    pub context_tokens: Tokens,
     /// The reason why the reply ended.
     pub stop: StopReason,
     /// The time, ms.
@@ -36,8 +37,8 @@ impl Default for CountedCall {
         Self {
             entry: EntryIx(0),
             prompt_tokens: 0,
-            output_tokens: 0.0,
-            context_tokens: f64::NAN,
+            output_tokens: Tokens::ZERO,
+            context_tokens: Tokens(f64::NAN),
             stop: StopReason::Other,
             at_ms: f64::NAN,
             model: None,
@@ -59,13 +60,15 @@ pub(super) fn counted_calls(session: &LoadedSession, path: &[EntryIx]) -> Vec<Co
             next = CountedCall::default();
         }
         let Some(size) = entry.message.filter(|_| entry.becomes_message()) else { continue };
-        let usage = size.usage.filter(|usage| usage.prompt_tokens() >= 1.0 && usage.prompt_tokens() < 1e12);
+        let usage = size
+            .usage
+            .filter(|usage| usage.prompt_tokens() >= Tokens(1.0) && usage.prompt_tokens() < Tokens(1e12));
         let sure = entry.is_model_call() && !session.partial_counts.contains(ix);
         let usage = usage.filter(|_| sure && session.overflow_at(*ix).is_none());
         if let Some(usage) = usage {
             calls.push(CountedCall {
                 entry: *ix,
-                prompt_tokens: usage.prompt_tokens() as u64,
+                prompt_tokens: usage.prompt_tokens().whole(),
                 output_tokens: usage.output,
                 context_tokens: usage.context_tokens,
                 stop: size.stop_reason,
@@ -176,7 +179,7 @@ mod tests {
         assert!(counted[2].estimated_since.is_some_and(|tokens| (1..10).contains(&tokens)));
         assert_eq!(
             counted.iter().map(|call| call.context_tokens).collect::<Vec<_>>(),
-            [510.0, 2_010.0, 2_110.0]
+            [510.0, 2_010.0, 2_110.0].map(Tokens)
         );
     }
 }

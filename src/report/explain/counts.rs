@@ -5,6 +5,7 @@ use crate::ids::EntryIx;
 use crate::report::explain::case::Case;
 use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
+use crate::units::Tokens;
 
 /// One count of the failing prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +38,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
     let within = checks_between_turns(&failure.session);
     let check = last_check(failure, &case.calls).map(|check| PromptCount {
         counted_by: "runtime",
-        tokens: check.tokens.max(0.0) as u64,
+        tokens: check.tokens.max(Tokens::ZERO).whole(),
         is_measured: !within,
         note: if within {
             "triggers compaction: the last reported usage plus chars/4 of what followed".to_owned()
@@ -48,16 +49,16 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
     });
     let row = &case.session.limits.stored_totals;
     let stale = if row.fresh == Some(false) { ", marked stale" } else { "" };
-    let stored = row.total_tokens.filter(|tokens| *tokens > 0.0).map(|tokens| PromptCount {
+    let stored = row.total_tokens.filter(|tokens| *tokens > Tokens::ZERO).map(|tokens| PromptCount {
         counted_by: "stored counter",
-        tokens: tokens as u64,
+        tokens: tokens.whole(),
         is_measured: true,
         note: format!("shown in the status line{stale}"),
         entry: case
             .calls
             .iter()
             .rev()
-            .find(|call| call.prompt_tokens == tokens as u64)
+            .find(|call| call.prompt_tokens == tokens.whole())
             .map(|call| call.entry),
     });
     let chars = PromptCount {
@@ -69,7 +70,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
     };
     let calibrated = PromptCount {
         counted_by: "calibrated",
-        tokens: failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64,
+        tokens: failure.fixed_tokens + (failure.weights.iter().sum::<Tokens>()).whole(),
         is_measured: false,
         note: format!("clawscope: fitted to {} counted calls", case.calls.len()),
         entry: None,

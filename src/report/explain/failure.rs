@@ -10,6 +10,7 @@ use crate::session::LoadedSession;
 use crate::session::overflow::{ModelWindow, Overflow, OverflowKind};
 use crate::store::entry::{MessageSize, Role};
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 /// Tokens of an image by the runtime's estimate (compaction 1.4).
 const IMAGE_TOKENS: f64 = 1_200.0;
@@ -39,7 +40,7 @@ pub struct Failure {
     pub limit: u64,
     pub fixed_tokens: u64,
     /// Tokens of each message of the context, scaled to the provider's count.
-    pub weights: Vec<f64>,
+    pub weights: Vec<Tokens>,
     /// Whether it is the next call, which has not been made yet.
     pub is_next_call: bool,
 }
@@ -59,13 +60,11 @@ impl Failure {
         let before = calls.iter().rev().find(behind).map(|call| (call.entry, call.prompt_tokens));
         let new_from = before.and_then(|(entry, _)| then.context.position(entry)).unwrap_or(0);
         let sent = runner.recorded_call(overflow.entry);
-        let requested = overflow.prompt_tokens().or(sent.map(|sent| sent.expected.max(0.0) as u64));
-        let estimated = runner.fixed_tokens as u64 + weights.iter().sum::<f64>() as u64;
+        let requested = overflow.prompt_tokens().or(sent.map(|sent| sent.expected.whole()));
+        let estimated = runner.fixed_tokens.whole() + weights.iter().sum::<Tokens>().whole();
         let believed = believed_window(loaded, model);
-        let limit = overflow
-            .prompt_limit()
-            .or(runner.learned_limit(model))
-            .unwrap_or(believed.runtime.max(0.0) as u64);
+        let limit =
+            overflow.prompt_limit().or(runner.learned_limit(model)).unwrap_or(believed.runtime.whole());
         Some(Self {
             overflow: overflow.clone(),
             last_counted: before,
@@ -73,7 +72,7 @@ impl Failure {
             prompt_tokens: requested.unwrap_or(estimated),
             is_measured: overflow.requested.is_some(),
             limit,
-            fixed_tokens: runner.fixed_tokens as u64,
+            fixed_tokens: runner.fixed_tokens.whole(),
             weights,
             is_next_call: false,
             believed_window: believed,
@@ -90,7 +89,7 @@ impl Failure {
     /// Returns the parts of the prompt, in the provider's tokens.
     pub fn budget(&self) -> Budget {
         Budget::new(self.session.fixed_chars, &self.session.context, |at| {
-            self.weights.get(at).copied().unwrap_or(0.0) as u64
+            self.weights.get(at).copied().unwrap_or(Tokens::ZERO).whole()
         })
     }
 
@@ -101,11 +100,11 @@ impl Failure {
         let reply = self
             .overflow
             .reply_reserve
-            .filter(|reply| *reply as f64 >= LARGE_RESERVE_SHARE * believed)
+            .filter(|reply| Tokens(*reply as f64) >= believed * LARGE_RESERVE_SHARE)
             .unwrap_or(0);
         let allowed = self.overflow.limit.map_or(self.limit, |limit| limit.saturating_sub(reply));
         let tokens = matches!(self.overflow.kind, OverflowKind::Refused | OverflowKind::CutShort);
-        tokens && self.limit > 0 && (allowed as f64) < SAME_WINDOW_SHARE * believed
+        tokens && self.limit > 0 && Tokens(allowed as f64) < believed * SAME_WINDOW_SHARE
     }
 
     /// Returns the tokens above the limit.
@@ -120,7 +119,7 @@ impl Failure {
     }
 
     /// Sums the tokens of the messages that `of` selects, in the provider's count.
-    pub(super) fn tokens_of(&self, of: impl Fn(usize, &MessageSize) -> bool) -> f64 {
+    pub(super) fn tokens_of(&self, of: impl Fn(usize, &MessageSize) -> bool) -> Tokens {
         let messages = self.session.context.messages.iter().enumerate();
         messages.filter(|(at, message)| of(*at, &message.size)).map(|(at, _)| self.weights[at]).sum()
     }
@@ -141,14 +140,17 @@ impl Failure {
     }
 
     /// Returns the number of images in the prompt, and their tokens.
-    pub(super) fn images(&self) -> (u64, f64) {
+    pub(super) fn images(&self) -> (u64, Tokens) {
         let messages = self.session.context.messages.iter().enumerate();
-        messages.fold((0, 0.0), |(count, tokens), (at, message)| {
+        messages.fold((0, Tokens::ZERO), |(count, tokens), (at, message)| {
             let images = f64::from(message.size.images);
             let text = f64::from(message.size.text_chars) / 4.0;
             let share = images * IMAGE_TOKENS / (images * IMAGE_TOKENS + text).max(1.0);
-            let sent = self.weights[at].max(images * IMAGE_TOKENS);
-            (count + u64::from(message.size.images), tokens + if images > 0.0 { sent * share } else { 0.0 })
+            let sent = self.weights[at].max(Tokens(images * IMAGE_TOKENS));
+            (
+                count + u64::from(message.size.images),
+                tokens + if images > 0.0 { sent * share } else { Tokens::ZERO },
+            )
         })
     }
 }
@@ -179,7 +181,7 @@ mod tests {
     fn a_provider_serves_less_from_three_hundredths_below_the_believed_window_on() {
         let serves_less = |believed: f64, reply: Option<u64>| {
             failure(|it| {
-                it.believed_window.runtime = believed;
+                it.believed_window.runtime = Tokens(believed);
                 (it.overflow.limit, it.overflow.reply_reserve) = (Some(1_000), reply);
             })
             .serves_less()
@@ -193,7 +195,7 @@ mod tests {
     fn only_a_limit_in_tokens_tells_of_a_smaller_window() {
         let serves_less = |kind: OverflowKind, limit: u64| {
             failure(|it| {
-                it.believed_window.runtime = 5_000.0;
+                it.believed_window.runtime = Tokens(5_000.0);
                 (it.overflow.kind, it.overflow.limit, it.limit) = (kind, None, limit);
             })
             .serves_less()
@@ -207,15 +209,15 @@ mod tests {
     fn the_excess_and_the_tokens_of_chosen_messages_are_sums_of_the_failing_prompt() {
         let failure = failure(|_| {});
         assert_eq!(failure.excess_tokens(), 100);
-        assert_eq!(failure.tokens_of(|_, size| size.role == Role::ToolResult), 700.0);
-        assert_eq!(failure.tokens_of(|at, _| at < 2), 309.0);
+        assert_eq!(failure.tokens_of(|_, size| size.role == Role::ToolResult), Tokens(700.0));
+        assert_eq!(failure.tokens_of(|at, _| at < 2), Tokens(309.0));
         assert_eq!((failure.run_opening(), failure.newest_results()), (Some(0), vec![2]));
-        assert_eq!(failure.images(), (0, 0.0));
+        assert_eq!(failure.images(), (0, Tokens::ZERO));
     }
 
     #[test]
     fn an_image_takes_its_share_of_the_message_that_holds_it() {
         let images = with_failure("i:2400 a:9 i:600", 1_100, 0, |_, failure| failure.images());
-        assert_eq!(images, (2, 2_400.0 + 1_200.0), "never less than the runtime counts for an image");
+        assert_eq!(images, (2, Tokens(2_400.0 + 1_200.0)), "never less than the runtime counts for an image");
     }
 }

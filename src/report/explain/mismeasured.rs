@@ -15,6 +15,7 @@ use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::overflow::OverflowKind;
 use crate::session::setting_change::SettingChange;
 use crate::store::entry::StopReason;
+use crate::units::Tokens;
 
 /// Counted over estimated tokens above which an estimate is wrong.
 const MIN_ESTIMATE_RATIO: f64 = 1.5;
@@ -81,7 +82,7 @@ fn detect_wrong_window(failure: &Failure, runner: &ReplayRunner) -> Option<Findi
     let line = format!(
         "the provider accepts {} tokens, but the gateway assumes {}",
         format_number(served),
-        format_number(believed as u64)
+        format_number(believed.whole())
     );
     Some(
         Finding::new(
@@ -92,7 +93,7 @@ fn detect_wrong_window(failure: &Failure, runner: &ReplayRunner) -> Option<Findi
         .with_rule("compaction 7.1")
         .with_evidence(Evidence::new(how).with_entries([failure.overflow.entry]))
         .with_evidence(Evidence::new(source).with_rule("compaction 7.1"))
-        .with_number("believed", believed)
+        .with_number("believed", believed.get())
         .with_number("served", served as f64)
         .with_prevents_overflow(flips),
     )
@@ -148,7 +149,7 @@ fn detect_missing_usage(case: &Case<'_>, failure: &Failure, runner: &ReplayRunne
             .with_rule("compaction 1.11")
     }));
     finding.evidence.extend(stored.map(|stored| {
-        Evidence::new(format!("the stored counter still shows {}", format_number(stored as u64)))
+        Evidence::new(format!("the stored counter still shows {}", format_number(stored.whole())))
             .with_rule("compaction 9.4")
     }));
     Some(finding)
@@ -157,8 +158,8 @@ fn detect_missing_usage(case: &Case<'_>, failure: &Failure, runner: &ReplayRunne
 /// The gateway's own check refused a prompt that the provider would have taken.
 fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Finding> {
     let peak = case.calls.iter().map(|call| call.prompt_tokens).max()?;
-    let likely = failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64;
-    let limit = failure.believed_window.runtime as u64;
+    let likely = failure.fixed_tokens + (failure.weights.iter().sum::<Tokens>()).whole();
+    let limit = failure.believed_window.runtime.whole();
     let fits = failure.overflow.kind == OverflowKind::Precheck
         && (likely as f64) * MIN_OVERCOUNT_RATIO <= limit.max(1) as f64 * 1.2;
     let over = failure.overflow.requested.map(|requested| requested as f64 / likely.max(1) as f64);
@@ -214,12 +215,12 @@ fn detect_ratio_without_overflow(case: &Case<'_>) -> Option<Finding> {
 }
 
 fn estimator_finding(case: &Case<'_>, ratio: f64) -> Finding {
-    let keep = case.session.configured_settings.compaction.keep_recent_tokens.max(0.0);
+    let keep = case.session.configured_settings.compaction.keep_recent_tokens.max(Tokens::ZERO);
     let line = format!("the gateway counts this text {ratio:.1}x too small");
     let kept = format!(
         "keepRecentTokens {} keeps {}",
-        format_number(keep as u64),
-        format_estimate((keep * ratio) as u64)
+        format_number(keep.whole()),
+        format_estimate((keep * ratio).whole())
     );
     Finding::new(FindingClass::EstimatorError, Confidence::Likely, line)
         .with_rule("compaction 1.1")
@@ -254,30 +255,30 @@ fn enable_compaction(settings: &mut Settings) {
 /// The stored counter differs widely from the session's tokens. Only the memory flush and the status line read it.
 fn detect_wrong_counter(case: &Case<'_>) -> Option<Finding> {
     let row = &case.session.limits.stored_totals;
-    let stored = row.total_tokens.filter(|stored| *stored > 0.0)?;
+    let stored = row.total_tokens.filter(|stored| *stored > Tokens::ZERO)?;
     // The counter describes the last accepted call, so the growth of a refused call does not make it wrong.
     let accepted =
         case.calls.last().filter(|_| case.failure.is_some()).map(|call| (call.prompt_tokens, true));
     let (live, counted) = accepted.unwrap_or_else(|| case.next_prompt());
-    let (class, how) = if (live as f64) < LOW_COUNTER_SHARE * stored {
+    let (class, how) = if (live as f64) < LOW_COUNTER_SHARE * stored.get() {
         (FindingClass::CounterInflated, "more")
-    } else if stored < LOW_COUNTER_SHARE * live as f64 && row.fresh != Some(false) {
+    } else if stored < Tokens(LOW_COUNTER_SHARE * live as f64) && row.fresh != Some(false) {
         (FindingClass::CounterStaleLow, "less")
     } else {
         return None;
     };
     let line = format!(
         "the stored counter shows {}, {how} than the session's {}",
-        format_number(stored as u64),
+        format_number(stored.whole()),
         format_tokens(live, counted)
     );
     let mut finding = Finding::new(class, Confidence::Sure, line)
         .with_rule("compaction 9.11")
-        .with_number("stored", stored)
+        .with_number("stored", stored.get())
         .with_number("live", live as f64);
-    finding
-        .evidence
-        .extend(counters_adding_up(case, stored).map(|sum| Evidence::new(sum).with_rule("compaction 9.11")));
+    finding.evidence.extend(
+        counters_adding_up(case, stored.get()).map(|sum| Evidence::new(sum).with_rule("compaction 9.11")),
+    );
     let last = case.calls.last();
     finding.evidence.extend(last.map(|call| {
         Evidence::new(format!("the provider counted {} for the last call", format_number(call.prompt_tokens)))
@@ -316,7 +317,7 @@ mod tests {
     }
 
     fn stored(total: f64) -> StoredTotals {
-        StoredTotals { total_tokens: Some(total), ..StoredTotals::default() }
+        StoredTotals { total_tokens: Some(Tokens(total)), ..StoredTotals::default() }
     }
 
     #[test]

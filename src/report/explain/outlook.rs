@@ -9,6 +9,7 @@ use crate::report::explain::case::Case;
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// Turns after a compaction before which the session should not reach its trigger again.
 const MIN_TURNS_TO_REFILL: usize = 2;
@@ -35,7 +36,7 @@ pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Finding> {
     let settings = case.session.configured_settings.compaction;
     let trigger = case.trigger();
     let window = case.session.limits.runtime_window;
-    if !settings.enabled || window.is_nan() || trigger > fixed || fixed >= window {
+    if !settings.enabled || window.is_nan() || trigger > fixed || fixed >= window.get() {
         return None;
     }
     let line = format!(
@@ -45,8 +46,8 @@ pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Finding> {
     );
     let reserve = format!(
         "the reserve is {} of a window of {}",
-        format_number(settings.reserve_tokens.max(0.0) as u64),
-        format_number(window as u64)
+        format_number(settings.reserve_tokens.max(Tokens::ZERO).whole()),
+        format_number(window.whole())
     );
     Some(
         Finding::new(FindingClass::ImpossibleBudget, Confidence::Likely, line)
@@ -110,14 +111,14 @@ fn detect_at_risk(case: &Case<'_>) -> Option<Finding> {
     let window = case.session.limits.runtime_window.min(case.session.window.model_tokens);
     let turn = case.typical_turn_tokens();
     let next = (prompt + turn) as f64;
-    let compacts = would_compaction_free(case) && compared_tokens(case) > case.trigger();
-    if window.is_nan() || window <= 0.0 || next <= window || compacts {
+    let compacts = would_compaction_free(case) && compared_tokens(case) > Tokens(case.trigger());
+    if window.is_nan() || window <= Tokens::ZERO || next <= window.get() || compacts {
         return None;
     }
     let line = format!(
         "the next turn needs {} and the window is {}; no compaction comes first",
         format_short_estimate(next as u64),
-        format_number(window as u64)
+        format_number(window.whole())
     );
     let size = format!(
         "{} now; a typical turn adds {}",
@@ -130,14 +131,14 @@ fn detect_at_risk(case: &Case<'_>) -> Option<Finding> {
             .with_evidence(Evidence::new(size).with_entries(case.calls.last().map(|call| call.entry)))
             .with_number("prompt", prompt as f64)
             .with_number("turn", turn as f64)
-            .with_number("window", window),
+            .with_number("window", window.get()),
     )
 }
 
 /// Returns the tokens that the runtime compares with its trigger before the next run: the last answer's own count.
-fn compared_tokens(case: &Case<'_>) -> f64 {
+fn compared_tokens(case: &Case<'_>) -> Tokens {
     let last = case.calls.last().map(|call| call.context_tokens).filter(|tokens| tokens.is_finite());
-    last.unwrap_or(0.0)
+    last.unwrap_or(Tokens::ZERO)
 }
 
 /// Whether a due compaction would free tokens.
@@ -222,8 +223,10 @@ mod tests {
             turn().to_vec(),
         ];
         let session = loaded_session(&transcript(&entries.concat()), 200_000.0);
-        let limits =
-            crate::session::context_limits::ContextLimits { runtime_window: 200_000.0, ..session.limits };
+        let limits = crate::session::context_limits::ContextLimits {
+            runtime_window: Tokens(200_000.0),
+            ..session.limits
+        };
         crate::session::LoadedSession { limits, ..session }
     }
 
@@ -249,9 +252,11 @@ mod tests {
     fn with_fixed(fixed: u64, reserve: f64, look: fn(&Case<'_>) -> Option<Finding>) -> Option<String> {
         let session = loaded_session(&transcript(&[user("hi")]), 200_000.0);
         let mut settings = session.configured_settings.clone();
-        (settings.compaction.enabled, settings.compaction.reserve_tokens) = (true, reserve);
-        let limits =
-            crate::session::context_limits::ContextLimits { runtime_window: 200_000.0, ..session.limits };
+        (settings.compaction.enabled, settings.compaction.reserve_tokens) = (true, Tokens(reserve));
+        let limits = crate::session::context_limits::ContextLimits {
+            runtime_window: Tokens(200_000.0),
+            ..session.limits
+        };
         let session = crate::session::LoadedSession { limits, configured_settings: settings, ..session };
         let mut case = Case::read(&session, None).expect("memory is readable");
         case.fixed_tokens = Some(fixed);
@@ -278,10 +283,10 @@ mod tests {
 
     #[test]
     fn a_session_that_fits_says_how_much_is_left_until_what() {
-        let line = |tokens: u64, reserve: f64, window: f64| {
-            let session = loaded_session(&transcript(&[user("hi")]), window);
+        let line = |tokens: u64, reserve: f64, window: Tokens| {
+            let session = loaded_session(&transcript(&[user("hi")]), window.get());
             let mut settings = session.configured_settings.clone();
-            (settings.compaction.enabled, settings.compaction.reserve_tokens) = (true, reserve);
+            (settings.compaction.enabled, settings.compaction.reserve_tokens) = (true, Tokens(reserve));
             let limits =
                 crate::session::context_limits::ContextLimits { runtime_window: window, ..session.limits };
             let tokens = crate::session::TokenCount { tokens, source: crate::session::CountSource::Measured };
@@ -291,15 +296,15 @@ mod tests {
             let found = healthy_finding(&Case::read(&session, None).expect("memory is readable"));
             (found.headline, found.evidence[0].text.clone())
         };
-        let (said, size) = line(50_000, 20_000.0, 200_000.0);
+        let (said, size) = line(50_000, 20_000.0, Tokens(200_000.0));
         assert_eq!(said, "Fits: 150k to spare, 130k until compaction");
         assert_eq!(size, "50,000 of 200,000, counted by the provider");
-        assert_eq!(line(180_000, 20_000.0, 200_000.0).0, "Fits: 20k to spare, 0 until compaction");
+        assert_eq!(line(180_000, 20_000.0, Tokens(200_000.0)).0, "Fits: 20k to spare, 0 until compaction");
         assert_eq!(
-            line(180_001, 20_000.0, 200_000.0).0,
+            line(180_001, 20_000.0, Tokens(200_000.0)).0,
             "Fits: 20.0k to spare; the next turn compacts first"
         );
-        assert_eq!(line(50_000, 200_000.0, 200_000.0).0, "Fits: 150k to spare");
-        assert_eq!(line(50_000, 0.0, 0.0).0, "No overflow: 50,000 tokens; the window is unknown");
+        assert_eq!(line(50_000, 200_000.0, Tokens(200_000.0)).0, "Fits: 150k to spare");
+        assert_eq!(line(50_000, 0.0, Tokens::ZERO).0, "No overflow: 50,000 tokens; the window is unknown");
     }
 }

@@ -16,6 +16,7 @@ use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
 use crate::store::body::BodyError;
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 /// A session with everything that its replays need.
 #[derive(Debug)]
@@ -24,9 +25,9 @@ pub(super) struct ReplayRunner {
     pub session: LoadedSession,
     pub recorded_trace: Arc<RecordedTrace>,
     /// Tokens before the messages.
-    pub fixed_tokens: f64,
+    pub fixed_tokens: Tokens,
     inputs: ReplayInputs,
-    weights: HashMap<EntryIx, f64>,
+    weights: HashMap<EntryIx, Tokens>,
     failing_call: Option<EntryIx>,
 }
 
@@ -60,10 +61,10 @@ impl ReplayRunner {
     }
 
     /// Returns the tokens of each message in the provider's count.
-    pub(super) fn weights_of(&self, messages: &[ContextMessage]) -> Vec<f64> {
+    pub(super) fn weights_of(&self, messages: &[ContextMessage]) -> Vec<Tokens> {
         let weight = |message: &ContextMessage| {
             let known = self.weights.get(&message.entry).copied();
-            known.unwrap_or_else(|| estimate_or_zero(&message.size) as f64)
+            known.unwrap_or_else(|| Tokens(estimate_or_zero(&message.size) as f64))
         };
         messages.iter().map(weight).collect()
     }
@@ -79,8 +80,8 @@ impl ReplayRunner {
         let other =
             model.and_then(|model| self.inputs.other_windows.get(&model)).map(|limits| limits.provider);
         Some(other.unwrap_or(self.inputs.provider_window))
-            .filter(|limit| *limit > 0.0)
-            .map(|limit| limit as u64)
+            .filter(|limit| *limit > Tokens::ZERO)
+            .map(Tokens::whole)
     }
 
     /// Whether pruning can act at all: the release has it, and the provider is eligible.

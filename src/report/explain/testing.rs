@@ -3,6 +3,7 @@
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::session::testing::{call, loaded_session, message, result, transcript, user};
+use crate::units::Tokens;
 
 /// An answer to a prompt that the provider counted.
 pub(super) fn answer(prompt: u64) -> String {
@@ -44,7 +45,7 @@ pub(super) fn with_failure<T>(
     let mut case = Case::read(&session, None).expect("memory is readable");
     let mut failure = case.failure.take().expect("a refusal");
     assert_eq!(failure.session.context.messages.len(), weights.len());
-    (failure.weights, failure.limit) = (weights, 1_000);
+    (failure.weights, failure.limit) = (weights.into_iter().map(Tokens).collect(), 1_000);
     (failure.prompt_tokens, failure.fixed_tokens) = (prompt, fixed);
     ask(&case, &failure)
 }

@@ -10,6 +10,7 @@ use crate::report::explain::guards::{GuardKind, GuardReport, GuardState};
 use crate::report::explain::mechanism::{Mechanism, largest_fitting_limit};
 use crate::report::explain::outlook;
 use crate::session::overflow::{Overflow, OverflowKind};
+use crate::units::Tokens;
 
 /// The longest headline, in chars.
 const MAX_HEADLINE_CHARS: usize = 100;
@@ -119,7 +120,7 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
     };
     let seen = Evidence::new(format!(
         "{} tokens, scaled to the provider's count",
-        format_short_estimate(mechanism.tokens as u64)
+        format_short_estimate(mechanism.tokens.whole())
     ));
     let results =
         [FindingClass::SingleResult, FindingClass::ParallelResults, FindingClass::ToolLoopTreadmill];
@@ -135,7 +136,7 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
     let mut finding = Finding::new(mechanism.class, confidence, mechanism_phrase(case, failure, mechanism))
         .with_rule("compaction 8.8")
         .with_evidence(seen.with_entries(mechanism.entries.iter().copied().take(40)))
-        .with_number("tokens", mechanism.tokens.round())
+        .with_number("tokens", mechanism.tokens.get().round())
         .with_number("count", mechanism.count as f64)
         .with_number("requested", failure.prompt_tokens as f64)
         .with_number("limit", failure.limit as f64)
@@ -147,7 +148,7 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
 
 /// Describes the mechanism in a few words.
 fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> String {
-    let tokens = format_short_estimate(mechanism.tokens as u64);
+    let tokens = format_short_estimate(mechanism.tokens.whole());
     let limit = format_number(failure.limit);
     let counted = |noun: &str| quantity(mechanism.count, noun);
     match mechanism.class {
@@ -181,7 +182,7 @@ fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -
         }
         _ => {
             let requested = format_tokens(failure.prompt_tokens, failure.is_measured);
-            let seen = failure.fixed_tokens + failure.weights.iter().sum::<f64>() as u64;
+            let seen = failure.fixed_tokens + (failure.weights.iter().sum::<Tokens>()).whole();
             let unseen = failure.prompt_tokens.saturating_sub(seen);
             if unseen as f64 >= MIN_UNSEEN_SHARE * failure.prompt_tokens as f64 {
                 format!(
@@ -197,9 +198,9 @@ fn mechanism_phrase(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -
 
 /// Describes a single message: too large on its own, or the one that no longer fitted.
 fn describe_size(failure: &Failure, mechanism: &Mechanism) -> String {
-    let tokens = format_short_estimate(mechanism.tokens as u64);
+    let tokens = format_short_estimate(mechanism.tokens.whole());
     let limit = format_number(failure.limit);
-    if mechanism.tokens > failure.limit as f64 {
+    if mechanism.tokens > Tokens(failure.limit as f64) {
         format!("alone is {tokens} tokens; the limit is {limit}")
     } else if never_fits(failure, mechanism.tokens) {
         format!("alone takes {tokens} of {limit} tokens")
@@ -209,8 +210,8 @@ fn describe_size(failure: &Failure, mechanism: &Mechanism) -> String {
 }
 
 /// Whether a message exceeds the limit even without any other message.
-fn never_fits(failure: &Failure, tokens: f64) -> bool {
-    tokens + failure.fixed_tokens as f64 > failure.limit as f64
+fn never_fits(failure: &Failure, tokens: Tokens) -> bool {
+    tokens + Tokens(failure.fixed_tokens as f64) > Tokens(failure.limit as f64)
 }
 
 /// Builds `Overflowed 2x: …. Not prevented because ….`, with as many parts as fit.
@@ -232,7 +233,7 @@ fn second_sentence(failure: &Failure, verdict: &Finding, guards: &[GuardReport])
     let mut sizes = verdict.numbers.iter().filter(|(name, _)| *name == "tokens").map(|(_, tokens)| *tokens);
     match verdict.class {
         FindingClass::BytesLimit => return String::new(),
-        FindingClass::UserMessage if sizes.any(|tokens| never_fits(failure, tokens)) => {
+        FindingClass::UserMessage if sizes.any(|tokens| never_fits(failure, Tokens(tokens))) => {
             return " Send it in parts or as a file.".to_owned();
         }
         _ => {}

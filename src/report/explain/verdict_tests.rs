@@ -5,7 +5,7 @@ use crate::ids::EntryIx;
 use crate::report::explain::testing::with_failure;
 
 fn mechanism(class: FindingClass, tokens: f64) -> Mechanism {
-    Mechanism { class, tokens, count: 3, entries: vec![EntryIx(2), EntryIx(0)] }
+    Mechanism { class, tokens: Tokens(tokens), count: 3, entries: vec![EntryIx(2), EntryIx(0)] }
 }
 
 /// The phrase for a mechanism of a prompt of 1,100 tokens, of which 1,000 fit.

@@ -11,6 +11,7 @@ use crate::policy::recovery::{
 };
 use crate::report::recovery::{RecoveryEvent, RefusedCall};
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 
 /// Returns a short label and the explanation of a step.
 pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (String, String) {
@@ -46,7 +47,8 @@ pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (
             format!(
                 "An estimate that assumes a summary of at most {}. The run continues.",
                 quantity(
-                    max_summary_tokens(session.configured_settings.compaction.reserve_tokens).max(0.0),
+                    max_summary_tokens(session.configured_settings.compaction.reserve_tokens)
+                        .max(Tokens::ZERO),
                     "token"
                 )
             ),
@@ -97,7 +99,7 @@ fn describe_compaction(
             format!("compaction {who}: the summary call is too large"),
             format!(
                 "The runtime summarises the whole history in one call, and ~{} do not fit either. compaction.mode safeguard would send it in chunks.",
-                quantity(tokens.round(), "token")
+                quantity(tokens.get().round(), "token")
             ),
         ),
         CompactionOutcome::Done { summarised: 0, kept_tokens, .. } => (
@@ -112,7 +114,7 @@ fn describe_compaction(
 }
 
 /// A compaction that summarises no message is still written, and frees nothing.
-fn describe_nothing_summarized(session: &LoadedSession, kept_tokens: f64) -> String {
+fn describe_nothing_summarized(session: &LoadedSession, kept_tokens: Tokens) -> String {
     format!(
         "keepRecentTokens {1} keeps all ~{0}, so the compaction frees nothing.",
         quantity(kept_tokens, "token"),
@@ -120,7 +122,12 @@ fn describe_nothing_summarized(session: &LoadedSession, kept_tokens: f64) -> Str
     )
 }
 
-fn describe_compacted(session: &LoadedSession, kept_tokens: f64, lost: usize, request_kept: bool) -> String {
+fn describe_compacted(
+    session: &LoadedSession,
+    kept_tokens: Tokens,
+    lost: usize,
+    request_kept: bool,
+) -> String {
     let how = match session.limits.compaction_mode {
         CompactionMode::Safeguard => "in chunks, by the safeguard",
         CompactionMode::Default => "in one call, by the runtime",
@@ -230,7 +237,10 @@ pub(super) fn describe_event(session: &LoadedSession, recorded: &RecoveryEvent) 
             let place = path.iter().position(|ix| ix == entry);
             let before = place.and_then(|place| recorded_tokens_before(index, path, place));
             let file = index.entry(*entry).payload_number;
-            match before.map(|before| before.tokens).or(Some(file).filter(|tokens| tokens.is_finite())) {
+            match before
+                .map(|before| before.tokens)
+                .or(Some(Tokens(file)).filter(|tokens| tokens.is_finite()))
+            {
                 Some(before) => format!("compacted, {} before", format_number(before)),
                 None => "compacted".into(),
             }

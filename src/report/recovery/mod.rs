@@ -18,6 +18,7 @@ use crate::policy::truncate::max_result_chars_under;
 use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
+use crate::units::Tokens;
 
 /// One recovery, expected and recorded.
 #[derive(Debug, Clone)]
@@ -102,10 +103,10 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
         detection: refusal.detection,
         source: refusal.source,
         branch: Branch { entries, first_kept: kept_from },
-        fixed_tokens: session.fixed_tokens() as f64,
-        refused_tokens: refusal.tokens.map(|tokens| tokens as f64),
+        fixed_tokens: Tokens(session.fixed_tokens() as f64),
+        refused_tokens: refusal.tokens.map(|tokens| tokens as f64).map(Tokens),
         window: session.window.tokens,
-        runtime_window: refusal.limit.map_or(limits.runtime_window, |limit| limit as f64),
+        runtime_window: refusal.limit.map_or(limits.runtime_window, |limit| Tokens(limit as f64)),
         settings: session.configured_settings.compaction,
         mode: limits.compaction_mode,
         same_model: true,

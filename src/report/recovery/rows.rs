@@ -144,7 +144,9 @@ fn attempt_row(attempt: usize) -> RecoveryRow {
 fn step_row(session: &LoadedSession, policy: &RecoveryStep) -> RecoveryRow {
     let (words, why) = description::describe_step(session, policy);
     let (tokens, entry) = match policy {
-        RecoveryStep::Refused { tokens } | RecoveryStep::Answered { tokens } => (Some(*tokens as u64), None),
+        RecoveryStep::Refused { tokens } | RecoveryStep::Answered { tokens } => {
+            (Some((*tokens).whole()), None)
+        }
         RecoveryStep::Compaction { outcome: CompactionOutcome::Done { first_kept, .. }, .. } => {
             (None, Some(*first_kept))
         }

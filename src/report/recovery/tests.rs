@@ -7,6 +7,7 @@ use super::*;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::policy::recovery::{CompactionCaller, Ending, Recovery, RecoveryStep};
 use crate::session::testing::{entry_ix, loaded_session, message, result, transcript, user};
+use crate::units::Tokens;
 
 const TOO_LONG: &str = "prompt is too long: 213462 tokens > 200000 maximum";
 
@@ -169,12 +170,12 @@ proptest! {
         gateway: bool,
     ) {
         let mut session = loaded_session(&transcript(&entries), 1000.0);
-        session.limits.runtime_window = 1000.0;
+        session.limits.runtime_window = Tokens(1000.0);
         session.limits.is_gateway_run = gateway;
         session.limits.compaction_mode =
             if safeguard { CompactionMode::Safeguard } else { CompactionMode::Default };
         session.configured_settings.compaction =
-            CompactionSettings { enabled: true, reserve_tokens: 100.0, keep_recent_tokens: 100.0 };
+            CompactionSettings { enabled: true, reserve_tokens: Tokens(100.0), keep_recent_tokens: Tokens(100.0) };
         let view = load_recovery(&session).expect("memory is readable");
         let (tries, cuts) = efforts(&view.expected);
         prop_assert!(tries <= 3 && cuts <= 1, "{:?}", view.expected);

@@ -5,6 +5,7 @@ use crate::format::{
     format_count, format_estimate, format_estimated_usd, format_number, format_short_estimate, quantity,
     round_tokens,
 };
+use crate::units::Tokens;
 
 impl RegretTotals {
     /// Describes what the prompts lacked, and what of it was needed again.
@@ -30,7 +31,7 @@ impl RegretTotals {
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         let repeated = match self.cost.map(format_estimated_usd) {
-            _ if self.tokens <= 0.0 => String::new(),
+            _ if self.tokens <= Tokens::ZERO => String::new(),
             cost => {
                 let cost = cost.map(|cost| format!(", {cost}")).unwrap_or_default();
                 format!(" ({} tokens repeated{cost})", format_estimate(round_tokens(self.tokens)))
@@ -43,7 +44,7 @@ impl RegretTotals {
     /// Describes the needs in a table cell: `3 · ~8.2k`, or `0` if nothing was needed again.
     pub fn describe_short(&self) -> String {
         let needed = format_number(self.needed as u64);
-        if self.tokens <= 0.0 {
+        if self.tokens <= Tokens::ZERO {
             needed
         } else {
             format!("{needed} · {}", format_short_estimate(round_tokens(self.tokens)))

@@ -5,20 +5,21 @@ use serde::Serialize;
 
 use super::RegretTotals;
 use crate::session::json::rounded;
+use crate::units::Tokens;
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RegretTotalsJson {
     lost: usize,
     /// Estimated tokens that were gone.
-    lost_tokens: Option<f64>,
+    lost_tokens: Option<Tokens>,
     /// Lost messages that were needed again.
     needed: usize,
     fetched_again: usize,
     quoted: usize,
     asked_again: usize,
     /// Estimated tokens of all repetitions.
-    tokens: Option<f64>,
+    tokens: Option<Tokens>,
     /// List price of all repetitions, USD.
     cost: Option<f64>,
 }

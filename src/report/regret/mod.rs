@@ -28,6 +28,7 @@ use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
+use crate::units::Tokens;
 
 use needs::{CallLookup, Losses, Weights, find_needs};
 use path_message::PathMessage;
@@ -55,14 +56,14 @@ pub struct RegretTotals {
     /// Messages that a prompt lacked in whole or in part.
     pub lost: usize,
     /// Their tokens that were gone at most.
-    pub lost_tokens: f64,
+    pub lost_tokens: Tokens,
     /// Messages that were needed again.
     pub needed: usize,
     pub fetched_again: usize,
     pub quoted: usize,
     pub asked_again: usize,
     /// Tokens of all repetitions.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// List price of all repetitions in USD; `None` without a price.
     pub cost: Option<f64>,
 }
@@ -75,8 +76,8 @@ impl Regret {
         let mut sum = RegretTotals::default();
         for LostMessage { loss, needs, .. } in &self.lost {
             let tokens = gone.entry(loss.entry).or_default();
-            let more = (loss.tokens_before - loss.tokens_after - *tokens).max(0.0);
-            *tokens += more;
+            let more = (loss.tokens_before - loss.tokens_after - Tokens(*tokens)).max(Tokens::ZERO);
+            *tokens += more.get();
             sum.lost_tokens += more;
             needed.extend((!needs.is_empty()).then_some(loss.entry));
             for need in needs {
@@ -157,7 +158,7 @@ impl<'a> RegretFinder<'a> {
         let (_, tokens) = inputs.calibrated_weights(session);
         let prices = PriceCache::new(session);
         let weights = Weights {
-            tokens: &|message| tokens.get(&message.entry).copied().unwrap_or(message.estimate),
+            tokens: &|message| tokens.get(&message.entry).copied().unwrap_or(Tokens(message.estimate)),
             price: &|message: &PathMessage| prices.price_of(message.entry),
         };
         // Where the settings decide when to compact, the recorded summaries do not exist.

@@ -1,6 +1,7 @@
 //! One later need of a lost message.
 
 use crate::ids::EntryIx;
+use crate::units::Tokens;
 
 /// How a lost message was needed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +45,7 @@ pub struct Need {
     /// Calls since the message was lost; 0 at the first call without it.
     pub distance: usize,
     /// Tokens of the repeated call and its result; 0 unless fetched again.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// List price of these tokens in USD; `None` without a price.
     pub cost: Option<f64>,
     /// The identifier, or the arguments of the repeated call. May hold secrets.

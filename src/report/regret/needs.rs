@@ -11,6 +11,7 @@ use crate::ids::EntryIx;
 use crate::replay::ContextLoss;
 use crate::replay::cache::TokenSplit;
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// Positions of the calls' answers on the path, in order.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ impl<'a> Losses<'a> {
 /// The rates by which needs are weighed.
 pub(super) struct Weights<'a> {
     /// Tokens of a message on the provider's scale.
-    pub(super) tokens: &'a dyn Fn(&PathMessage) -> f64,
+    pub(super) tokens: &'a dyn Fn(&PathMessage) -> Tokens,
     /// The list price of an answer's model.
     pub(super) price: &'a dyn Fn(&PathMessage) -> Option<Price>,
 }
@@ -161,7 +162,7 @@ impl Asking<'_> {
     fn need(&self, loss: usize, kind: NeedKind, evidence: String) -> (usize, Need) {
         let distance = self.call - self.losses.all[loss].from_call;
         let entry = self.message().entry;
-        (loss, Need { kind, entry, call: self.call, distance, tokens: 0.0, cost: None, evidence })
+        (loss, Need { kind, entry, call: self.call, distance, tokens: Tokens::ZERO, cost: None, evidence })
     }
 
     /// Returns the repeated calls of an answer whose earlier results the prompt lacks.
@@ -175,7 +176,7 @@ impl Asking<'_> {
                 return None;
             }
             let result = self.result_of(self.at, &again.id);
-            let repeated = result.map_or(0.0, |at| (weights.tokens)(&self.path[at]));
+            let repeated = result.map_or(Tokens::ZERO, |at| (weights.tokens)(&self.path[at]));
             let (loss, need) = self.need(loss, NeedKind::FetchedAgain, again.arguments.clone());
             let price = (weights.price)(self.message());
             let cost = price.map(|price| repetition_cost(again.tokens, repeated, &price));
@@ -220,10 +221,10 @@ impl Asking<'_> {
 }
 
 /// Prices a repetition: the call is output, its result is prompt that the next call writes to the cache.
-fn repetition_cost(call: f64, result: f64, price: &Price) -> f64 {
+fn repetition_cost(call: Tokens, result: Tokens, price: &Price) -> f64 {
     let writes = price.cache_write > 0.0;
-    let (write, input) = if writes { (result, 0.0) } else { (0.0, result) };
-    TokenSplit { read: 0.0, write, input, output: call }.cost(price)
+    let (write, input) = if writes { (result, Tokens::ZERO) } else { (Tokens::ZERO, result) };
+    TokenSplit { read: Tokens::ZERO, write, input, output: call }.cost(price)
 }
 
 #[cfg(test)]

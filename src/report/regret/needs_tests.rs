@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::replay::LossCause;
+use crate::units::Tokens;
 
 /// A reproducible sequence of numbers.
 struct Dice(u64);
@@ -21,7 +22,7 @@ impl Dice {
         let runs_command = tool == "exec";
         let arguments = format!("f{}", self.roll(3));
         let path = (!runs_command).then(|| arguments.clone());
-        ToolUse { id, tool, arguments, path, runs_command, tokens: self.roll(50) as f64 }
+        ToolUse { id, tool, arguments, path, runs_command, tokens: Tokens(self.roll(50) as f64) }
     }
 }
 
@@ -75,8 +76,8 @@ fn story(seed: u64) -> (Vec<Arc<PathMessage>>, Vec<ContextLoss>, Vec<usize>) {
                 cause,
                 from_call,
                 until_call,
-                tokens_before: 9.0,
-                tokens_after: 0.0,
+                tokens_before: Tokens(9.0),
+                tokens_after: Tokens::ZERO,
             });
             let Some(until) = until_call else { break };
             from_call = until;
@@ -145,7 +146,7 @@ fn the_search_finds_what_a_naive_one_finds() {
     for seed in 0..400 {
         let (path, losses, answers) = story(seed);
         let calls = CallLookup::new(answers);
-        let weights = Weights { tokens: &|message| message.estimate, price: &|_| None };
+        let weights = Weights { tokens: &|message| Tokens(message.estimate), price: &|_| None };
         for has_summaries in [false, true] {
             let needs = find_needs(
                 &path,

@@ -3,6 +3,7 @@
 use super::identifiers::IdentifierHash;
 use crate::ids::EntryIx;
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// Parts of the names of tools that change files.
 const WRITING_TOOLS: [&str; 4] = ["write", "edit", "patch", "replace"];
@@ -39,7 +40,7 @@ pub(super) struct ToolUse {
     /// It runs a command, which may read any file.
     pub(super) runs_command: bool,
     /// Estimated tokens of name and arguments.
-    pub(super) tokens: f64,
+    pub(super) tokens: Tokens,
 }
 
 impl ToolUse {

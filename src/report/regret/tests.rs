@@ -8,6 +8,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::js;
 use crate::replay::LossCause;
 use crate::session::testing::{call, loaded_session, message, result, transcript, user};
+use crate::units::Tokens;
 
 /// Prunes every result that is not from the last turn.
 const PRUNING: &str = r#"{"agents":{"defaults":{"contextPruning":{"mode":"cache-ttl","ttl":"1s","softTrimRatio":0,"hardClearRatio":0,"minPrunableToolChars":10,"keepLastAssistants":1}}}}"#;
@@ -62,8 +63,8 @@ fn clearing_that_nobody_notices_costs_nothing() {
     assert_eq!(lost, [(2, LossCause::Pruned)]);
     assert_eq!(regret.lost[0].tool.as_deref(), Some("read"));
     let totals = regret.totals();
-    assert_eq!((totals.lost, totals.needed, totals.tokens, totals.cost), (1, 0, 0.0, None));
-    assert!(totals.lost_tokens > 3_000.0, "{totals:?}");
+    assert_eq!((totals.lost, totals.needed, totals.tokens, totals.cost), (1, 0, Tokens::ZERO, None));
+    assert!(totals.lost_tokens > Tokens(3_000.0), "{totals:?}");
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn the_same_call_fetches_a_cleared_result_again_and_is_priced() {
     ]);
     assert_eq!(needs(&regret), [(NeedKind::FetchedAgain, 7, 1, 2)]);
     let need = &regret.lost[0].needs[0];
-    assert!(need.tokens > 5.0 && need.cost.is_some_and(|usd| usd > 0.0), "{need:?}");
+    assert!(need.tokens > Tokens(5.0) && need.cost.is_some_and(|usd| usd > 0.0), "{need:?}");
     assert_eq!(regret.totals().cost, need.cost);
 }
 

@@ -16,6 +16,7 @@ use crate::session::LoadedSession;
 use crate::session::message_texts::join_texts;
 use crate::store::body::{BodyError, read_entry};
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 /// Arguments that name the file of a tool call.
 const PATH_KEYS: [&str; 4] = ["path", "file_path", "filePath", "file"];
@@ -123,7 +124,7 @@ fn tool_uses(message: &Value) -> Vec<ToolUse> {
                 id: text(block.get("id")).unwrap_or_default(),
                 path: PATH_KEYS.iter().find_map(|key| text(arguments.get(key))).map(|path| file_name(&path)),
                 runs_command: arguments.get("command").is_some(),
-                tokens: estimate_chars((tool.len() + normal.len()) as u64) as f64,
+                tokens: Tokens(estimate_chars((tool.len() + normal.len()) as u64) as f64),
                 tool,
                 arguments: normal,
             }

@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::replay::cost::Cost;
+use crate::units::Tokens;
 
 /// A cell with these overflows, cost and largest prompt.
 fn cell(overflows: usize, cost: f64, peak: f64) -> Cell {
     let totals = TraceTotals {
         overflows,
-        peak: (peak, None),
-        largest_prompt: peak,
+        peak: (Tokens(peak), None),
+        largest_prompt: Tokens(peak),
         cost_breakdown: Cost { recorded: Some(cost), ..Cost::default() },
         ..TraceTotals::default()
     };
@@ -22,8 +23,8 @@ fn sweep_of(cells: Vec<Cell>) -> Sweep {
         base: Vec::new(),
         policies: PolicySet::NONE,
         grid: Grid::from_axes(&[]).expect("one cell"),
-        window: 1_000.0,
-        headroom: 0.0,
+        window: Tokens(1_000.0),
+        headroom: Tokens::ZERO,
         recorded: TraceTotals::default(),
         recorded_regret: None,
         current: 0,
@@ -51,7 +52,7 @@ fn of_cells_with_equal_totals_the_smallest_change_is_shown() {
 
 #[test]
 fn a_cell_fits_to_the_token_and_without_headroom_whatever_its_prompts_are() {
-    let fits = |cell: &Cell, window: f64, headroom: f64| cell_fits(cell, window, headroom);
+    let fits = |cell: &Cell, window: f64, headroom: f64| cell_fits(cell, Tokens(window), Tokens(headroom));
     let peak = |peak: f64| cell(0, 1.0, peak);
     assert!(fits(&peak(900.0), 1_000.0, 100.0) && !fits(&peak(901.0), 1_000.0, 100.0));
     assert!(fits(&peak(5_000.0), 1_000.0, 0.0), "the provider answered it");
@@ -74,10 +75,10 @@ fn a_warning_says_that_the_recorded_overflows_are_gone_without_any_change() {
 #[test]
 fn withheld_tokens_are_spread_over_the_calls() {
     let withheld = |calls: usize| {
-        let totals = TraceTotals { withheld_tokens: 100.4, calls, ..TraceTotals::default() };
+        let totals = TraceTotals { withheld_tokens: Tokens(100.4), calls, ..TraceTotals::default() };
         let cell = Cell { totals, ..cell(0, 1.0, 10.0) };
         (cell.cleared_tokens(), cell.cleared_tokens_per_call())
     };
-    assert_eq!(withheld(4), (100.0, 25.0));
-    assert_eq!(withheld(0), (100.0, 100.0));
+    assert_eq!(withheld(4), (Tokens(100.0), Tokens(25.0)));
+    assert_eq!(withheld(0), (Tokens(100.0), Tokens(100.0)));
 }

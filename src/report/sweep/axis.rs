@@ -14,6 +14,7 @@ use crate::session::setting_change::{
     ChangeError, SettingChange, describe_missing, named_setting, parse_change,
 };
 use crate::session::simulated_settings::simulate_settings;
+use crate::units::Tokens;
 
 /// The option that sets axes.
 const OPTION: &str = "--vary";
@@ -223,7 +224,8 @@ fn current_point(axis_context: &AxisContext<'_>, id: SettingId, row: Option<&Pol
         let own = axis_context.base.iter().all(|change| change.id != SettingId::ContextWindow)
             || id != SettingId::ContextTokens;
         let current = session_setting(id.spec()).filter(|_| own);
-        let value = current.map_or(now.window.tokens, |setting| current_value(axis_context.session, setting));
+        let value =
+            current.map_or(now.window.tokens, |setting| Tokens(current_value(axis_context.session, setting)));
         return new_point(Some(Unit::Tokens), value.into());
     };
     if id == SettingId::PruneMode {
@@ -257,10 +259,13 @@ fn new_point(unit: Option<Unit>, value: Value) -> AxisPoint {
 }
 
 /// Replaces shares of the window in a range, such as `50%..90%:10%`, by tokens.
-fn shares_as_tokens(setting: &SettingSpec, range: &str, window: f64) -> String {
+fn shares_as_tokens(setting: &SettingSpec, range: &str, window: Tokens) -> String {
     let tokens = |part: &str| {
         let share = part.trim().ends_with('%').then(|| parse_share(part).ok()).flatten();
-        share.map_or_else(|| part.to_owned(), |share| number_text((share * window.max(0.0)).floor()))
+        share.map_or_else(
+            || part.to_owned(),
+            |share| number_text((window.max(Tokens::ZERO) * share).floor().get()),
+        )
     };
     if !setting.takes_share() {
         return range.to_owned();

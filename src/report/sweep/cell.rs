@@ -3,6 +3,7 @@
 use crate::replay::TraceTotals;
 use crate::report::regret::RegretTotals;
 use crate::report::sweep::front::CellScore;
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
@@ -29,7 +30,7 @@ impl Cell {
     }
 
     /// Returns the largest prompt in whole tokens.
-    pub fn peak(&self) -> f64 {
+    pub fn peak(&self) -> Tokens {
         self.totals.peak.0.round()
     }
 
@@ -40,13 +41,13 @@ impl Cell {
 
     /// Returns the tokens that the model was not sent, summed over all calls and every cause: a withheld message counts
     /// at each call.
-    pub fn cleared_tokens(&self) -> f64 {
-        self.totals.withheld_tokens.round()
+    pub fn cleared_tokens(&self) -> Tokens {
+        Tokens(self.totals.withheld_tokens.get().round())
     }
 
     /// Returns the tokens withheld per call by pruning, turn limit and compaction.
-    pub fn cleared_tokens_per_call(&self) -> f64 {
-        (self.totals.withheld_tokens / self.totals.calls.max(1) as f64).round()
+    pub fn cleared_tokens_per_call(&self) -> Tokens {
+        Tokens((self.totals.withheld_tokens / self.totals.calls.max(1) as f64).get().round())
     }
 
     /// Returns the number of summaries.
@@ -56,7 +57,7 @@ impl Cell {
 
     /// Returns the values of the trade-off: cost, the largest prompt (refused ones included), and withheld tokens.
     pub fn trade_off_values(&self) -> [f64; 3] {
-        [self.cost().unwrap_or(0.0), self.totals.largest_prompt.round(), self.cleared_tokens()]
+        [self.cost().unwrap_or(0.0), self.totals.largest_prompt.get().round(), self.cleared_tokens().get()]
     }
 
     /// Returns the input for the search of the smallest change.

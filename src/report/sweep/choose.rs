@@ -65,7 +65,7 @@ pub fn default_axes(
     wanted: KeepRunning<'_>,
 ) -> Option<Vec<Axis>> {
     let axis_context = AxisContext { session: &recording.session, base, policies: steps };
-    let mut left = usual_axes(&axis_context, recording.inputs.provider_window);
+    let mut left = usual_axes(&axis_context, recording.inputs.provider_window.get());
     // A policy that is off has nothing to vary, except compaction, which is available everywhere.
     left.retain(|axis| axis.policy.is_none_or(|policy| policy == Policy::Compact || steps.has(policy)));
     let mut trial = AxisTrial { recording, base: base.to_vec(), policies: steps, keep_running: wanted };
@@ -118,7 +118,7 @@ impl AxisGain {
     fn from_totals(all: &[TraceTotals], current: usize) -> Option<Self> {
         let now = all.get(current)?;
         let cost = |totals: &TraceTotals| totals.cost.unwrap_or(0.0) + totals.summary_cost;
-        let rank = |totals: &TraceTotals| [totals.overflows as f64, totals.peak.0, cost(totals)];
+        let rank = |totals: &TraceTotals| [totals.overflows as f64, totals.peak.0.get(), cost(totals)];
         let better = |one: usize, other: usize| rank(&all[one]).partial_cmp(&rank(&all[other]));
         let best = (0..all.len())
             .reduce(|best, at| if better(at, best) == Some(std::cmp::Ordering::Less) { at } else { best })?;
@@ -131,8 +131,8 @@ impl AxisGain {
         Some(Self {
             point: best,
             overflows: now.overflows as f64 - all[best].overflows as f64,
-            peak: share(now.peak.0 - all[best].peak.0, now.peak.0),
-            spread: spread(&|totals| totals.peak.0) + spread(&cost),
+            peak: share((now.peak.0 - all[best].peak.0).get(), now.peak.0.get()),
+            spread: spread(&|totals| totals.peak.0.get()) + spread(&cost),
         })
     }
 
@@ -184,9 +184,10 @@ impl AxisTrial<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Tokens;
 
     fn totals(overflows: usize, peak: f64, cost: f64) -> TraceTotals {
-        TraceTotals { overflows, peak: (peak, None), cost: Some(cost), ..TraceTotals::default() }
+        TraceTotals { overflows, peak: (Tokens(peak), None), cost: Some(cost), ..TraceTotals::default() }
     }
 
     fn gain(all: &[TraceTotals]) -> AxisGain {

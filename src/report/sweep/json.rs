@@ -10,6 +10,7 @@ use crate::report::sweep::{Axis, Cell, Sweep};
 use crate::session::LoadedSession;
 use crate::session::json::{RulesetJson, SessionJson, rounded, ruleset_json, session_json};
 use crate::session::setting_change::SettingChange;
+use crate::units::Tokens;
 
 /// Many replays over a grid of settings. Tokens are whole, costs are USD; an unknown number is null.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -18,9 +19,9 @@ pub struct SweepJson {
     session: SessionJson,
     ruleset: RulesetJson,
     /// Tokens that the provider takes.
-    provider_window: Option<f64>,
+    provider_window: Option<Tokens>,
     /// Tokens that must stay free.
-    headroom: Option<f64>,
+    headroom: Option<Tokens>,
     /// The policies that are on.
     policy: Vec<&'static str>,
     /// Settings of every cell, by key.
@@ -59,11 +60,11 @@ struct CellJson {
     /// Whether every call fits.
     fits: bool,
     /// The largest prompt in tokens.
-    peak: Option<f64>,
+    peak: Option<Tokens>,
     cost: Option<f64>,
     /// Tokens that were not sent, counted once for each call.
-    cleared: Option<f64>,
-    left_out_per_call: Option<f64>,
+    cleared: Option<Tokens>,
+    left_out_per_call: Option<Tokens>,
     summaries: usize,
     /// What the prompts lacked and needed again. Null except for trade-offs, the current cell and the smallest change.
     regret: Option<RegretTotalsJson>,
@@ -89,10 +90,10 @@ struct RecordedJson {
     overflows: usize,
     failed: usize,
     /// The largest prompt in tokens.
-    peak: Option<f64>,
+    peak: Option<Tokens>,
     cost: Option<f64>,
     /// Tokens that were not sent, counted once for each call.
-    cleared: Option<f64>,
+    cleared: Option<Tokens>,
     summaries: usize,
     /// What the prompts lacked and needed again.
     regret: Option<RegretTotalsJson>,

@@ -32,6 +32,7 @@ use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
 use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::simulate_settings;
+use crate::units::Tokens;
 use crate::write::patch::ConfigPatch;
 
 /// The most trade-offs for which a sweep finds the regret.
@@ -48,7 +49,7 @@ pub struct SweepSpec {
     /// Policies that are on in every cell.
     pub policies: PolicySet,
     /// Tokens of the window that every prompt must leave free.
-    pub headroom: f64,
+    pub headroom: Tokens,
 }
 
 /// Whether the caller still needs the result.
@@ -66,9 +67,9 @@ pub struct Sweep {
     /// Policies that are on in every cell.
     pub policies: PolicySet,
     /// The provider's window in tokens; NaN if unknown.
-    pub window: f64,
+    pub window: Tokens,
     /// Tokens of the window that every prompt must leave free.
-    pub headroom: f64,
+    pub headroom: Tokens,
     /// Totals of the recorded session.
     pub recorded: TraceTotals,
     /// What the recorded prompts lacked and needed again; `None` if a text cannot be read again.
@@ -159,9 +160,9 @@ impl Sweep {
 }
 
 /// Whether every call of a cell fits and, if headroom is requested, its largest prompt leaves that much of the window.
-fn cell_fits(cell: &Cell, window: f64, headroom: f64) -> bool {
+fn cell_fits(cell: &Cell, window: Tokens, headroom: Tokens) -> bool {
     // An unknown window cannot exclude a cell, and an answered call fitted even above the window.
-    let spares = headroom <= 0.0 || window.is_nan() || cell.peak() <= window - headroom;
+    let spares = headroom <= Tokens::ZERO || window.is_nan() || cell.peak() <= window - headroom;
     cell.overflows() == 0 && cell.failed_calls() == 0 && spares
 }
 

@@ -6,6 +6,7 @@ use super::*;
 use crate::report::stored_tests::{COMPACTION, Tale, config};
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::setting_change::parse_change;
+use crate::units::Tokens;
 
 const PRUNING: &str = r#","contextPruning":{"mode":"cache-ttl","ttl":"1h"}"#;
 
@@ -138,10 +139,10 @@ fn whole_sweeps_are_shown_field_by_field() {
             texts.iter().map(|text| Axis::parse(&context, text).expect("an axis")).collect()
         };
         let two = axes(&base, policies, &["contextPruning.ttl=30m,2h", "compaction.reserveTokens=2000,9000"]);
-        let pruned = SweepSpec { axes: two, base, policies, headroom: 4_000.0 };
+        let pruned = SweepSpec { axes: two, base, policies, headroom: Tokens(4_000.0) };
         let clear = PolicySet::of(&[Policy::Clear]);
         let cleared = axes(&[], clear, &["clearToolUses.trigger=3000,9000", "clearToolUses.keep=1"]);
-        let cleared = SweepSpec { axes: cleared, base: Vec::new(), policies: clear, headroom: 0.0 };
+        let cleared = SweepSpec { axes: cleared, base: Vec::new(), policies: clear, headroom: Tokens::ZERO };
         [described(&recording, pruned), described(&recording, cleared)].join("\n")
     });
     insta::assert_snapshot!(described.join("\n"));

@@ -9,6 +9,7 @@ use crate::format::{
 use crate::policy::Policy;
 use crate::replay::{CallReplay, CompactionEvent, ModelCall};
 use crate::report::cost::{describe_cost, format_cost};
+use crate::units::Tokens;
 
 /// A prompt smaller than the previous one by this share of the window is a turning point.
 const MIN_FALL: f64 = 0.05;
@@ -51,8 +52,8 @@ impl Timeline {
         match self.window().filter(|window| *window > believed) {
             Some(window) => format!(
                 "{thresholds} The provider answered prompts of up to {}, but the gateway assumes {} and treats a run's last answer above that as an overflow.",
-                format_number(window as u64),
-                format_number(believed as u64)
+                format_number(window.whole()),
+                format_number(believed.whole())
             ),
             None => thresholds,
         }
@@ -142,7 +143,10 @@ impl Timeline {
             let fell = before.is_some_and(|before| before - call.expected > least);
             let ends = at == 0 || at + 1 == calls.len();
             if ends || fell || call.overflowed || call.compacted.is_some() {
-                turns.push(TurningPoint { call: at, text: describe_turning_point(call, before) });
+                turns.push(TurningPoint {
+                    call: at,
+                    text: describe_turning_point(call, before.map(Tokens::get)),
+                });
             }
         }
         turns
@@ -188,7 +192,7 @@ fn describe_turning_point(call: &CallReplay, before: Option<f64>) -> String {
     if let Some(done) = call.compacted {
         let why = if done.by_overflow { "compacted after an overflow" } else { "compacted" };
         add(true, format!("{why} from {}", describe_tokens_before(call, &done)));
-    } else if let Some(before) = before.filter(|before| *before > call.expected) {
+    } else if let Some(before) = before.filter(|before| *before > call.expected.get()) {
         add(true, format!("down from {}", format_number(before.round() as u64)));
     }
     add(call.truncated.is_some(), "large results cut".to_owned());
@@ -215,7 +219,7 @@ fn format_prompt_tokens(call: &CallReplay) -> String {
     format_tokens(call.expected, call.is_estimate())
 }
 
-fn format_tokens(tokens: f64, estimated: bool) -> String {
+fn format_tokens(tokens: Tokens, estimated: bool) -> String {
     let sign = if estimated { "~" } else { "" };
     format!("{sign}{} tokens", format_number(round_tokens(tokens)))
 }

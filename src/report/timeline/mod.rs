@@ -18,6 +18,7 @@ use crate::session::budget_marks::{Threshold, ThresholdMark, threshold_marks};
 use crate::session::path_texts::IsWanted;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::store::body::BodyError;
+use crate::units::Tokens;
 
 /// One of the two traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub struct CompactionPoint {
     /// Tokens before the compaction.
     pub tokens_before: TokensBefore,
     /// Tokens of the first prompt after the compaction.
-    pub tokens_after: f64,
+    pub tokens_after: Tokens,
     /// Whether `tokens_after` is estimated by rule.
     pub estimated: bool,
 }
@@ -222,17 +223,17 @@ impl Timeline {
     }
 
     /// Returns the tokens that the provider takes; `None` if unknown.
-    pub fn window(&self) -> Option<f64> {
-        Some(self.recorded.inputs.provider_window).filter(|window| *window > 0.0)
+    pub fn window(&self) -> Option<Tokens> {
+        Some(self.recorded.inputs.provider_window).filter(|window| *window > Tokens::ZERO)
     }
 
     /// Returns the tokens above which a trace is compacted; `None` if it is never compacted automatically (compaction
     /// 2.7).
-    pub fn compaction_trigger(&self, trace: TraceKind) -> Option<f64> {
+    pub fn compaction_trigger(&self, trace: TraceKind) -> Option<Tokens> {
         let compaction = self.settings(trace).policies.compaction;
         let assumed = self.settings(trace).assumptions.runtime_window;
         let window = assumed.unwrap_or(self.session().limits.runtime_window);
-        Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > 0.0)
+        Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > Tokens::ZERO)
     }
 
     /// Returns the thresholds of the tuned trace in prompt tokens; those of pruning only if it is on.
@@ -249,8 +250,8 @@ impl Timeline {
         });
         // The runtime compacts by its own window, but the provider decides which prompts fit.
         let own = [(Threshold::Compact, self.compaction_trigger(trace)), (Threshold::Window, self.window())];
-        let mark = |(threshold, at): (_, Option<f64>)| {
-            Some(ThresholdMark { threshold, tokens: at? as u64, configured_tokens: None })
+        let mark = |(threshold, at): (_, Option<Tokens>)| {
+            Some(ThresholdMark { threshold, tokens: at?.whole(), configured_tokens: None })
         };
         marks.extend(own.into_iter().filter_map(mark));
         marks
@@ -302,9 +303,9 @@ impl Timeline {
     }
 
     /// Returns the largest prompt of the visible traces, in tokens.
-    pub fn peak_tokens(&self) -> f64 {
+    pub fn peak_tokens(&self) -> Tokens {
         let peaks = self.visible_traces().iter().map(|trace| self.totals[*trace as usize].largest_prompt);
-        peaks.fold(0.0, f64::max)
+        peaks.fold(Tokens::ZERO, Tokens::max)
     }
 
     /// Returns what the cache did for a recorded call.

@@ -165,7 +165,7 @@ fn usage_excerpt(index: &Index, ix: EntryIx, entry: &Value) -> Excerpt {
     let took = index.unanchored_usage.get(&ix).map(|usage| {
         let tokens = usage.prompt_tokens() + usage.output;
         let cost = if usage.cost > 0.0 { format!(", ${:.4}", usage.cost) } else { String::new() };
-        format!("{tokens:.0} tokens{cost}")
+        format!("{:.0} tokens{cost}", tokens.get())
     });
     let parts = [text("model"), took, text("note")];
     let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");

@@ -8,6 +8,7 @@ use crate::replay::cost::file_cost;
 use crate::session::message::parts::value_text;
 use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::index::Index;
+use crate::units::Tokens;
 
 /// A name and its value, as `("exit", "1")`.
 pub(super) type Fact = (&'static str, String);
@@ -181,6 +182,6 @@ fn push_measured(usage: &Usage, facts: &mut Vec<Fact>) {
     }
 }
 
-fn format_rounded(tokens: f64) -> String {
-    format_number(tokens.round())
+fn format_rounded(tokens: Tokens) -> String {
+    format_number(tokens.get().round())
 }

@@ -8,8 +8,9 @@ use crate::session::LoadedSession;
 use crate::session::testing::{
     call, entry_ix, loaded_session, message, prune_plan, result, transcript, user,
 };
+use crate::units::Tokens;
 
-fn session(window: f64) -> LoadedSession {
+fn session(window: Tokens) -> LoadedSession {
     let long = "x".repeat(5_000);
     let image = r#"{"role":"toolResult","toolCallId":"i","toolName":"shot","content":[{"type":"image","data":"QQ==","mimeType":"image/png"}]}"#;
     loaded_session(
@@ -25,7 +26,7 @@ fn session(window: f64) -> LoadedSession {
             call("c6", "exec", "{}"),
             result("c6", "exec", "new", ""),
         ]),
-        window,
+        window.get(),
     )
 }
 
@@ -38,7 +39,7 @@ fn says(session: &LoadedSession, plan: &Plan, entry: usize) -> Vec<String> {
 
 #[track_caller]
 fn check(settings: &PruneSettings, entry: usize, expected: &[&str]) {
-    let session = session(10_000.0);
+    let session = session(Tokens(10_000.0));
     assert_eq!(says(&session, &prune_plan(&session, settings), entry), expected);
 }
 
@@ -54,7 +55,7 @@ fn shields_name_what_they_protect_by() {
     let mut newest = settings();
     newest.soft_trim.images =
         crate::gateway::ruleset::ImageResults::Replaced { odd_texts: true, whole_pairs: true };
-    let session = session(10_000.0);
+    let session = session(Tokens(10_000.0));
     let lines = says(&session, &prune_plan(&session, &newest), 4);
     assert!(lines[0].ends_with("A text line replaces each image."), "{lines:?}");
     check(&settings(), 9, &["Within the last 3 assistants: protected by position.", "pruning 5.2"]);
@@ -119,10 +120,10 @@ fn what_spared_a_candidate_is_reported_with_its_numbers() {
 
 #[test]
 fn what_stops_the_whole_policy_is_reported_at_every_result() {
-    let roomy = session(200_000.0);
+    let roomy = session(Tokens(200_000.0));
     let lines = says(&roomy, &prune_plan(&roomy, &settings()), 2);
     assert_eq!(lines, ["Ratio 0.02 is below softTrimRatio 0.30.", "pruning 5.5"]);
-    let nowhere = session(f64::NAN);
+    let nowhere = session(Tokens(f64::NAN));
     let lines = says(&nowhere, &prune_plan(&nowhere, &settings()), 2);
     assert_eq!(lines, ["The context window is unknown, so nothing is pruned.", "pruning 5.1"]);
     let keep = PruneSettings { keep_last_assistants: 9.0, ..settings() };
@@ -131,7 +132,7 @@ fn what_stops_the_whole_policy_is_reported_at_every_result() {
 
 #[test]
 fn a_shut_gate_is_reported_with_its_times() {
-    let session = session(10_000.0);
+    let session = session(Tokens(10_000.0));
     let gates = [
         (Gate::Off, "Pruning is off: contextPruning.mode is not cache-ttl.", "pruning 3.3"),
         (Gate::NotEligible, "The gateway does not prune for this provider and model.", "pruning 3.6"),

@@ -11,6 +11,7 @@ use crate::session::overflow::model_windows::WindowCache;
 use crate::store::entry::{StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 /// Longest reply, in tokens, that counts: a longer one was cut by its own limit and not by the window.
 pub(crate) const SHORT_REPLY: f64 = 2_048.0;
@@ -41,14 +42,14 @@ struct CutReply {
     entry: EntryIx,
     time_ms: f64,
     model: Option<(ValueIx, ValueIx)>,
-    prompt: f64,
+    prompt: Tokens,
     output: f64,
-    window: f64,
+    window: Tokens,
 }
 
 impl CutReply {
     fn sum(&self) -> f64 {
-        self.prompt + self.output
+        (self.prompt + Tokens(self.output)).get()
     }
 }
 
@@ -61,8 +62,8 @@ pub(super) fn find_cut_short(index: &Index, windows: &WindowCache<'_>) -> Vec<Ov
             time_ms: entry.time_ms,
             model: entry.model,
             prompt: usage.prompt_tokens(),
-            output: usage.output,
-            window: windows.known_window(entry.model).unwrap_or(0.0),
+            output: usage.output.get(),
+            window: windows.known_window(entry.model).unwrap_or(Tokens::ZERO),
         })
     });
     cut_by_window(&cuts.collect::<Vec<_>>())
@@ -77,10 +78,10 @@ fn cut_by_window(cuts: &[CutReply]) -> Vec<Overflow> {
         let all = cut.sum();
         let agrees = agreeing.contains(&cut.entry);
         let usual = USUAL_WINDOWS.iter().any(|usual| (all - usual).abs() <= usual * USUAL_WINDOW_TOLERANCE);
-        agrees || usual || cut.window > 0.0 && all >= cut.window * FULL_RATIO
+        agrees || usual || cut.window > Tokens::ZERO && all >= (cut.window * FULL_RATIO).get()
     };
     let overflow = |cut: &&CutReply| Overflow {
-        requested: Some(cut.prompt as u64),
+        requested: Some(cut.prompt.whole()),
         limit: Some(cut.sum() as u64),
         ..Overflow::from_usage(cut.entry, OverflowKind::CutShort, cut.time_ms, cut.model)
     };
@@ -111,13 +112,17 @@ fn agreeing(short: &[&CutReply]) -> HashSet<EntryIx> {
 mod tests {
     use super::*;
 
-    fn cut(at: u32, prompt: f64, output: f64) -> CutReply {
-        CutReply { entry: EntryIx(at), time_ms: 0.0, model: None, prompt, output, window: 200_000.0 }
+    fn cut(at: u32, prompt: Tokens, output: f64) -> CutReply {
+        CutReply { entry: EntryIx(at), time_ms: 0.0, model: None, prompt, output, window: Tokens(200_000.0) }
     }
 
     #[test]
     fn replies_that_end_at_the_same_sum_show_the_window() {
-        let cuts = [cut(1, 148_646.0, 1_353.0), cut(3, 149_034.0, 965.0), cut(5, 149_998.0, 1.0)];
+        let cuts = [
+            cut(1, Tokens(148_646.0), 1_353.0),
+            cut(3, Tokens(149_034.0), 965.0),
+            cut(5, Tokens(149_998.0), 1.0),
+        ];
         let found = cut_by_window(&cuts);
         assert_eq!(found.len(), 3);
         assert_eq!(found[2].limit, Some(149_999));
@@ -126,16 +131,19 @@ mod tests {
     #[test]
     fn a_reply_cut_at_its_own_limit_is_none() {
         for (prompt, output) in [(40_000.0, 8_192.0), (61_000.0, 1_024.0), (10.0, 2_000.0)] {
-            assert_eq!(cut_by_window(&[cut(1, prompt, output)]), []);
+            assert_eq!(cut_by_window(&[cut(1, Tokens(prompt), output)]), []);
         }
         // The same output limit twice shows no window, because the prompts differ.
-        assert_eq!(cut_by_window(&[cut(1, 40_000.0, 1_024.0), cut(3, 40_100.0, 1_024.0)]), []);
+        assert_eq!(
+            cut_by_window(&[cut(1, Tokens(40_000.0), 1_024.0), cut(3, Tokens(40_100.0), 1_024.0)]),
+            []
+        );
     }
 
     #[test]
     fn one_reply_cut_at_a_window_that_providers_serve_shows_it() {
-        let found = cut_by_window(&[cut(1, 130_900.0, 172.0)]);
+        let found = cut_by_window(&[cut(1, Tokens(130_900.0), 172.0)]);
         assert_eq!(found.first().and_then(|cut| cut.limit), Some(131_072));
-        assert_eq!(cut_by_window(&[cut(1, 199_400.0, 600.0)]).len(), 1);
+        assert_eq!(cut_by_window(&[cut(1, Tokens(199_400.0), 600.0)]).len(), 1);
     }
 }

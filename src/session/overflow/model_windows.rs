@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use crate::gateway::window::{WindowInfo, WindowSource, runtime_window};
 use crate::session::overflow::call::OverflowScope;
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 /// The windows of one model, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,7 +14,7 @@ pub struct ModelWindow {
     /// The gateway's window after `contextTokens`, and its source.
     pub gateway: WindowInfo,
     /// The runtime's own window (compaction 2.8).
-    pub runtime: f64,
+    pub runtime: Tokens,
 }
 
 impl ModelWindow {
@@ -45,12 +46,15 @@ impl<'a> WindowCache<'a> {
     }
 
     /// Returns the runtime's window for the model of a call, or `None` if nobody named that window.
-    pub(super) fn known_window(&self, model: Option<(ValueIx, ValueIx)>) -> Option<f64> {
+    pub(super) fn known_window(&self, model: Option<(ValueIx, ValueIx)>) -> Option<Tokens> {
         let model = model?;
         let window = *self.windows.borrow_mut().entry(model).or_insert_with(|| {
             let words = &self.scope.index.values;
             Some(ModelWindow::for_model(self.scope, &words.text(model.0)?, &words.text(model.1)?))
         });
-        window.filter(ModelWindow::is_known).map(|window| window.runtime).filter(|window| *window > 0.0)
+        window
+            .filter(ModelWindow::is_known)
+            .map(|window| window.runtime)
+            .filter(|window| *window > Tokens::ZERO)
     }
 }

@@ -11,6 +11,7 @@ use crate::session::overflow::model_windows::WindowCache;
 use crate::store::entry::{Entry, EntryKind, StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 /// Share of the window from which an empty reply shows that the prompt filled it (S2).
 const FULL_RATIO: f64 = 0.99;
@@ -35,14 +36,16 @@ pub(super) fn find_silent(index: &Index, windows: &WindowCache<'_>) -> Vec<Overf
         let proved = answered.get(&entry.model).is_some_and(|most| *most > window);
         let is_over = match stop {
             StopReason::Stop => !proved && usage.input + usage.cache_read > window,
-            StopReason::Length => usage.output == 0.0 && usage.prompt_tokens() >= FULL_RATIO * window,
+            StopReason::Length => {
+                usage.output == Tokens::ZERO && usage.prompt_tokens() >= window * FULL_RATIO
+            }
             _ => false,
         };
         let is_cut = truncation.observe_call(entry, usage.prompt_tokens(), window);
         if is_over || is_cut {
             found.push(Overflow {
-                requested: (!is_cut).then_some(usage.prompt_tokens() as u64),
-                limit: Some(window as u64),
+                requested: (!is_cut).then_some(usage.prompt_tokens().whole()),
+                limit: Some(window.whole()),
                 ..Overflow::from_usage(ix, OverflowKind::Silent, entry.time_ms, entry.model)
             });
         }
@@ -56,8 +59,8 @@ fn measured_usage(entry: &Entry) -> Option<(StopReason, Usage)> {
 }
 
 /// Returns the largest prompt that each model answered with tool calls.
-fn largest_mid_run_prompts(index: &Index) -> HashMap<ModelKey, f64> {
-    let mut largest: HashMap<ModelKey, f64> = HashMap::new();
+fn largest_mid_run_prompts(index: &Index) -> HashMap<ModelKey, Tokens> {
+    let mut largest: HashMap<ModelKey, Tokens> = HashMap::new();
     for (_, entry) in index.iter() {
         if let Some((StopReason::ToolUse, usage)) = measured_usage(entry) {
             let most = largest.entry(entry.model).or_default();
@@ -84,14 +87,15 @@ impl TruncationTracker {
         }
     }
 
-    fn observe_call(&mut self, entry: &Entry, tokens: f64, window: f64) -> bool {
-        let at_window = (tokens - window).abs() <= 1.0;
+    fn observe_call(&mut self, entry: &Entry, tokens: Tokens, window: Tokens) -> bool {
+        let at_window = (tokens - window).abs() <= Tokens(1.0);
         let before = self.last_prompt.filter(|(model, _)| *model == entry.model).map(|(_, last)| last);
-        let same = before.is_some_and(|last| (last - tokens).abs() <= 1.0);
-        let outgrew = before.is_some_and(|last| last + self.added_tokens as f64 > OUTGROWN_RATIO * window);
+        let same = before.is_some_and(|last| (last - tokens.get()).abs() <= 1.0);
+        let outgrew =
+            before.is_some_and(|last| last + self.added_tokens as f64 > OUTGROWN_RATIO * window.get());
         let goes_on = at_window && same && self.added_tokens >= MIN_ADDED_TOKENS;
         self.repeats = if goes_on { self.repeats + 1 } else { u32::from(at_window) };
-        self.last_prompt = Some((entry.model, tokens));
+        self.last_prompt = Some((entry.model, tokens.get()));
         self.added_tokens = 0;
         self.repeats >= MIN_REPEATED_COUNTS || at_window && outgrew
     }

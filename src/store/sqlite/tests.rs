@@ -16,6 +16,7 @@ use crate::store::index::Index;
 use crate::store::load::{FileChange, load, refresh};
 use crate::store::location::Location;
 use crate::store::session::{Flag, Session};
+use crate::units::Tokens;
 
 const HEADER: &str = r#"{"type":"session","version":4,"id":"s1","cwd":"/w"}"#;
 
@@ -313,7 +314,7 @@ fn the_record_shows_what_the_columns_do_not() {
         [entry.replace("\"status\"", "\"totalTokensVersion\":1,\"x\"")],
     );
     let store = listed(made.state());
-    assert_eq!(session(&store, "s1").record.as_ref().unwrap().total_tokens, Some(7.0));
+    assert_eq!(session(&store, "s1").record.as_ref().unwrap().total_tokens, Some(Tokens(7.0)));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::gateway::ruleset::PiRelease;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{SummaryForm, SummaryPurpose};
 use crate::summarize::run;
+use crate::units::Tokens;
 
 fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
     SummaryRequest {
@@ -16,7 +17,7 @@ fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
         messages,
         previous_summary: None,
         focus: None,
-        max_tokens: 16_000.0,
+        max_tokens: Tokens(16_000.0),
     }
 }
 

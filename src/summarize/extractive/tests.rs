@@ -6,8 +6,9 @@ use super::*;
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::SummaryPurpose;
+use crate::units::Tokens;
 
-fn summary(messages: &[Value], form: SummaryForm, previous: Option<&str>, max_tokens: f64) -> String {
+fn summary(messages: &[Value], form: SummaryForm, previous: Option<&str>, max_tokens: Tokens) -> String {
     let previous = previous.map(JsString::from);
     let request = SummaryRequest {
         purpose: SummaryPurpose::History,
@@ -40,7 +41,7 @@ const STORY: &str = r#"
 
 #[test]
 fn it_shows_what_was_requested_what_was_done_what_failed_and_what_is_open() {
-    let text = summary(&messages(STORY), SummaryForm::Checkpoint, None, 16_000.0);
+    let text = summary(&messages(STORY), SummaryForm::Checkpoint, None, Tokens(16_000.0));
     let expected = "\
 ## Goal
 - The nightly build is red. Find out why and fix it. Never push to main.
@@ -79,7 +80,7 @@ fn it_shows_what_was_requested_what_was_done_what_failed_and_what_is_open() {
 
 #[test]
 fn an_earlier_summary_is_carried_on_and_does_not_grow_for_ever() {
-    let mut text = summary(&messages(STORY), SummaryForm::Checkpoint, None, 16_000.0);
+    let mut text = summary(&messages(STORY), SummaryForm::Checkpoint, None, Tokens(16_000.0));
     let mut lengths = Vec::new();
     for turn in 0..26_u8 {
         let message = format!(
@@ -87,7 +88,7 @@ fn an_earlier_summary_is_carried_on_and_does_not_grow_for_ever() {
             char::from(b'a' + turn),
             "x".repeat(100)
         );
-        text = summary(&messages(&message), SummaryForm::Checkpoint, Some(&text), 16_000.0);
+        text = summary(&messages(&message), SummaryForm::Checkpoint, Some(&text), Tokens(16_000.0));
         lengths.push(text.len());
     }
     assert!(text.contains("Request z") && text.contains("Never push to main."), "{text}");
@@ -97,7 +98,7 @@ fn an_earlier_summary_is_carried_on_and_does_not_grow_for_ever() {
 
 #[test]
 fn a_turn_prefix_has_its_own_form() {
-    let text = summary(&messages(STORY), SummaryForm::TurnPrefix, None, 10_000.0);
+    let text = summary(&messages(STORY), SummaryForm::TurnPrefix, None, Tokens(10_000.0));
     assert!(text.starts_with("## Original Request\n- The nightly build is red."), "{text}");
     assert!(
         text.contains("## Early Progress\n- changed Makefile")
@@ -116,14 +117,14 @@ fn the_same_request_with_other_numbers_is_reported_once_and_a_question_is_open()
     };
     let requested = r#"{"role":"user","content":"deploy"},{"role":"assistant","content":[{"type":"text","text":"Both work. Which one first?"}]}"#;
     let json = (1..6).map(beat).collect::<String>() + requested;
-    let text = summary(&messages(&json), SummaryForm::Checkpoint, None, 16_000.0);
+    let text = summary(&messages(&json), SummaryForm::Checkpoint, None, Tokens(16_000.0));
     assert!(text.starts_with("## Goal\n- Heartbeat at 05:00 (5 times)\n- then: deploy\n"), "{text}");
     assert!(text.contains("1. the person was asked: Which one first?"), "{text}");
 }
 
 #[test]
 fn no_message_and_cancel_are_answers_of_their_own() {
-    let text = summary(&[], SummaryForm::Checkpoint, Some("## Goal\nShip it"), 16_000.0);
+    let text = summary(&[], SummaryForm::Checkpoint, Some("## Goal\nShip it"), Tokens(16_000.0));
     assert!(text.starts_with("## Goal\n- Ship it"), "{text}");
     let cancel = CancelToken::new();
     cancel.cancel();
@@ -135,7 +136,7 @@ fn no_message_and_cancel_are_answers_of_their_own() {
         messages: &[],
         previous_summary: None,
         focus: None,
-        max_tokens: 1.0,
+        max_tokens: Tokens(1.0),
     };
     assert_eq!(ExtractiveSummarizer.summarise(&request, &cancel), Err(CallError::Cancelled));
 }
@@ -163,9 +164,9 @@ proptest! {
     fn whatever_is_in_the_messages_it_fits_its_limit_and_is_the_same_again(
         messages in odd_messages(), tokens in 0.0..3000.0_f64, previous in "[ -~\n]{0,400}",
     ) {
-        let text = summary(&messages, SummaryForm::Checkpoint, Some(&previous), tokens);
+        let text = summary(&messages, SummaryForm::Checkpoint, Some(&previous), Tokens(tokens));
         prop_assert!(words::units(&text) as f64 <= tokens.max(MIN_TOKENS) * 4.0, "{}", text);
         prop_assert!(text.starts_with("## Goal\n"));
-        prop_assert_eq!(summary(&messages, SummaryForm::Checkpoint, Some(&previous), tokens), text);
+        prop_assert_eq!(summary(&messages, SummaryForm::Checkpoint, Some(&previous), Tokens(tokens)), text);
     }
 }

@@ -11,6 +11,7 @@ use crate::gateway::ruleset::PiRelease;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{SummaryForm, SummaryPurpose};
 use crate::summarize::{CallTokens, SummaryError, SummaryProgress, run};
+use crate::units::Tokens;
 
 const SECRET: &str = "sk-test-s3cret";
 const GOOD: &str = r#"{"choices":[{"message":{"content":"a summary"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#;
@@ -93,7 +94,7 @@ fn request(messages: &[crate::js::Value]) -> SummaryRequest<'_> {
         messages,
         previous_summary: None,
         focus: None,
-        max_tokens: 16_000.0,
+        max_tokens: Tokens(16_000.0),
     }
 }
 

@@ -6,6 +6,7 @@ use super::Address;
 use crate::config::Api;
 use crate::policy::compact::request::SYSTEM_PROMPT;
 use crate::summarize::{Answer, CallTokens};
+use crate::units::Tokens;
 
 /// The supported version of Anthropic's messages.
 pub(super) const ANTHROPIC_VERSION: &str = "2023-06-01";
@@ -28,9 +29,9 @@ pub(super) fn request_body(
     address: &Address,
     model: &str,
     prompt: &str,
-    max_tokens: f64,
+    max_tokens: Tokens,
 ) -> String {
-    let max = max_tokens.max(1.0) as u64;
+    let max = max_tokens.max(Tokens(1.0)).whole();
     let user = json!({"role": "user", "content": prompt});
     let body = match api {
         Api::Anthropic => {
@@ -119,7 +120,7 @@ mod tests {
 
     fn of(host: &str, api: Api) -> Value {
         let address = Address::new(&format!("https://{host}/v1"), false).unwrap();
-        serde_json::from_str(&request_body(api, &address, "m", "p", 16_000.0)).unwrap()
+        serde_json::from_str(&request_body(api, &address, "m", "p", Tokens(16_000.0))).unwrap()
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_right, put_spans, spans_width};
+use crate::units::Tokens;
 use bar::Bar;
 
 /// The values that bars, scale and legend share.
@@ -84,7 +85,7 @@ impl<'a> BudgetView<'a> {
         } else {
             session.configured_settings.clone()
         };
-        let window = session.window.tokens.max(0.0) as u64;
+        let window = session.window.tokens.max(Tokens::ZERO).whole();
         let start = if layout.width_class >= WidthClass::Medium { 21 } else { 20 };
         Self {
             app,
@@ -279,7 +280,7 @@ impl<'a> BudgetView<'a> {
             }
             Some(FlushState::Waiting { tokens }) => vec![
                 muted("flush in ".into()),
-                Span::styled(format_short(tokens as u64), self.theme.style(Role::Text)),
+                Span::styled(format_short(tokens.whole()), self.theme.style(Role::Text)),
             ],
             Some(FlushState::Flushed { .. }) => vec![muted("flushed".into())],
             _ => Vec::new(),

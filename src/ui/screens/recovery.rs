@@ -17,6 +17,7 @@ use crate::ui::widgets::{
     clear, note, on_title, put, put_facts, put_right, put_spans, row_at, scrollbar, title,
 };
 use crate::ui::{frame_box, glyphs};
+use crate::units::Tokens;
 
 /// Positions of the columns; hidden ones have width 0.
 struct Columns {
@@ -120,7 +121,7 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
             Span::styled(value, theme.style(Role::Text)),
         ]
     };
-    let round = |tokens: f64| format_short(tokens.max(0.0) as u64);
+    let round = |tokens: Tokens| format_short(tokens.whole());
     let mut facts = Vec::new();
     facts.extend(
         time_of_day(refusal.time_ms, app.now_ms).map(|at| muted(format!("{at}{}", display_zone_note()))),

@@ -76,7 +76,7 @@ impl RowPainter<'_> {
             let path = &session.context.path;
             let place = path.iter().position(|ix| *ix == row.entry);
             let before = place.and_then(|place| recorded_tokens_before(&session.index, path, place));
-            numbers.before = before.map_or(numbers.after, |before| before.tokens as u64);
+            numbers.before = before.map_or(numbers.after, |before| before.tokens.whole());
             numbers.before_is_measured = before.is_some_and(|before| !before.is_estimate);
             let is_reset = self.pane.session.index.entry(row.entry).kind == EntryKind::Reset;
             numbers.fate = self.app.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
@@ -339,7 +339,7 @@ impl RowPainter<'_> {
 
     fn tokens(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens, selected: bool, buf: &mut Buffer) {
         let theme = self.theme;
-        let large = numbers.after as f64 >= self.pane.session.window.tokens * LARGE_SHARE;
+        let large = numbers.after as f64 >= (self.pane.session.window.tokens * LARGE_SHARE).get();
         let style = match numbers.fate.filter(|fate| fate.is_change()) {
             Some(fate) => theme.fate(fate),
             None if large => theme.bold(Role::Bright),
@@ -376,7 +376,7 @@ impl RowPainter<'_> {
         if self.columns.total_end == 0 || numbers.running_total == 0 {
             return;
         }
-        let past = numbers.running_total as f64 > self.pane.session.window.tokens;
+        let past = numbers.running_total as f64 > self.pane.session.window.tokens.get();
         let role = match (past, selected) {
             (true, _) => Role::Danger,
             (_, true) => Role::Text,

@@ -16,6 +16,7 @@ use crate::policy::Policy;
 use crate::policy::settings::{Hint, SettingOwner};
 use crate::session::LoadedSession;
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 pub(super) fn value_text(app: &App, at: usize) -> String {
     app.tuning.values.get(at).map(|value| column_text(app.tuning.unit(at), value)).unwrap_or_default()
@@ -49,14 +50,14 @@ pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
         Hint::None => String::new(),
         Hint::Words(words) => words.to_owned(),
         Hint::ShareOf(what) => format!("{} {what}", share_of_window(session, number)),
-        Hint::TriggerShare => trigger_share(session, number),
+        Hint::TriggerShare => trigger_share(session, Tokens(number)),
         Hint::IdleTime => last_touch(app, session),
         Hint::Protected => cutoff(app, session),
         Hint::PrunableChars => prunable(app),
         Hint::LongResults => format!("{} over", quantity(app.plan_totals.long_results, "result")),
         Hint::ClearedResults => cleared(app),
         Hint::DeniedResults => denied(app),
-        Hint::CompactionTrigger => trigger(session, number),
+        Hint::CompactionTrigger => trigger(session, Tokens(number)),
         Hint::KeptTokens => kept(app),
         Hint::Turns => turns(session, number),
     }
@@ -70,12 +71,12 @@ fn cleared(app: &App) -> String {
     }
 }
 
-fn trigger(session: &LoadedSession, reserve: f64) -> String {
+fn trigger(session: &LoadedSession, reserve: Tokens) -> String {
     let above = session.window.tokens - reserve;
-    if above < 0.0 {
+    if above < Tokens::ZERO {
         "always compacts".to_owned()
     } else {
-        format!("compacts above {}", format_short(above as u64))
+        format!("compacts above {}", format_short(above.whole()))
     }
 }
 
@@ -93,16 +94,16 @@ fn turns(session: &LoadedSession, number: f64) -> String {
 }
 
 fn share_of_window(session: &LoadedSession, share: f64) -> String {
-    format_short((share * session.window.tokens.max(0.0)) as u64)
+    format_short((share * session.window.tokens.max(Tokens::ZERO).get()) as u64)
 }
 
 /// Describes a trigger in tokens: as a share of the window, or as one that no prompt reaches.
-fn trigger_share(session: &LoadedSession, tokens: f64) -> String {
-    let window = session.window.tokens.max(0.0);
+fn trigger_share(session: &LoadedSession, tokens: Tokens) -> String {
+    let window = session.window.tokens.max(Tokens::ZERO);
     if tokens > window {
         return "above the window: never".to_owned();
     }
-    format!("clears at {} full", format_percent(tokens.max(0.0) as u64, window as u64))
+    format!("clears at {} full", format_percent(tokens.max(Tokens::ZERO).whole(), window.whole()))
 }
 
 fn last_touch(app: &App, session: &LoadedSession) -> String {

@@ -4,6 +4,7 @@ use crate::gateway::compaction::CompactionSettings;
 use crate::ids::Epoch;
 use crate::policy::compact::predict_calls;
 use crate::session::LoadedSession;
+use crate::units::Tokens;
 use crate::write::summary::job::SummaryJobError;
 use crate::write::summary::{PreparedCompaction, SummarySettings};
 
@@ -40,8 +41,8 @@ impl SummaryCalls {
     ) -> Result<Self, SummaryJobError> {
         let compactable = PreparedCompaction::new(session, requested.compaction, summary, None, now_ms);
         let job = compactable?.job;
-        let reported =
-            predict_calls(&job, requested.summary_tokens as f64).map_err(SummaryJobError::NoSummary)?;
+        let reported = predict_calls(&job, Tokens(requested.summary_tokens as f64))
+            .map_err(SummaryJobError::NoSummary)?;
         Ok(Self {
             calls: reported.calls.len() as u64,
             input_tokens: reported.input_tokens(),
@@ -60,7 +61,7 @@ mod tests {
     use crate::js::Value;
     use crate::session::testing::{loaded_session, message, transcript, user};
 
-    fn reported(turns: usize, keep_recent_tokens: f64) -> Result<SummaryCalls, SummaryJobError> {
+    fn reported(turns: usize, keep_recent_tokens: Tokens) -> Result<SummaryCalls, SummaryJobError> {
         let answer =
             format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(4_000));
         let entries: Vec<String> = (0..turns).flat_map(|_| [user("go"), message(&answer)]).collect();
@@ -79,7 +80,7 @@ mod tests {
     #[test]
     fn one_call_summarises_what_precedes_the_cut() {
         // An answer has 1,000 tokens and its question one: the last turn is kept.
-        let reported = reported(6, 1_001.0).expect("calls");
+        let reported = reported(6, Tokens(1_001.0)).expect("calls");
         assert_eq!((reported.calls, reported.output_tokens), (1, 500));
         assert!(reported.input_tokens > 4_000 && reported.largest_input == reported.input_tokens);
         let cost = (reported.input_tokens as f64 * 6.25 + 500.0 * 25.0) / 1e6;
@@ -88,13 +89,15 @@ mod tests {
 
     #[test]
     fn a_turn_that_the_cut_splits_takes_a_separate_call() {
-        let reported = reported(6, 1_500.0).expect("calls");
+        let reported = reported(6, Tokens(1_500.0)).expect("calls");
         assert_eq!((reported.calls, reported.output_tokens), (2, 1_000));
         assert!(reported.largest_input < reported.input_tokens);
     }
 
     #[test]
     fn a_session_with_nothing_to_cut_says_why_there_is_no_call() {
-        assert!(reported(0, 1_001.0).expect_err("nothing").to_string().starts_with("Nothing to compact"));
+        assert!(
+            reported(0, Tokens(1_001.0)).expect_err("nothing").to_string().starts_with("Nothing to compact")
+        );
     }
 }

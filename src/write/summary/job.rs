@@ -16,6 +16,7 @@ use crate::summarize::{
     CallTokens, CancelToken, Summarizer, SummarizerError, Summary, SummaryCallRecord, SummaryError,
     SummaryProgress, build_summarizer, run,
 };
+use crate::units::Tokens;
 use crate::write::request::{WriteAction, WriteError, WriteRequest, prepare};
 use crate::write::summary::writer::{SummaryEstimate, SummaryWriter};
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
@@ -110,7 +111,7 @@ pub struct SummaryJob {
     pub compactable: PreparedCompaction,
     pub writer: SummaryWriter,
     summarizer: Box<dyn Summarizer>,
-    assumed_tokens: f64,
+    assumed_tokens: Tokens,
     scope: SummaryScope,
 }
 
@@ -127,7 +128,7 @@ impl SummaryJob {
         let cut = SummaryScope::from_plan(session, plan).ok_or(SummaryJobError::NoCompaction)?;
         let compactable = PreparedCompaction::new(session, plan.settings.compaction, settings, None, now_ms)?;
         let assumed_tokens = plan.settings.summary_tokens as f64;
-        Ok(Self { compactable, writer, summarizer, assumed_tokens, scope: cut })
+        Ok(Self { compactable, writer, summarizer, assumed_tokens: Tokens(assumed_tokens), scope: cut })
     }
 
     /// Prepares the summary of a commit by the person's settings. Refuses what the commit would refuse with any
@@ -152,9 +153,9 @@ impl SummaryJob {
     /// Estimates calls, tokens and cost. Makes no call.
     pub fn estimate(&self) -> Result<SummaryEstimate, SummaryJobError> {
         let job = &self.compactable.job;
-        let window = if self.summarizer.accepts_any_length() { f64::INFINITY } else { job.window };
-        let reported =
-            predict_calls_within(job, window, self.assumed_tokens).map_err(SummaryJobError::NoSummary)?;
+        let window = if self.summarizer.accepts_any_length() { f64::INFINITY } else { job.window.get() };
+        let reported = predict_calls_within(job, Tokens(window), self.assumed_tokens)
+            .map_err(SummaryJobError::NoSummary)?;
         let tokens = reported
             .calls
             .iter()

@@ -5,6 +5,7 @@ use crate::policy::{Policy, PolicySet};
 use crate::session::testing::{call, loaded_session, result, transcript, user};
 use crate::summarize::SummarizerKind;
 use crate::summarize::extractive::ExtractiveSummarizer;
+use crate::units::Tokens;
 
 fn opened(entries: &[String]) -> LoadedSession {
     loaded_session(&transcript(entries), 200_000.0).load_details().expect("reads")
@@ -13,7 +14,7 @@ fn opened(entries: &[String]) -> LoadedSession {
 fn planned(session: &LoadedSession, keep: f64) -> Plan {
     let mut settings =
         PolicySettings { enabled: PolicySet::of(&[Policy::Compact]), ..session.configured_settings.clone() };
-    settings.compaction.keep_recent_tokens = keep;
+    settings.compaction.keep_recent_tokens = Tokens(keep);
     session.plan(&settings, Gate::Off).expect("plans")
 }
 

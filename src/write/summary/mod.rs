@@ -24,6 +24,7 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::summarize::workspace_rules;
+use crate::units::Tokens;
 
 /// A compaction that lacks only its summary.
 #[derive(Debug, Clone)]
@@ -33,7 +34,7 @@ pub struct PreparedCompaction {
     /// The texts to summarise and the rules for that.
     pub job: SummarySpec,
     /// Assumed tokens of the summary, from the session's earlier ones.
-    pub assumed_tokens: f64,
+    pub assumed_tokens: Tokens,
 }
 
 /// Why there is nothing to summarise; the first two are what `/compact` answers (compaction 2.18).
@@ -133,7 +134,7 @@ impl PreparedCompaction {
 fn prepare(
     session: &LoadedSession,
     branch: &[BranchEntry],
-    keep_tokens: f64,
+    keep_tokens: Tokens,
 ) -> Result<Option<Preparation>, NotCompactable> {
     let LoadedSession { source, index, context, .. } = session;
     let rules = session.ruleset.id.rules();
@@ -150,13 +151,13 @@ fn prepare(
 /// The length a summary is assumed to have until it is made (compaction 5.21).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AssumedSummary {
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// Whether it is the average of the branch's earlier summaries, not a fixed assumption.
     pub is_average: bool,
 }
 
 /// Returns the length to assume for the next summary of a branch. `reserve_tokens` is the compaction's reserve.
-pub fn assumed_summary(branch: &[BranchEntry], reserve_tokens: f64) -> AssumedSummary {
+pub fn assumed_summary(branch: &[BranchEntry], reserve_tokens: Tokens) -> AssumedSummary {
     let earlier = earlier_summary_chars(branch);
     AssumedSummary {
         tokens: assumed_summary_tokens(&earlier, reserve_tokens),

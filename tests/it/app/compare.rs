@@ -5,6 +5,7 @@ use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::screens::compare::SweepUpdate;
 use clawscope::app::state::Overlay;
+use clawscope::units::Tokens;
 
 use crate::support::driver::Driver;
 
@@ -142,10 +143,10 @@ fn room_to_leave_makes_the_smallest_change_a_larger_one() {
         sweep.smallest_fitting.map(|cell| sweep.cells[cell].peak())
     };
     let peak = smallest(&driver).expect("one helps");
-    assert!(peak > 170_000.0);
+    assert!(peak > Tokens(170_000.0));
     driver.press("r text:40k enter");
     let spared = smallest(&driver).expect("another helps");
-    assert!(spared <= 160_000.0, "{spared}");
+    assert!(spared <= Tokens(160_000.0), "{spared:?}");
     driver.press("r ctrl-u text:99% enter");
     assert_eq!(smallest(&driver), None, "nothing leaves so much free");
     driver.press("r ctrl-u text:200% enter");

@@ -10,6 +10,7 @@ use clawscope::policy::truncate::{CutOptions, truncated_message};
 use super::branch::{labels_in_force, text_of};
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
+use clawscope::units::Tokens;
 
 const TIME: &str = "2026-02-25T06:13:20.000Z";
 const NEXT: &str = r#"{"type":"message","id":"u2","parentId":"a2","timestamp":"2026-02-21T05:00:05.000Z","message":{"role":"user","content":"and now?"}}"#;
@@ -23,7 +24,7 @@ fn keeping(first_kept: u32) -> PlannedCompaction {
     PlannedCompaction {
         summary: "It was read.".into(),
         first_kept: EntryIx(first_kept),
-        tokens_before: 12.0,
+        tokens_before: Tokens(12.0),
         details: Some(FileLists { read: vec!["a.rs".into()], modified: Vec::new() }),
         from_hook: false,
     }
@@ -204,6 +205,6 @@ fn old_records_are_read_beside_new_ones() {
     let [old, new] = &receipts[..] else { panic!("{receipts:?}") };
     assert_eq!((old.policies.len(), old.policies[0].name.as_str()), (1, "prune"));
     assert_eq!(old.policies[0].settings.get("softTrimRatio"), Some(&Value::Number(0.3)));
-    assert!(old.policies[0].tokens_before == 1000.0 && old.tokens_after == Some(900.0));
+    assert!(old.policies[0].tokens_before == Tokens(1000.0) && old.tokens_after == Some(Tokens(900.0)));
     assert_eq!(new.from_leaf, "c9");
 }

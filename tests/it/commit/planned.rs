@@ -15,6 +15,7 @@ use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::{checks, committed, inspected, plain, planned, previewed, summary, undone};
 use crate::support::session::Session;
+use clawscope::units::Tokens;
 
 fn contexts(session: &Session) -> Vec<String> {
     session.context().iter().map(|json| plain(json)).collect()
@@ -118,7 +119,7 @@ fn where_results_are_cut_the_checks_show_what_the_gateways_rewrite_would_lose() 
     let session = compacted();
     let mut loaded = inspected(&session.path);
     loaded.ruleset.id = Ruleset::V2026_3_2;
-    loaded.window.tokens = 1000.0;
+    loaded.window.tokens = Tokens(1000.0);
     let mut plan = planned(&loaded, &[Policy::Prune], 1.0);
     let gone = Edit::Placeholder(std::sync::Arc::new("[gone]".into()));
     let size = single_text_size(&loaded.context.messages[2].size, 6.0);
@@ -162,14 +163,18 @@ fn the_record_shows_of_every_step_that_changed_something_and_the_real_length_of_
     let [compact, prune] = &receipts[0].policies[..] else { panic!() };
     assert_eq!(compact.settings.get("keepRecentTokens").and_then(Value::as_f64), Some(2258.0));
     assert!(prune.settings.get("softTrim").is_some());
-    assert_eq!(compact.tokens_before, plan.total_before() as f64);
+    assert_eq!(compact.tokens_before, Tokens(plan.total_before() as f64));
     assert_eq!(
         (compact.tokens_after, Some(prune.tokens_after)),
         (prune.tokens_before, receipts[0].tokens_after)
     );
     let after = inspected(&session.path);
     let estimated: u64 = after.budget().message_tokens();
-    assert_eq!(prune.tokens_after, estimated as f64, "as the branch is estimated when it is read back");
+    assert_eq!(
+        prune.tokens_after,
+        Tokens(estimated as f64),
+        "as the branch is estimated when it is read back"
+    );
 }
 
 #[test]
@@ -194,7 +199,7 @@ fn the_record_names_the_window_that_the_guard_went_by() {
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
     let session = Session::new(&lines(&[USER, CALL, &long, ANSWER]));
     let mut loaded = inspected(&session.path);
-    (loaded.window.tokens, loaded.window.model_tokens) = (1000.0, 4000.0);
+    (loaded.window.tokens, loaded.window.model_tokens) = (Tokens(1000.0), Tokens(4000.0));
     let plan = planned(&loaded, &[Policy::Guard], 1.0);
     committed(&loaded, &plan, None).unwrap();
     let session = session.reload();

@@ -66,8 +66,10 @@ fn put_into(
     let stays =
         |ix: &EntryIx| kept.as_ref().is_none_or(|kept| kept.contains(ix) && Some(*ix) != context.compaction);
     let summary = compaction.map(|compaction| {
-        let (text, tokens) =
-            (js::stringify_str(&compaction.summary), js::stringify(&Value::Number(compaction.tokens_before)));
+        let (text, tokens) = (
+            js::stringify_str(&compaction.summary),
+            js::stringify(&Value::Number(compaction.tokens_before.get())),
+        );
         format!(r#"{{"role":"compactionSummary","summary":{text},"tokensBefore":{tokens}}}"#)
     });
     let old = session.context();

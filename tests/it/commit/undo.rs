@@ -5,6 +5,7 @@ use clawscope::ids::EntryIx;
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
+use clawscope::units::Tokens;
 
 fn committed() -> Session {
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER]));
@@ -103,8 +104,8 @@ fn the_file_shows_what_was_done_to_it() {
     let [commit, undone] = &receipts[..] else { panic!("{receipts:?}") };
     let [step] = &commit.policies[..] else { panic!("{commit:?}") };
     assert_eq!((commit.kind.as_str(), step.name.as_str()), ("commit", "prune"));
-    assert_eq!((step.tokens_before, step.tokens_after), (1000.0, 900.0));
-    assert_eq!((commit.tokens_before, commit.tokens_after), (Some(1000.0), Some(900.0)));
+    assert_eq!((step.tokens_before, step.tokens_after), (Tokens(1000.0), Tokens(900.0)));
+    assert_eq!((commit.tokens_before, commit.tokens_after), (Some(Tokens(1000.0)), Some(Tokens(900.0))));
     assert_eq!((commit.from_leaf.as_str(), commit.time), ("a2", crate::support::session::NOW as f64));
     assert_eq!(commit.changed[0].0, "r1");
     assert_eq!((undone.kind.as_str(), undone.undoes.as_deref()), ("undo", Some(commit.id.as_str())));

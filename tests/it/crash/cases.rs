@@ -13,6 +13,7 @@ use clawscope::js::iso_text;
 
 use crate::support::generate::{Options, transcript};
 use crate::support::session::{NOW, Session};
+use clawscope::units::Tokens;
 
 /// A commit of some kind to some file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +105,7 @@ impl Case {
                 let compaction = PlannedCompaction {
                     summary: "It was read. ".repeat(200).as_str().into(),
                     first_kept: EntryIx(3),
-                    tokens_before: 12.0,
+                    tokens_before: Tokens(12.0),
                     details: None,
                     from_hook: false,
                 };

@@ -13,6 +13,7 @@ use clawscope::session::LoadedSession;
 use clawscope::session::list::list_sessions;
 use clawscope::session::loading::open;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
+use clawscope::units::Tokens;
 use serde_json::{Map, Value, json};
 
 use super::made::Made;
@@ -155,7 +156,7 @@ impl OnStore {
         let own = |key: &SessionKey| if self.has_row { key.0 == self.key } else { !is_other(key) };
         let item = listed.items.iter().find(|item| own(&item.key)).expect("it is listed");
         let session = open(&listed.store, &item.key, None, now as i64, &mut |_, _| true).expect("it opens");
-        assert_eq!(session.window.tokens, self.window as f64, "the window of the store");
+        assert_eq!(session.window.tokens, Tokens(self.window as f64), "the window of the store");
         Read { folder, session }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
         ("prepared", Value::Bool(true)),
         ("firstKeptEntryId", first_kept.map_or(Value::Null, |id| session.index.ids.value(id))),
         ("isSplitTurn", Value::Bool(preparation.is_split_turn())),
-        ("tokensBefore", number(preparation.tokens_before)),
+        ("tokensBefore", number(preparation.tokens_before.get())),
         ("previousSummary", Value::from(inputs.previous_summary.clone())),
         ("messagesToSummarize", session.list(&inputs.history)),
         ("turnPrefixMessages", session.list(&inputs.turn_prefix)),
@@ -90,9 +90,9 @@ fn context_after(
 
 fn estimate(estimate: ContextEstimate) -> Value {
     object([
-        ("tokens", number(estimate.tokens)),
-        ("usageTokens", number(estimate.usage_tokens)),
-        ("trailingTokens", number(estimate.trailing_tokens)),
+        ("tokens", number(estimate.tokens.get())),
+        ("usageTokens", number(estimate.usage_tokens.get())),
+        ("trailingTokens", number(estimate.trailing_tokens.get())),
         ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
     ])
 }

@@ -6,6 +6,7 @@ use clawscope::policy::compact::history_share::{HistoryMessage, ShareSettings, p
 use clawscope::policy::repair::{RepairRules, shape_of};
 
 use super::{Session, digest, number, object};
+use clawscope::units::Tokens;
 
 pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
     let messages = session.messages();
@@ -22,12 +23,12 @@ pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
     let shared = prune_by_share(&items, &settings(session))?;
     let dropped = shared.dropped_messages(&messages, session.now_ms());
     Ok(object([
-        ("totalTokens", number(shared.total_tokens)),
-        ("budgetTokens", number(shared.budget_tokens)),
-        ("keptTokens", number(shared.retained_tokens)),
+        ("totalTokens", number(shared.total_tokens.get())),
+        ("budgetTokens", number(shared.budget_tokens.get())),
+        ("keptTokens", number(shared.retained_tokens.get())),
         ("droppedChunks", number(shared.dropped_chunks as f64)),
         ("droppedMessages", number(shared.dropped_message_count as f64)),
-        ("droppedTokens", number(shared.dropped_tokens)),
+        ("droppedTokens", number(shared.dropped_tokens.get())),
         ("droppedList", Value::Array(dropped.iter().map(digest).collect())),
         ("messages", session.list(&shared.retained_messages(&messages, session.now_ms()))),
     ]))
@@ -36,7 +37,7 @@ pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
 fn settings(session: &Session) -> ShareSettings {
     let number = |name: &str| session.setting(name).filter(|value| !value.is_null()).map(Value::as_f64);
     let given = |name: &str| number(name).map(|number| number.unwrap_or(f64::NAN));
-    let own = ShareSettings::new(given("maxContextTokens").unwrap_or(f64::NAN));
+    let own = ShareSettings::new(Tokens(given("maxContextTokens").unwrap_or(f64::NAN)));
     ShareSettings {
         share: given("maxHistoryShare").unwrap_or(own.share),
         parts: given("parts").unwrap_or(own.parts),

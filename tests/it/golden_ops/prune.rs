@@ -7,6 +7,7 @@ use clawscope::plan::{Plan, PlanInput, message_after};
 use clawscope::policy::PolicySettings;
 use clawscope::policy::prune::{Gate, gate, last_touch};
 use clawscope::store::entry::Role;
+use clawscope::units::Tokens;
 
 use super::{Session, number, object, or_throws, throws};
 
@@ -39,12 +40,12 @@ pub(crate) fn answer(session: &Session) -> Value {
         features: None,
         remembered: None,
         settings: &PolicySettings::pruning_only(settings),
-        window: window(session),
-        guard_window: window(session),
+        window: Tokens(window(session)),
+        guard_window: Tokens(window(session)),
         gate: opened,
         drops_thinking: false,
         is_responses_api: false,
-        system_tokens: 0.0,
+        system_tokens: Tokens::ZERO,
     });
     if let Ok(plan) = plan {
         planned(session, &plan, &messages, before, &mut result);
@@ -99,7 +100,9 @@ fn window(session: &Session) -> f64 {
     if let Some(gate) = session.setting("gate") {
         let (provider, model) = route(gate);
         let cfg = session.setting("cfg");
-        return resolve_window(cfg, &provider, &model, number("contextWindow"), DEFAULT_WINDOW).tokens;
+        return resolve_window(cfg, &provider, &model, number("contextWindow").map(Tokens), DEFAULT_WINDOW)
+            .tokens
+            .get();
     }
     let usable = |tokens: &f64| tokens.is_finite() && *tokens > 0.0;
     number("contextWindowOverride").filter(usable).or_else(|| number("contextWindow")).unwrap_or(f64::NAN)

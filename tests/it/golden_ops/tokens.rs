@@ -5,6 +5,7 @@ use clawscope::context::tokens::{estimate_context, estimate_message};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{JsException, Value};
 use clawscope::store::body;
+use clawscope::units::Tokens;
 
 use super::{Session, number, object, or_throws};
 
@@ -13,15 +14,17 @@ pub(crate) fn answer(session: &Session) -> Value {
     let estimate = estimate_context(messages);
     let pruner = |at: usize| messages[at].size.prune_chars.value();
     let pruner_total = (0..messages.len()).try_fold(0.0, |sum, at| Ok(sum + pruner(at)?));
-    let tokens = messages.iter().map(|message| or_throws(estimate_message(&message.size).map(number)));
+    let tokens = messages
+        .iter()
+        .map(|message| or_throws(estimate_message(&message.size).map(|tokens| number(tokens.get()))));
     object([
         (
             "estimate",
             or_throws(estimate.map(|estimate| {
                 object([
-                    ("tokens", number(estimate.tokens)),
-                    ("usageTokens", number(estimate.usage_tokens)),
-                    ("trailingTokens", number(estimate.trailing_tokens)),
+                    ("tokens", number(estimate.tokens.get())),
+                    ("usageTokens", number(estimate.usage_tokens.get())),
+                    ("trailingTokens", number(estimate.trailing_tokens.get())),
                     ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
                 ])
             })),
@@ -33,7 +36,7 @@ pub(crate) fn answer(session: &Session) -> Value {
         ),
         ("prunerCharsTotal", or_throws(pruner_total.map(number))),
         ("lastAssistantUsage", recorded_usage(session)),
-        ("shouldCompact", should_compact(session, estimate.map(|estimate| estimate.tokens))),
+        ("shouldCompact", should_compact(session, estimate.map(|estimate| estimate.tokens).map(Tokens::get))),
     ])
 }
 
@@ -49,5 +52,5 @@ fn should_compact(session: &Session, tokens: Result<f64, JsException>) -> Value 
     else {
         return Value::Null;
     };
-    Value::Bool(pi_compaction(session.case.get("settings")).should_compact(tokens, window))
+    Value::Bool(pi_compaction(session.case.get("settings")).should_compact(Tokens(tokens), Tokens(window)))
 }

@@ -2,13 +2,15 @@
 
 use clawscope::js::{JsString, Value};
 use clawscope::policy::truncate::{CutOptions, is_oversized, max_result_chars, truncated_message};
+use clawscope::units::Tokens;
 
 use super::{Session, number, object};
 
 pub(crate) fn answer(session: &Session) -> Value {
     let number_of = |name| session.setting(name).and_then(Value::as_f64);
     let window = number_of("contextWindow");
-    let max_chars = number_of("maxChars").unwrap_or_else(|| max_result_chars(window.unwrap_or(f64::NAN)));
+    let max_chars =
+        number_of("maxChars").unwrap_or_else(|| max_result_chars(Tokens(window.unwrap_or(f64::NAN))));
     let mut cut = CutOptions::default();
     if let Some(suffix) = session.setting("suffix").and_then(Value::as_str) {
         cut.suffix = JsString::clone(suffix);
@@ -18,7 +20,7 @@ pub(crate) fn answer(session: &Session) -> Value {
     }
     let mut messages = session.messages();
     let likely = window.map(|window| {
-        let limit = max_result_chars(window);
+        let limit = max_result_chars(Tokens(window));
         messages.iter().any(|message| is_oversized(message, limit))
     });
     let mut changed = Vec::new();

@@ -10,6 +10,7 @@ use clawscope::store::body;
 use clawscope::store::index::Index;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
+use clawscope::units::Tokens;
 
 use super::opened_file::{lines, upgraded};
 use super::{CountedIds, digest, list_of, number, object, opened, throws, transcript};
@@ -24,7 +25,7 @@ pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
     let index = opened(&source, &mut ids)?;
     let tree = Tree::new(&index);
     let now_ms = setting("now").unwrap_or(1_700_000_000_000.0) as i64;
-    let session = RewriteInput { index: &index, tree: &tree, window, now_ms };
+    let session = RewriteInput { index: &index, tree: &tree, window: Tokens(window), now_ms };
     let rewritten =
         rewrite(&session, &mut ids, |ix| body::read_entry(&source, &index, ix)).expect("bodies are read");
     let known = lines(&bytes).len();
@@ -34,7 +35,7 @@ pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
     let index = opened(&source, &mut ids)?;
     Ok(object([
         ("result", reported(&rewritten)),
-        ("maxChars", number(max_result_chars(window))),
+        ("maxChars", number(max_result_chars(Tokens(window)))),
         ("appended", list_of(case, &appended)),
         ("leafId", leaf_id(&index)),
         ("context", context(&source, &index)),

@@ -4,6 +4,7 @@ use clawscope::gateway::window::{DEFAULT_WINDOW, resolve_window};
 use clawscope::gateway::window_guard::guard_window;
 use clawscope::js::{JsString, Value};
 use clawscope::policy::truncate::max_result_chars;
+use clawscope::units::Tokens;
 
 use super::{number, object};
 
@@ -12,16 +13,25 @@ pub(crate) fn answer(case: &Value) -> Value {
     let number_of = |name| setting(name).and_then(Value::as_f64);
     let text =
         |name| setting(name).and_then(Value::as_str).map(JsString::to_string_lossy).unwrap_or_default();
-    let default = number_of("defaultTokens").unwrap_or(DEFAULT_WINDOW);
+    let default = number_of("defaultTokens").unwrap_or(DEFAULT_WINDOW.get());
     let model_window = number_of("modelContextWindow");
-    let info = resolve_window(setting("cfg"), &text("provider"), &text("modelId"), model_window, default);
+    let info = resolve_window(
+        setting("cfg"),
+        &text("provider"),
+        &text("modelId"),
+        model_window.map(Tokens),
+        Tokens(default),
+    );
     let guard = guard_window(info, number_of("warnBelowTokens"), number_of("hardMinTokens"));
     object([
-        ("info", object([("tokens", number(info.tokens)), ("source", Value::from(info.source.name()))])),
+        (
+            "info",
+            object([("tokens", number(info.tokens.get())), ("source", Value::from(info.source.name()))]),
+        ),
         (
             "guard",
             object([
-                ("tokens", number(guard.tokens)),
+                ("tokens", number(guard.tokens.get())),
                 ("source", Value::from(guard.source.name())),
                 ("shouldWarn", Value::Bool(guard.should_warn)),
                 ("shouldBlock", Value::Bool(guard.should_block)),

@@ -4,6 +4,7 @@ use clawscope::js::{self, Value, is_trimmed};
 use clawscope::store::entry::{AppendMode, Entry, ParentKey, StopReason, Usage};
 use clawscope::store::index::Index;
 use clawscope::store::intern::{IdIx, ValueIx};
+use clawscope::units::Tokens;
 
 use super::json::{Plain, parse};
 use super::sizes::{Sizes, call_chars, digits, id, is, role, shown, sizes, usage_of, word};
@@ -295,7 +296,9 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
 
 fn usage_found(usage: &Usage) -> [String; 6] {
     let Usage { input, output, cache_read, cache_write, context_tokens, cost, .. } = *usage;
-    [input, output, cache_read, cache_write, context_tokens, cost].map(digits)
+    let [input, output, read, write, context] =
+        [input, output, cache_read, cache_write, context_tokens].map(Tokens::get);
+    [input, output, read, write, context, cost].map(digits)
 }
 
 fn stop_found(stop: StopReason) -> &'static str {

@@ -15,6 +15,7 @@ use clawscope::session::LoadedSession;
 use clawscope::session::list::list_sessions_with;
 use clawscope::session::loading::open;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
+use clawscope::units::Tokens;
 use clawscope::write::request::{
     CheckStatus, WriteAction, WriteError, WriteOutcome, WriteRequest, prepare, preview, write,
 };
@@ -52,7 +53,7 @@ pub(crate) fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f6
         ..PruneSettings::default()
     });
     settings.enabled = PolicySet::of(steps);
-    settings.compaction.keep_recent_tokens = keep_tokens;
+    settings.compaction.keep_recent_tokens = Tokens(keep_tokens);
     settings.history_limit = 1.0;
     session.plan(&settings, Gate::Open { idle_ms: 1.0 }).expect("it is planned")
 }
@@ -101,7 +102,7 @@ pub(crate) fn previewed(
     plan: &Plan,
     summary: Option<&CompactionSummary>,
 ) -> Vec<String> {
-    let tokens = plan.compaction.as_ref().map_or(f64::NAN, |preparation| preparation.tokens_before);
+    let tokens = plan.compaction.as_ref().map_or(f64::NAN, |preparation| preparation.tokens_before.get());
     let made = Object::from([
         ("role", Value::from("compactionSummary")),
         ("summary", summary.map_or(Value::Null, |made| made.text.clone().into())),

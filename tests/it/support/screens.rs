@@ -12,6 +12,7 @@ use clawscope::ids::SessionKey;
 use clawscope::policy::compact::SummaryPurpose;
 use clawscope::session::LoadedSession;
 use clawscope::summarize::SummaryProgress;
+use clawscope::units::Tokens;
 
 use super::driver::Driver;
 
@@ -257,7 +258,11 @@ pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
     session.measured = Err(clawscope::session::Unmeasured::NoUsage);
     session.model = "llama-4-local".into();
-    session.window = WindowInfo { tokens: 200_000.0, source: WindowSource::Default, model_tokens: 200_000.0 };
+    session.window = WindowInfo {
+        tokens: Tokens(200_000.0),
+        source: WindowSource::Default,
+        model_tokens: Tokens(200_000.0),
+    };
     driver.event(Event::Opened(Box::new(session)));
     driver
 }

@@ -20,6 +20,7 @@ use clawscope::store::index::Index;
 use clawscope::store::load::{FileChange, load_for_release, refresh};
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
+use clawscope::units::Tokens;
 
 /// 2026-02-25, a time after everything in the generated transcripts.
 pub(crate) const NOW: i64 = 1_772_000_000_000;
@@ -153,7 +154,7 @@ impl Session {
         let path = self.tree.branch(&self.index, &Leaf::Own);
         let body = |ix| clawscope::store::body::read_entry(&self.source, &self.index, ix);
         let branch = branch_entries(&self.index, &path, body).expect("the branch reads");
-        let preparation = compact::prepare(&branch, keep_tokens).expect("measurable")?;
+        let preparation = compact::prepare(&branch, Tokens(keep_tokens)).expect("measurable")?;
         let files = preparation.read_texts(&branch, body).expect("the branch reads").files;
         Some(PlannedCompaction {
             summary: summary.into(),
@@ -189,8 +190,8 @@ impl Session {
                 policies: vec![PolicyRecord {
                     name: "prune".into(),
                     settings: Object::from([("softTrimRatio", 0.3)]).into(),
-                    tokens_before: 1000.0,
-                    tokens_after: 900.0,
+                    tokens_before: Tokens(1000.0),
+                    tokens_after: Tokens(900.0),
                 }],
                 tokens_before: 1000,
                 tokens_after: 900,

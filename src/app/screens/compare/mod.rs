@@ -16,6 +16,7 @@ use crate::policy::PolicySet;
 use crate::report::sweep::{Axis, Cell, Grid, KeepRunning, OnCell, Sweep, SweepSpec, default_axes, sweep};
 use crate::report::timeline::RecordedSession;
 use crate::session::setting_change::SettingChange;
+use crate::units::Tokens;
 
 pub(super) use sweep_request::SweepKey;
 
@@ -65,10 +66,10 @@ impl MapMetric {
     /// Returns the metric of a cell; `None` when its cost is unknown.
     pub fn value_of(self, cell: &Cell) -> Option<f64> {
         match self {
-            Self::Peak => Some(cell.peak()),
+            Self::Peak => Some(cell.peak().get()),
             Self::Cost => cell.cost(),
             Self::Overflows => Some(cell.overflows() as f64),
-            Self::Cleared => Some(cell.cleared_tokens_per_call()),
+            Self::Cleared => Some(cell.cleared_tokens_per_call().get()),
         }
     }
 }
@@ -83,7 +84,7 @@ pub struct SweepQuery {
     /// The policies of every cell.
     pub policies: PolicySet,
     /// Tokens that every prompt must leave free of the window.
-    pub headroom: f64,
+    pub headroom: Tokens,
 }
 
 /// Progress of a sweep.

@@ -151,7 +151,7 @@ impl App {
         let axis_context = AxisContext { session: &recording.session, base: &base, policies };
         let taken =
             |axis: &Axis| axes.iter().enumerate().any(|(at, shown)| at != place && shown.id == axis.id);
-        let mut usual = usual_axes(&axis_context, recording.inputs.provider_window);
+        let mut usual = usual_axes(&axis_context, recording.inputs.provider_window.get());
         usual.retain(|axis| !taken(axis));
         if usual.is_empty() {
             self.show_note("no more settings to vary".into());
@@ -189,7 +189,7 @@ impl App {
         let amount = Amount::parse(text).ok_or(CompareInputError::NoAmount)?;
         match amount.tokens(window) {
             Some(tokens) if tokens < window => self.compare_screen.headroom = Some(amount),
-            Some(_) => return Err(CompareInputError::TooLarge { window: window as u64 }),
+            Some(_) => return Err(CompareInputError::TooLarge { window: window.whole() }),
             None => return Err(CompareInputError::UnknownWindow),
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::report::sweep::Axis;
 use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
 use crate::session::setting_change::SettingChange;
+use crate::units::Tokens;
 
 /// The inputs of a sweep: a change of them makes its cells stale.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +92,8 @@ impl App {
         let in_force = recording.inputs.recorded_settings.policies.enabled;
         let steps = varied.fold(self.tuned_policies(in_force), |steps, step| steps.with(step, true));
         let window = recording.inputs.provider_window;
-        let headroom = self.compare_screen.headroom.and_then(|amount| amount.tokens(window)).unwrap_or(0.0);
+        let headroom =
+            self.compare_screen.headroom.and_then(|amount| amount.tokens(window)).unwrap_or(Tokens::ZERO);
         SweepQuery { axes, base_changes: base, policies: steps, headroom }
     }
 

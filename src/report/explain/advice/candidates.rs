@@ -12,6 +12,7 @@ use crate::session::LoadedSession;
 use crate::session::session_settings::{config_path, current_value, session_setting};
 use crate::session::setting_change::{SettingChange, missing_in_version};
 use crate::store::entry::Role;
+use crate::units::Tokens;
 
 const MINUTE: f64 = 60_000.0;
 /// Common ttl values, ms.
@@ -177,8 +178,8 @@ impl SearchSpace<'_> {
         let now = self.session.configured_settings.compaction.reserve_tokens;
         let ids = [SettingId::ReserveTokens, SettingId::ReserveTokensFloor];
         let id = ids.into_iter().find(|id| self.change(*id, Value::from(1.0)).is_some());
-        let Some(id) = id.filter(|_| window > 0.0) else { return Candidate { values: Vec::new() } };
-        let larger = RESERVES.iter().map(|share| (window * share / 1_000.0).ceil() * 1_000.0);
+        let Some(id) = id.filter(|_| window > Tokens::ZERO) else { return Candidate { values: Vec::new() } };
+        let larger = RESERVES.iter().map(|share| (window * *share / 1_000.0).ceil() * 1_000.0);
         let most = (window * RESERVES[RESERVES.len() - 1]).floor();
         self.candidate(
             id,
@@ -190,8 +191,8 @@ impl SearchSpace<'_> {
         let window = self.session.window.tokens;
         let values = LOWER_WINDOW_SHARES
             .iter()
-            .filter(|_| window > 0.0)
-            .map(|share| Value::from((window * share).floor()));
+            .filter(|_| window > Tokens::ZERO)
+            .map(|share| Value::from((window * *share).floor()));
         self.candidate(SettingId::ContextTokens, values)
     }
 

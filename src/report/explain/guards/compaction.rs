@@ -6,6 +6,7 @@ use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::guards::guard_report::{GuardKind, GuardReport, GuardState};
 use crate::store::entry::EntryKind;
+use crate::units::Tokens;
 
 pub(super) fn threshold_guard(case: &Case<'_>, failure: &Failure) -> GuardReport {
     let new = |state, why: String| GuardReport::new(GuardKind::Compaction, state, why);
@@ -13,18 +14,18 @@ pub(super) fn threshold_guard(case: &Case<'_>, failure: &Failure) -> GuardReport
     if !settings.enabled {
         return new(GuardState::Blocked, "compaction.enabled is false".to_owned());
     }
-    let trigger = settings.threshold(failure.believed_window.runtime).max(0.0);
+    let trigger = settings.threshold(failure.believed_window.runtime).max(Tokens::ZERO);
     let within = if checks_between_turns(&failure.session) { "" } else { "; not checked during a run" };
     let Some(check) = last_check(failure, &case.calls) else {
         return new(
             GuardState::NotDue,
-            format!("no reported usage yet to compare with the trigger {}", format_number(trigger as u64)),
+            format!("no reported usage yet to compare with the trigger {}", format_number(trigger.whole())),
         );
     };
     let compared = format!(
         "compared {} with the trigger {}",
-        format_number(check.tokens as u64),
-        format_number(trigger as u64)
+        format_number(check.tokens.whole()),
+        format_number(trigger.whole())
     );
     if check.tokens <= trigger {
         return new(GuardState::NotDue, format!("{compared}{within}"))

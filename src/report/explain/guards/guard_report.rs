@@ -1,6 +1,7 @@
 //! One guard as it was at the failing call: its state, the reason, and the settings that would have opened it.
 
 use crate::ids::EntryIx;
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuardKind {
@@ -92,8 +93,12 @@ impl GuardReport {
         }
     }
 
-    pub(super) fn with_missing_tokens(self, tokens: f64, is_estimate: bool) -> Self {
-        Self { missing_tokens: Some(tokens.max(0.0) as u64), missing_is_estimate: is_estimate, ..self }
+    pub(super) fn with_missing_tokens(self, tokens: Tokens, is_estimate: bool) -> Self {
+        Self {
+            missing_tokens: Some(tokens.max(Tokens::ZERO).whole()),
+            missing_is_estimate: is_estimate,
+            ..self
+        }
     }
 
     pub(super) fn with_entry(self, entry: impl Into<Option<EntryIx>>) -> Self {

@@ -11,6 +11,7 @@ use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
+use crate::units::Tokens;
 
 pub(super) use gates::{GateResult, try_gates};
 pub use guard_report::{GuardKind, GuardReport, GuardState};
@@ -54,7 +55,7 @@ fn pruning_guard(
         return new(GuardState::NotSet, "contextPruning.mode is off".to_owned());
     }
     let gate = sent.map_or(Gate::NeverTouched, |sent| sent.gate);
-    let freed = sent.map_or(0.0, |sent| sent.pruned.tokens);
+    let freed = sent.map_or(0.0, |sent| sent.pruned.tokens.get());
     let flipping: Vec<&'static str> =
         opened.iter().filter(|opened| opened.fits_all).map(|opened| opened.key).collect();
     let guard = match gate {
@@ -83,7 +84,7 @@ fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardRe
     if rules.guard == ContextGuard::None {
         return None;
     }
-    let freed = sent.map_or(0.0, |sent| sent.guarded.tokens);
+    let freed = sent.map_or(0.0, |sent| sent.guarded.tokens.get());
     if freed > 0.0 {
         return Some(GuardReport::new(
             GuardKind::Context,
@@ -92,13 +93,13 @@ fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardRe
         ));
     }
     let share = failure.session.configured_settings.guard.budget_share;
-    let budget = share * failure.believed_window.gateway.model_tokens;
+    let budget = share * failure.believed_window.gateway.model_tokens.get();
     let estimate = failure.gateway_estimate().saturating_sub(failure.session.fixed_tokens()) as f64;
     let why =
         format!("acts above {} tokens of messages, by its estimate", format_short_estimate(budget as u64));
     Some(if estimate <= budget {
         GuardReport::new(GuardKind::Context, GuardState::NotDue, why)
-            .with_missing_tokens(budget - estimate, true)
+            .with_missing_tokens(Tokens(budget - estimate), true)
     } else {
         GuardReport::new(GuardKind::Context, GuardState::FreedNothing, "no result was large enough to cut")
     })

@@ -4,11 +4,12 @@ use super::*;
 use crate::report::explain::case::Case;
 use crate::report::explain::testing::{refusal, with_failure};
 use crate::session::testing::{loaded_session, message, transcript, user};
+use crate::units::Tokens;
 
 type Detector = fn(&Case<'_>, &Failure) -> Option<Mechanism>;
 
 /// Returns class, tokens and count of what a rule finds.
-fn found(rule: Detector, sizes: &str, prompt: u64, fixed: u64) -> Option<(FindingClass, f64, usize)> {
+fn found(rule: Detector, sizes: &str, prompt: u64, fixed: u64) -> Option<(FindingClass, Tokens, usize)> {
     let found = with_failure(sizes, prompt, fixed, rule);
     found.map(|found| (found.class, found.tokens, found.count))
 }
@@ -16,7 +17,7 @@ fn found(rule: Detector, sizes: &str, prompt: u64, fixed: u64) -> Option<(Findin
 #[test]
 fn two_parallel_results_are_the_cause_from_a_share_of_the_limit_on() {
     let parallel = |sizes: &str, prompt: u64| found(detect_results, sizes, prompt, 0);
-    let both = |tokens: f64| Some((FindingClass::ParallelResults, tokens, 2));
+    let both = |tokens| Some((FindingClass::ParallelResults, Tokens(tokens), 2));
     assert_eq!(parallel("u:9 a:9 r:75 r:75", 1_150), both(150.0));
     assert_eq!(parallel("u:9 a:9 r:75 r:74", 1_100), None, "149 of 1,000 tokens are too few to name");
     assert_eq!(parallel("u:9 a:9 r:75 r:75", 1_151), None, "without them the prompt has 1,001 tokens");
@@ -40,7 +41,7 @@ fn one_result_is_the_cause_from_seven_tenths_of_its_turn_on() {
 #[test]
 fn a_message_is_the_cause_from_three_times_the_usual_on() {
     let tokens = |sizes: &str, prompt: u64| found(detect_user_message, sizes, prompt, 0).map(|found| found.1);
-    assert_eq!(tokens("u:60 a:9 u:180", 1_180), Some(180.0));
+    assert_eq!(tokens("u:60 a:9 u:180", 1_180), Some(Tokens(180.0)));
     assert_eq!(tokens("u:60 a:9 u:179", 1_100), None);
     assert_eq!(tokens("u:60 a:9 u:180", 1_181), None);
     assert_eq!(
@@ -48,7 +49,7 @@ fn a_message_is_the_cause_from_three_times_the_usual_on() {
         None,
         "the larger of the middle two"
     );
-    assert_eq!(tokens("u:9 a:9 u:150", 1_150), Some(150.0));
+    assert_eq!(tokens("u:9 a:9 u:150", 1_150), Some(Tokens(150.0)));
     assert_eq!(tokens("u:9 a:9 u:149", 1_100), None);
 }
 
@@ -87,7 +88,9 @@ fn the_parts_of_a_prompt_are_told_apart_by_the_run_and_by_what_was_sent_before()
             failure.last_counted = first_new.map(|_| (EntryIx(0), 10));
             failure.first_new = first_new.unwrap_or(0);
             let parts = prompt_parts(&failure).into_iter();
-            parts.map(|part| (part.kind, part.count, part.tokens, part.new_tokens)).collect::<Vec<_>>()
+            parts
+                .map(|part| (part.kind, part.count, part.tokens.get(), part.new_tokens.get()))
+                .collect::<Vec<_>>()
         })
     };
     assert_eq!(
@@ -115,7 +118,7 @@ fn the_parts_of_a_prompt_are_told_apart_by_the_run_and_by_what_was_sent_before()
 
 /// Returns the model switch of a call to another model that takes 1,000 tokens, where the model before it had counted
 /// `counted` tokens.
-fn switched(counted: u64) -> Option<(FindingClass, f64, Vec<EntryIx>)> {
+fn switched(counted: u64) -> Option<(FindingClass, Tokens, Vec<EntryIx>)> {
     let answer = message(&format!(
         r#"{{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","content":[],"stopReason":"stop","usage":{{"input":{counted},"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}}}"#,
         counted + 10
@@ -134,7 +137,7 @@ fn switched(counted: u64) -> Option<(FindingClass, f64, Vec<EntryIx>)> {
 
 #[test]
 fn a_smaller_model_is_the_cause_only_above_half_of_its_limit_from_the_model_before() {
-    assert_eq!(switched(501), Some((FindingClass::ModelSwitch, 1_100.0, vec![EntryIx(1)])));
+    assert_eq!(switched(501), Some((FindingClass::ModelSwitch, Tokens(1_100.0), vec![EntryIx(1)])));
     assert_eq!(switched(500), None, "exactly half");
     assert_eq!(switched(499), None);
 }
@@ -153,8 +156,8 @@ fn looped(entries: &[String]) -> Option<usize> {
     let mut case = Case::read(&session, None).expect("memory is readable");
     let failure = case.failure.take().expect("a refusal");
     let weight = |message: &crate::context::ContextMessage| match message.size.role {
-        Role::ToolResult => 40.0,
-        _ => 1.0,
+        Role::ToolResult => Tokens(40.0),
+        _ => Tokens(1.0),
     };
     let weights = failure.session.context.messages.iter().map(weight).collect();
     let failure = Failure { weights, limit: 1_000, prompt_tokens: 1_100, fixed_tokens: 200, ..failure };

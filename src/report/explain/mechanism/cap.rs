@@ -13,7 +13,7 @@ pub(in crate::report::explain) fn largest_fitting_limit(failure: &Failure) -> Op
     let messages = failure.session.context.messages.iter().enumerate();
     let results: Vec<(f64, f64)> = messages
         .filter(|(_, message)| message.size.role == Role::ToolResult)
-        .map(|(at, message)| (f64::from(message.size.text_chars), failure.weights[at]))
+        .map(|(at, message)| (f64::from(message.size.text_chars), failure.weights[at].get()))
         .filter(|(chars, _)| *chars > MIN_LIMIT_CHARS)
         .collect();
     let over = failure.prompt_tokens as f64 - failure.limit as f64;

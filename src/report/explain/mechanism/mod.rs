@@ -20,6 +20,7 @@ use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
 use crate::session::overflow::Overflow;
 use crate::store::entry::{EntryKind, Role};
+use crate::units::Tokens;
 
 /// Share of the limit above which one new part is large.
 const LARGE_SHARE: f64 = 0.15;
@@ -78,7 +79,7 @@ fn detect_model_switch(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> 
     let fitted = runner.learned_limit(Some(from))? as f64 >= failure.prompt_tokens as f64;
     (from != to && took && fitted).then(|| Mechanism {
         class: FindingClass::ModelSwitch,
-        tokens: failure.prompt_tokens as f64,
+        tokens: Tokens(failure.prompt_tokens as f64),
         count: 1,
         entries: vec![before],
     })
@@ -95,7 +96,7 @@ fn detect_fixed_most(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
 fn fixed_mechanism(failure: &Failure) -> Mechanism {
     Mechanism {
         class: FindingClass::FixedOverhead,
-        tokens: failure.fixed_tokens as f64,
+        tokens: Tokens(failure.fixed_tokens as f64),
         count: 0,
         entries: Vec::new(),
     }
@@ -103,7 +104,7 @@ fn fixed_mechanism(failure: &Failure) -> Mechanism {
 
 fn detect_images(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let (count, tokens) = failure.images();
-    let most = tokens >= IMAGE_SHARE * failure.prompt_tokens as f64;
+    let most = tokens >= Tokens(IMAGE_SHARE * failure.prompt_tokens as f64);
     (count > 0 && most && fits_without(failure, tokens)).then(|| Mechanism {
         class: FindingClass::ImageBloat,
         tokens,
@@ -124,8 +125,8 @@ fn detect_user_message(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let is_newest = (at + 1..messages.len()).all(|at| messages[at].size.role == Role::Assistant);
     let tokens = failure.weights[at];
     let others = messages[..at].iter().enumerate().filter(|(_, message)| message.size.role == Role::User);
-    let usual = median(others.map(|(at, _)| failure.weights[at]).collect());
-    let odd = usual.is_none_or(|usual| tokens >= MESSAGE_OUTLIER_RATIO * usual);
+    let usual = median(others.map(|(at, _)| failure.weights[at].get()).collect());
+    let odd = usual.is_none_or(|usual| tokens >= Tokens(MESSAGE_OUTLIER_RATIO * usual));
     let user = messages[at].size.role == Role::User;
     (user && is_newest && odd && is_large(failure, tokens) && fits_without(failure, tokens)).then(|| {
         Mechanism { class: FindingClass::UserMessage, tokens, count: 1, entries: vec![messages[at].entry] }
@@ -138,14 +139,14 @@ fn detect_results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let messages = &failure.session.context.messages;
     let weight = |at: &usize| failure.weights[*at];
     let largest = newest.iter().copied().max_by(|a, b| weight(a).total_cmp(&weight(b)))?;
-    let all: f64 = newest.iter().map(weight).sum();
+    let all: Tokens = newest.iter().map(weight).sum();
     let first = newest[0];
     let one = weight(&largest);
-    if one >= SINGLE_RESULT_SHARE * all {
+    if one >= all * SINGLE_RESULT_SHARE {
         let siblings =
             (run_start_position(failure)..first).filter(|at| messages[*at].size.role == Role::ToolResult);
-        let usual = siblings.map(|at| failure.weights[at]).fold(0.0, f64::max);
-        let odd = one > OUTLIER_RATIO * usual && is_large(failure, one) && fits_without(failure, one);
+        let usual = siblings.map(|at| failure.weights[at]).fold(Tokens::ZERO, Tokens::max);
+        let odd = one > usual * OUTLIER_RATIO && is_large(failure, one) && fits_without(failure, one);
         return odd.then(|| Mechanism {
             class: FindingClass::SingleResult,
             tokens: one,
@@ -153,9 +154,10 @@ fn detect_results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
             entries: vec![messages[largest].entry],
         });
     }
-    let usual =
-        turn_result_tokens(failure, run_start_position(failure)..first).into_iter().fold(0.0, f64::max);
-    (all > OUTLIER_RATIO * usual && is_large(failure, all) && fits_without(failure, all)).then(|| Mechanism {
+    let usual = turn_result_tokens(failure, run_start_position(failure)..first)
+        .into_iter()
+        .fold(Tokens::ZERO, Tokens::max);
+    (all > usual * OUTLIER_RATIO && is_large(failure, all) && fits_without(failure, all)).then(|| Mechanism {
         class: FindingClass::ParallelResults,
         tokens: all,
         count: newest.len(),
@@ -164,12 +166,16 @@ fn detect_results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
 }
 
 /// Sums the tokens of results per turn in a range of messages.
-fn turn_result_tokens(failure: &Failure, range: std::ops::Range<usize>) -> Vec<f64> {
-    let mut turns = vec![0.0];
+fn turn_result_tokens(failure: &Failure, range: std::ops::Range<usize>) -> Vec<Tokens> {
+    let mut turns = vec![Tokens::ZERO];
     for at in range {
         match failure.session.context.messages[at].size.role {
-            Role::ToolResult => *turns.last_mut().unwrap_or(&mut 0.0) += failure.weights[at],
-            _ => turns.push(0.0),
+            Role::ToolResult => {
+                if let Some(turn) = turns.last_mut() {
+                    *turn += failure.weights[at];
+                }
+            }
+            _ => turns.push(Tokens::ZERO),
         }
     }
     turns
@@ -181,16 +187,18 @@ fn detect_tool_loop(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
     let results: Vec<usize> = (run_start_position(failure)..messages.len())
         .filter(|at| messages[*at].size.role == Role::ToolResult)
         .collect();
-    let tokens: f64 = results.iter().map(|at| failure.weights[*at]).sum();
+    let tokens: Tokens = results.iter().map(|at| failure.weights[*at]).sum();
     let room = failure.limit.saturating_sub(failure.fixed_tokens) as f64;
-    let fills = results.len() >= LOOP_THRESHOLD.1 && tokens >= LOOP_THRESHOLD.0 * room;
+    let fills = results.len() >= LOOP_THRESHOLD.1 && tokens >= Tokens(LOOP_THRESHOLD.0 * room);
     let again = refusals_in_run(case, failure) + compactions_in_run(case, failure) > 1
         && results.len() >= LOOP_THRESHOLD.1;
-    (fills && fits_without(failure, tokens) || again && tokens >= LARGE_SHARE * room).then(|| Mechanism {
-        class: FindingClass::ToolLoopTreadmill,
-        tokens,
-        count: results.len(),
-        entries: results.iter().rev().map(|at| messages[*at].entry).collect(),
+    (fills && fits_without(failure, tokens) || again && tokens >= Tokens(LARGE_SHARE * room)).then(|| {
+        Mechanism {
+            class: FindingClass::ToolLoopTreadmill,
+            tokens,
+            count: results.len(),
+            entries: results.iter().rev().map(|at| messages[*at].entry).collect(),
+        }
     })
 }
 
@@ -223,18 +231,18 @@ fn gradual_growth(_: &Case<'_>, failure: &Failure) -> Mechanism {
     let newest = messages.last().map(|message| message.entry);
     Mechanism {
         class: FindingClass::GradualGrowth,
-        tokens: failure.prompt_tokens.saturating_sub(failure.fixed_tokens) as f64,
+        tokens: Tokens(failure.prompt_tokens.saturating_sub(failure.fixed_tokens) as f64),
         count: messages.len(),
         entries: newest.into_iter().collect(),
     }
 }
 
-fn fits_without(failure: &Failure, tokens: f64) -> bool {
-    failure.prompt_tokens as f64 - tokens <= failure.limit as f64
+fn fits_without(failure: &Failure, tokens: Tokens) -> bool {
+    failure.prompt_tokens as f64 - tokens.get() <= failure.limit as f64
 }
 
-fn is_large(failure: &Failure, tokens: f64) -> bool {
-    tokens >= LARGE_SHARE * failure.limit as f64
+fn is_large(failure: &Failure, tokens: Tokens) -> bool {
+    tokens >= Tokens(LARGE_SHARE * failure.limit as f64)
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

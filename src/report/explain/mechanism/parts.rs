@@ -2,6 +2,7 @@
 
 use crate::report::explain::failure::Failure;
 use crate::store::entry::{MessageSize, Role};
+use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptPartKind {
@@ -41,9 +42,9 @@ pub struct PromptPart {
     pub kind: PromptPartKind,
     pub count: usize,
     /// Tokens in the provider's count.
-    pub tokens: f64,
+    pub tokens: Tokens,
     /// The tokens among them that are new since the last accepted call.
-    pub new_tokens: f64,
+    pub new_tokens: Tokens,
 }
 
 /// Returns all parts that are not empty, the newest first.
@@ -70,8 +71,8 @@ pub(in crate::report::explain) fn prompt_parts(failure: &Failure) -> Vec<PromptP
     let fixed = PromptPart {
         kind: PromptPartKind::Fixed,
         count: 0,
-        tokens: failure.fixed_tokens as f64,
-        new_tokens: 0.0,
+        tokens: Tokens(failure.fixed_tokens as f64),
+        new_tokens: Tokens::ZERO,
     };
     let kinds = [
         PromptPartKind::NewestResults,

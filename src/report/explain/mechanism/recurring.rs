@@ -11,6 +11,7 @@ use crate::report::explain::finding::FindingClass;
 use crate::report::explain::mechanism::cause::Mechanism;
 use crate::store::body;
 use crate::transcript::envelope::unwrap_message;
+use crate::units::Tokens;
 
 /// Fewer runs do not count as recurring.
 const MIN_RUNS: usize = 5;
@@ -57,7 +58,7 @@ pub(super) fn detect_recurring(case: &Case<'_>, failure: &Failure) -> Option<Mec
     let recurs = same.len() >= MIN_RUNS && same.len() as f64 >= MIN_SAME_SHARE * compared as f64;
     recurs.then(|| Mechanism {
         class: FindingClass::RecurringSessionGrowth,
-        tokens: failure.prompt_tokens.saturating_sub(failure.fixed_tokens) as f64,
+        tokens: Tokens(failure.prompt_tokens.saturating_sub(failure.fixed_tokens) as f64),
         count: same.len(),
         entries: same,
     })

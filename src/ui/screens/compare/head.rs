@@ -8,6 +8,7 @@ use crate::format::{format_number, format_short, quantity, round_tokens};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put_facts, put_facts_right};
+use crate::units::Tokens;
 
 /// Delay in ms before progress shows.
 const SLOW_MS: i64 = 150;
@@ -55,7 +56,7 @@ impl View<'_> {
 
     /// Returns the tokens that every prompt must leave free.
     fn headroom(&self) -> Vec<Span<'static>> {
-        let free = self.sweep().map(|sweep| sweep.headroom).filter(|tokens| *tokens > 0.0);
+        let free = self.sweep().map(|sweep| sweep.headroom).filter(|tokens| *tokens > Tokens::ZERO);
         let words = free.map(|tokens| format!("leaving {} free", format_short(round_tokens(tokens))));
         words.map(|words| vec![self.span(Role::Text, words)]).unwrap_or_default()
     }

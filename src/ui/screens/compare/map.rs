@@ -14,6 +14,7 @@ use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{HEAT_LEVELS, Role};
 use crate::ui::widgets::{apply_style, on_title, put, put_right, title};
+use crate::units::Tokens;
 
 /// Label of the cell with the current settings.
 const NOW: &str = "now";
@@ -171,9 +172,9 @@ impl View<'_> {
         let mut x = self.grid.cells.x;
         let measure = self.screen.metric;
         let end_of = |level: usize| match measure {
-            MapMetric::Peak | MapMetric::Cleared => format_short(round_tokens(levels.end(level))),
+            MapMetric::Peak | MapMetric::Cleared => format_short(round_tokens(Tokens(levels.end(level)))),
             MapMetric::Cost => format_usd(levels.end(level)),
-            MapMetric::Overflows => format_number(round_tokens(levels.end(level))),
+            MapMetric::Overflows => format_number(round_tokens(Tokens(levels.end(level)))),
         };
         let count = if levels.has_several() { HEAT_LEVELS } else { 0 };
         for level in 0..count {

@@ -10,6 +10,7 @@ use crate::report::sweep::Cell;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right, title};
+use crate::units::Tokens;
 
 /// Rows that the plot needs.
 const MIN_ROWS: u16 = 4;
@@ -27,8 +28,10 @@ impl View<'_> {
             .zip(&self.screen.sweep_state.cells)
             .filter_map(|(at, cell)| Some((at, cell.as_ref()?)))
             .collect();
-        let priced: Vec<(usize, f64, f64, &Cell)> =
-            cells.iter().filter_map(|(at, cell)| Some((*at, cell.cost()?, cell.peak(), *cell))).collect();
+        let priced: Vec<(usize, f64, f64, &Cell)> = cells
+            .iter()
+            .filter_map(|(at, cell)| Some((*at, cell.cost()?, cell.peak().get(), *cell)))
+            .collect();
         if priced.is_empty() {
             let words = if cells.is_empty() { "" } else { "the model has no price" };
             put(buf, (area.x + 3, area.y + 2), area.right(), words, self.theme.style(Role::Muted));
@@ -80,9 +83,9 @@ impl View<'_> {
         let label = |y: u16, text: String, buf: &mut Buffer| {
             put_right(buf, y, left.saturating_sub(LABEL_WIDTH), left, &[self.span(words, text)]);
         };
-        label(plot.y, format_short(round_tokens(peaks.max)), buf);
+        label(plot.y, format_short(round_tokens(Tokens(peaks.max))), buf);
         if peaks.max > peaks.min {
-            label(plot.bottom() - 1, format_short(round_tokens(peaks.min)), buf);
+            label(plot.bottom() - 1, format_short(round_tokens(Tokens(peaks.min))), buf);
         }
         let y = plot.bottom() + 1;
         put(buf, (plot.x, y), plot.right(), &format_usd(costs.min), self.theme.style(words));

@@ -11,6 +11,7 @@ use crate::report::explain::PromptPart;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right};
+use crate::units::Tokens;
 
 /// Draws the parts, with the mechanism below the part that it concerns.
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
@@ -42,15 +43,15 @@ fn part(view: &View<'_>, part: &PromptPart, own: bool, (placed, y): (&PlacedBloc
     if part.count > 0 {
         put_right(buf, y, x, end - 20, &[view.muted(format_number(part.count as u64))]);
     }
-    put_right(buf, y, x, end - 9, &[Span::styled(format_short_estimate(part.tokens as u64), style)]);
-    if part.new_tokens >= 1.0 {
+    put_right(buf, y, x, end - 9, &[Span::styled(format_short_estimate(part.tokens.whole()), style)]);
+    if part.new_tokens >= Tokens(1.0) {
         let style = if own { theme.bold(Role::Danger) } else { theme.style(Role::Text) };
         put_right(
             buf,
             y,
             end - 8,
             end,
-            &[Span::styled(format!("+{}", format_short_estimate(part.new_tokens as u64)), style)],
+            &[Span::styled(format!("+{}", format_short_estimate(part.new_tokens.whole())), style)],
         );
     } else {
         put_right(buf, y, end - 8, end, &[view.muted("0")]);

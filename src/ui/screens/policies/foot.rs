@@ -19,6 +19,7 @@ use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::tuning::{gate_words, words_of};
 use crate::ui::widgets::{put, put_facts};
+use crate::units::Tokens;
 
 /// A label and groups of words; a group that does not fit is omitted.
 type FactLine<'a> = (&'static str, Vec<Vec<Span<'a>>>);
@@ -64,8 +65,8 @@ fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
     let role = if checked.route == crate::policy::preflight::Route::Fits { Role::Text } else { Role::Warn };
     let words = format!(
         "{} of {}: {}",
-        format_short_estimate(checked.estimate as u64),
-        format_short(checked.prompt_limit as u64),
+        format_short_estimate(checked.estimate.whole()),
+        format_short(checked.prompt_limit.whole()),
         checked.route.description()
     );
     Some(("check", vec![vec![Span::styled(words, theme.style(role))]]))
@@ -108,11 +109,11 @@ fn trigger<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> FactLine<'a
     let settings = app.tuning.policy_settings(session).compaction;
     let trigger = session.compaction_trigger_with(&settings);
     let muted = theme.style(Role::Muted);
-    let tokens = |tokens: f64| format_short(tokens.max(0.0) as u64);
+    let tokens = |tokens: Tokens| format_short(tokens.whole());
     let (words, role) = match (trigger.tokens, session.measured) {
         _ if !settings.enabled => ("never automatically: compaction is off".to_owned(), Role::Text),
         (Some(counted), _) if trigger.fires => (
-            format!("would start now: the last call had {} tokens", format_number(counted as i64)),
+            format!("would start now: the last call had {} tokens", format_number(counted.get() as i64)),
             Role::Warn,
         ),
         (Some(counted), _) => {
@@ -120,8 +121,8 @@ fn trigger<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> FactLine<'a
             (
                 format!(
                     "not yet: {} tokens, {} to go",
-                    format_number(counted as i64),
-                    format_number(left as i64)
+                    format_number(counted.get() as i64),
+                    format_number(left.get() as i64)
                 ),
                 Role::Text,
             )

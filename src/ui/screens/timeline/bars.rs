@@ -12,6 +12,7 @@ use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role};
 use crate::ui::widgets::{apply_style, on_title, put, title};
+use crate::units::Tokens;
 
 impl View<'_> {
     /// Returns the shown measure: tokens if no call has a cost.
@@ -109,7 +110,7 @@ impl View<'_> {
         let most = self.max_value(trace, shown);
         let value = match shown {
             BarMetric::Cost => format_amount(most, self.is_most_expensive_estimated(trace)),
-            BarMetric::Cache => format_short(round_tokens(most)),
+            BarMetric::Cache => format_short(round_tokens(Tokens(most))),
         };
         let (x, end) = (self.places.threshold_labels.x, self.places.threshold_labels.right());
         let name = self.theme.style(Self::role(trace));
@@ -128,6 +129,6 @@ impl View<'_> {
 fn value(call: &CallReplay, shown: BarMetric) -> f64 {
     match shown {
         BarMetric::Cost => call.cost.unwrap_or(0.0),
-        BarMetric::Cache => call.split.write + call.split.input,
+        BarMetric::Cache => (call.split.write + call.split.input).get(),
     }
 }

@@ -18,6 +18,7 @@ use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{on_title, put_right, put_spans, row_at, spans_width, title};
+use crate::units::Tokens;
 
 /// Blanks between two columns.
 const GAP: u16 = 3;
@@ -116,9 +117,9 @@ impl View<'_> {
             column(0, align_rows(self.both(|trace| self.tokens(trace, at)))),
             column(6, self.both(|trace| self.measured(trace, at))),
             column(1, self.both(|trace| self.limit_distance(trace, at))),
-            column(5, self.split("cache read", at, |call| call.split.read)),
-            column(3, self.split("write", at, |call| call.split.write)),
-            column(4, self.split("input", at, |call| call.split.input)),
+            column(5, self.split("cache read", at, |call| call.split.read.get())),
+            column(3, self.split("write", at, |call| call.split.write.get())),
+            column(4, self.split("input", at, |call| call.split.input.get())),
             column(2, self.both(|trace| self.policy_effects(trace, at))),
             column(2, self.both(|trace| self.missed(trace, at))),
         ]
@@ -164,7 +165,7 @@ impl View<'_> {
     fn limit_distance(&self, trace: TraceKind, at: usize) -> Spans {
         let call = &self.timeline.trace(trace)[at];
         let over = |limit: f64, word: &str, role: Role| {
-            let more = round_tokens(call.expected - limit);
+            let more = round_tokens(call.expected - Tokens(limit));
             let words = format!("{} over {word}", format_short_tokens(more, !call.is_estimate()));
             vec![self.styled(words, role)]
         };
@@ -175,15 +176,17 @@ impl View<'_> {
         }
         if call.overflowed {
             return match self.timeline.window().filter(|window| call.expected > *window) {
-                Some(window) => over(window, "window", Role::Danger),
+                Some(window) => over(window.get(), "window", Role::Danger),
                 // The provider answered, but the runtime treats it as an overflow (compaction 8.1 ii).
-                None if call.expected > believed => over(believed, "the gateway's window", Role::Danger),
+                None if call.expected > believed => {
+                    over(believed.get(), "the gateway's window", Role::Danger)
+                }
                 None => vec![self.styled("did not fit", Role::Danger)],
             };
         }
         let Some(trigger) = self.timeline.compaction_trigger(trace) else { return Vec::new() };
         if call.expected > trigger {
-            return over(trigger, "compaction", Role::Warn);
+            return over(trigger.get(), "compaction", Role::Warn);
         }
         let less = round_tokens(trigger - call.expected);
         let words = format!("{} below compaction", format_short_tokens(less, !call.is_estimate()));
@@ -198,7 +201,7 @@ impl View<'_> {
         let costly = name != "cache read" && parts[1] > parts[0] + 1000.0;
         let numbers = align_rows(self.both(|trace| {
             let role = if costly && trace == TraceKind::Simulated { Role::Warn } else { Role::Text };
-            vec![self.styled(format_short(round_tokens(parts[trace as usize])), role)]
+            vec![self.styled(format_short(round_tokens(Tokens(parts[trace as usize]))), role)]
         }));
         numbers.map(|mut spans| {
             if spans_width(&spans) > 0 {

@@ -12,6 +12,7 @@ use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role};
 use crate::ui::widgets::{apply_style, put, put_spans};
+use crate::units::Tokens;
 
 /// Thresholds in the order in which they claim a row of the labels.
 const PRIORITY: [Threshold; 5] =
@@ -22,11 +23,11 @@ const APART: usize = 4;
 
 /// The vertical scale: the tokens of the top row.
 pub(super) struct Scale {
-    pub(super) top: f64,
+    pub(super) top: Tokens,
 }
 
 impl Scale {
-    pub(super) fn share(&self, tokens: f64) -> f64 {
+    pub(super) fn share(&self, tokens: Tokens) -> f64 {
         (tokens / self.top).clamp(0.0, 1.0)
     }
 }
@@ -61,20 +62,24 @@ impl View<'_> {
 
     /// Scales the chart slightly above the largest value.
     fn scale(&self, marks: &[ThresholdMark]) -> Scale {
-        let marked = marks.iter().map(|mark| mark.tokens).max().unwrap_or(0) as f64;
-        Scale { top: (marked.max(self.timeline.peak_tokens()) * 1.03).max(1.0) }
+        let marked = Tokens(marks.iter().map(|mark| mark.tokens).max().unwrap_or(0) as f64);
+        Scale { top: (marked.max(self.timeline.peak_tokens()) * 1.03).max(Tokens(1.0)) }
     }
 
     /// Returns the height of each column of dots: the largest prompt of its calls.
     fn heights(&self, trace: TraceKind, scale: &Scale) -> Vec<f64> {
         let calls = self.timeline.trace(trace);
-        let largest =
-            |dot| calls[self.grid.calls_at_dot(dot)].iter().map(|call| call.expected).fold(0.0, f64::max);
+        let largest = |dot| {
+            calls[self.grid.calls_at_dot(dot)]
+                .iter()
+                .map(|call| call.expected)
+                .fold(Tokens::ZERO, Tokens::max)
+        };
         (0..usize::from(self.places.chart.width) * 2).map(|dot| scale.share(largest(dot))).collect()
     }
 
     /// Returns the row of `tokens`.
-    pub(super) fn row(&self, scale: &Scale, tokens: f64) -> u16 {
+    pub(super) fn row(&self, scale: &Scale, tokens: Tokens) -> u16 {
         let chart = self.places.chart;
         let dots = f64::from(chart.height) * 4.0 - 1.0;
         let dot = ((1.0 - scale.share(tokens)) * dots).round();
@@ -88,7 +93,7 @@ impl View<'_> {
         let mut named: Vec<u16> = Vec::new();
         for threshold in PRIORITY {
             let Some(mark) = marks.iter().find(|mark| mark.threshold == threshold) else { continue };
-            let y = self.row(scale, mark.tokens as f64);
+            let y = self.row(scale, Tokens(mark.tokens as f64));
             let window = threshold == Threshold::Window;
             let line = self.theme.style(if window { Role::Danger } else { Role::Faint });
             if !named.contains(&y) || window {
@@ -151,13 +156,13 @@ impl View<'_> {
     }
 
     /// Returns the tokens of a call, which position signs on the curve.
-    pub(super) fn tokens_at(&self, trace: TraceKind, call: usize) -> f64 {
-        self.timeline.trace(trace).get(call).map_or(0.0, |call| call.expected)
+    pub(super) fn tokens_at(&self, trace: TraceKind, call: usize) -> Tokens {
+        self.timeline.trace(trace).get(call).map_or(Tokens::ZERO, |call| call.expected)
     }
 
     /// Formats the tokens before and after a compaction.
-    pub(super) fn compaction_text(before: TokensBefore, after: (f64, bool)) -> String {
-        let words = |tokens: f64, estimated: bool| format_short_tokens(round_tokens(tokens), !estimated);
+    pub(super) fn compaction_text(before: TokensBefore, after: (Tokens, bool)) -> String {
+        let words = |tokens: Tokens, estimated: bool| format_short_tokens(round_tokens(tokens), !estimated);
         format!("{} {} {}", words(before.tokens, before.is_estimate), glyphs::ARROW, words(after.0, after.1))
     }
 }

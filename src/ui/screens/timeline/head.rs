@@ -13,6 +13,7 @@ use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{on_title, put_facts, title};
+use crate::units::Tokens;
 
 type Fact = Vec<Span<'static>>;
 
@@ -144,7 +145,7 @@ impl View<'_> {
     }
 
     /// Formats the tokens of a call, with `~` if they are an estimate.
-    fn size_words(&self, trace: TraceKind, (tokens, call): (f64, Option<usize>)) -> Option<String> {
+    fn size_words(&self, trace: TraceKind, (tokens, call): (Tokens, Option<usize>)) -> Option<String> {
         let estimated = self.timeline.trace(trace).get(call?)?.is_estimate();
         Some(format_short_tokens(round_tokens(tokens), !estimated))
     }

@@ -12,6 +12,7 @@ use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::put;
+use crate::units::Tokens;
 
 /// Top rows in which the length of a pause may appear.
 const GAP_ROWS: u16 = 4;
@@ -112,7 +113,7 @@ impl View<'_> {
             if run % SIGN_INTERVAL == 0 {
                 let over =
                     calls[self.grid.calls_at(usize::from(column))].iter().filter(|call| call.overflowed);
-                let tokens = over.map(|call| call.expected).fold(0.0, f64::max);
+                let tokens = over.map(|call| call.expected).fold(Tokens::ZERO, Tokens::max);
                 put(buf, (chart.x + column, self.row(scale, tokens)), chart.right(), glyphs::ALERT, style);
             }
             run += 1;
@@ -136,7 +137,7 @@ impl View<'_> {
             let before =
                 self.tokens_at(trace, compaction.call.saturating_sub(1)).max(compaction.tokens_after);
             let x = chart.x + self.grid.column_of(compaction.call) as u16;
-            let middle = f64::midpoint(before, compaction.tokens_after);
+            let middle = Tokens(f64::midpoint(before.get(), compaction.tokens_after.get()));
             let words = format!(
                 " {}",
                 Self::compaction_text(

@@ -12,6 +12,7 @@ use clawscope::store::index::Index;
 
 use super::super::overflowed_answer::is_recoverable_length;
 use super::judge;
+use clawscope::units::Tokens;
 
 /// The session, the answer to judge, and the settings of the run.
 #[derive(Debug, Clone, Copy)]
@@ -23,9 +24,9 @@ pub(super) struct CompactionCheck<'a> {
     /// The body of that message.
     pub(super) message: &'a Value,
     /// Window of the current model, in tokens; 0 when unknown.
-    pub(super) window: f64,
+    pub(super) window: Tokens,
     /// Output limit of the current model, in tokens; 0 when unknown.
-    pub(super) max_tokens: f64,
+    pub(super) max_tokens: Tokens,
     /// The current model wrote the message.
     pub(super) same_model: bool,
     pub(super) settings: CompactionSettings,
@@ -123,11 +124,11 @@ impl CompactionCheck<'_> {
             return judge(None).overflowed(self.message);
         }
         let edited = self.last_of_kind(EntryKind::ContextEdit) > self.path_position();
-        Ok(!edited && judge(Some(self.window)).overflowed(self.message)?)
+        Ok(!edited && judge(Some(self.window.get())).overflowed(self.message)?)
     }
 
     fn was_cut_short(&self) -> Result<bool, JsException> {
-        is_recoverable_length(self.message, self.max_tokens)
+        is_recoverable_length(self.message, self.max_tokens.get())
     }
 
     fn decide_recovery(&self, stop: StopReason) -> CompactionDecision {
@@ -154,7 +155,7 @@ impl CompactionCheck<'_> {
 
     /// Returns the tokens to compare with the threshold; `None` when the last usage is older than the last compaction
     /// (store-pi-1.5 F3.5).
-    fn compared_tokens(&self) -> Result<Option<f64>, JsException> {
+    fn compared_tokens(&self) -> Result<Option<Tokens>, JsException> {
         let messages: &[ContextMessage] = &self.context.messages;
         let selected = clawscope::context::projection::project(self.index, &self.context.path)?.entries;
         if selected.iter().any(|(ix, _)| self.index.entry(*ix).kind == EntryKind::ContextEdit) {
@@ -164,12 +165,12 @@ impl CompactionCheck<'_> {
         let usage = self.message.get("usage").filter(|usage| !usage.is_null());
         let counted = usage.map(|usage| ContextTokens::from_usage(usage).count);
         match counted.filter(|tokens| *tokens != 0.0 && !failed) {
-            Some(tokens) => Ok(Some(tokens)),
+            Some(tokens) => Ok(Some(Tokens(tokens))),
             None => self.estimated_tokens(messages),
         }
     }
 
-    fn estimated_tokens(&self, messages: &[ContextMessage]) -> Result<Option<f64>, JsException> {
+    fn estimated_tokens(&self, messages: &[ContextMessage]) -> Result<Option<Tokens>, JsException> {
         let estimate = estimate_context(messages)?;
         let anchor = estimate.last_usage.map(|at| messages[at].entry);
         let before = self.last_of_kind(EntryKind::Compaction);

@@ -34,7 +34,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
         ("commonAncestorId", left.ancestor.map_or(Value::Null, |ix| id_of(index, ix))),
         ("entries", Value::Array(left.entries.iter().map(|ix| id_of(index, *ix)).collect())),
         ("tokenBudget", number(budget)),
-        ("totalTokens", number(leaving.total_tokens)),
+        ("totalTokens", number(leaving.total_tokens.get())),
         ("messages", session.list(&leaving.messages)),
         (
             "fileOps",

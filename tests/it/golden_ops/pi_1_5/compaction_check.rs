@@ -4,6 +4,7 @@ use clawscope::gateway::compaction::pi_compaction;
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, JsException, Value};
 use clawscope::store::entry::Role;
+use clawscope::units::Tokens;
 
 use super::super::{Session, number, object};
 use super::automatic_compaction::{
@@ -30,8 +31,8 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
         context: &session.context,
         answer_index: at,
         message: &message,
-        window: number_of("contextWindow"),
-        max_tokens: number_of("maxTokens"),
+        window: Tokens(number_of("contextWindow")),
+        max_tokens: Tokens(number_of("maxTokens")),
         same_model: current("provider", "provider") && current("id", "model"),
         settings: pi_compaction(session.case.get("settings")),
         before_prompt: setting("prePrompt") == Some(&Value::Bool(true)),

@@ -42,7 +42,7 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
         ("prepared", Value::Bool(true)),
         ("firstKeptEntryId", first_kept.map_or(Value::Null, |id| session.index.ids.value(id))),
         ("isSplitTurn", Value::Bool(preparation.is_split_turn())),
-        ("tokensBefore", number(preparation.tokens_before)),
+        ("tokensBefore", number(preparation.tokens_before.get())),
         ("previousSummary", inputs.previous_summary.clone().unwrap_or(Value::Null)),
         ("messagesToSummarize", session.list(&inputs.history)),
         ("turnPrefixMessages", session.list(&inputs.turn_prefix)),

@@ -101,9 +101,9 @@ fn described(text: &JsString) -> Value {
 
 fn estimate(estimate: ContextEstimate) -> Value {
     object([
-        ("tokens", number(estimate.tokens)),
-        ("usageTokens", number(estimate.usage_tokens)),
-        ("trailingTokens", number(estimate.trailing_tokens)),
+        ("tokens", number(estimate.tokens.get())),
+        ("usageTokens", number(estimate.usage_tokens.get())),
+        ("trailingTokens", number(estimate.trailing_tokens.get())),
         ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
     ])
 }

@@ -7,6 +7,7 @@ use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{JsException, Value};
 use clawscope::policy::compact::check::is_due_between_turns;
 use clawscope::store::body;
+use clawscope::units::Tokens;
 
 use super::super::{Session, number, object, or_throws};
 use super::{built, estimate};
@@ -21,8 +22,8 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
         context_usage(index, context, window).map(|usage| {
             usage.map_or(Value::Null, |usage| {
                 object([
-                    ("tokens", usage.tokens.map_or(Value::Null, number)),
-                    ("contextWindow", number(usage.window)),
+                    ("tokens", usage.tokens.map_or(Value::Null, |tokens| number(tokens.get()))),
+                    ("contextWindow", number(usage.window.get())),
                     ("percent", usage.percent().map_or(Value::Null, number)),
                 ])
             })
@@ -34,14 +35,16 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
             Value::Bool(is_due_between_turns(&settings, estimate.tokens, window))
         })
     };
-    let tokens = messages.iter().map(|message| or_throws(estimate_message(&message.size).map(number)));
+    let tokens = messages
+        .iter()
+        .map(|message| or_throws(estimate_message(&message.size).map(|tokens| number(tokens.get()))));
     Ok(object([
         ("estimate", or_throws(estimate_context(messages).map(estimate))),
         ("projected", or_throws(projected.map(estimate))),
         ("perMessage", Value::Array(tokens.collect())),
         ("lastAssistantUsage", recorded_usage(&session)),
-        ("contextUsage", window.map_or(Value::Null, |window| or_throws(usage(window)))),
-        ("shouldCompact", window.map_or(Value::Null, |window| or_throws(compacts(window)))),
+        ("contextUsage", window.map_or(Value::Null, |window| or_throws(usage(Tokens(window))))),
+        ("shouldCompact", window.map_or(Value::Null, |window| or_throws(compacts(Tokens(window))))),
     ]))
 }
 

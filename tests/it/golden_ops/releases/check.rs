@@ -8,6 +8,7 @@ use clawscope::policy::preflight::{PreflightInput, check, prompt_tokens};
 use clawscope::policy::prune::Gate;
 use clawscope::policy::truncate::{reduce, result_budget};
 use clawscope::policy::{Policy, PolicySettings};
+use clawscope::units::Tokens;
 
 use super::{Released, number, object};
 
@@ -18,7 +19,7 @@ fn stop_text(rules: &Rules) -> Value {
 
 pub(super) fn guard(session: &Released) -> Result<Value, JsException> {
     let window = session.number("contextWindow").unwrap_or(f64::NAN);
-    let settings = PolicySettings::built_in(session.ruleset, window);
+    let settings = PolicySettings::built_in(session.ruleset, Tokens(window));
     let plan = session.plan(Policy::Guard, &settings, window, Gate::Off).map_err(|_| JsException)?;
     if plan.guarded.is_some_and(|guarded| guarded.stopped) {
         return Ok(object([("overflow", Value::Bool(true)), ("text", stop_text(session.rules()))]));
@@ -49,7 +50,7 @@ pub(super) fn preflight(session: &Released) -> Result<Value, JsException> {
     // From 2026.8.1 on nothing is configured, and the check may be asked for another limit all the same.
     let single =
         single.filter(|_| rules.result_limit.is_configured() || rules.aggregate == Aggregate::Weighted);
-    let budget = result_budget(rules, window, single, false).ok_or(JsException)?;
+    let budget = result_budget(rules, Tokens(window), single, false).ok_or(JsException)?;
     let reducible_chars = reduce(&budget.reducible_messages(&session.messages), &budget)
         .iter()
         .map(|done| done.freed_chars)
@@ -57,16 +58,22 @@ pub(super) fn preflight(session: &Released) -> Result<Value, JsException> {
     let reserve = session.number("reserveTokens").unwrap_or(f64::NAN);
     let checked = check(
         rules,
-        &PreflightInput { window, reserve, counted_tokens: counted, estimated_tokens: sum, reducible_chars },
+        &PreflightInput {
+            window: Tokens(window),
+            reserve: Tokens(reserve),
+            counted_tokens: Tokens(counted),
+            estimated_tokens: Tokens(sum),
+            reducible_chars,
+        },
     )
     .ok_or(JsException)?;
     Ok(object([
         ("route", Value::from(checked.route.as_str())),
-        ("estimatedPromptTokens", number(checked.estimate)),
-        ("promptBudgetBeforeReserve", number(checked.prompt_limit)),
-        ("overflowTokens", number(checked.overflow)),
+        ("estimatedPromptTokens", number(checked.estimate.get())),
+        ("promptBudgetBeforeReserve", number(checked.prompt_limit.get())),
+        ("overflowTokens", number(checked.overflow.get())),
         ("toolResultReducibleChars", number(checked.reducible_chars)),
-        ("effectiveReserveTokens", checked.reserve.map_or(Value::Null, number)),
+        ("effectiveReserveTokens", checked.reserve.map_or(Value::Null, |tokens| number(tokens.get()))),
     ]))
 }
 
@@ -75,8 +82,8 @@ pub(super) fn reserve(rules: &Rules, case: &Value) -> Value {
     let runtime = |key: &str| setting("runtime").and_then(|runtime| runtime.get(key)?.as_f64());
     let defaults = CompactionSettings::default();
     let pi = CompactionSettings {
-        reserve_tokens: runtime("reserveTokens").unwrap_or(defaults.reserve_tokens),
-        keep_recent_tokens: runtime("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens),
+        reserve_tokens: Tokens(runtime("reserveTokens").unwrap_or(defaults.reserve_tokens.get())),
+        keep_recent_tokens: Tokens(runtime("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens.get())),
         ..defaults
     };
     let config = wrapped(
@@ -84,10 +91,10 @@ pub(super) fn reserve(rules: &Rules, case: &Value) -> Value {
         wrapped("defaults", wrapped("compaction", setting("compaction").cloned().unwrap_or(Value::Null))),
     );
     let window = setting("contextWindow").and_then(Value::as_f64).unwrap_or(f64::NAN);
-    let settings = gateway_compaction_under(rules, &config, pi, window);
+    let settings = gateway_compaction_under(rules, &config, pi, Tokens(window));
     object([
-        ("reserveTokens", number(settings.reserve_tokens)),
-        ("keepRecentTokens", number(settings.keep_recent_tokens)),
+        ("reserveTokens", number(settings.reserve_tokens.get())),
+        ("keepRecentTokens", number(settings.keep_recent_tokens.get())),
     ])
 }
 

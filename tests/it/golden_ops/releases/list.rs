@@ -12,13 +12,14 @@ use clawscope::policy::truncate::{
     truncated_message_under,
 };
 use clawscope::policy::{Policy, PolicySettings};
+use clawscope::units::Tokens;
 
 use super::{Released, number, object};
 
 pub(super) fn truncate(session: &Released) -> Value {
     let rules = session.rules();
     let window = session.number("contextWindow");
-    let limit = |window: Option<f64>| max_result_chars_under(rules, window.unwrap_or(f64::NAN));
+    let limit = |window: Option<f64>| max_result_chars_under(rules, Tokens(window.unwrap_or(f64::NAN)));
     let max_chars = session.number("maxChars").unwrap_or_else(|| limit(window));
     let mut cut = CutOptions::default();
     // The oldest have no such settings (releases R31).
@@ -27,7 +28,7 @@ pub(super) fn truncate(session: &Released) -> Value {
         cut.suffix = suffix.unwrap_or(cut.suffix);
         cut.min_keep_chars = session.number("minKeepChars").unwrap_or(cut.min_keep_chars);
     }
-    let likely = window.map(|window| has_oversized(rules, &session.messages, window));
+    let likely = window.map(|window| has_oversized(rules, &session.messages, Tokens(window)));
     let is_result = |message: &Value| message.get("role").is_some_and(|role| role.str_is("toolResult"));
     let mut changed = Vec::new();
     let mut messages = session.messages.clone();
@@ -48,7 +49,8 @@ pub(super) fn truncate(session: &Released) -> Value {
 pub(super) fn reduced(session: &Released) -> Value {
     let window = session.number("contextWindow").unwrap_or(f64::NAN);
     let protects = session.session.setting("protectTrailing").is_some_and(|on| on.as_bool() == Some(true));
-    let Some(mut budget) = result_budget(session.rules(), window, session.number("maxChars"), false) else {
+    let Some(mut budget) = result_budget(session.rules(), Tokens(window), session.number("maxChars"), false)
+    else {
         return Value::Null;
     };
     budget.total_limit = session.number("aggregateMaxChars").unwrap_or(budget.total_limit);
@@ -78,7 +80,7 @@ pub(super) fn reduced(session: &Released) -> Value {
 }
 
 pub(super) fn images(session: &Released) -> Result<Value, JsException> {
-    let settings = PolicySettings::built_in(session.ruleset, f64::NAN);
+    let settings = PolicySettings::built_in(session.ruleset, Tokens(f64::NAN));
     let plan = session.plan(Policy::Images, &settings, f64::NAN, Gate::Off).map_err(|_| JsException)?;
     let (messages, changed) = session.after(&plan);
     Ok(object([("changedIndexes", changed), ("messages", session.session.list(&messages))]))

@@ -17,6 +17,7 @@ use clawscope::policy::features::ContentFeatures;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::repair::RepairRules;
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
+use clawscope::units::Tokens;
 
 use super::{Session, number, object, on_session};
 
@@ -96,12 +97,12 @@ impl Released {
             features: Some(&self.features),
             remembered: None,
             settings: &settings,
-            window,
-            guard_window: window,
+            window: Tokens(window),
+            guard_window: Tokens(window),
             gate,
             drops_thinking: drops,
             is_responses_api: false,
-            system_tokens: 0.0,
+            system_tokens: Tokens::ZERO,
         })
     }
 

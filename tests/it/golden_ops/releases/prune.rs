@@ -10,6 +10,7 @@ use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
 use clawscope::policy::{Policy, PolicySettings};
 use clawscope::store::body;
 use clawscope::store::entry::Role;
+use clawscope::units::Tokens;
 
 use super::super::prune::effective;
 use super::super::{or_throws, throws};
@@ -39,7 +40,7 @@ pub(super) fn answer(session: &Released) -> Value {
     }
     let settings = PolicySettings {
         prune: settings.unwrap_or_default(),
-        ..PolicySettings::built_in(session.ruleset, f64::NAN)
+        ..PolicySettings::built_in(session.ruleset, Tokens(f64::NAN))
     };
     let plan = session.plan(Policy::Prune, &settings, window(session), gate);
     let planned = plan.map(|plan| session.after(&plan));
@@ -80,10 +81,11 @@ fn route(requested: &Value) -> (String, String, Option<String>) {
 fn window(session: &Released) -> f64 {
     if let Some(requested) = session.session.setting("gate") {
         let (provider, model, _) = route(requested);
-        let own = ModelWindow { tokens: None, window: session.number("contextWindow") };
+        let own = ModelWindow { tokens: None, window: session.number("contextWindow").map(Tokens) };
         let config = session.session.setting("cfg");
         return resolve_window_under(session.rules(), config, (&provider, &model), own, DEFAULT_WINDOW)
-            .tokens;
+            .tokens
+            .get();
     }
     let any = session.rules().prune_size.weight == PruneWeight::Table;
     let usable = |tokens: &f64| any || tokens.is_finite() && *tokens > 0.0;

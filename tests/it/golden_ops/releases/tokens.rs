@@ -3,6 +3,7 @@
 use clawscope::context::tokens::{ContextEstimate, estimate_context_under, estimate_under};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{JsException, Value};
+use clawscope::units::Tokens;
 
 use super::super::{or_throws, tokens};
 use super::{Released, number, object};
@@ -16,7 +17,12 @@ pub(super) fn answer(session: &Released) -> Value {
     let total = all.clone().try_fold(0.0, |sum, at| Ok(sum + pruner(at)?));
     object([
         ("estimate", or_throws(estimate.map(estimated))),
-        ("perMessage", Value::Array(all.clone().map(|at| or_throws(tokens_of(at).map(number))).collect())),
+        (
+            "perMessage",
+            Value::Array(
+                all.clone().map(|at| or_throws(tokens_of(at).map(|tokens| number(tokens.get())))).collect(),
+            ),
+        ),
         ("prunerChars", Value::Array(all.map(|at| or_throws(pruner(at).map(number))).collect())),
         ("prunerCharsTotal", or_throws(total.map(number))),
         ("lastAssistantUsage", tokens::recorded_usage(&session.session)),
@@ -26,9 +32,9 @@ pub(super) fn answer(session: &Released) -> Value {
 
 fn estimated(estimate: ContextEstimate) -> Value {
     object([
-        ("tokens", number(estimate.tokens)),
-        ("usageTokens", number(estimate.usage_tokens)),
-        ("trailingTokens", number(estimate.trailing_tokens)),
+        ("tokens", number(estimate.tokens.get())),
+        ("usageTokens", number(estimate.usage_tokens.get())),
+        ("trailingTokens", number(estimate.trailing_tokens.get())),
         ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
     ])
 }
@@ -38,5 +44,5 @@ fn should_compact(session: &Released, estimate: Result<ContextEstimate, JsExcept
         return Value::Null;
     };
     let settings = pi_compaction(session.session.case.get("settings"));
-    Value::Bool(settings.should_compact_under(session.rules(), estimate.tokens, window))
+    Value::Bool(settings.should_compact_under(session.rules(), estimate.tokens, Tokens(window)))
 }

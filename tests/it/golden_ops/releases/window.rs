@@ -5,6 +5,7 @@ use clawscope::gateway::window::DEFAULT_WINDOW;
 use clawscope::gateway::window_rules::{ModelWindow, WindowLimits, judge_with_limits, resolve_window_under};
 use clawscope::js::{JsString, Object, Value};
 use clawscope::policy::truncate::max_result_chars_under;
+use clawscope::units::Tokens;
 
 use super::{number, object};
 
@@ -13,22 +14,24 @@ pub(super) fn answer(rules: &Rules, case: &Value) -> Value {
     let number_of = |name| setting(name).and_then(Value::as_f64);
     let text =
         |name| setting(name).and_then(Value::as_str).map(JsString::to_string_lossy).unwrap_or_default();
-    let default = number_of("defaultTokens").unwrap_or(DEFAULT_WINDOW);
-    let own =
-        ModelWindow { tokens: number_of("modelContextTokens"), window: number_of("modelContextWindow") };
+    let default = number_of("defaultTokens").unwrap_or(DEFAULT_WINDOW.get());
+    let own = ModelWindow {
+        tokens: number_of("modelContextTokens").map(Tokens),
+        window: number_of("modelContextWindow").map(Tokens),
+    };
     let (provider, model) = (text("provider"), text("modelId"));
-    let info = resolve_window_under(rules, setting("cfg"), (&provider, &model), own, default);
+    let info = resolve_window_under(rules, setting("cfg"), (&provider, &model), own, Tokens(default));
     let given = WindowLimits { warn: number_of("warnBelowTokens"), block: number_of("hardMinTokens") };
-    let tokens = info.tokens.floor().max(0.0);
+    let tokens = info.tokens.floor().max(Tokens::ZERO);
     let verdict = judge_with_limits(rules, tokens, info.model_tokens, given);
     let limit = match rules.result_limit {
         ResultLimit::None => Value::Null,
         _ => number(max_result_chars_under(rules, info.tokens)),
     };
     let mut reported =
-        Object::from([("tokens", number(info.tokens)), ("source", Value::from(info.source.name()))]);
+        Object::from([("tokens", number(info.tokens.get())), ("source", Value::from(info.source.name()))]);
     let mut guard = Object::from([
-        ("tokens", number(tokens)),
+        ("tokens", number(tokens.get())),
         ("source", Value::from(info.source.name())),
         ("shouldWarn", Value::Bool(verdict.should_warn)),
         ("shouldBlock", Value::Bool(verdict.should_block)),
@@ -37,8 +40,8 @@ pub(super) fn answer(rules: &Rules, case: &Value) -> Value {
         guard.set("hardMinTokens", number(verdict.minimum));
         guard.set("warnBelowTokens", number(verdict.warn_below));
         if info.model_tokens != info.tokens {
-            reported.set("referenceTokens", number(info.model_tokens));
-            guard.set("referenceTokens", number(info.model_tokens));
+            reported.set("referenceTokens", number(info.model_tokens.get()));
+            guard.set("referenceTokens", number(info.model_tokens.get()));
         }
     }
     object([

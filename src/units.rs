@@ -1,0 +1,178 @@
+//! Tokens as a type, so that they cannot be mixed with chars, milliseconds or money.
+//!
+//! The rules of the gateways convert between units all the time, chars / 4 to tokens and tokens * 4 to chars, and 46,200
+//! of either looks the same as a bare number. A unit crosses the borders of modules; a rule takes the number out with
+//! `get` where units really mix.
+//!
+//! The number inside is a double where a rule reproduces JavaScript, where it may be fractional, NaN or infinite. Every
+//! operator does to it what the same operator does to a bare number, so that results stay equal to the bit; JSON,
+//! schemas and `Debug` have the bare number.
+//!
+//! ```compile_fail,E0308
+//! use clawscope::units::Tokens;
+//!
+//! fn fits(prompt: Tokens, window: Tokens) -> bool {
+//!     prompt <= window
+//! }
+//! let prompt_chars = 46_200.0;
+//! fits(prompt_chars, Tokens(200_000.0)); // expected `Tokens`, found a number
+//! ```
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::iter::Sum;
+use std::ops::Div;
+
+use derive_more::{Add, AddAssign, Div, DivAssign, Into, Mul, MulAssign, Sub, SubAssign};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+macro_rules! unit {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+        #[derive(Into, Add, AddAssign, Sub, SubAssign, Mul, MulAssign, Div, DivAssign)]
+        #[serde(transparent)]
+        pub struct $name(pub f64);
+
+        impl $name {
+            pub const ZERO: Self = Self(0.0);
+
+            /// Returns the bare number.
+            pub const fn get(self) -> f64 {
+                self.0
+            }
+
+            /// Returns the place of the bare number, for a table that sets numbers of several units.
+            pub const fn get_mut(&mut self) -> &mut f64 {
+                &mut self.0
+            }
+
+            /// Returns the larger number; the other one if one is NaN.
+            #[must_use]
+            pub fn max(self, other: Self) -> Self {
+                Self(self.0.max(other.0))
+            }
+
+            /// Returns the smaller number; the other one if one is NaN.
+            #[must_use]
+            pub fn min(self, other: Self) -> Self {
+                Self(self.0.min(other.0))
+            }
+
+            #[must_use]
+            pub fn clamp(self, min: Self, max: Self) -> Self {
+                Self(self.0.clamp(min.0, max.0))
+            }
+
+            #[must_use]
+            pub fn floor(self) -> Self {
+                Self(self.0.floor())
+            }
+
+            #[must_use]
+            pub fn round(self) -> Self {
+                Self(self.0.round())
+            }
+
+            #[must_use]
+            pub fn ceil(self) -> Self {
+                Self(self.0.ceil())
+            }
+
+            /// Rounds down to a whole number; negative ones and NaN are 0.
+            pub const fn whole(self) -> u64 {
+                self.0 as u64
+            }
+
+            #[must_use]
+            pub fn abs(self) -> Self {
+                Self(self.0.abs())
+            }
+
+            pub fn is_finite(self) -> bool {
+                self.0.is_finite()
+            }
+
+            pub fn is_nan(self) -> bool {
+                self.0.is_nan()
+            }
+
+            pub fn total_cmp(&self, other: &Self) -> Ordering {
+                self.0.total_cmp(&other.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        /// The schema of the bare number; a derived one would name the type.
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                f64::schema_name()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                f64::json_schema(generator)
+            }
+        }
+
+        /// A ratio has no unit.
+        impl Div for $name {
+            type Output = f64;
+
+            fn div(self, other: Self) -> f64 {
+                self.0 / other.0
+            }
+        }
+
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(numbers: I) -> Self {
+                Self(numbers.map(Self::get).sum())
+            }
+        }
+
+        impl<'a> Sum<&'a Self> for $name {
+            fn sum<I: Iterator<Item = &'a Self>>(numbers: I) -> Self {
+                numbers.copied().sum()
+            }
+        }
+    };
+}
+
+unit! {
+    /// Tokens of a prompt, a reply, a window or a part of one.
+    Tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_the_bare_number() {
+        let text = serde_json::to_string(&[Tokens(203_412.0), Tokens(0.5)]).unwrap();
+        assert_eq!(text, "[203412.0,0.5]");
+        let schema = |schema: schemars::Schema| serde_json::to_string(&schema).unwrap();
+        assert_eq!(schema(schemars::schema_for!(Vec<Tokens>)), schema(schemars::schema_for!(Vec<f64>)));
+    }
+
+    #[test]
+    fn sums_and_limits_equal_those_of_bare_numbers_to_the_bit() {
+        let numbers = [0.1, 0.2, 0.3, 1e16, -0.0];
+        let tokens = numbers.map(Tokens);
+        let bits = |sum: f64| sum.to_bits();
+        assert_eq!(bits(tokens.iter().sum::<Tokens>().get()), bits(numbers.iter().sum()));
+        assert_eq!(bits([].iter().sum::<Tokens>().get()), bits([].iter().sum::<f64>()));
+        assert_eq!(Tokens(f64::NAN).max(Tokens::ZERO), Tokens::ZERO, "as f64::max");
+        assert_eq!(Tokens(f64::NAN).partial_cmp(&Tokens::ZERO), None, "an unknown number");
+    }
+}
