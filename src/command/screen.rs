@@ -95,12 +95,10 @@ fn uses_ascii(config: &Config, env: &Environment) -> bool {
 }
 
 /// Reads clawscope's own settings as the screen does, without flags; the error names the file, the key or the variable.
-pub(super) fn read_settings(env: &Environment) -> Result<Config, String> {
-    let config = config::load(env).map_err(|error| error.to_string())?;
-    match screen_options(&config) {
-        Err(Failure::Reported { message, .. }) => Err(message),
-        _ => Ok(config),
-    }
+pub(super) fn read_settings(env: &Environment) -> Result<Config, Failure> {
+    let config = config::load(env).map_err(|error| Failure::usage(error.to_string()))?;
+    screen_options(&config)?;
+    Ok(config)
 }
 
 /// Converts the configuration to screen options; an unknown theme, key or action is an error that names its origin.

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::access::refusal;
-use super::host::{Address, Host, parse_address};
+use super::address::{Address, parse_address};
+use super::host::Host;
 use super::out_file::OutFile;
 use crate::cli::{Cli, Command};
 use crate::command::failure::Failure;
@@ -34,9 +35,11 @@ pub(super) fn remote_command(words: &[OsString], cli: &Cli) -> Result<Option<Rem
         (Some((url, _)), Some(_)) => {
             return Err(Failure::usage(format!("--via and {url}: name the other machine once.")));
         }
-        (Some((url, address)), None) => (Some(url), address.map_err(Failure::usage)?),
+        (Some((url, address)), None) => {
+            (Some(url), address.map_err(|error| Failure::usage(error.to_string()))?)
+        }
         (None, Some(line)) => {
-            let host = Host::from_command(line).map_err(Failure::usage)?;
+            let host = Host::from_command(line).map_err(|error| Failure::usage(error.to_string()))?;
             (None, Address { host, path: None })
         }
     };

@@ -41,9 +41,7 @@ pub(super) fn run(
             }
         }
         Err(LinkError::NotInstalled) => copied::run(remote, cli, invocation, output),
-        Err(LinkError::Failed(reason)) => {
-            Err(Failure::unreadable(format!("{}: {reason}", remote.host.name())))
-        }
+        Err(error) => Err(Failure::unreadable(format!("{}: {error}", remote.host.name()))),
     }
 }
 

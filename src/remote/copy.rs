@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::extract::{Unpacked, unpack};
 use super::host::Host;
-use super::link::Process;
+use super::link::{Process, StartError};
 use super::protocol::read_line;
 use crate::text::{shell, visible};
 
@@ -52,24 +52,38 @@ impl StoreCopy {
     }
 }
 
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CopyError {
+    #[error(
+        "a database changed during each of {MAX_TRIES} copies. Install clawscope there, or copy the store while the \
+         gateway is stopped."
+    )]
+    Changed,
+    #[error("{path}: no such store there.")]
+    Missing { path: String },
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// `end` are the last words of the command.
+    #[error("cannot copy the store: {source}; {end}")]
+    Link { source: io::Error, end: String },
+}
+
 /// Copies the store at a path there, or the default store of that machine.
 ///
 /// # Errors
-/// Returns the reason in words.
-pub(super) fn copy_store(host: &Host, path: Option<&str>) -> Result<StoreCopy, String> {
+/// The store is missing or changes all the time, or the link ends early.
+pub(super) fn copy_store(host: &Host, path: Option<&str>) -> Result<StoreCopy, CopyError> {
     for _ in 0..MAX_TRIES {
         if let Some(copy) = try_copy(host, path)? {
             return Ok(copy);
         }
     }
-    Err(format!(
-        "a database changed during each of {MAX_TRIES} copies. Install clawscope there, or copy the store while the \
-         gateway is stopped."
-    ))
+    Err(CopyError::Changed)
 }
 
 /// Copies once; `None` if a database changed meanwhile.
-fn try_copy(host: &Host, path: Option<&str>) -> Result<Option<StoreCopy>, String> {
+fn try_copy(host: &Host, path: Option<&str>) -> Result<Option<StoreCopy>, CopyError> {
     // The script goes through the standard input, so that no shell in between reads it.
     let command = host.command(&["sh", "-s"], "sh -s");
     let (mut process, output) = Process::start(&command)?;
@@ -78,8 +92,8 @@ fn try_copy(host: &Host, path: Option<&str>) -> Result<Option<StoreCopy>, String
     match receive_copy(&mut output) {
         Ok(Received::Copy(copy)) => Ok(Some(copy)),
         Ok(Received::Changed) => Ok(None),
-        Ok(Received::Missing) => Err(format!("{}: no such store there.", path.unwrap_or("~/.openclaw"))),
-        Err(error) => Err(format!("cannot copy the store: {error}; {}", process.end_text())),
+        Ok(Received::Missing) => Err(CopyError::Missing { path: path.unwrap_or("~/.openclaw").to_owned() }),
+        Err(source) => Err(CopyError::Link { source, end: process.end_text() }),
     }
 }
 

@@ -26,12 +26,31 @@ const END_WAIT: Duration = Duration::from_secs(2);
 const REST_WAIT: Duration = Duration::from_millis(500);
 
 /// Why there is no link.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum LinkError {
-    /// The other machine has no clawscope.
+    #[error("clawscope is not installed there")]
     NotInstalled,
-    /// The reason in words.
-    Failed(String),
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error("{0}")]
+    Greeting(io::Error),
+    #[error(
+        "clawscope {there} there and {} here do not understand each other (protocols {protocol} and {PROTOCOL}). \
+         Install the same version on both.",
+        env!("CARGO_PKG_VERSION")
+    )]
+    Protocol { there: String, protocol: u32 },
+    /// The command ended before it answered, with its last words.
+    #[error("{0}")]
+    Ended(String),
+}
+
+/// A command that cannot be run on this machine.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot run {}: {source}. Install it, or name another command with --via.", visible(.program))]
+pub(super) struct StartError {
+    program: String,
+    source: io::Error,
 }
 
 /// A running link.
@@ -58,24 +77,20 @@ impl Link {
     /// The command fails, there is no clawscope, or it has another protocol.
     pub(super) fn open(host: &Host) -> Result<Self, LinkError> {
         let command = host.command(&SERVE, &format!("sh -c '{SERVE_SHELL}'"));
-        let (mut process, output) = Process::start(&command).map_err(LinkError::Failed)?;
+        let (mut process, output) = Process::start(&command)?;
         let mut output = BufReader::new(output);
         // A command that ended already is reported by its exit code.
         _ = process.send(&Greeting::own());
         let greeting = match read_greeting(&mut output) {
             Ok(Some(greeting)) => greeting,
             Ok(None) => return Err(process.failure()),
-            Err(error) => return Err(LinkError::Failed(format!("{}: {error}", host.name()))),
+            Err(error) => return Err(LinkError::Greeting(error)),
         };
         process.errors.show();
-        let (own, version) = (env!("CARGO_PKG_VERSION"), visible(&greeting.version).into_owned());
+        let version = visible(&greeting.version).into_owned();
         if greeting.clawscope_protocol != PROTOCOL {
-            return Err(LinkError::Failed(format!(
-                "{}: clawscope {version} there and {own} here do not understand each other (protocols {} and {PROTOCOL}). \
-                 Install the same version on both.",
-                host.name(),
-                greeting.clawscope_protocol
-            )));
+            let protocol = greeting.clawscope_protocol;
+            return Err(LinkError::Protocol { there: version, protocol });
         }
         Ok(Self { process, output, version })
     }
@@ -123,11 +138,11 @@ impl Process {
     /// Starts a command; returns its standard output too.
     ///
     /// # Errors
-    /// Returns the reason in words.
-    pub(super) fn start(command: &[String]) -> Result<(Self, ChildStdout), String> {
-        let failed = |error: io::Error| {
-            let name = command.first().map_or("", String::as_str);
-            format!("cannot run {}: {error}. Install it, or name another command with --via.", visible(name))
+    /// The program is missing, or it cannot be executed.
+    pub(super) fn start(command: &[String]) -> Result<(Self, ChildStdout), StartError> {
+        let failed = |source: io::Error| {
+            let program = command.first().cloned().unwrap_or_default();
+            StartError { program, source }
         };
         let (name, arguments) =
             command.split_first().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
@@ -183,7 +198,7 @@ impl Process {
         if matches!(code, Some(126 | 127)) || is_missing && words.contains("clawscope") {
             return LinkError::NotInstalled;
         }
-        LinkError::Failed(text)
+        LinkError::Ended(text)
     }
 
     /// Waits a little for the end, then ends the command.

@@ -9,6 +9,7 @@
 //! person's side treats what arrives as text from outside (`client`, `runtime::remote_screen`).
 
 mod access;
+mod address;
 mod arguments;
 mod client;
 mod copied;

@@ -88,7 +88,7 @@ pub(super) fn run(json: bool, invocation: &Invocation, output: &mut Output) -> R
 fn report(env: &Environment, streams: Streams) -> SelfReportJson {
     let (config, settings_error) = match read_settings(env) {
         Ok(config) => (config, None),
-        Err(error) => (Config::default(), Some(error)),
+        Err(error) => (Config::default(), Some(error.message().to_owned())),
     };
     SelfReportJson {
         version: env!("CARGO_PKG_VERSION"),

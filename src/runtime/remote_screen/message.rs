@@ -30,6 +30,20 @@ pub enum ScreenMessage {
     Alert(AlertMessage),
 }
 
+/// A message that no clawscope sends.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum InvalidMessage {
+    /// `limit` in bytes.
+    #[error("it sent a text of more than {} MB", limit >> 20)]
+    LongText { limit: usize },
+    #[error("it sent a run without a style")]
+    NoStyle,
+    #[error("it sent an unknown colour")]
+    Colour,
+    #[error("it sent an unknown modifier")]
+    Modifier,
+}
+
 /// Changed cells.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

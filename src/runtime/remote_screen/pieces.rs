@@ -1,6 +1,6 @@
 //! Long texts in pieces, because a line of the link has a limit.
 
-use super::message::ScreenMessage;
+use super::message::{InvalidMessage, ScreenMessage};
 
 /// Bytes of one piece.
 const MAX_PIECE_BYTES: usize = 1 << 16;
@@ -25,7 +25,7 @@ pub(super) struct Pieces(String);
 
 impl Pieces {
     /// Completes the text of a message with the pieces before it; `None` for a piece, and an error when a text is too long.
-    pub(super) fn accept(&mut self, message: ScreenMessage) -> Result<Option<ScreenMessage>, String> {
+    pub(super) fn accept(&mut self, message: ScreenMessage) -> Result<Option<ScreenMessage>, InvalidMessage> {
         let whole = |held: &mut Self, text: String| {
             let mut whole = std::mem::take(&mut held.0);
             whole.push_str(&text);
@@ -34,7 +34,7 @@ impl Pieces {
         Ok(Some(match message {
             ScreenMessage::Piece(text) => {
                 if self.0.len() + text.len() > MAX_TEXT_BYTES {
-                    return Err(format!("a text of more than {} MB", MAX_TEXT_BYTES >> 20));
+                    return Err(InvalidMessage::LongText { limit: MAX_TEXT_BYTES });
                 }
                 self.0.push_str(&text);
                 return Ok(None);
@@ -68,6 +68,7 @@ mod tests {
     #[test]
     fn a_text_without_an_end_is_refused() {
         let mut pieces = Pieces(" ".repeat(MAX_TEXT_BYTES));
-        assert!(pieces.accept(ScreenMessage::Piece("x".into())).unwrap_err().contains("256 MB"));
+        let refused = pieces.accept(ScreenMessage::Piece("x".into())).unwrap_err();
+        assert_eq!(refused.to_string(), "it sent a text of more than 256 MB");
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::Receiver;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::message::{FrameMessage, PersonMessage, Run, RunStyle, ScreenMessage};
+use super::message::{FrameMessage, InvalidMessage, PersonMessage, Run, RunStyle, ScreenMessage};
 use super::pieces::{Pieces, split};
 use crate::app::event::Event;
 use crate::config::AlertsConfig;
@@ -186,10 +186,10 @@ impl Viewer {
 
     /// Acts on a message; returns a text for the pager.
     fn accept(&mut self, message: ScreenMessage) -> anyhow::Result<Option<String>> {
-        let complete = self.pieces.accept(message).map_err(|what| anyhow::anyhow!("it sent {what}"))?;
+        let complete = self.pieces.accept(message)?;
         match complete {
             Some(ScreenMessage::Frame(frame)) => {
-                apply_frame(&mut self.cells, &frame).map_err(|what| anyhow::anyhow!("it sent {what}"))?;
+                apply_frame(&mut self.cells, &frame)?;
                 self.cursor = frame.cursor;
                 self.redraw()?;
                 drop((self.link.send)(PersonMessage::Drawn));
@@ -222,22 +222,23 @@ impl Viewer {
             drop(self.screen.copy_to_clipboard(&text));
         }
         let copied = clipboard::copy(&text, &visible(label), &self.options.env, &self.copy_folder);
-        self.report(copied.map_err(|error| error.to_string()));
+        self.report(
+            copied.map_or_else(|error| PersonMessage::Failure(error.to_string()), PersonMessage::Notice),
+        );
     }
 
     fn save(&mut self, name: &str, text: &str) {
-        let saved = if is_plain_file_name(name) {
-            save_unique(&self.options.env.cwd, name, text)
-                .map(|path| format!("Saved on this machine as {}.", path.display()))
-                .map_err(|error| error.to_string())
+        self.report(if is_plain_file_name(name) {
+            match save_unique(&self.options.env.cwd, name, text) {
+                Ok(path) => PersonMessage::Notice(format!("Saved on this machine as {}.", path.display())),
+                Err(error) => PersonMessage::Failure(error.to_string()),
+            }
         } else {
-            Err(format!("Not saved: {} is not a plain file name.", visible(name)))
-        };
-        self.report(saved);
+            PersonMessage::Failure(format!("Not saved: {} is not a plain file name.", visible(name)))
+        });
     }
 
-    fn report(&mut self, outcome: Result<String, String>) {
-        let message = outcome.map_or_else(PersonMessage::Failure, PersonMessage::Notice);
+    fn report(&mut self, message: PersonMessage) {
         // The reader of the link reports its end.
         drop((self.link.send)(message));
     }
@@ -260,7 +261,8 @@ impl Viewer {
         restore();
         let failed = pager::show(text, &self.options.env).err();
         if let Some(error) = failed {
-            self.report(Err(format!("Cannot run the pager: {error}. Set PAGER to another program.")));
+            let words = format!("Cannot run the pager: {error}. Set PAGER to another program.");
+            self.report(PersonMessage::Failure(words));
         }
         self.resume()
     }
@@ -291,21 +293,21 @@ fn is_plain_file_name(name: &str) -> bool {
 }
 
 /// Writes changed cells into the buffer. Cells outside it are those of a size that is no longer in use.
-fn apply_frame(cells: &mut Buffer, frame: &FrameMessage) -> Result<(), String> {
+fn apply_frame(cells: &mut Buffer, frame: &FrameMessage) -> Result<(), InvalidMessage> {
     if frame.clear {
         cells.reset();
     }
     let styles: Vec<Style> = frame.styles.iter().map(style).collect::<Result<_, _>>()?;
     for Run(column, row, style, text) in &frame.runs {
-        let style = *styles.get(*style).ok_or("a run without a style")?;
+        let style = *styles.get(*style).ok_or(InvalidMessage::NoStyle)?;
         write_run(cells, (*column, *row), style, text);
     }
     Ok(())
 }
 
-fn style(RunStyle(fg, bg, line, modifier): &RunStyle) -> Result<Style, String> {
-    let colour = |name: &str| name.parse::<Color>().map_err(|_| "an unknown colour".to_owned());
-    let modifier = Modifier::from_bits(*modifier).ok_or("an unknown modifier")?;
+fn style(RunStyle(fg, bg, line, modifier): &RunStyle) -> Result<Style, InvalidMessage> {
+    let colour = |name: &str| name.parse::<Color>().map_err(|_| InvalidMessage::Colour);
+    let modifier = Modifier::from_bits(*modifier).ok_or(InvalidMessage::Modifier)?;
     let style = Style::reset().fg(colour(fg)?).bg(colour(bg)?).underline_color(colour(line)?);
     Ok(style.add_modifier(modifier))
 }
