@@ -33,7 +33,6 @@ pub(super) struct ThemeFile {
     _like: Option<String>,
     #[serde(default = "yes")]
     pub(super) colour: bool,
-    #[serde(rename = "ground")]
     pub(super) background: BackgroundPaints,
     pub(super) role: Roles,
     pub(super) fate: Fates,
