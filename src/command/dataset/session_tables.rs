@@ -141,22 +141,29 @@ impl<'a> Builder<'a> {
         let times = session.index.iter().map(|(_, entry)| entry.time_ms);
         let first = times.into_iter().find(|time| time.is_finite()).map(|time| time as i64);
         self.started_ms = first.or(session.item.updated_ms);
-        // Explanation, ledger and replays share what is read of the texts.
-        let inputs = self.part("replay", |builder| builder.read_inputs(session))?.flatten();
-        let inputs = inputs.as_ref();
-        let explained = self.part("explain", |builder| builder.add_findings(session, inputs))?;
+        let explained = self.add_answers(session)?;
         self.part("tree", |builder| builder.add_entries(session))?;
-        self.part("cache", |builder| builder.add_cache(session, inputs))?;
         self.part("settings", |builder| builder.add_settings(session))?;
-        if let Some(inputs) = inputs {
-            self.part("replay", |builder| builder.add_traces(session, inputs))?;
-        }
         let gaps = self.done.gaps.join("; ");
         self.add_session(
             &session.item,
             explained.as_ref(),
             Some(gaps.as_str()).filter(|gaps| !gaps.is_empty()),
         )
+    }
+
+    /// Adds what explanation, ledger and replays find; they share what is read of the texts. Returns the explanation.
+    ///
+    /// The replays come first, and the texts go before any other rows, because both grow with the transcript.
+    fn add_answers(&mut self, session: &LoadedSession) -> Result<Option<Value>, RowError> {
+        let inputs = self.part("replay", |builder| builder.read_inputs(session))?.flatten();
+        let inputs = inputs.as_ref();
+        if let Some(inputs) = inputs {
+            self.part("replay", |builder| builder.add_traces(session, inputs))?;
+        }
+        let explained = self.part("explain", |builder| builder.add_findings(session, inputs))?;
+        self.part("cache", |builder| builder.add_cache(session, inputs))?;
+        Ok(explained)
     }
 
     /// Runs one part; a part that has no answer is noted and leaves the others complete.
@@ -293,9 +300,13 @@ impl<'a> Builder<'a> {
     fn add_traces(&mut self, session: &LoadedSession, inputs: &ReplayInputs) -> Result<(), Gap> {
         let replays = self.request.replays;
         let steps = |replay: &NamedReplay| default_replay_policies(session, &replay.changes);
-        self.add_trace(RECORDED, &recorded_report(session, inputs))?;
         let finder = RegretFinder::new(session, inputs);
-        self.add_losses(session, RECORDED, finder.recorded())?;
+        let recorded = finder.recorded();
+        // The texts of a finder that has no more traces to answer are large.
+        let finder = (!replays.is_empty()).then_some(finder);
+        self.add_trace(RECORDED, &recorded_report(session, inputs))?;
+        self.add_losses(session, RECORDED, recorded)?;
+        let Some(finder) = finder else { return Ok(()) };
         for replay in replays {
             if let Err(failure) = refuse_unsupported(&replay.changes, session) {
                 self.done.gaps.push(format!("replay {}: {}", replay.name, message(failure)));
