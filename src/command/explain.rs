@@ -20,14 +20,15 @@ use crate::report::explain::{
     ReplaySummary, explain,
 };
 use crate::session::LoadedSession;
+use crate::text::truncate;
 use crate::units::Tokens;
 
 /// Entries named per line.
 const MAX_NAMED_ENTRIES: usize = 4;
 /// Newest overflows printed.
 const MAX_OVERFLOWS: usize = 6;
-/// Printed chars of an error text.
-const MAX_ERROR_CHARS: usize = 120;
+/// Printed columns of an error text.
+const MAX_ERROR_COLUMNS: usize = 120;
 
 pub(super) fn run(
     args: &ExplainArgs,
@@ -84,7 +85,10 @@ impl ExplanationPrinter<'_> {
         let Some(verdict) = self.explanation.verdict() else { return Ok(()) };
         output.line(verdict_tone(self.explanation), &verdict.headline)?;
         if let Some(best) = self.explanation.advice.first().filter(|advice| advice.fits_all) {
-            output.line(Tone::Strong, &format!("{} would have fixed it (tested).", best.description()))?;
+            let room =
+                if best.has_room { "" } else { ", but would leave less room than a typical turn needs" };
+            output
+                .line(Tone::Strong, &format!("{} would have fixed it{room} (tested).", best.description()))?;
         } else if self.explanation.has_overflowed() {
             output.line(Tone::Strong, &format!("{}.", self.explanation.advice_headline().1))?;
         }
@@ -142,7 +146,7 @@ impl ExplanationPrinter<'_> {
                 if recognised.is_empty() { overflow.kind.as_str() } else { &recognised },
                 Tone::Warning,
             ),
-            Cell::new(&text.chars().take(MAX_ERROR_CHARS).collect::<String>(), Tone::Dim),
+            Cell::new(&truncate(&text, MAX_ERROR_COLUMNS).0, Tone::Dim),
         ]
     }
 
@@ -197,16 +201,11 @@ impl ExplanationPrinter<'_> {
             .missing_tokens
             .map(|by| format!(", {} short", format_counted(by, !guard.missing_is_estimate)))
             .unwrap_or_default();
-        let opens = if guard.opening_keys.is_empty() {
-            String::new()
-        } else {
-            format!("; without this block, every call fits ({})", guard.opening_keys.join(" or "))
-        };
         let entry = guard.entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix]));
         vec![
             guard.kind.as_str().into(),
             Cell::new(&format!("{}{by}", guard.state.as_str()), tone),
-            format!("{}{opens}", guard.why).into(),
+            guard.description().into(),
             entry,
         ]
     }
@@ -281,10 +280,11 @@ impl ExplanationPrinter<'_> {
             ("cost", Align::Right),
             ("", Align::Left),
         ]);
+        let is_measured = explanation.failure.as_ref().is_some_and(|failure| failure.is_measured);
         if let Some((recorded, first)) = explanation.recorded.zip(explanation.advice.first()) {
             table.push(vec![
                 Cell::new("recorded", Tone::Dim),
-                format_number(first.tokens_before).into(),
+                format_counted(first.tokens_before, is_measured).into(),
                 format_number(first.limit).into(),
                 format_number(recorded.overflows as u64).into(),
                 format_counted(recorded.peak_tokens, recorded.peak_measured).into(),
@@ -301,7 +301,12 @@ impl ExplanationPrinter<'_> {
         }
         table.print(output, "  ")?;
         let best = explanation.advice.iter().find(|advice| advice.fits_all);
-        for line in best.into_iter().flat_map(|advice| &advice.commands) {
+        let Some(best) = best else { return Ok(()) };
+        if best.commands.is_empty() && !best.patch.is_empty() {
+            output.line(Tone::Dim, &format!("in {}:", best.file_name()))?;
+        }
+        let patch = best.patch.lines().filter(|_| best.commands.is_empty());
+        for line in best.commands.iter().map(String::as_str).chain(patch) {
             output.line(Tone::Plain, line)?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use super::context_json::next_call;
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::learned_window::with_learned_window;
@@ -12,7 +13,10 @@ use super::ruleset::refuse_unsupported;
 use super::table::{Align, Cell, Table};
 use super::time::parse_time;
 use crate::cli::{PlanArgs, StoreArgs};
-use crate::format::{format_count, format_duration, format_estimate, format_percent};
+use crate::format::{
+    format_count, format_duration, format_estimate, format_percent, format_short_estimate,
+    format_short_tokens,
+};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::input_text;
@@ -22,9 +26,9 @@ use crate::policy::prune::Gate;
 use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet};
 use crate::report::cost::describe_cache_cost;
-use crate::session::LoadedSession;
 use crate::session::setting_change::{SettingChange, read_changes};
 use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
+use crate::session::{CountSource, LoadedSession};
 use crate::units::Tokens;
 use crate::write::rewrite_loss::{RewriteLoss, find_rewrite_loss};
 use crate::write::summary::assumed_summary;
@@ -230,14 +234,22 @@ impl Preview {
             Ordering::Less => "grows".to_owned(),
         };
         let window = self.session.window.tokens.max(Tokens::ZERO).whole();
-        let shares = [self.session.budget().total(), self.session.budget_after(&self.plan).total()];
-        let [share_before, share_after] = shares.map(|tokens| format_percent(tokens, window));
-        let line = format!(
-            "messages: {} → {} tokens ({saved}) · prompt: {share_before} → {share_after} of the window",
-            format_estimate(before),
-            format_estimate(after)
-        );
+        let line =
+            format!("messages: {} → {} tokens ({saved})", format_estimate(before), format_estimate(after));
         output.line(Tone::Strong, &line)?;
+        let [now, planned] = [None, Some(&self.plan)].map(|plan| next_call(&self.session, plan).0);
+        let [size, planned_size] = [now, planned]
+            .map(|count| format_short_tokens(count.tokens, count.source == CountSource::Measured));
+        let [share, planned_share] = [now, planned].map(|count| format_percent(count.tokens, window));
+        let line = format!("prompt: {size} → {planned_size} tokens, {share} → {planned_share} of the window");
+        output.line(Tone::Strong, &line)?;
+        if window > 0 && planned.tokens > window {
+            let excess = format_short_estimate(planned.tokens - window);
+            output.line(
+                Tone::Warning,
+                &format!("the prompt is still {excess} tokens larger than the window"),
+            )?;
+        }
         if self.plan.is_empty() {
             output.line(Tone::Dim, "nothing changes")?;
         }
@@ -291,9 +303,9 @@ fn describe_gate(gate: Gate, session: &LoadedSession) -> String {
         Gate::NoTtl => "a ttl of 0 turns pruning off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
             format!(
-                "the cache is warm ({} of {} since the last call)",
-                format_duration(idle_ms),
-                format_duration(ttl_ms)
+                "the gateway waits until the session was idle for {} (now {})",
+                format_duration(ttl_ms),
+                format_duration(idle_ms)
             )
         }
     }

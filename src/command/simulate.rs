@@ -6,6 +6,7 @@ use std::io::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::context_json::next_call;
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::messages;
@@ -27,9 +28,11 @@ use crate::cli::{SimulateArgs, StoreArgs, secrets};
 use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_number, format_ordinal, format_time};
 use crate::js::{Members, Value};
+use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Policy, PolicySet, Reason};
 use crate::redact::SecretDisplay;
+use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::simulated_settings::settings_json;
 use crate::write::rewrite_loss::RewriteLoss;
@@ -163,10 +166,18 @@ struct RatiosJson {
     after: Option<f64>,
 }
 
+/// Tokens of the next prompt, by the count that the list of sessions shows.
 #[derive(Serialize, JsonSchema)]
 struct PromptJson {
     before: u64,
     after: u64,
+}
+
+impl PromptJson {
+    fn new(session: &LoadedSession, plan: &Plan) -> Self {
+        let [before, after] = [None, Some(plan)].map(|plan| next_call(session, plan).0.tokens);
+        Self { before, after }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -224,7 +235,7 @@ fn report_json(
             trimmed: finite(plan.pruning.ratio_trimmed),
             after: finite(plan.pruning.ratio_after),
         },
-        prompt: PromptJson { before: session.budget().total(), after: session.budget_after(plan).total() },
+        prompt: PromptJson::new(session, plan),
         changed: !plan.is_empty(),
         steps: policies_json(preview),
         check: check_json(preview),

@@ -181,7 +181,7 @@ impl Document {
         let nodes = entries(wanted, &mut out)?;
         let plan = wanted.plan.map(|(plan, made)| exported_plan(wanted, plan, made, &mut out));
         let LoadedSession { item: session, index, window, .. } = loaded;
-        let budget = loaded.budget();
+        let budget = loaded.next_prompt.budget(&loaded.context);
         let title = session_name(index).unwrap_or_else(|| session.title.clone());
         let path = loaded.source.path().display().to_string();
         let findings = loaded.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();

@@ -67,9 +67,7 @@ impl Trace<'_> {
             }
             Some(record) => {
                 let room = PromptLimit::of(self.session, call, record.expected.get());
-                // The recorded size, moved by the change that the settings make.
-                let expected =
-                    |sent: &SentPrompt| (record.expected + (sent.tokens - record.tokens)).max(Tokens::ZERO);
+                let expected = |sent: &SentPrompt| moved_size(record, sent.tokens);
                 let compacts = self.may_compact && self.settings.policies.compaction.enabled;
                 if compacts && self.should_compact_before(expected(&sent)) && self.compact(call.entry, false)
                 {
@@ -261,4 +259,14 @@ impl Trace<'_> {
         let message = (at < self.list_len()).then(|| self.message_at(at))?;
         self.arena.entry(message.position()?)
     }
+}
+
+/// Moves the recorded size by the change that the settings make to the estimate. What they remove is at most its share of
+/// the estimate: the estimate may be far above the count, as after a switch to a model with another tokenizer.
+fn moved_size(record: &CallReplay, estimate: Tokens) -> Tokens {
+    let moved = record.expected + (estimate - record.tokens);
+    if moved >= record.expected {
+        return moved;
+    }
+    moved.max(record.expected * (estimate / record.tokens)).max(Tokens::ZERO)
 }

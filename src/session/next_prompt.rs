@@ -100,6 +100,17 @@ impl NextPrompt {
     }
 }
 
+/// Scales the tokens of messages so that they and the fixed part, which is returned, add up to a provider's count.
+pub fn scale_to_count(fixed_tokens: Tokens, message_tokens: &mut [Tokens], count: Tokens) -> Tokens {
+    let before: Tokens = message_tokens.iter().sum();
+    let factor = ((count - fixed_tokens) / before).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1);
+    let factor = if before > Tokens::ZERO { factor.min(count / before) } else { 1.0 };
+    for tokens in message_tokens.iter_mut() {
+        *tokens *= factor;
+    }
+    (count - before * factor).max(Tokens::ZERO)
+}
+
 struct PromptWeights {
     fixed_tokens: Tokens,
     message_tokens: Vec<Tokens>,
@@ -111,11 +122,7 @@ impl PromptWeights {
         let messages = &context.messages;
         let after = messages.iter().rposition(|message| message.entry == anchor.entry);
         let at = after.unwrap_or_else(|| messages.partition_point(|message| message.entry < anchor.entry));
-        let before: Tokens = self.message_tokens[..at].iter().sum();
-        let factor = ((anchor.tokens - self.fixed_tokens) / before).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1);
-        let factor = if before > Tokens::ZERO { factor.min(anchor.tokens / before) } else { 1.0 };
-        self.message_tokens[..at].iter_mut().for_each(|tokens| *tokens *= factor);
-        self.fixed_tokens = (anchor.tokens - before * factor).max(Tokens::ZERO);
+        self.fixed_tokens = scale_to_count(self.fixed_tokens, &mut self.message_tokens[..at], anchor.tokens);
         let behind = if after.is_some() { at + 1 } else { at };
         let is_last = self.message_tokens[behind..].iter().all(|tokens| *tokens == Tokens::ZERO);
         if let Some(own) = self.message_tokens[at..behind].first_mut() {

@@ -1,6 +1,7 @@
 //! Every count of the failing prompt side by side: the provider's, the runtime's trigger, the stored counter and the
 //! estimates.
 
+use crate::format::quantity;
 use crate::ids::EntryIx;
 use crate::report::explain::case::Case;
 use crate::report::explain::check::{checks_between_turns, last_check};
@@ -68,12 +69,13 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         note: "triggers pruning and the context guard".to_owned(),
         entry: None,
     };
-    let calibrated = PromptCount {
+    let counted = case.calls.len();
+    let calibrated = (counted > 0).then(|| PromptCount {
         counted_by: "calibrated",
-        tokens: failure.fixed_tokens + (failure.weights.iter().sum::<Tokens>()).whole(),
+        tokens: failure.fitted_tokens,
         is_measured: false,
-        note: format!("clawscope: fitted to {} counted calls", case.calls.len()),
+        note: format!("clawscope: fitted to {}", quantity(counted, "counted call")),
         entry: None,
-    };
-    [Some(provider), check, stored, Some(chars), Some(calibrated)].into_iter().flatten().collect()
+    });
+    [Some(provider), check, stored, Some(chars), calibrated].into_iter().flatten().collect()
 }

@@ -7,6 +7,7 @@ use crate::ids::EntryIx;
 use crate::report::explain::counted_calls::CountedCall;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::LoadedSession;
+use crate::session::next_prompt::scale_to_count;
 use crate::session::overflow::{ModelWindow, Overflow, OverflowKind};
 use crate::store::entry::{MessageSize, Role};
 use crate::store::intern::ValueIx;
@@ -38,7 +39,10 @@ pub struct Failure {
     pub is_measured: bool,
     /// Tokens that fit: as the provider reported, otherwise learned from accepted calls.
     pub limit: u64,
+    /// Tokens before the messages, scaled to the provider's count.
     pub fixed_tokens: u64,
+    /// Tokens of the prompt by the fit to the counted calls.
+    pub fitted_tokens: u64,
     /// Tokens of each message of the context, scaled to the provider's count.
     pub weights: Vec<Tokens>,
     /// Whether it is the next call, which has not been made yet.
@@ -52,7 +56,8 @@ impl Failure {
         let loaded = &runner.session;
         let then = loaded.before_call(overflow)?;
         let model = overflow.model.or(then.context.model);
-        let weights = runner.weights_of(&then.context.messages);
+        let mut weights = runner.weights_of(&then.context.messages);
+        let mut fixed = runner.fixed_tokens;
         let behind = |call: &&CountedCall| {
             call.entry < overflow.entry
                 && then.context.compaction.is_none_or(|compacted| compacted < call.entry)
@@ -61,7 +66,10 @@ impl Failure {
         let new_from = before.and_then(|(entry, _)| then.context.position(entry)).unwrap_or(0);
         let sent = runner.recorded_call(overflow.entry);
         let requested = overflow.prompt_tokens().or(sent.map(|sent| sent.expected.whole()));
-        let estimated = runner.fixed_tokens.whole() + weights.iter().sum::<Tokens>().whole();
+        let estimated = fixed.whole() + weights.iter().sum::<Tokens>().whole();
+        if let Some(counted) = provider_count(overflow).filter(|counted| counted.whole() != estimated) {
+            fixed = scale_to_count(fixed, &mut weights, counted);
+        }
         let believed = believed_window(loaded, model);
         let limit =
             overflow.prompt_limit().or(runner.learned_limit(model)).unwrap_or(believed.runtime.whole());
@@ -72,7 +80,8 @@ impl Failure {
             prompt_tokens: requested.unwrap_or(estimated),
             is_measured: overflow.requested.is_some(),
             limit,
-            fixed_tokens: runner.fixed_tokens.whole(),
+            fixed_tokens: fixed.whole(),
+            fitted_tokens: estimated,
             weights,
             is_next_call: false,
             believed_window: believed,
@@ -84,6 +93,16 @@ impl Failure {
     /// Whether the provider refused the bytes, not the tokens.
     pub fn is_byte_limit(&self) -> bool {
         self.overflow.kind == OverflowKind::Bytes
+    }
+
+    /// Returns the origin of the limit.
+    pub fn limit_origin(&self) -> String {
+        let assumed = self.believed_window.runtime.whole();
+        match self.overflow.limit {
+            Some(_) => format!("according to {}", self.overflow.limit_source()),
+            None if self.limit == assumed => "the window that the gateway assumes".to_owned(),
+            None => "inferred from the calls that were accepted or refused".to_owned(),
+        }
     }
 
     /// Returns the parts of the prompt, in the provider's tokens.
@@ -153,6 +172,12 @@ impl Failure {
             )
         })
     }
+}
+
+/// Returns the tokens of the prompt as the provider counted them.
+fn provider_count(overflow: &Overflow) -> Option<Tokens> {
+    let counts = !matches!(overflow.kind, OverflowKind::Precheck | OverflowKind::Bytes);
+    overflow.prompt_tokens().filter(|tokens| counts && *tokens > 0).map(|tokens| Tokens(tokens as f64))
 }
 
 /// Returns the windows that the gateway believed in for the model of a call.

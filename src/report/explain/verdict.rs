@@ -90,14 +90,13 @@ pub(super) fn findings_without_overflow(
 fn find_pruning_inert(guards: &[GuardReport]) -> Option<Finding> {
     let guard =
         guards.iter().find(|guard| guard.kind == GuardKind::Pruning && !guard.opening_keys.is_empty())?;
-    let keys = guard.opening_keys.join(" or ");
     let line = match guard.state {
         GuardState::Acted => {
             format!("pruning {}, too little because of {}", guard.why, guard.opening_keys[0])
         }
         _ => format!("pruning did nothing because {}", guard.why),
     };
-    let opened = format!("in a replay without this block, every call fits ({keys})");
+    let opened = format!("in a replay {}, every call fits", guard.opening());
     Some(
         Finding::new(FindingClass::PruningInert, Confidence::Sure, line)
             .with_rule(guard.rule)
@@ -118,10 +117,8 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
         _ if failure.is_measured => Confidence::Sure,
         _ => Confidence::Likely,
     };
-    let seen = Evidence::new(format!(
-        "{} tokens, scaled to the provider's count",
-        format_short_estimate(mechanism.tokens.whole())
-    ));
+    let scale = if failure.is_measured { "scaled to the provider's count" } else { "by estimate" };
+    let seen = Evidence::new(format!("{} tokens, {scale}", format_short_estimate(mechanism.tokens.whole())));
     let results =
         [FindingClass::SingleResult, FindingClass::ParallelResults, FindingClass::ToolLoopTreadmill];
     let cap = largest_fitting_limit(failure).filter(|_| results.contains(&mechanism.class));
@@ -203,7 +200,8 @@ fn describe_size(failure: &Failure, mechanism: &Mechanism) -> String {
     if mechanism.tokens > Tokens(failure.limit as f64) {
         format!("alone is {tokens} tokens; the limit is {limit}")
     } else if never_fits(failure, mechanism.tokens) {
-        format!("alone takes {tokens} of {limit} tokens")
+        let fixed = format_short_estimate(failure.fixed_tokens);
+        format!("takes {tokens} and the fixed parts {fixed}; the limit is {limit}")
     } else {
         format!("added {tokens}; the limit is {limit}")
     }
@@ -243,7 +241,7 @@ fn second_sentence(failure: &Failure, verdict: &Finding, guards: &[GuardReport])
     match (guard.state, guard.missing_tokens) {
         (GuardState::NotDue, Some(by)) => {
             let tokens = format_short_tokens(by, !guard.missing_is_estimate);
-            format!(" Compaction was still {tokens} away.")
+            format!(" Compaction was still {tokens} tokens away.")
         }
         (GuardState::Failed, _) => " Compaction was due and failed.".to_owned(),
         _ => String::new(),
@@ -271,10 +269,10 @@ fn size_evidence(failure: &Failure) -> Evidence {
         .map(|(_, tokens)| format!("; last accepted: {}", format_number(tokens)))
         .unwrap_or_default();
     let text = format!(
-        "{} tokens, limit {}, according to {}{accepted}; the gateway estimated ~{}",
+        "{} tokens, limit {} ({}){accepted}; the gateway estimated ~{}",
         format_tokens(failure.prompt_tokens, failure.is_measured),
         format_number(failure.limit),
-        failure.overflow.limit_source(),
+        failure.limit_origin(),
         format_number(failure.gateway_estimate()),
     );
     Evidence::new(text).with_entries([entry]).with_rule("compaction 8.8")

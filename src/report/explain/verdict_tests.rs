@@ -21,7 +21,7 @@ fn a_message_is_alone_too_large_above_the_limit_with_or_without_the_fixed_parts(
     assert_eq!(said(1_001.0, 0), "your message alone is ~1.0k tokens; the limit is 1,000");
     assert_eq!(said(1_000.0, 0), "your message added ~1k; the limit is 1,000");
     assert_eq!(said(800.0, 200), "your message added ~800; the limit is 1,000");
-    assert_eq!(said(801.0, 200), "your message alone takes ~801 of 1,000 tokens");
+    assert_eq!(said(801.0, 200), "your message takes ~801 and the fixed parts ~200; the limit is 1,000");
     assert_eq!(said(801.0, 199), "your message added ~801; the limit is 1,000");
 }
 
@@ -76,7 +76,7 @@ fn a_headline_says_how_often_and_what_to_do_where_both_fit() {
         "Overflowed: it grew. Compaction was due and failed."
     );
     let away = GuardReport { missing_tokens: Some(1_234), ..guard(GuardState::NotDue) };
-    assert_eq!(said(&grown, &[away]), "Overflowed: it grew. Compaction was still 1.2k away.");
+    assert_eq!(said(&grown, &[away]), "Overflowed: it grew. Compaction was still 1.2k tokens away.");
     assert_eq!(said(&grown, &[guard(GuardState::NotDue)]), "Overflowed: it grew.");
     let message = |tokens: f64| {
         Finding::new(FindingClass::UserMessage, Confidence::Sure, "your message")

@@ -71,7 +71,7 @@ pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
             explanation.failure.as_ref().map(|it| error_message(&it.overflow.text)).unwrap_or_default()
         }
         ExplainRow::Mechanism => explanation.mechanism.as_ref().map(mechanism_text).unwrap_or_default(),
-        ExplainRow::Guard(at) => explanation.guards.get(at).map(guard_text).unwrap_or_default(),
+        ExplainRow::Guard(at) => explanation.guards.get(at).map(GuardReport::description).unwrap_or_default(),
         ExplainRow::Count(at) => {
             explanation.counts.get(at).map(|count| count.note.clone()).unwrap_or_default()
         }
@@ -90,13 +90,6 @@ pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
             evidence.map(|it| it.text.clone()).unwrap_or_default()
         }
     }
-}
-
-fn guard_text(guard: &GuardReport) -> String {
-    if guard.opening_keys.is_empty() {
-        return guard.why.clone();
-    }
-    format!("{}; without this block, every call fits ({})", guard.why, guard.opening_keys.join(" or "))
 }
 
 /// Returns the part of the prompt that a mechanism is about; `None` when it is no single part.

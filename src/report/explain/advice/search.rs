@@ -188,6 +188,10 @@ fn build_advice(runner: &ReplayRunner, failure: &Failure, turn: u64, trial: &Set
     let after = whole.failing_call_tokens.unwrap_or(whole.peak_tokens);
     let has_room = !whole.failing_call_overflows && after + turn <= failure.limit;
     let note = match (whole.failing_call_overflows, whole.overflows) {
+        (true, _) if failure.is_byte_limit() => "the request would still have too many bytes".to_owned(),
+        (true, _) if after <= failure.limit && whole.compactions > 0 => {
+            "the call is refused first, and fits after the compaction".to_owned()
+        }
         (true, _) => "the call still does not fit".to_owned(),
         (false, 0) if !has_room => "fits, but leaves less room than a typical turn needs".to_owned(),
         (false, 0) if whole.compactions > 0 => {
@@ -270,6 +274,9 @@ mod tests {
         assert_eq!((advice.fits, advice.fits_all, advice.has_room), (false, false, false));
         assert_eq!(advice.note, "the call still does not fit");
         assert_eq!((advice.tokens_before, advice.tokens_after, advice.limit), (1_100, 900, 1_000));
+        let recovered = said(ReplaySummary { compactions: 1, ..summary(1, 900) });
+        assert_eq!(recovered.note, "the call is refused first, and fits after the compaction");
+        assert!(!recovered.fits, "the change did not prevent the refusal");
     }
 
     #[test]

@@ -80,6 +80,24 @@ pub struct GuardReport {
 }
 
 impl GuardReport {
+    /// Returns the reason, and the gates that would have prevented the overflow.
+    pub fn description(&self) -> String {
+        if self.opening_keys.is_empty() {
+            return self.why.clone();
+        }
+        format!("{}; {}, every call fits", self.why, self.opening())
+    }
+
+    /// Names the gates that make every call fit when opened: `with another contextPruning.ttl`.
+    pub(in crate::report::explain) fn opening(&self) -> String {
+        let name = |key: &&'static str| match *key {
+            "provider" => "with an eligible provider".to_owned(),
+            "version" => "with a release that prunes".to_owned(),
+            key => format!("with another {key}"),
+        };
+        self.opening_keys.iter().map(name).collect::<Vec<_>>().join(" or ")
+    }
+
     pub(super) fn new(kind: GuardKind, state: GuardState, why: impl Into<String>) -> Self {
         Self {
             kind,

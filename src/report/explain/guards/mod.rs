@@ -65,7 +65,7 @@ fn pruning_guard(
         Gate::Open { .. } => match flipping.first() {
             Some(key) => new(
                 GuardState::Blocked,
-                format!("{key} {} protects the results", gates::current_value(failure, key)),
+                format!("{key} {} keeps the results", gates::current_value(failure, key)),
             ),
             None => new(GuardState::FreedNothing, "there was nothing to prune".to_owned()),
         },

@@ -6,7 +6,7 @@ use ratatui::text::Span;
 
 use super::view::View;
 use crate::app::screens::explain::page::{PlacedBlock, content_columns};
-use crate::format::{format_number, format_short, minute, time_of_day};
+use crate::format::{format_number, format_short, minute, quantity, time_of_day};
 use crate::report::explain::{CallHistory, CallPoint};
 use crate::text;
 use crate::ui::glyphs;
@@ -36,7 +36,7 @@ pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut 
     let shown = chart.calls.len();
     let words = match course.total {
         total if total > shown => format!("{shown} of {} calls", format_number(total as u64)),
-        total => format!("{} calls", format_number(total as u64)),
+        total => quantity(total, "call"),
     };
     on_title(buf, area.y, after, end, &[view.muted(words)]);
     chart.lines(buf);
