@@ -14,8 +14,8 @@ impl App {
     fn current_place(&self) -> Option<Place> {
         let pane = self.transcript.as_ref()?;
         let mut views = self.views.clone();
-        // Windows ask about the moment in which they were opened.
-        views.retain(|view| !view.is_window());
+        // Dialogs apply only to the moment in which they were opened.
+        views.retain(|view| !view.is_dialog());
         Some(Place {
             session: pane.session.item.key.clone(),
             epoch: pane.session.epoch,

@@ -47,7 +47,7 @@ pub(super) struct PlaceRow {
 impl Place {
     /// The topmost screen that covers the main one.
     pub(super) fn screen(&self) -> Option<&Overlay> {
-        self.views.visible(Overlay::is_window).0
+        self.views.visible(Overlay::is_dialog).0
     }
 
     /// Whether a person would see no difference. Of most screens only the kind is known, and they count as different.

@@ -385,7 +385,7 @@ impl App {
 
     /// The screen that hides the main one, even below a window or dialog.
     pub fn page(&self) -> Option<&Overlay> {
-        self.views.visible(Overlay::is_window).0
+        self.views.visible(Overlay::is_dialog).0
     }
 
     /// Returns the problems of the store, then those of the open session. The cursor of the list counts in this

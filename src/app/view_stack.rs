@@ -63,8 +63,8 @@ impl<View> ViewStack<View> {
     }
 
     /// Returns the topmost view that covers the screen, and the small windows over it from the bottom up.
-    pub fn visible(&self, is_window: impl Fn(&View) -> bool) -> (Option<&View>, &[View]) {
-        let page = self.views.iter().rposition(|view| !is_window(view));
+    pub fn visible(&self, is_dialog: impl Fn(&View) -> bool) -> (Option<&View>, &[View]) {
+        let page = self.views.iter().rposition(|view| !is_dialog(view));
         let windows = page.map_or(0, |page| page + 1);
         (page.map(|page| &self.views[page]), &self.views[windows..])
     }
@@ -81,7 +81,7 @@ mod tests {
         Window,
     }
 
-    fn is_window(view: &View) -> bool {
+    fn is_dialog(view: &View) -> bool {
         *view == View::Window
     }
 
@@ -99,12 +99,12 @@ mod tests {
     #[test]
     fn windows_leave_the_page_below_them_visible() {
         let mut stack = ViewStack::default();
-        assert_eq!(stack.visible(is_window), (None, &[][..]));
+        assert_eq!(stack.visible(is_dialog), (None, &[][..]));
         stack.push(View::Window);
-        assert_eq!(stack.visible(is_window), (None, &[View::Window][..]));
+        assert_eq!(stack.visible(is_dialog), (None, &[View::Window][..]));
         stack.push(View::Other);
-        assert_eq!(stack.visible(is_window), (Some(&View::Other), &[][..]));
+        assert_eq!(stack.visible(is_dialog), (Some(&View::Other), &[][..]));
         stack.push(View::Window);
-        assert_eq!(stack.visible(is_window), (Some(&View::Other), &[View::Window][..]));
+        assert_eq!(stack.visible(is_dialog), (Some(&View::Other), &[View::Window][..]));
     }
 }

@@ -148,7 +148,7 @@ Examples:
   clawscope search libatomic --json | jq -r '.sessions[].session.key'
 
 A hit is one message that contains every word: in its text, thinking, tool calls, results or summary. clawscope does not search ids, \
-images and settings of the provider. Sessions with most hits on the active branch come first, then the most recent; the hits of a \
+images or settings of the provider. Sessions with the most hits on the active branch come first, then the most recent; the hits of a \
 session are newest first. clawscope keeps the 100 newest hits of each of the 200 most recent sessions, and 10 of every \
 other, but counts all of them.";
 
@@ -337,7 +337,7 @@ Examples:
   clawscope undo KEY --apply                      switch back
 
 A commit appends a new branch with the shortened results, under the gateway's own lock, if the file has not changed since \
-clawscope read it. Existing lines never change and the old branch stays. For today's pi, clawscope appends one \
+clawscope read it. Existing lines never change and the old branch stays. For pi 1.5, clawscope appends one \
 context_edit for each changed message to the active branch instead.
 
 A compaction needs a summary. Without --with, a dry run writes it offline (extractive), so that it costs nothing; --apply \
@@ -530,5 +530,5 @@ Examples:
   clawscope --via \"docker exec -i gateway\"      starts it in a container
   ssh gateway clawscope serve --stdio             greets with its version
 
-clawscope starts it on the other machine; you never need to. It listens on no port, reads one request, runs only commands \
-that read, and ends with the link. `clawscope guide remote` describes it.";
+clawscope starts it on the other machine; you never start it yourself. It listens on no port, reads one request, runs only commands \
+that read, and exits when the connection closes. `clawscope guide remote` describes it.";

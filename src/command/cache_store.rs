@@ -1,6 +1,7 @@
 //! The cache ledgers of a store, summed by session and by day.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use super::environment::Workspace;
 use super::failure::Failure;
@@ -25,14 +26,17 @@ pub(super) struct StoreLedger<'a> {
 
 type Sums = (CacheTotals, BTreeMap<String, CacheTotals>);
 
-/// Reads every session once. Backups and imported files repeat the calls of other sessions and are left out.
+/// Reads every transcript once: for several keys, under the first of them (store D4). Backups and imported files repeat the
+/// calls of other sessions and are left out.
 pub(super) fn read_store(workspace: &Workspace) -> StoreLedger<'_> {
     let repeats = [Mark::Missing, Mark::Backup, Mark::Imported];
+    let mut seen: HashSet<&Path> = HashSet::new();
     let items: Vec<&SessionItem> = workspace
         .listed
         .items
         .iter()
-        .filter(|item| item.path.is_some() && !repeats.iter().any(|mark| item.has(*mark)))
+        .filter(|item| !repeats.iter().any(|mark| item.has(*mark)))
+        .filter(|item| item.path.as_deref().is_some_and(|path| seen.insert(path)))
         .collect();
     let mut store = StoreLedger {
         sessions: Vec::new(),

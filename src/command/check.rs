@@ -13,6 +13,7 @@ use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{SessionJson, rounded, session_json};
 use crate::cli::{CheckArgs, StoreArgs};
 use crate::export::json::JsonOutput;
+use crate::format::amount::Amount;
 use crate::format::{format_count, format_number, format_ordinal};
 use crate::replay::ModelCall;
 use crate::units::Tokens;
@@ -33,9 +34,16 @@ pub(super) fn run(
     let own = |call: &ModelCall| {
         requested.tokens(replayed.inputs.provider_window_of(call)).unwrap_or(Tokens(f64::INFINITY))
     };
-    let is_over = |at: &usize| {
+    // Whether a call fits the whole window is a question of the replay: an answered call fitted, whatever its count.
+    let is_whole_window = matches!(requested, Amount::Share(share) if share >= 1.0);
+    let is_large = |at: &usize| {
         let call = &replayed.replay.simulated[*at];
-        call.expected > own(&replayed.replay.calls[*at]) || call.overflowed || call.failed
+        call.expected > own(&replayed.replay.calls[*at])
+            && (!is_whole_window || call.overflowed || call.failed)
+    };
+    let is_refused = |at: &usize| {
+        let call = &replayed.replay.simulated[*at];
+        call.overflowed || call.failed
     };
     let is_one = replayed.replay.calls.iter().all(|call| own(call) == budget);
     let words = if is_one {
@@ -43,25 +51,40 @@ pub(super) fn run(
     } else {
         format!("{} of the model's window", requested.text())
     };
-    let over: Vec<usize> = (0..replayed.replay.calls.len()).filter(is_over).collect();
+    let over: Vec<usize> =
+        (0..replayed.replay.calls.len()).filter(|at| is_large(at) || is_refused(at)).collect();
+    let refused = match over.len() {
+        _ if over.iter().all(is_large) => "",
+        1 => " or is refused",
+        _ => " or are refused",
+    };
+    let words = format!("{words}{refused}");
     if args.target.json {
         output.json(&report_json(&replayed, budget, &over))?;
     } else {
         let tone = if over.is_empty() { Tone::Plain } else { Tone::Warning };
-        output.line(tone, &verdict_line(&replayed, &words, &over))?;
+        output.line(tone, &verdict_line(&replayed, (&words, budget), &over))?;
     }
     if over.is_empty() { Ok(()) } else { Err(Failure::CheckFailed) }
 }
 
-fn verdict_line(replayed: &ReplayReport, budget: &str, over: &[usize]) -> String {
+fn verdict_line(replayed: &ReplayReport, (words, budget): (&str, Tokens), over: &[usize]) -> String {
     let key = &replayed.session.item.key.0;
     let replay = &replayed.replay;
     let calls = format_count(replay.calls.len() as u64, "call", "calls");
     let Some(first) = over.first() else {
         let [_, simulated] = replay.totals();
         let largest = simulated.peak.1.and_then(|at| replay.simulated.get(at));
+        let all = if replay.calls.len() == 1 {
+            "the only call fits".to_owned()
+        } else {
+            format!("all {calls} fit")
+        };
         let peak = largest.map_or_else(|| "0".to_owned(), format_prompt);
-        return format!("{key}: all {calls} fit within {budget}; the largest prompt has {peak} tokens");
+        if largest.is_some_and(|call| call.expected > budget) {
+            return format!("{key}: no overflow in {calls}; the largest prompt has {peak} tokens");
+        }
+        return format!("{key}: {all} within {words}; the largest prompt has {peak} tokens");
     };
     let call = &replay.simulated[*first];
     let entry = replayed.session.index.display_id(replay.calls[*first].entry);
@@ -69,7 +92,7 @@ fn verdict_line(replayed: &ReplayReport, budget: &str, over: &[usize]) -> String
     let what = if call.has_size() { format!("with {}", format_prompt(call)) } else { format_prompt(call) };
     let verb = if over.len() == 1 { "exceeds" } else { "exceed" };
     format!(
-        "{key}: {count} of {calls} {verb} {budget}; the first is {} ({entry}) {what}",
+        "{key}: {count} of {calls} {verb} {words}; the first is {} ({entry}) {what}",
         format_ordinal(*first)
     )
 }

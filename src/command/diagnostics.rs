@@ -1,8 +1,8 @@
 //! The data behind `clawscope doctor`, collected from the store, its configuration and its transcripts. `doctor` only
 //! prints it.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
 
 use super::environment::Workspace;
 use super::failure::Failure;
@@ -172,8 +172,11 @@ impl DoctorReport {
             ruleset_counts: count_rulesets(&read),
             mark_counts: count_marks(&workspace.listed.items, &read),
         };
+        // Several keys may share a transcript (store D4).
+        let mut seen: HashSet<&Path> = HashSet::new();
         for (item, session) in workspace.listed.items.iter().zip(read) {
-            checkup.add_session(item, session);
+            let is_new = item.path.as_deref().is_none_or(|path| seen.insert(path));
+            checkup.add_session(item, session, is_new);
         }
         checkup
             .diagnostics
@@ -182,13 +185,15 @@ impl DoctorReport {
         checkup
     }
 
-    fn add_session(&mut self, item: &SessionItem, read: ReadSession) {
+    fn add_session(&mut self, item: &SessionItem, read: ReadSession, is_new: bool) {
         match read {
             Ok(facts) => {
-                self.transcripts += 1;
-                self.bytes += facts.bytes;
-                self.entries += facts.entries;
-                self.bad_lines += facts.bad_lines;
+                if is_new {
+                    self.transcripts += 1;
+                    self.bytes += facts.bytes;
+                    self.entries += facts.entries;
+                    self.bad_lines += facts.bad_lines;
+                }
                 self.diagnostics.extend(facts.diagnostics);
             }
             // A session has no file before its first answer (store E7); the list marks it as missing.

@@ -136,7 +136,7 @@ impl ExplanationPrinter<'_> {
             Some(false) => format!("not recognised by {}", self.session.gateway_release()),
             _ => String::new(),
         };
-        let text: String = overflow.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text: String = overflow.shown_text().split_whitespace().collect::<Vec<_>>().join(" ");
         vec![
             self.entry_names(&[overflow.entry]),
             Cell::new(&format_displayed_timestamp(overflow.time_ms).unwrap_or_default(), Tone::Dim),

@@ -309,7 +309,7 @@ impl Builder<'_> {
             recognised: overflow.recognised,
             rule: overflow.rule,
             by: overflow.limit_source(),
-            text: overflow.text.clone(),
+            text: overflow.shown_text().into_owned(),
             again: self.names(&overflow.duplicates),
         }
     }

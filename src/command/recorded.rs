@@ -59,7 +59,7 @@ fn print(session: &LoadedSession, recorded: &RecordedContext, output: &mut Outpu
         print_comparison(session, run, all, output)?;
     }
     writeln!(output)?;
-    let note = "The recording has the messages at the start of the run, before each call was trimmed.";
+    let note = "The recording has the messages at the start of the run, before the gateway trimmed them for each call.";
     Ok(output.line(Tone::Dim, note)?)
 }
 
@@ -68,8 +68,10 @@ fn explain_absence(recorded: &RecordedContext) -> &'static str {
         RecordedContext::NoRecording => {
             "Gateways 2026.4.22 and later record runs unless OPENCLAW_TRAJECTORY is off; pruned sessions lose the recording."
         }
-        RecordedContext::Unreadable(_) => "Copy that file beside the transcript to compare it.",
-        RecordedContext::NoRun | RecordedContext::Run(_) => "It belongs to another session of the same file.",
+        RecordedContext::Unreadable(_) => "Copy the recording to the transcript's folder to compare it.",
+        RecordedContext::NoRun | RecordedContext::Run(_) => {
+            "The recording belongs to another session of the same file."
+        }
     }
 }
 
@@ -147,5 +149,5 @@ fn print_list(name: &str, items: &[String], output: &mut Output) -> Result<(), F
     let shown = items.iter().take(MAX_LIST_ITEMS).cloned().collect::<Vec<_>>().join(", ");
     let more = items.len().saturating_sub(MAX_LIST_ITEMS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Ok(output.line(Tone::Plain, &format!("  {name:<9} {shown}{more}"))?)
+    Ok(output.line(Tone::Plain, &format!("  {name}  {shown}{more}"))?)
 }

@@ -209,11 +209,11 @@ fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
 }
 
 fn refusal_json(session: &LoadedSession, refusal: &RefusedCall) -> RefusalJson {
-    let (text, detection) = (refusal.text.as_str(), refusal.detection);
+    let detection = refusal.detection;
     RefusalJson {
         entry: refusal.entry.map(|ix| session.index.display_id(ix)),
         source: refusal.source.name(),
-        text: text.to_owned(),
+        text: refusal.shown_text().into_owned(),
         time: finite(refusal.time_ms),
         tokens: refusal.tokens,
         limit: refusal.limit,
@@ -223,7 +223,7 @@ fn refusal_json(session: &LoadedSession, refusal: &RefusedCall) -> RefusalJson {
             chat: detection.overflow,
             compaction_failure: detection.compaction_failure,
             rate_limit: detection.rate_limit,
-            transient: is_transient(text) && !detection.in_run,
+            transient: is_transient(refusal.text.as_str()) && !detection.in_run,
         },
     }
 }
@@ -308,7 +308,7 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
     writeln!(output)?;
     output.line(if view.is_recorded() { Tone::Bad } else { Tone::Strong }, &head)?;
     if view.is_recorded() && !refusal.text.is_empty() {
-        output.line(Tone::Plain, &format!("{} ({})", refusal.text, refusal.source.label()))?;
+        output.line(Tone::Plain, &format!("{} ({})", refusal.shown_text(), refusal.source.label()))?;
     }
     if view.earlier_overflows > 0 {
         output.line(

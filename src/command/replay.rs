@@ -132,7 +132,7 @@ fn cost_rows(totals: &[TraceTotals; 2]) -> Vec<(&'static str, [String; 2])> {
         let modelled = |total: TraceTotals| {
             total.modelled_cost.map_or_else(|| "-".to_owned(), |usd| format_amount(usd, true))
         };
-        rows.push(("  calls, by the cache model", totals.map(modelled)));
+        rows.push(("calls, by the cache model", totals.map(modelled)));
     }
     rows
 }
@@ -370,7 +370,7 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
         .iter()
         .map(|often| format!("{} {}", often.kind.word(), format_number(often.times as u64)))
         .collect();
-    output.line(Tone::Strong, &format!("what the policies did: {}{more}", often.join(" · ")))?;
+    output.line(Tone::Strong, &format!("policies acted: {}{more}", often.join(" · ")))?;
     let mut table = Table::new(&[
         ("policy", Align::Left),
         ("at", Align::Right),

@@ -77,10 +77,10 @@ impl<'a> CommandLine<'a> {
             let words = self.words.iter().map(String::as_str).chain(sample.iter().copied());
             Cli::try_parse_from(["clawscope"].into_iter().chain(words)).ok()
         };
-        let options = self.words.iter().any(|word| word == "--demo");
+        let demo = self.words.iter().any(|word| word == "--demo");
         let place =
             line(&[ANY_SESSION]).or_else(|| line(&["--format", "html", ANY_SESSION])).map(|cli| cli.store);
-        let place = place.unwrap_or_else(|| StoreArgs { demo: options, ..Default::default() });
+        let place = place.unwrap_or_else(|| StoreArgs { demo, ..Default::default() });
         let workspace = Workspace::from_path(None, &place, self.invocation).ok();
         let items = workspace.as_ref().map_or(&[][..], |workspace| &workspace.listed.items);
         let is_readable = |item: &&SessionItem| item.path.is_some() && !item.has(Mark::Missing);
@@ -95,11 +95,13 @@ impl<'a> CommandLine<'a> {
         let example = help.lines().find(|line| line.starts_with("  clawscope ") && line.contains(option))?;
         let example = example.trim().split("   ").next()?.trim_end_matches(['\\', ' ']);
         let place = self.words.iter().any(|word| word == "--demo").then_some("--demo");
-        let words = example.split(' ').skip(1).map(|word| match word {
-            ANY_SESSION => self.newest_session(),
+        // The example is quoted already; only the session comes from a store.
+        let words = example.split(' ').map(|word| match word {
+            ANY_SESSION => shell::word(&self.newest_session()),
             word => word.to_owned(),
         });
-        Some(type_line(&words.chain(place.map(str::to_owned)).collect::<Vec<_>>()))
+        let line = words.chain(place.map(str::to_owned)).collect::<Vec<_>>().join(" ");
+        Some(format!("{RETRY_LEAD}{line}"))
     }
 
     /// Builds the line with other words in the place of one; `None` if it was not typed as such.

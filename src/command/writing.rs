@@ -99,7 +99,7 @@ pub(super) fn run(
         return if json {
             Ok(output.json(&report_json(job, plan, &ready, None))?)
         } else {
-            Ok(output.line(Tone::Dim, "Nothing was written. --apply writes it.")?)
+            Ok(output.line(Tone::Dim, "Nothing was written. Add --apply to write it.")?)
         };
     }
     let (ready, written) = append(job, ready)?;

@@ -78,8 +78,12 @@ impl Cells {
         Self { column, present: Vec::new(), values }
     }
 
-    /// Adds a value; `false` if it has another type.
+    /// Adds a value; `false` if it has another type. A transcript may report any number as a count of tokens: a fraction is
+    /// rounded, and a number beyond 64 bits is null.
     fn push(&mut self, value: &Value) -> bool {
+        let is_beyond =
+            matches!(self.values, Values::Integer(_)) && value.is_number() && whole(value).is_none();
+        let value = if is_beyond { &Value::Null } else { value };
         self.present.push(!value.is_null());
         match &mut self.values {
             _ if value.is_null() => true,
@@ -102,8 +106,8 @@ fn add<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
 
 /// Returns an integer; reports write whole tokens as floating point.
 fn whole(value: &Value) -> Option<i64> {
-    let exact = |number: &f64| number.fract() == 0.0 && number.abs() < 9.0e15;
-    value.as_i64().or_else(|| value.as_f64().filter(exact).map(|number| number as i64))
+    let fits = |number: &f64| number.abs() < i64::MAX as f64;
+    value.as_i64().or_else(|| value.as_f64().map(f64::round).filter(fits).map(|number| number as i64))
 }
 
 fn text_of(value: &Value) -> Cow<'_, str> {
@@ -243,7 +247,18 @@ mod tests {
     #[test]
     fn a_value_of_another_type_is_an_error_that_names_the_column() {
         let mut rows = Rows::new(Table::Sessions);
-        let error = rows.push(&[("listed", &json!({ "window": 0.5 }))]).unwrap_err();
-        assert_eq!(error.to_string(), "sessions.window_tokens: expected BIGINT, found 0.5");
+        let error = rows.push(&[("listed", &json!({ "window": "0" }))]).unwrap_err();
+        assert_eq!(error.to_string(), "sessions.window_tokens: expected BIGINT, found \"0\"");
+    }
+
+    #[test]
+    fn any_number_of_a_transcript_fits_a_count() {
+        let mut rows = Rows::new(Table::Sessions);
+        for window in [json!(2000.5), json!(-0.4), json!(9.3e18), json!(u64::MAX), json!(6e18)] {
+            rows.push(&[("listed", &json!({ "window": window }))]).unwrap();
+        }
+        let cells = find(&rows, "window_tokens");
+        assert_eq!(cells.present, [true, true, false, false, true]);
+        assert_eq!(cells.values, Values::Integer(vec![2001, 0, 6_000_000_000_000_000_000]));
     }
 }

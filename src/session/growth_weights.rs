@@ -48,7 +48,8 @@ pub(super) fn weights_from_growth(
     let (fixed, mut weights) = fitted.unwrap_or_else(|| (Tokens(f64::NAN), chars4_weights(counts)));
     let walk = StretchBuilder::from_counts(counts);
     if !is_fitted {
-        let ratio = ratio(&walk.stretches, &weights)?;
+        // Even a single count shows the tokens before the messages.
+        let ratio = ratio(&walk.stretches, &weights).or_else(|| walk.first_count.map(|_| 1.0))?;
         for weight in &mut weights {
             *weight *= ratio;
         }
@@ -98,10 +99,8 @@ fn ratio(stretches: &[Stretch], weights: &[Tokens]) -> Option<f64> {
         .fold((0, Tokens::ZERO, Tokens::ZERO), |sum: (usize, Tokens, Tokens), growth| {
             (sum.0 + 1, sum.1 + growth.0, sum.2 + growth.1)
         });
-    let reported = (count >= MIN_STRETCHES && grown > Tokens::ZERO)
-        .then(|| (grown / estimated).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1));
-    // Even a single count shows the tokens before the messages.
-    reported.or_else(|| stretches.iter().any(|stretch| stretch.growth.is_some()).then_some(1.0))
+    (count >= MIN_STRETCHES && grown > Tokens::ZERO)
+        .then(|| (grown / estimated).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1))
 }
 
 /// Splits the path at its counts.

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::{ContentSource, Context, ContextMessage};
 use crate::ids::EntryIx;
 use crate::session::measured_prompt::is_committed_branch;
 use crate::session::overflow::{Overflow, OverflowKind};
@@ -50,13 +51,25 @@ impl PromptCounts<'_> {
         entries.collect()
     }
 
-    /// Selects the weights of the context's messages from those of the path.
+    /// Selects the weights of the context's messages from those of the path. A message whose content an edit replaced has
+    /// the same share of its weight as of its estimate.
     pub(super) fn message_weights(&self, weights: &[Tokens]) -> Vec<Tokens> {
         let mut by_entry = vec![Tokens::ZERO; self.index.entries.len()];
         for (ix, weight) in self.context.path.iter().zip(weights) {
             by_entry[ix.index()] = *weight;
         }
-        self.context.messages.iter().map(|message| by_entry[message.entry.index()]).collect()
+        let weigh = |message: &ContextMessage| {
+            let own = by_entry[message.entry.index()];
+            match message.content_source {
+                ContentSource::Edited(_) => {
+                    let whole = self.index.entry(message.entry).message;
+                    let whole = whole.map_or(0, |size| estimate_or_zero(&size)).max(1);
+                    own * (estimate_or_zero(&message.size) as f64 / whole as f64)
+                }
+                ContentSource::Own | ContentSource::Checkpoint => own,
+            }
+        };
+        self.context.messages.iter().map(weigh).collect()
     }
 
     /// Returns the last count of the path, or `None` if the context has changed since.

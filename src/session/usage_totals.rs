@@ -116,7 +116,7 @@ pub(crate) fn billed_calls(index: &Index) -> BilledCalls {
     let copies = copied_in_file(index);
     let answers = index
         .iter()
-        .filter(|(ix, _)| !copies.contains(ix))
+        .filter(|(ix, entry)| entry.is_model_call() && !copies.contains(ix))
         .filter_map(|(ix, entry)| Some((ix, entry.message?.usage.filter(Usage::has_prompt_tokens)?)))
         .collect();
     let mut beside: Vec<(EntryIx, Usage)> =

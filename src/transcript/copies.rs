@@ -1,6 +1,7 @@
 //! Finds copied answers. Rewriting a branch copies its answers with their usage, but that usage was counted for another
 //! context. An answer on the path counts as a copy if an equal one beside the path precedes it in the file.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
@@ -11,6 +12,8 @@ use hashbrown::hash_table::Entry as Place;
 use crate::ids::EntryIx;
 use crate::store::entry::Entry;
 use crate::store::index::Index;
+use crate::transcript::ancestry::Ancestry;
+use crate::transcript::tree::Tree;
 use crate::units::Tokens;
 
 /// The parts of a counted answer that survive copying: usage and the sizes of text, thinking and calls. Arguments of
@@ -38,10 +41,13 @@ impl AnswerKey {
     }
 }
 
-/// Returns the answers that equal an earlier one anywhere in the file, whatever the branch.
+/// Returns the answers that equal an earlier one beside their own path, whatever the branch. Answers that follow each other
+/// may be equal: a server that cuts every prompt to its window reports one count again and again.
 pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
     let hasher = RandomState::default();
-    let mut seen: HashTable<(u64, EntryIx)> = HashTable::new();
+    // The last original of each key. All earlier originals are its ancestors, else it would be their copy.
+    let mut originals: HashTable<(u64, EntryIx)> = HashTable::new();
+    let ancestry = LazyCell::new(|| Ancestry::new(&Tree::new(index)));
     let counted =
         |entry: &Entry| entry.message.and_then(|size| size.usage).is_some_and(|it| it.has_prompt_tokens());
     let reported = index.iter().filter(|(_, entry)| counted(entry));
@@ -51,8 +57,14 @@ pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
         let is_like = |(known, other): &(u64, EntryIx)| {
             *known == hash && AnswerKey::from_entry(index.entry(*other)).as_ref() == Some(likeness)
         };
-        match seen.entry(hash, is_like, |(hash, _)| *hash) {
-            Place::Occupied(_) => true,
+        match originals.entry(hash, is_like, |(hash, _)| *hash) {
+            Place::Occupied(mut known) => {
+                let is_later = ancestry.has(known.get().1, *ix);
+                if is_later {
+                    known.get_mut().1 = *ix;
+                }
+                !is_later
+            }
             Place::Vacant(place) => {
                 place.insert((hash, *ix));
                 false

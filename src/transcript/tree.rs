@@ -105,6 +105,15 @@ impl Tree {
         all.iter().copied().filter(|ix| !seen[ix.index()]).collect()
     }
 
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.parents.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.parents.is_empty()
+    }
+
     /// Returns the parent of an entry; `None` for a root.
     pub fn parent(&self, ix: EntryIx) -> Option<EntryIx> {
         self.parents[ix.index()]

@@ -68,7 +68,7 @@ fn draw_screen(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> O
         cursor = draw_main(app, theme, layout, buf);
     }
     let typing = status::draw(app, theme, layout.status, buf);
-    let (page, windows) = app.views.visible(Overlay::is_window);
+    let (page, windows) = app.views.visible(Overlay::is_dialog);
     for view in page.into_iter().chain(windows) {
         cursor = screens::draw(app, theme, view, body, buf).or(cursor);
     }

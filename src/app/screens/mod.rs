@@ -149,7 +149,7 @@ impl Overlay {
     }
 
     /// Whether the screen below stays visible around it.
-    pub fn is_window(&self) -> bool {
+    pub fn is_dialog(&self) -> bool {
         matches!(self, Self::Help(_) | Self::Palette(_) | Self::Letters(_) | Self::Write(_))
     }
 

@@ -52,7 +52,8 @@ impl JsonOutput for AlertJson {}
 /// Estimates the fullness before these new entries, as the session itself is first read after them.
 pub(super) fn fullness_before(loaded: &LoadedSession, new: &[EntryIx]) -> Option<f64> {
     let fullness = loaded.item.fullness()?;
-    let first = new.first()?;
+    // The first read may find only the start of a line.
+    let Some(first) = new.first() else { return Some(fullness) };
     let last = EntryIx(loaded.index.entries.len().checked_sub(1)? as u32);
     let totals = RunningTotals::new(loaded);
     let before = first.0.checked_sub(1).map_or(0, |at| totals.at(EntryIx(at)).0);

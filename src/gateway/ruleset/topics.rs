@@ -350,7 +350,7 @@ fn reserve(reserve: Reserve) -> &'static str {
 
 fn compaction(compaction: Compaction) -> &'static str {
     match compaction {
-        Compaction::AfterPrevious => "entries after the previous compaction; loses the entries that one kept",
+        Compaction::AfterPrevious => "entries after the previous compaction; drops the entries that it kept",
         Compaction::FromFirstKept | Compaction::EntriesFromKept => {
             "from the first entry the previous compaction kept"
         }

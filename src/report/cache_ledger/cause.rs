@@ -79,7 +79,7 @@ impl MissCause {
             Self::Reset => "session reset",
             Self::ModelChanged => "model changed",
             Self::BranchSwitched => "branch switched",
-            Self::Pause => "pause longer than the cache lasts",
+            Self::Pause => "pause longer than the cache lifetime",
             Self::ThinkingChanged => "thinking level changed",
             Self::SystemChanged => "system prompt or tools changed",
             Self::ContextEdit => "context edit",

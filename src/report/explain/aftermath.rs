@@ -3,6 +3,7 @@
 
 use crate::format::{format_duration, format_number, quantity};
 use crate::ids::EntryIx;
+use crate::redact::masked;
 use crate::report::explain::case::{Case, OtherError};
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
@@ -90,7 +91,7 @@ fn detect_late_summary(case: &Case<'_>) -> Option<Finding> {
     let last = late.last()?;
     let line = format!("{} timed out", quantity(late.len(), "compaction"));
     let since = case.compactions.iter().all(|it| it.entry < last.entry);
-    let words: String = last.text.chars().take(MAX_QUOTE_CHARS).collect();
+    let words: String = masked(&last.text).chars().take(MAX_QUOTE_CHARS).collect();
     Some(
         Finding::new(
             FindingClass::CompactionTimeout,

@@ -216,7 +216,7 @@ fn detect_ratio_without_overflow(case: &Case<'_>) -> Option<Finding> {
 
 fn estimator_finding(case: &Case<'_>, ratio: f64) -> Finding {
     let keep = case.session.configured_settings.compaction.keep_recent_tokens.max(Tokens::ZERO);
-    let line = format!("the gateway counts this text {ratio:.1}x too small");
+    let line = format!("new messages have {ratio:.1}x the tokens that the gateway estimates");
     let kept = format!(
         "keepRecentTokens {} keeps {}",
         format_number(keep.whole()),

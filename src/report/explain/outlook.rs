@@ -172,6 +172,12 @@ fn healthy_finding(case: &Case<'_>) -> Finding {
     let spare = window.saturating_sub(prompt);
     let line = if window == 0 {
         format!("No overflow: {} tokens; the window is unknown", format_tokens(prompt, counted))
+    } else if prompt > window {
+        let prompt = format_tokens(prompt, counted);
+        format!(
+            "No overflow yet, but the prompt has {prompt} tokens; the window is {}",
+            format_number(window)
+        )
     } else if trigger > 0.0 && prompt as f64 > trigger {
         format!("Fits: {} to spare; the next turn compacts first", format_short(spare))
     } else if trigger > 0.0 && trigger < window as f64 {
@@ -305,6 +311,9 @@ mod tests {
             "Fits: 20.0k to spare; the next turn compacts first"
         );
         assert_eq!(line(50_000, 200_000.0, Tokens(200_000.0)).0, "Fits: 150k to spare");
+        let (above, size) = line(210_000, 20_000.0, Tokens(200_000.0));
+        assert_eq!(above, "No overflow yet, but the prompt has 210,000 tokens; the window is 200,000");
+        assert_eq!(size, "210,000 of 200,000, counted by the provider");
         assert_eq!(line(50_000, 0.0, Tokens::ZERO).0, "No overflow: 50,000 tokens; the window is unknown");
     }
 }

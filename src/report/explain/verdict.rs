@@ -241,7 +241,7 @@ fn second_sentence(failure: &Failure, verdict: &Finding, guards: &[GuardReport])
     match (guard.state, guard.missing_tokens) {
         (GuardState::NotDue, Some(by)) => {
             let tokens = format_short_tokens(by, !guard.missing_is_estimate);
-            format!(" Compaction was still {tokens} tokens away.")
+            format!(" Compaction was still {tokens} away.")
         }
         (GuardState::Failed, _) => " Compaction was due and failed.".to_owned(),
         _ => String::new(),

@@ -76,7 +76,7 @@ fn a_headline_says_how_often_and_what_to_do_where_both_fit() {
         "Overflowed: it grew. Compaction was due and failed."
     );
     let away = GuardReport { missing_tokens: Some(1_234), ..guard(GuardState::NotDue) };
-    assert_eq!(said(&grown, &[away]), "Overflowed: it grew. Compaction was still 1.2k tokens away.");
+    assert_eq!(said(&grown, &[away]), "Overflowed: it grew. Compaction was still 1.2k away.");
     assert_eq!(said(&grown, &[guard(GuardState::NotDue)]), "Overflowed: it grew.");
     let message = |tokens: f64| {
         Finding::new(FindingClass::UserMessage, Confidence::Sure, "your message")

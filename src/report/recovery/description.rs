@@ -18,7 +18,7 @@ pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (
     match policy {
         RecoveryStep::Refused { .. } => (
             "the prompt is refused".into(),
-            "An estimate, scaled so that the refused prompt does not fit.".into(),
+            "An estimate that assumes that the refused prompt was just above the limit.".into(),
         ),
         RecoveryStep::Retried => (
             "retried up to 3 times".into(),
@@ -193,7 +193,7 @@ pub(super) fn describe_refused_call(session: &LoadedSession, refusal: &RefusedCa
             format_number(session.limits.runtime_window)
         );
     }
-    let text = &refusal.text;
+    let text = refusal.shown_text();
     let seen = |by: bool, who: &'static str| by.then_some(who);
     let is_pi = session.ruleset.id.is_pi();
     let detection = refusal.detection;

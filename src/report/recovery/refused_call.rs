@@ -1,8 +1,11 @@
 //! The refused call: its error text, the source of that text, and the numbers in it (compaction 8.8).
 
+use std::borrow::Cow;
+
 use crate::ids::EntryIx;
 use crate::policy::overflow::{Detection, Runtime, detect};
 use crate::policy::recovery::ErrorSource;
+use crate::redact::masked;
 use crate::session::LoadedSession;
 use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{Role, StopReason};
@@ -24,6 +27,11 @@ pub struct RefusedCall {
 }
 
 impl RefusedCall {
+    /// Returns the error text without secrets.
+    pub fn shown_text(&self) -> Cow<'_, str> {
+        masked(&self.text)
+    }
+
     /// Builds the provider's usual refusal for a call that has not been made.
     pub(super) fn for_next_call(session: &LoadedSession) -> Self {
         let text = match session.provider.to_ascii_lowercase().as_str() {

@@ -80,7 +80,8 @@ pub(super) fn build_rows(
             // A prompt too small to be refused is answered at once, without an error text.
             if at == 0 && nth == 0 && !matches!(policy, RecoveryStep::Answered { .. }) {
                 row.explanation = description::describe_refused_call(session, refusal);
-                row.tokens = refusal.tokens.or(row.tokens);
+                // The size of a refusal without a number is only assumed.
+                row.tokens = refusal.tokens.or(row.tokens.filter(|_| refusal.entry.is_none()));
             }
             row.entry = seen.and_then(RecoveryEvent::entry).or(row.entry);
             row.observed = seen.map(|seen| description::describe_event(session, seen));

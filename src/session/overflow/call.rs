@@ -1,8 +1,11 @@
 //! A call that did not fit, and the transcript it is searched in. The detectors fill these in.
 
+use std::borrow::Cow;
+
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::EntryIx;
+use crate::redact::masked;
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::store::source::Source;
@@ -91,6 +94,11 @@ impl Overflow {
             recognised: None,
             duplicates: Vec::new(),
         }
+    }
+
+    /// Returns the error text without secrets: some providers quote the key or the request.
+    pub fn shown_text(&self) -> Cow<'_, str> {
+        masked(&self.text)
     }
 
     /// Returns the tokens of the prompt alone, if known.

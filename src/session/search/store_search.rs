@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -54,9 +54,12 @@ pub fn search_store(
     is_wanted: &(dyn Fn() -> bool + Sync),
     found: &(dyn Fn(SessionHits) + Sync),
 ) -> Option<SearchTotals> {
-    let readable = |session: &&Session| session.path.is_some() && !session.has_flag(Flag::Missing);
-    let mut sessions: Vec<&Session> = store.sessions.iter().filter(readable).collect();
+    let mut sessions: Vec<&Session> =
+        store.sessions.iter().filter(|session| !session.has_flag(Flag::Missing)).collect();
     sessions.sort_by_key(|session| Reverse(session.updated_ms()));
+    // Several keys may share a transcript (store D4); the newest shows its hits.
+    let mut seen: HashSet<&Path> = HashSet::new();
+    sessions.retain(|session| session.path.as_deref().is_some_and(|path| seen.insert(path)));
     if query.is_empty() {
         return Some(SearchTotals::default());
     }

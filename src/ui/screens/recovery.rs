@@ -105,10 +105,11 @@ fn earlier(theme: &Theme, view: &RecoveryView, at: (u16, u16), end: u16, buf: &m
 fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buffer) {
     let (x, end) = (area.x + 2, area.right().saturating_sub(1));
     let refusal = &view.refusal;
+    let text = refusal.shown_text();
     let (words, style) = match (refusal.entry, refusal.source) {
         (None, _) => ("No overflow is recorded. If the next call overflowed:", theme.bold(Role::Bright)),
         (_, ErrorSource::Silent) => (ErrorSource::Silent.label(), theme.style(Role::Danger)),
-        _ => (refusal.text.as_str(), theme.style(Role::Danger)),
+        _ => (text.as_ref(), theme.style(Role::Danger)),
     };
     let x_words =
         if view.is_recorded() { put(buf, (x, area.y + 1), end, glyphs::ALERT, style) + 1 } else { x };

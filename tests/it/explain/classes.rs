@@ -81,7 +81,7 @@ fn what_the_person_wrote_is_larger_than_the_window() {
         made.answer(300);
         made.user(&words(window as usize * 4));
     }) {
-        let message = verdict(&made.read(window), FindingClass::UserMessage, &["your message a"]);
+        let message = verdict(&made.read(window), FindingClass::UserMessage, &["your message "]);
         assert!(message.no_setting_helps(), "{:#?}", message.advice);
     }
 }

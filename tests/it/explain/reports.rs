@@ -15,7 +15,7 @@ fn three_parallel_results_inside_the_protected_tail() {
     made.settle(154_535);
     let results = made.step("exec", &[38_662, 155_016, 136_693]);
     made.failed("prompt is too long: 390607 tokens > 200000 maximum");
-    let parts = ["3 parallel results added ~236k; the limit is 200,000"];
+    let parts = ["3 parallel results added ~244k; the limit is 200,000"];
     let explanation = verdict(&made.read(200_000), FindingClass::ParallelResults, &parts);
     let entries = &explanation.mechanism.as_ref().unwrap().entries;
     assert!(results.iter().all(|result| entries.contains(&at(*result))));
@@ -30,7 +30,7 @@ fn one_process_poll_of_raw_terminal_bytes() {
     made.settle(136_552);
     made.step("process", &[300_000]);
     made.failed("prompt is too long: 320246 tokens > 200000 maximum");
-    let parts = ["one process result added ~184k; the limit is 200,000"];
+    let parts = ["one process result takes ~193k and the fixed parts ~9.0k; the limit is 200,000"];
     let explanation = verdict(&made.read(200_000), FindingClass::SingleResult, &parts);
     let pruning = |advice: &&Advice| advice.description().contains("contextPruning");
     assert!(

@@ -27,7 +27,7 @@ pub const MAX_CALL_LINES: usize = 2;
 /// Chars of a row: an error may contain a whole document.
 const MAX_ROW_CHARS: usize = 600;
 /// Columns of a guard's sign with its name, and of its state.
-pub const GUARD_COLUMNS: (u16, u16) = (16, 24);
+pub const GUARD_COLUMNS: (u16, u16) = (16, 18);
 /// Columns of a count before its note: source, tokens and difference; then those of its bar.
 pub const COUNT_COLUMNS: (u16, u16) = (35, 14);
 /// Columns of another refused call before its error: time and kind.

@@ -67,9 +67,11 @@ fn settings_text(advice: &Advice) -> String {
 /// The text of a row before wrapping.
 pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
     match row {
-        ExplainRow::Call => {
-            explanation.failure.as_ref().map(|it| error_message(&it.overflow.text)).unwrap_or_default()
-        }
+        ExplainRow::Call => explanation
+            .failure
+            .as_ref()
+            .map(|it| error_message(&it.overflow.shown_text()))
+            .unwrap_or_default(),
         ExplainRow::Mechanism => explanation.mechanism.as_ref().map(mechanism_text).unwrap_or_default(),
         ExplainRow::Guard(at) => explanation.guards.get(at).map(GuardReport::description).unwrap_or_default(),
         ExplainRow::Count(at) => {
@@ -77,7 +79,7 @@ pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
         }
         ExplainRow::Advice(at) => explanation.advice.get(at).map(Advice::description).unwrap_or_default(),
         ExplainRow::OtherCall(at) => {
-            explanation.overflows.get(at).map(|it| error_message(&it.text)).unwrap_or_default()
+            explanation.overflows.get(at).map(|it| error_message(&it.shown_text())).unwrap_or_default()
         }
         ExplainRow::Finding(at) => {
             let finding = explanation.findings.get(at);

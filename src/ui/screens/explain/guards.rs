@@ -42,11 +42,11 @@ fn guard(view: &View<'_>, guard: &GuardReport, row: &PlacedRow, buf: &mut Buffer
     let (sign, style) = sign(view, guard.state);
     put(buf, (x, y), end, sign, style);
     put(buf, (x + 2, y), end, guard.kind.as_str(), view.theme.style(Role::Text));
-    let by = guard
-        .missing_tokens
-        .map(|by| format!(", {} short", format_short_tokens(by, !guard.missing_is_estimate)))
-        .unwrap_or_default();
-    put(buf, (x + GUARD_COLUMNS.0, y), end, &format!("{}{by}", guard.state.as_str()), style);
+    let state = guard.missing_tokens.map_or_else(
+        || guard.state.as_str().to_owned(),
+        |by| format!("{} short", format_short_tokens(by, !guard.missing_is_estimate)),
+    );
+    put(buf, (x + GUARD_COLUMNS.0, y), end, &state, style);
     if row.area.height == 1 {
         view.lines(row, x + GUARD_COLUMNS.0 + GUARD_COLUMNS.1, Role::Muted, buf);
     } else {

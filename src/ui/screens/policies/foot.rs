@@ -75,8 +75,8 @@ fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
 fn gate<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Option<FactLine<'a>> {
     let gate = app.tuning.gate_now(session, app.call_time_ms() as f64);
     let words = gate_words(gate, app)?;
-    let looked_past = if app.tuning.respect_gates { "" } else { ", ignored in this preview" };
-    Some(("gate", vec![vec![Span::styled(format!("closed: {words}{looked_past}"), theme.style(Role::Warn))]]))
+    let ignored = if app.tuning.respect_gates { "" } else { ", ignored in this preview" };
+    Some(("gate", vec![vec![Span::styled(format!("closed: {words}{ignored}"), theme.style(Role::Warn))]]))
 }
 
 /// Returns the lines of a compaction, the most important first, because small screens show only the first ones.

@@ -154,7 +154,7 @@ impl View<'_> {
                 vec![self.styled(format!("measured {}", format_short(round_tokens(measured))), Role::Muted)]
             }
             (TraceKind::Recorded, None) if call.size_source == PromptSizeSource::FromRefusal => {
-                vec![self.styled("size from the error", Role::Muted)]
+                vec![self.styled("size stated in the error", Role::Muted)]
             }
             (TraceKind::Recorded, None) => vec![self.styled("not measured", Role::Muted)],
             (TraceKind::Simulated, _) => Vec::new(),
