@@ -107,7 +107,7 @@ impl Failure {
 
     /// Returns the parts of the prompt, in the provider's tokens.
     pub fn budget(&self) -> Budget {
-        Budget::new(self.session.fixed_chars, &self.session.context, |at| {
+        Budget::with_fixed(self.session.fixed_chars, self.fixed_tokens, &self.session.context, |at| {
             self.weights.get(at).copied().unwrap_or(Tokens::ZERO).whole()
         })
     }
