@@ -205,6 +205,17 @@ mod tests {
     }
 
     #[test]
+    fn a_single_count_shows_the_tokens_before_the_messages_also_after_a_compaction() {
+        let compaction =
+            r#""type":"compaction","summary":"so far","firstKeptEntryId":"e1","tokensBefore":25010}"#;
+        let loaded = session(&[user("hi"), answer(25_000, 10), compaction.to_owned()]);
+        let total = loaded.next_prompt.total;
+        assert_eq!(total.source, CountSource::Calibrated);
+        assert!((24_990..25_100).contains(&total.tokens), "{total:?}");
+        adds_up(&loaded);
+    }
+
+    #[test]
     fn what_follows_weighs_as_much_as_the_counts_before_it_say() {
         let text = "word ".repeat(4_000);
         let turns = (1..=6_u64).flat_map(|turn| [user(&text), answer(10_000 * turn, 0)]);

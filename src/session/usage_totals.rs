@@ -200,6 +200,26 @@ mod tests {
     }
 
     #[test]
+    fn equal_answers_that_follow_each_other_are_calls_of_their_own_and_a_mirror_is_none() {
+        let mirror = answer("x1", "a3", 5_000, 7.0)
+            .replace(r#""provider":"p","model":"m""#, r#""provider":"openclaw","model":"delivery-mirror""#);
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
+            r#"{"type":"message","id":"m1","parentId":null,"timestamp":"2026-11-01T00:00:00.000Z","message":{"role":"user","content":"q"}}"#.to_owned(),
+            answer("a1", "m1", 10, 0.25),
+            answer("a2", "a1", 10, 0.25),
+            answer("a3", "a2", 10, 0.25),
+            mirror,
+            // A rewritten branch holds the last two again.
+            answer("c2", "a1", 10, 0.25),
+            answer("c3", "c2", 10, 0.25),
+        ];
+        let spent = session_usage(&loaded_session(&lines.join("\n"), 200_000.0));
+        assert_eq!((spent.answers.calls, spent.answers.input), (3, Tokens(30.0)));
+        assert_eq!(spent.cost().recorded, Some(0.75));
+    }
+
+    #[test]
     fn what_nobody_counted_costs_nothing_that_is_known() {
         assert_eq!(SessionUsage::default().cost(), Cost::default());
     }

@@ -178,3 +178,20 @@ fn watch_alerts_at_the_level_of_its_option() {
     program.until_shown("x3");
     assert_eq!(program.bells(), 1);
 }
+
+#[test]
+fn half_a_line_of_a_session_that_was_full_before_raises_no_alert() {
+    let place = Place::new();
+    place.append("s2", &answer("b2", "a1", 150_000));
+    let mut program = place.start(&["watch", "--alert", "55%"]);
+    program.until_shown("following 2 sessions");
+    let line = answer("b3", "b2", 151_000);
+    let (start, rest) = line.split_at(40);
+    place.append("s2", start);
+    // The start was read once a later line of the other session shows.
+    place.append("s1", &user("a2", Some("a1"), "an addition"));
+    program.until_shown("an addition");
+    place.append("s2", rest);
+    program.until_shown("b3");
+    assert_eq!(program.bells(), 0);
+}

@@ -6,6 +6,7 @@ mod context;
 mod database;
 mod doctor;
 mod explain;
+mod foreign_stores;
 mod lookup;
 mod pi;
 mod policies;
