@@ -3,10 +3,11 @@
 use crate::context::tokens::chars4::estimate_message;
 use crate::context::tokens_before::TokensBefore;
 use crate::gateway::compaction::CompactionMode;
+use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
 use crate::js::JsException;
 use crate::policy::Policy;
-use crate::policy::compact::{BranchEntry, PreviousCompaction, assumed_summary, prepare_under};
+use crate::policy::compact::{BranchEntry, Preparation, PreviousCompaction, assumed_summary, prepare_under};
 use crate::policy::edit::Edit;
 use crate::policy::truncate::truncate_after_overflow;
 use crate::replay::cache::TokenSplit;
@@ -33,16 +34,25 @@ impl Trace<'_> {
             estimate_message(&size)
         };
         let keep = settings.compaction.keep_recent_tokens;
+        if self.branch.keeps_all(keep) {
+            return false;
+        }
         let rules = settings.ruleset.rules();
+        let counts_entries = rules.compaction != Compaction::Projected;
         let prepared = prepare_under(rules, &self.branch.entries, &before, keep, tokens);
-        let Ok(Some(prepared)) = prepared else { return false };
         let is_real = |entry: &BranchEntry| {
             let role = entry.message.map(|size| size.role);
             matches!(role, Some(Role::User | Role::Assistant | Role::ToolResult))
         };
-        if from_hook && !self.branch.entries[prepared.history()].iter().any(is_real) {
+        let takes_history = |prepared: &Preparation| {
+            !from_hook || self.branch.entries[prepared.history()].iter().any(is_real)
+        };
+        let Some(prepared) = prepared.ok().flatten().filter(takes_history) else {
+            if counts_entries {
+                self.branch.note_refusal(keep);
+            }
             return false;
-        }
+        };
         let (size, features) = assumed_summary(settings.summary_tokens);
         let front = self.arena.push_assumed_summary(ix, size, features);
         let from = self.branch.messages_before[prepared.cut.first_kept];

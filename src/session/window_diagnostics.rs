@@ -136,7 +136,8 @@ fn stored_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
         format_number(stored),
         format_number(used)
     );
-    let next = "Lists show the share of the row's window; the rules use the window of the run.";
+    let next =
+        "The gateway's own lists show the share of the row's window; the rules use the window of the run.";
     (stored != used).then(|| diagnostic(session, Severity::Note, what, next))
 }
 

@@ -237,7 +237,7 @@ impl Index {
             let what = format!("{} bytes after the last line break are not JSON yet", self.pending_bytes);
             findings.push(note(Some(self.line_count + 1), what, writer));
         }
-        if self.open_status == OpenStatus::Empty {
+        if self.open_status == OpenStatus::Empty && self.pending_bytes == 0 {
             findings.push(note(None, "empty".into(), "Nothing to read yet."));
         }
         findings

@@ -40,7 +40,7 @@ pub enum OpenError {
     #[error("cannot read it as a database: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// Unknown schema version (sqlite B2, B4).
-    #[error("schema version {} is not supported; clawscope knows versions {OLDEST_VERSION} to {NEWEST_VERSION}", format_versions(*.user, *.meta))]
+    #[error("{}", describe_versions(*.user, *.meta))]
     Version {
         /// `PRAGMA user_version`.
         user: i64,
@@ -55,11 +55,16 @@ pub enum OpenError {
     Column { table: &'static str, column: &'static str },
 }
 
-fn format_versions(user: i64, meta: Option<i64>) -> String {
+fn describe_versions(user: i64, meta: Option<i64>) -> String {
+    let is_known = |version: i64| (OLDEST_VERSION..=NEWEST_VERSION).contains(&version);
+    let known = format!("clawscope knows versions {OLDEST_VERSION} to {NEWEST_VERSION}");
     match meta {
-        Some(meta) if meta == user => user.to_string(),
-        Some(meta) => format!("{user} in the header and {meta} in schema_meta"),
-        None => format!("{user} in the header and none in schema_meta"),
+        Some(meta) if meta == user => format!("schema version {user} is not supported; {known}"),
+        Some(meta) if is_known(meta) && is_known(user) => {
+            format!("its schema versions differ: {user} in the header and {meta} in schema_meta")
+        }
+        Some(meta) => format!("schema version {user} in the header and {meta} in schema_meta; {known}"),
+        None => format!("schema version {user} in the header and none in schema_meta; {known}"),
     }
 }
 
