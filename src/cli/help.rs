@@ -273,7 +273,8 @@ Examples:
   clawscope check KEY --budget 150000 --set contextPruning.ttl=5m --json
 
 Replays the session (`clawscope replay --help`). Exit code 0: every prompt fits the budget; 1: at least one does not. The \
-size of a prompt is the provider's count, adjusted by what your settings change, or an estimate if there is no count.";
+size of a prompt is the provider's count, adjusted by what your settings change, or an estimate if there is no count. \
+Against the whole window, the default, an answered call fits whatever its count.";
 
 pub(super) const SIMULATE: &str = "\
 Examples:

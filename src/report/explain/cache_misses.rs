@@ -1,10 +1,11 @@
 //! Finds sessions in which cache misses are most of the cost.
 
 use crate::format::{format_number, quantity, round_tokens};
-use crate::report::cache_ledger::{CacheTotals, MissCause, cache_ledger, missed_share};
+use crate::report::cache_ledger::{CacheTotals, MissCause, cache_ledger_from, missed_share};
 use crate::report::cost::format_cost;
 use crate::report::explain::case::Case;
 use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
+use crate::session::replay_inputs::ReplayInputs;
 use crate::store::body::BodyError;
 
 /// Share of the cost from which misses are worth a line.
@@ -19,11 +20,14 @@ const MAX_ENTRIES: usize = 8;
 
 /// Returns the finding if misses are at least half of the cost. It never is the verdict: a miss makes a call expensive, not
 /// large.
-pub(super) fn find_cache_misses(case: &Case<'_>) -> Result<Option<Finding>, BodyError> {
+pub(super) fn find_cache_misses(
+    case: &Case<'_>,
+    inputs: Option<&ReplayInputs>,
+) -> Result<Option<Finding>, BodyError> {
     if missed_share(case.session) < MIN_TOKEN_SHARE {
         return Ok(None);
     }
-    let ledger = cache_ledger(case.session)?;
+    let ledger = cache_ledger_from(case.session, inputs)?;
     let totals = CacheTotals::of(&ledger.calls);
     let share = totals.miss_share().filter(|share| *share >= MIN_COST_SHARE);
     let Some((extra, (worst, _))) = share.and(totals.describe_extra_cost()).zip(totals.worst_cause()) else {

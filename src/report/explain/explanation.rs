@@ -100,7 +100,7 @@ pub fn explain_from(
     let aftermath = aftermath::find_aftermath(&case);
     let overflows = case.overflows().to_vec();
     let course = call_history::call_history(&case);
-    let cache_misses = cache_misses::find_cache_misses(&case)?;
+    let cache_misses = cache_misses::find_cache_misses(&case, inputs)?;
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
         findings.extend(cache_misses);
