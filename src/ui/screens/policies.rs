@@ -33,6 +33,8 @@ struct Columns {
     rule: bool,
 }
 
+/// Width from which the title names the scale of its numbers.
+const SCALE_WIDTH: u16 = 72;
 const SIGN: u16 = 2;
 const NAME: u16 = 4;
 
@@ -87,6 +89,10 @@ fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let window = app.displayed_session().map_or(0, |session| session.window.tokens.max(Tokens::ZERO).whole());
     if window > 0 {
         spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
+    }
+    // The other screens show the provider's scale.
+    if area.width >= SCALE_WIDTH {
+        spans.push(Span::styled(" by the gateway's estimate", muted));
     }
     on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
 }
