@@ -13,7 +13,6 @@ use crate::report::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };
 use crate::session::LoadedSession;
-use crate::units::Tokens;
 
 /// Printed lines per section; the JSON has all lines.
 const MAX_SECTION_LINES: usize = 30;
@@ -70,7 +69,7 @@ fn print_total(
 }
 
 fn window_tokens(session: &LoadedSession) -> u64 {
-    session.window.tokens.max(Tokens::ZERO).whole()
+    session.window.tokens.whole()
 }
 
 fn table(session: &LoadedSession, sections: &[Section]) -> Table {

@@ -10,7 +10,7 @@ use super::output::{Output, Tone};
 use super::replay::format_prompt;
 use super::replay_report::{ReplayReport, replay_session};
 use super::ruleset::{RulesetJson, ruleset_json};
-use super::session_output::{SessionJson, rounded, session_json};
+use super::session_output::{SessionJson, finite, rounded, session_json};
 use crate::cli::{CheckArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::format::amount::Amount;
@@ -36,11 +36,7 @@ pub(super) fn run(
     };
     // Whether a call fits the whole window is a question of the replay: an answered call fitted, whatever its count.
     let is_whole_window = matches!(requested, Amount::Share(share) if share >= 1.0);
-    let is_large = |at: &usize| {
-        let call = &replayed.replay.simulated[*at];
-        call.expected > own(&replayed.replay.calls[*at])
-            && (!is_whole_window || call.overflowed || call.failed)
-    };
+    let is_large = |at: &usize| replayed.replay.simulated[*at].expected > own(&replayed.replay.calls[*at]);
     let is_refused = |at: &usize| {
         let call = &replayed.replay.simulated[*at];
         call.overflowed || call.failed
@@ -51,8 +47,9 @@ pub(super) fn run(
     } else {
         format!("{} of the model's window", requested.text())
     };
-    let over: Vec<usize> =
-        (0..replayed.replay.calls.len()).filter(|at| is_large(at) || is_refused(at)).collect();
+    let over: Vec<usize> = (0..replayed.replay.calls.len())
+        .filter(|at| is_refused(at) || !is_whole_window && is_large(at))
+        .collect();
     let refused = match over.len() {
         _ if over.iter().all(is_large) => "",
         1 => " or is refused",
@@ -125,7 +122,7 @@ struct CallOverBudgetJson {
     index: usize,
     entry: String,
     /// Start, ms since 1970.
-    time: Option<Tokens>,
+    time: Option<f64>,
     tokens: Option<Tokens>,
 }
 
@@ -135,7 +132,7 @@ fn report_json(replayed: &ReplayReport, budget: Tokens, over: &[usize]) -> Check
     let first = |at: &usize| CallOverBudgetJson {
         index: *at,
         entry: replayed.session.index.display_id(replay.calls[*at].entry),
-        time: rounded(Tokens(replay.calls[*at].started)),
+        time: finite(replay.calls[*at].started.round()),
         tokens: rounded(replay.simulated[*at].expected),
     };
     CheckJson {

@@ -209,12 +209,12 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
 }
 
 fn describe_trigger(trigger: &CompactionTrigger) -> String {
-    let threshold = format_number(trigger.threshold.max(Tokens::ZERO).whole());
+    let threshold = format_number(trigger.threshold.whole());
     match trigger.tokens {
         None => "  would not start now: no answer reports its tokens yet".to_owned(),
         Some(tokens) => {
             let fires = if trigger.fires { "would start now" } else { "would not start now" };
-            let tokens = format_number(tokens.max(Tokens::ZERO).whole());
+            let tokens = format_number(tokens.whole());
             format!("  {fires}: the last call had {tokens} tokens, the trigger is {threshold}")
         }
     }

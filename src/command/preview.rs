@@ -29,7 +29,6 @@ use crate::report::cost::describe_cache_cost;
 use crate::session::setting_change::{SettingChange, read_changes};
 use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
 use crate::session::{CountSource, LoadedSession};
-use crate::units::Tokens;
 use crate::write::rewrite_loss::{RewriteLoss, find_rewrite_loss};
 use crate::write::summary::assumed_summary;
 
@@ -233,7 +232,7 @@ impl Preview {
             Ordering::Equal => "no change".to_owned(),
             Ordering::Less => "grows".to_owned(),
         };
-        let window = self.session.window.tokens.max(Tokens::ZERO).whole();
+        let window = self.session.window.tokens.whole();
         let line =
             format!("messages: {} → {} tokens ({saved})", format_estimate(before), format_estimate(after));
         output.line(Tone::Strong, &line)?;

@@ -319,8 +319,8 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
     let line = format!(
         "compaction {} · reserve {} · keepRecentTokens {} · result limit {} chars",
         session.limits.compaction_mode.as_str(),
-        format_number(session.configured_settings.compaction.reserve_tokens.max(Tokens::ZERO).whole()),
-        format_number(session.configured_settings.compaction.keep_recent_tokens.max(Tokens::ZERO).whole()),
+        format_number(session.configured_settings.compaction.reserve_tokens.whole()),
+        format_number(session.configured_settings.compaction.keep_recent_tokens.whole()),
         format_number(max_result_chars(session).max(0.0) as u64),
     );
     output.line(Tone::Dim, &line)?;

@@ -175,9 +175,5 @@ fn describe_window(session: &LoadedSession, window: WindowInfo) -> String {
     let refused = session
         .smallest_refused_window()
         .map(|tokens| format!(" · provider refused at {}", format_number(tokens)));
-    format!(
-        "{} ({source}){}",
-        format_number(window.tokens.max(Tokens::ZERO).whole()),
-        refused.unwrap_or_default()
-    )
+    format!("{} ({source}){}", format_number(window.tokens.whole()), refused.unwrap_or_default())
 }

@@ -22,7 +22,6 @@ use crate::gateway::ruleset::Ruleset;
 use crate::policy::compact::stored_summary;
 use crate::session::LoadedSession;
 use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
-use crate::units::Tokens;
 use crate::write::summary::job::describe_summary_error;
 use crate::write::summary::writer::SummaryWriter;
 
@@ -127,7 +126,7 @@ fn print_calls(requested: &SummaryInput, output: &mut Output) -> Result<(), Fail
         output.line(Tone::Warning, &note)?;
     }
     let first_kept = requested.session.index.display_id(requested.compactable.preparation.first_kept);
-    let reserve = format_number(job.reserve_tokens.max(Tokens::ZERO).whole());
+    let reserve = format_number(job.reserve_tokens.whole());
     output.line(
         Tone::Plain,
         &format!("mode {} · reserve {reserve} · keeps entries from {first_kept}", job.mode.as_str()),

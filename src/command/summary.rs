@@ -183,7 +183,7 @@ pub(super) fn calls_table(calls: &PredictedCalls) -> Table {
             format_number(call.messages as u64).into(),
             format_estimate(call.input_tokens).into(),
             format_estimate(call.output_tokens).into(),
-            format_number(call.max_tokens.max(Tokens::ZERO).whole()).into(),
+            format_number(call.max_tokens.whole()).into(),
         ]);
     }
     table

@@ -1,13 +1,13 @@
 //! Aggregates over a range of messages and the effect of the policies on it. All are additive, so that the totals of
 //! any range are a difference of two prefix sums.
 
-use std::ops::{Add, Sub};
+use derive_more::{Add, Sub};
 
 use crate::replay::edit_digest::EditDigest;
 use crate::units::Tokens;
 
 /// Effect of a policy on a range of messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Add, Sub)]
 pub(super) struct EditTotals {
     /// Chars removed, as the guard counts them.
     pub(super) chars: f64,
@@ -23,7 +23,7 @@ pub(super) struct EditTotals {
 }
 
 /// Aggregates over a range of messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Add, Sub)]
 pub(super) struct RangeTotals {
     /// Messages that are sent.
     pub(super) count: u32,
@@ -151,87 +151,5 @@ impl RangeTotals {
 impl EditTotals {
     pub(super) fn count(&self) -> u32 {
         self.trimmed + self.cleared
-    }
-}
-
-impl Add for EditTotals {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            chars: self.chars + other.chars,
-            tokens: self.tokens + other.tokens,
-            clear_tokens: self.clear_tokens + other.clear_tokens,
-            trimmed: self.trimmed + other.trimmed,
-            cleared: self.cleared + other.cleared,
-            edit_digest: self.edit_digest + other.edit_digest,
-        }
-    }
-}
-
-impl Sub for EditTotals {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        Self {
-            chars: self.chars - other.chars,
-            tokens: self.tokens - other.tokens,
-            clear_tokens: self.clear_tokens - other.clear_tokens,
-            trimmed: self.trimmed - other.trimmed,
-            cleared: self.cleared - other.cleared,
-            edit_digest: self.edit_digest - other.edit_digest,
-        }
-    }
-}
-
-impl Add for RangeTotals {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            count: self.count + other.count,
-            tokens: self.tokens + other.tokens,
-            prune_chars: self.prune_chars + other.prune_chars,
-            guard_chars: self.guard_chars + other.guard_chars,
-            clear_tokens: self.clear_tokens + other.clear_tokens,
-            check_tokens: self.check_tokens + other.check_tokens,
-            result_chars: self.result_chars + other.result_chars,
-            oversized: self.oversized + other.oversized,
-            reweighted: self.reweighted + other.reweighted,
-            odd: self.odd + other.odd,
-            guard_cut: self.guard_cut + other.guard_cut,
-            guard_compacted: self.guard_compacted + other.guard_compacted,
-            clearing_results: self.clearing_results + other.clearing_results,
-            clearable: self.clearable + other.clearable,
-            cleared: self.cleared + other.cleared,
-            cleared_cut: self.cleared_cut + other.cleared_cut,
-            cleared_compacted: self.cleared_compacted + other.cleared_compacted,
-        }
-    }
-}
-
-impl Sub for RangeTotals {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        Self {
-            count: self.count - other.count,
-            tokens: self.tokens - other.tokens,
-            prune_chars: self.prune_chars - other.prune_chars,
-            guard_chars: self.guard_chars - other.guard_chars,
-            clear_tokens: self.clear_tokens - other.clear_tokens,
-            check_tokens: self.check_tokens - other.check_tokens,
-            result_chars: self.result_chars - other.result_chars,
-            oversized: self.oversized - other.oversized,
-            reweighted: self.reweighted - other.reweighted,
-            odd: self.odd - other.odd,
-            guard_cut: self.guard_cut - other.guard_cut,
-            guard_compacted: self.guard_compacted - other.guard_compacted,
-            clearing_results: self.clearing_results - other.clearing_results,
-            clearable: self.clearable - other.clearable,
-            cleared: self.cleared - other.cleared,
-            cleared_cut: self.cleared_cut - other.cleared_cut,
-            cleared_compacted: self.cleared_compacted - other.cleared_compacted,
-        }
     }
 }

@@ -78,7 +78,7 @@ mod tests {
     use crate::policy::compact::{PreviousCompaction, prepare_under};
     use crate::store::scan::measure_message;
 
-    /// A message of so many tokens, or an entry of another kind.
+    /// Builds a message of this size in tokens, or an entry of another kind.
     fn entry(at: usize, (role, tokens): (usize, usize)) -> BranchEntry {
         let text = "x".repeat(4 * tokens);
         let json = match role {

@@ -30,7 +30,6 @@ use crate::store::session::Session;
 use crate::store::session_records::SessionRecord;
 use crate::store::source::Source;
 use crate::transcript::Tree;
-use crate::units::Tokens;
 
 /// Data of a read transcript that the list item needs.
 pub(super) struct TranscriptFacts<'a> {
@@ -135,7 +134,7 @@ pub(super) fn complete_item(
     if let Some(title) = row.is_none().then(|| title(reported.source, index)).flatten() {
         item.title = title;
     }
-    item.window = reported.window.tokens.max(Tokens::ZERO).whole();
+    item.window = reported.window.tokens.whole();
     item.tokens = Some(reported.next_prompt);
     if row.and_then(|row| row.updated_at).is_none() {
         item.updated_ms = last_entry_ms(index).or(item.updated_ms);

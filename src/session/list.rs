@@ -137,7 +137,7 @@ pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
     let ModelRef { provider, model } =
         session_model(store, session).unwrap_or_else(|| configured_model(store, session));
     let window = store.config.window(store.ruleset.id.rules(), &session.agent, &provider, &model);
-    let window = window.tokens.max(Tokens::ZERO).whole();
+    let window = window.tokens.whole();
     let tokens = row.and_then(|row| row.total_tokens).map(Tokens::whole);
     let mut item = SessionItem {
         key: session.key.clone(),

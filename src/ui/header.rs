@@ -19,7 +19,6 @@ use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{apply_style, put_facts, put_facts_right, spans_width};
-use crate::units::Tokens;
 
 type Fact<'a> = Vec<Span<'a>>;
 
@@ -272,7 +271,7 @@ fn window_guard<'a>(session: &LoadedSession, theme: &Theme) -> Span<'a> {
 }
 
 fn window_text(session: &LoadedSession) -> String {
-    format_short(session.window.tokens.max(Tokens::ZERO).whole())
+    format_short(session.window.tokens.whole())
 }
 
 /// Returns the change of a transcript that is no longer where it was read.

@@ -70,7 +70,7 @@ fn around_failure(failure: &Failure, runner: &ReplayRunner) -> CallHistory {
             number,
             entry: call.entry,
             at_ms: call.ended,
-            tokens: named.unwrap_or(sent.expected.max(Tokens::ZERO).whole()),
+            tokens: named.unwrap_or(sent.expected.whole()),
             is_measured: named.is_some() || call.usage.is_some(),
             is_refused: overflow.is_some(),
             compacted_before: false,

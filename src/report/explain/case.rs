@@ -13,7 +13,6 @@ use crate::session::replay_inputs::ReplayInputs;
 use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role, StopReason};
-use crate::units::Tokens;
 
 /// The number of turns from which their median counts as typical.
 const MIN_TYPICAL_TURNS: usize = 3;
@@ -90,7 +89,7 @@ impl<'a> Case<'a> {
 
     /// Returns the window of the next call, in tokens.
     pub(super) fn window(&self) -> u64 {
-        self.session.window.tokens.max(Tokens::ZERO).whole()
+        self.session.window.tokens.whole()
     }
 
     /// Returns the tokens above which the session compacts (compaction 2.7, 2.8).

@@ -39,7 +39,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
     let within = checks_between_turns(&failure.session);
     let check = last_check(failure, &case.calls).map(|check| PromptCount {
         counted_by: "runtime",
-        tokens: check.tokens.max(Tokens::ZERO).whole(),
+        tokens: check.tokens.whole(),
         is_measured: !within,
         note: if within {
             "triggers compaction: the last reported usage plus chars/4 of what followed".to_owned()

@@ -46,7 +46,7 @@ pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Finding> {
     );
     let reserve = format!(
         "the reserve is {} of a window of {}",
-        format_number(settings.reserve_tokens.max(Tokens::ZERO).whole()),
+        format_number(settings.reserve_tokens.whole()),
         format_number(window.whole())
     );
     Some(

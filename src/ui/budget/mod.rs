@@ -23,7 +23,6 @@ use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_right, put_spans, spans_width};
-use crate::units::Tokens;
 use bar::Bar;
 
 /// The values that bars, scale and legend share.
@@ -85,7 +84,7 @@ impl<'a> BudgetView<'a> {
         } else {
             session.configured_settings.clone()
         };
-        let window = session.window.tokens.max(Tokens::ZERO).whole();
+        let window = session.window.tokens.whole();
         let start = if layout.width_class >= WidthClass::Medium { 21 } else { 20 };
         Self {
             app,

@@ -17,7 +17,6 @@ use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{clear, note, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
-use crate::units::Tokens;
 use crate::write::commit_list::{CommitRecord, CommitStatus};
 
 /// Columns of one of pi's ids; a narrower column omits the number.
@@ -118,9 +117,9 @@ impl Columns {
         put_spans(buf, (self.what.0, y), self.what.1, &what);
         if let (Some(before), Some(after)) = (receipt.tokens_before, receipt.tokens_after) {
             let tokens = [
-                Span::styled(format_short_estimate(before.max(Tokens::ZERO).whole()), text),
+                Span::styled(format_short_estimate(before.whole()), text),
                 Span::styled(format!(" {} ", glyphs::ARROW), theme.style(Role::Muted)),
-                Span::styled(format_short_estimate(after.max(Tokens::ZERO).whole()), theme.style(Role::Plan)),
+                Span::styled(format_short_estimate(after.whole()), theme.style(Role::Plan)),
             ];
             put_right(buf, y, self.tokens.0, self.tokens.1, &tokens);
         }

@@ -15,7 +15,6 @@ use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
-use crate::units::Tokens;
 
 /// Columns of a number, of a share, and of a number after the plan.
 const NUMBER_WIDTH: u16 = 8;
@@ -49,7 +48,7 @@ struct View<'a> {
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, buf: &mut Buffer) {
     let area = app.breakdown_area();
     clear(theme, buf, area);
-    let window = app.displayed_session().map_or(0, |session| session.window.tokens.max(Tokens::ZERO).whole());
+    let window = app.displayed_session().map_or(0, |session| session.window.tokens.whole());
     heading(theme, screen, window, area, buf);
     let view = View {
         theme,

@@ -16,7 +16,6 @@ use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::tuning::words_of;
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_facts, put_right, put_spans, row_at, title};
 use crate::ui::{frame_box, glyphs};
-use crate::units::Tokens;
 
 /// Column layout of a row, relative to its left edge. Hidden columns are 0.
 #[derive(Clone, Copy)]
@@ -86,7 +85,7 @@ fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
         spans.push(Span::styled(format_short_estimate(after), theme.bold(Role::Plan)));
     }
-    let window = app.displayed_session().map_or(0, |session| session.window.tokens.max(Tokens::ZERO).whole());
+    let window = app.displayed_session().map_or(0, |session| session.window.tokens.whole());
     if window > 0 {
         spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
     }

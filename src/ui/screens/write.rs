@@ -32,7 +32,6 @@ use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
-use crate::units::Tokens;
 
 const WIDTH: u16 = DIALOG_COLUMNS;
 const LABEL_WIDTH: u16 = 13;
@@ -302,7 +301,7 @@ impl<'a> Builder<'a> {
     fn plan(&self, session: &LoadedSession, plan: &Plan) -> Vec<DialogLine<'a>> {
         let (prompt, context) = (&session.next_prompt, &session.context);
         let (now, after) = (prompt.total.tokens, prompt.budget_after(context, plan).total());
-        let window = session.window.tokens.max(Tokens::ZERO).whole();
+        let window = session.window.tokens.whole();
         let arrow = || self.muted(format!(" {} ", glyphs::ARROW));
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         let plan_style = self.theme.bold(Role::Plan);

@@ -103,7 +103,7 @@ fn trigger_share(session: &LoadedSession, tokens: Tokens) -> String {
     if tokens > window {
         return "above the window: never".to_owned();
     }
-    format!("clears at {} full", format_percent(tokens.max(Tokens::ZERO).whole(), window.whole()))
+    format!("clears at {} full", format_percent(tokens.whole(), window.whole()))
 }
 
 fn last_touch(app: &App, session: &LoadedSession) -> String {

@@ -112,11 +112,7 @@ impl GuardReport {
     }
 
     pub(super) fn with_missing_tokens(self, tokens: Tokens, is_estimate: bool) -> Self {
-        Self {
-            missing_tokens: Some(tokens.max(Tokens::ZERO).whole()),
-            missing_is_estimate: is_estimate,
-            ..self
-        }
+        Self { missing_tokens: Some(tokens.whole()), missing_is_estimate: is_estimate, ..self }
     }
 
     pub(super) fn with_entry(self, entry: impl Into<Option<EntryIx>>) -> Self {

@@ -17,7 +17,6 @@ use crate::ui::budget::plain_bar;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{on_title, put, put_right, put_spans};
-use crate::units::Tokens;
 
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
     let Some(failure) = &view.explanation.failure else { return };
@@ -44,7 +43,7 @@ pub(super) fn draw_fill(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut
     let (x, end) = content_columns(placed.area);
     let y = placed.area.y + 1;
     let budget = view.session.next_prompt.budget(&view.session.context);
-    let window = view.session.window.tokens.max(Tokens::ZERO).whole();
+    let window = view.session.window.tokens.whole();
     let bar = Rect { x, y: y + 1, width: end.saturating_sub(x), height: 1 };
     plain_bar(view.theme, budget, window.max(budget.total()).max(1), bar, buf);
     let size = [
