@@ -15,7 +15,7 @@ use crate::cli::{RegretArgs, StoreArgs};
 use crate::format::{format_count, format_estimate, format_estimated_usd, format_ordinal, round_tokens};
 use crate::redact::masked;
 use crate::report::regret::{LostMessage, Need, NeedKind, Regret, RegretFinder};
-use crate::report::summary_audit::audit_summaries;
+use crate::report::summary_audit::summary_audits;
 use crate::session::LoadedSession;
 use crate::text::truncate;
 
@@ -39,16 +39,19 @@ pub(super) fn run(
     } else {
         None
     };
-    let audits = audit_summaries(session)?;
+    drop(finder);
     if args.target.json {
-        return Ok(output.json(&report_json(session, &recorded, other.as_ref(), &audits))?);
+        let report = report_json(session, &recorded, other.as_ref());
+        let written = output.json(&report);
+        report.check_texts()?;
+        return Ok(written?);
     }
     print_session_header(output, session, session.window)?;
     print_regret("Recorded", session, &recorded, args.all, output)?;
     if let Some(other) = &other {
         print_regret("With these settings", session, other, args.all, output)?;
     }
-    audits.iter().try_for_each(|audit| print_audit(session, audit, args.all, output))
+    summary_audits(session).try_for_each(|audit| print_audit(session, &audit?, args.all, output))
 }
 
 fn print_regret(

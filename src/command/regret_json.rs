@@ -1,6 +1,9 @@
 //! The JSON of `clawscope regret`.
 
+use std::cell::Cell;
+
 use schemars::JsonSchema;
+use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
 use super::session_output::{SessionJson, rounded, session_json};
@@ -8,8 +11,9 @@ use crate::export::json::JsonOutput;
 use crate::redact::masked;
 use crate::report::regret::json::RegretTotalsJson;
 use crate::report::regret::{LostMessage, Need, Regret};
-use crate::report::summary_audit::{AuditedFact, FactState, SummaryAudit};
+use crate::report::summary_audit::{AuditedFact, FactState, SummaryAudit, summary_audits};
 use crate::session::LoadedSession;
+use crate::store::body::BodyError;
 use crate::units::Tokens;
 
 /// Lost messages and their later needs, as recorded and under other settings.
@@ -20,10 +24,43 @@ pub(super) struct RegretJson<'a> {
     /// Null without other settings.
     simulated: Option<TraceRegretJson<'a>>,
     /// The recorded summaries of the branch, and what they kept of the messages that they replace.
-    summaries: Vec<SummaryAuditJson<'a>>,
+    #[schemars(with = "Vec<SummaryAuditJson>")]
+    summaries: AuditsJson<'a>,
 }
 
 impl JsonOutput for RegretJson<'_> {}
+
+impl RegretJson<'_> {
+    /// Checks that all texts could be read while the answer was written.
+    ///
+    /// # Errors
+    /// When an entry could not be read again: the answer is incomplete.
+    pub(super) fn check_texts(&self) -> Result<(), BodyError> {
+        self.summaries.unread.take().map_or(Ok(()), Err)
+    }
+}
+
+/// The audits of a session, each made when it is written.
+struct AuditsJson<'a> {
+    session: &'a LoadedSession,
+    /// Why an audit could not be made.
+    unread: Cell<Option<BodyError>>,
+}
+
+impl Serialize for AuditsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for audit in summary_audits(self.session) {
+            let audit = audit.map_err(|error| {
+                let message = S::Error::custom(&error);
+                self.unread.set(Some(error));
+                message
+            })?;
+            list.serialize_element(&audit_json(self.session, &audit))?;
+        }
+        list.end()
+    }
+}
 
 /// A list whose items are made while they are written: a long session has hundreds of thousands, with their texts.
 struct JsonList<'a, T, J> {
@@ -148,13 +185,12 @@ pub(super) fn report_json<'a>(
     session: &'a LoadedSession,
     recorded: &'a Regret,
     other: Option<&'a Regret>,
-    audits: &'a [SummaryAudit],
 ) -> RegretJson<'a> {
     RegretJson {
         session: session_json(&session.item),
         recorded: trace_json(session, recorded),
         simulated: other.map(|other| trace_json(session, other)),
-        summaries: audits.iter().map(|audit| audit_json(session, audit)).collect(),
+        summaries: AuditsJson { session, unread: Cell::new(None) },
     }
 }
 

@@ -154,8 +154,8 @@ fn event_at(call: &CallReplay, kind: PolicyEventKind) -> Option<(TrimStats, Opti
         PolicyEventKind::Clear => share(call.cleared),
         PolicyEventKind::History => (call.history_trim, None),
         PolicyEventKind::Reduce => (call.reduce_trim, None),
-        PolicyEventKind::Compact => return written(call.compacted),
-        PolicyEventKind::Truncate => return written(call.truncated),
+        PolicyEventKind::Compact => return written(call.compacted.as_deref().copied()),
+        PolicyEventKind::Truncate => return written(call.truncated.as_deref().copied()),
     };
     Some(found).filter(|(done, _)| done.has_changes())
 }

@@ -96,7 +96,7 @@ pub enum PromptSizeSource {
 }
 
 /// One call under some settings.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CallReplay {
     /// Estimated tokens of the prompt.
     pub tokens: Tokens,
@@ -120,11 +120,11 @@ pub struct CallReplay {
     /// Result of the check before the prompt; `None` where the version has no check, or does not check before this
     /// call.
     pub checked: Option<Route>,
-    pub compacted: Option<CompactionEvent>,
+    pub compacted: Option<Box<CompactionEvent>>,
     /// The compaction that the transcript holds after the last call; `None` for every other call.
-    pub compacted_after: Option<CompactionEvent>,
+    pub compacted_after: Option<Box<CompactionEvent>>,
     /// A truncation of large results in the transcript before it.
-    pub truncated: Option<CompactionEvent>,
+    pub truncated: Option<Box<CompactionEvent>>,
     /// The first message that differs from the transcript for this call.
     pub first_changed: Option<EntryIx>,
     /// The first message that differs from the prompt before it, in the recorded trace; `None` if this prompt only adds

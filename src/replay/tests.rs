@@ -248,7 +248,7 @@ fn the_threshold_is_passed_by_more_than_window_less_reserve() {
 fn a_compaction_frees_what_it_summarises_and_the_cache_begins_anew() {
     let replay = two_runs(9_001).replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
     let (before, after) = (&replay.recorded[2], &replay.simulated[2]);
-    let compacted = after.compacted.expect("compacted");
+    let compacted = after.compacted.as_ref().expect("compacted");
     assert!(!compacted.by_overflow && !compacted.is_recorded);
     assert_eq!(before.tokens - after.tokens, compacted.tokens);
     assert_eq!(after.split.read, Tokens::ZERO);
@@ -265,7 +265,7 @@ fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
     let (recorded, simulated) = (&replay.recorded[3], &replay.simulated[3]);
     assert!(recorded.overflowed && recorded.failed && recorded.expected == Tokens(12_000.0));
     assert!(simulated.overflowed && !simulated.failed, "{simulated:?}");
-    assert!(simulated.compacted.is_some_and(|compacted| compacted.by_overflow));
+    assert!(simulated.compacted.as_ref().is_some_and(|compacted| compacted.by_overflow));
     let alone = script.replay(&settings(&[]), Tokens(11_500.0), &refused);
     assert!(alone.simulated[3].overflowed && alone.simulated[3].failed);
     assert_eq!(alone.totals()[1].overflows, 1);
@@ -404,8 +404,11 @@ fn compacted(script: Script, before: &str) -> Script {
 fn tokens_before_a_compaction_are_those_of_the_file_else_of_the_last_counted_prompt() {
     let before = |script: Script| {
         let replay = script.user().answer(700, false).replay(&settings(&[]), Tokens(10_000.0), &[]);
-        let done =
-            replay.recorded[2].compacted.expect("a compaction").tokens_before_or_estimate(Tokens::ZERO);
+        let done = replay.recorded[2]
+            .compacted
+            .as_ref()
+            .expect("a compaction")
+            .tokens_before_or_estimate(Tokens::ZERO);
         (done.tokens, done.is_estimate)
     };
     let script = || Script::default().user().answer(3_000, false).user().answer(4_000, false);
@@ -419,7 +422,7 @@ fn compactions_before_one_call_and_behind_the_last_one_all_count() {
     let twice = compacted(compacted(script, ""), "").user().answer(700, false);
     let replay = compacted(twice, r#","tokensBefore":800"#).replay(&settings(&[]), Tokens(10_000.0), &[]);
     assert_eq!(replay.totals().map(|total| total.compactions), [3, 3]);
-    let last = replay.recorded[1].compacted_after.expect("behind the last call");
+    let last = replay.recorded[1].compacted_after.as_ref().expect("behind the last call");
     assert_eq!(last.tokens_before_or_estimate(Tokens::ZERO).tokens, Tokens(800.0));
     assert_eq!(replay.totals()[0].cost_breakdown.unrecorded_summaries, 3);
 }
@@ -478,7 +481,7 @@ fn a_result_that_alone_exceeds_the_window_is_truncated_after_the_overflow() {
     let replay = script.replay(&truncating, Tokens(30_000.0), &refused);
     let call = &replay.simulated[1];
     assert!(call.overflowed && !call.failed, "{call:?}");
-    assert!(call.truncated.is_some_and(|cut| cut.by_overflow && cut.messages == 1));
+    assert!(call.truncated.as_ref().is_some_and(|cut| cut.by_overflow && cut.messages == 1));
     assert!(call.expected <= Tokens(30_000.0) && replay.recorded[1].failed);
     assert!(script.replay(&settings(&[]), Tokens(30_000.0), &refused).simulated[1].failed);
 }
@@ -489,7 +492,7 @@ fn a_summary_with_a_recorded_cost_of_zero_costs_its_list_price() {
     let script = Script::default().user().answer(3_000, false).user().answer(4_000, false);
     let script = compacted(script, usage).user().answer(700, false);
     let replay = script.replay(&settings(&[]), Tokens(10_000.0), &[]);
-    let done = replay.recorded[2].compacted.expect("a compaction");
+    let done = replay.recorded[2].compacted.as_ref().expect("a compaction");
     assert_eq!((done.summary_recorded, done.summary_cost), (Some(0.0), Some(5.0)));
 }
 
@@ -512,7 +515,7 @@ fn a_removed_image_leaves_the_summary_and_the_messages_before_it_in_the_cache() 
 fn what_a_compaction_removed_is_withheld_from_every_call_after_it() {
     let script = two_runs(9_001).result(4_000).answer(2_500, false);
     let replay = script.replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
-    let removed = replay.simulated[2].compacted.expect("compacted before the third call").tokens;
+    let removed = replay.simulated[2].compacted.as_ref().expect("compacted before the third call").tokens;
     let [recorded, simulated] = replay.totals();
     assert_eq!(
         (simulated.removed_tokens, simulated.withheld_tokens),

@@ -66,8 +66,8 @@ impl TraceTotals {
         self.add_prompt(at, call);
         self.changed_messages += u64::from(call.trimmed_count() + call.cleared_count());
         self.freed_tokens += call.pruned.tokens + call.guarded.tokens + call.cleared.tokens;
-        let compacted = || [call.compacted, call.compacted_after].into_iter().flatten();
-        let written = [call.compacted, call.truncated].into_iter().flatten();
+        let compacted = || [&call.compacted, &call.compacted_after].into_iter().flatten();
+        let written = [&call.compacted, &call.truncated].into_iter().flatten();
         self.removed_tokens += written.map(|done| done.tokens).sum::<Tokens>();
         let of_call = call.pruned.tokens
             + call.guarded.tokens

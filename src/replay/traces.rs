@@ -39,7 +39,7 @@ impl RecordedTrace {
         let mut trace = Vec::with_capacity(calls.len());
         let base = ReplayBase::new(session).into();
         let record = Self { trace: Arc::default(), calls: Arc::new(calls), base };
-        let done = record.run(session, settings, false, wanted, |call| trace.push(*call));
+        let done = record.run(session, settings, false, wanted, |call| trace.push(call));
         (Self { trace: Arc::new(trace), ..record }, done)
     }
 
@@ -50,7 +50,7 @@ impl RecordedTrace {
         settings: &Settings,
         simulated: bool,
         wanted: &dyn Fn() -> bool,
-        tell: impl FnMut(&CallReplay),
+        tell: impl FnMut(CallReplay),
     ) -> bool {
         let mut trace = Trace::new(session, &self.base, settings, simulated);
         self.run_trace(&mut trace, simulated, wanted, tell)
@@ -61,7 +61,7 @@ impl RecordedTrace {
         trace: &mut Trace<'_>,
         simulated: bool,
         wanted: &dyn Fn() -> bool,
-        mut tell: impl FnMut(&CallReplay),
+        mut tell: impl FnMut(CallReplay),
     ) -> bool {
         let (mut place, mut last) = (0, None::<CallReplay>);
         for (at, call) in self.calls.iter().enumerate() {
@@ -72,14 +72,14 @@ impl RecordedTrace {
             place = call.path_index;
             let made = trace.replay_call(call, self.trace.get(at).filter(|_| simulated));
             if let Some(before) = last.replace(made) {
-                tell(&before);
+                tell(before);
             }
         }
         // A compaction behind the last call counts too.
         (place..trace.session.path.len()).for_each(|place| trace.push_entry(place));
         if let Some(last) = last {
-            let after = trace.compacted.filter(|done| done.is_recorded);
-            tell(&CallReplay { compacted_after: after, ..last });
+            let after = trace.compacted.filter(|done| done.is_recorded).map(Box::new);
+            tell(CallReplay { compacted_after: after, ..last });
         }
         true
     }
@@ -111,7 +111,7 @@ pub fn context_losses(
 pub fn replay(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Settings) -> Replay {
     let record = RecordedTrace::new(session, recorded);
     let mut trace = Vec::with_capacity(record.calls.len());
-    record.run(session, simulated, true, &|| true, |call| trace.push(*call));
+    record.run(session, simulated, true, &|| true, |call| trace.push(call));
     record.into_replay(session, Arc::new(trace))
 }
 
@@ -133,7 +133,7 @@ pub fn simulated_trace(
     wanted: &dyn Fn() -> bool,
 ) -> Option<Vec<CallReplay>> {
     let mut trace = Vec::with_capacity(record.calls.len());
-    let done = record.run(session, settings, true, wanted, |call| trace.push(*call));
+    let done = record.run(session, settings, true, wanted, |call| trace.push(call));
     done.then_some(trace)
 }
 
@@ -146,6 +146,6 @@ pub fn simulated_totals(
     wanted: &dyn Fn() -> bool,
 ) -> Option<TraceTotals> {
     let mut totals = TraceTotals::default();
-    let done = record.run(session, settings, true, wanted, |call| totals = totals.with_call(call));
+    let done = record.run(session, settings, true, wanted, |call| totals = totals.with_call(&call));
     done.then_some(totals)
 }

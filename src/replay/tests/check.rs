@@ -24,7 +24,7 @@ fn a_prompt_without_room_is_compacted_before_it_is_sent() {
     let [first, in_loop, second] = &replay.simulated[..] else { panic!("three calls") };
     assert_eq!([first.checked, in_loop.checked], [Some(Route::Fits), None], "the check precedes a run");
     assert_eq!(second.checked, Some(Route::Compact));
-    assert!(second.compacted.is_some_and(|done| !done.by_overflow));
+    assert!(second.compacted.as_ref().is_some_and(|done| !done.by_overflow));
     assert!(second.tokens < replay.recorded[2].tokens / 2.0);
     let without = full().replay(&checking(Ruleset::V2026_3_2, &policies), Tokens(200_000.0), &[]);
     assert!(without.simulated.iter().all(|call| call.checked.is_none() && call.compacted.is_none()));

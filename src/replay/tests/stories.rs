@@ -56,9 +56,9 @@ fn call_line(at: usize, call: &CallReplay) -> String {
         trim("history", &call.history_trim),
         trim("reduced", &call.reduce_trim),
         call.checked.map(|route| format!("{route:?}")),
-        event("compacted", call.compacted),
-        event("compacted after", call.compacted_after),
-        event("truncated", call.truncated),
+        event("compacted", call.compacted.as_deref().copied()),
+        event("compacted after", call.compacted_after.as_deref().copied()),
+        event("truncated", call.truncated.as_deref().copied()),
         entry("changed", call.first_changed),
         entry("prefix", call.prefix_changed),
     ];

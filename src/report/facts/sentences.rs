@@ -1,7 +1,7 @@
 //! Sentences and lines that are facts, and how much of one another text repeats.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::cues::{CONSTRAINTS, DECISIONS, has_cue, reports_error};
 use super::fact::{Fact, FactKind, MAX_FACT_BYTES};
@@ -69,37 +69,58 @@ fn sentence_end(text: &str) -> usize {
     text.len()
 }
 
+/// The digest of a word. A long transcript has millions of words, so they are compared by digest.
+pub(super) type WordHash = u64;
+
 /// The words of a sentence that carry its meaning. In languages without blanks these are pairs of characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SentenceWords(BTreeSet<String>);
+pub struct SentenceWords {
+    /// Sorted, each once.
+    words: Box<[WordHash]>,
+}
 
 /// Returns the words of a text.
 pub fn sentence_words(text: &str) -> SentenceWords {
     let lower = text.to_lowercase();
-    let mut words = BTreeSet::new();
-    for run in lower.split(|char: char| !char.is_alphanumeric()) {
-        let (unspaced, spaced): (Vec<char>, Vec<char>) = run.chars().partition(|char| is_unspaced(*char));
-        words.extend(unspaced.windows(2).map(|pair| pair.iter().collect::<String>()));
-        let has_digit = spaced.iter().any(char::is_ascii_digit);
-        if spaced.len() >= MIN_WORD_CHARS || has_digit {
-            words.insert(spaced.into_iter().collect());
+    let mut words: Vec<WordHash> = Vec::new();
+    for run in lower.split(|char: char| !char.is_alphanumeric()).filter(|run| !run.is_empty()) {
+        if !run.is_ascii() && run.contains(is_unspaced) {
+            let (unspaced, spaced): (Vec<char>, Vec<char>) = run.chars().partition(|char| is_unspaced(*char));
+            words.extend(unspaced.windows(2).map(|pair| hash(&String::from_iter(pair))));
+            words.extend(meaningful(&String::from_iter(spaced)));
+        } else {
+            words.extend(meaningful(run));
         }
     }
-    SentenceWords(words)
+    words.sort_unstable();
+    words.dedup();
+    SentenceWords { words: words.into() }
+}
+
+/// Returns a word if it is long enough to carry meaning or has a digit.
+fn meaningful(word: &str) -> Option<WordHash> {
+    let is_long = word.chars().nth(MIN_WORD_CHARS - 1).is_some();
+    (is_long || word.contains(|char: char| char.is_ascii_digit())).then(|| hash(word))
+}
+
+fn hash(word: &str) -> WordHash {
+    let mut hasher = DefaultHasher::new();
+    word.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl SentenceWords {
     /// Whether another text repeats enough of this sentence.
     pub fn are_kept_in(&self, other: &Self) -> bool {
-        self.0.iter().filter(|word| other.0.contains(*word)).count() >= self.kept_words()
+        self.iter().filter(|word| other.words.binary_search(word).is_ok()).count() >= self.kept_words()
     }
 
     /// The fewest words that a text must repeat to keep the sentence.
     pub(super) fn kept_words(&self) -> usize {
-        ((self.0.len() as f64 * KEPT_SHARE).ceil() as usize).max(1)
+        ((self.words.len() as f64 * KEPT_SHARE).ceil() as usize).max(1)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+    pub(super) fn iter(&self) -> impl Iterator<Item = WordHash> {
+        self.words.iter().copied()
     }
 }

@@ -3,35 +3,34 @@
 //! A sentence that must share `k` of `n` words with another shares at least one of any `n - k + 1` of them. So only those
 //! that have one of its rarest words are compared in full: `error` and `file` occur in thousands of lines, a name in few.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use super::sentences::SentenceWords;
+use super::sentences::{SentenceWords, WordHash};
 
 /// Sentences to look in.
 #[derive(Debug, Default)]
 pub struct SentenceIndex {
     sentences: Vec<SentenceWords>,
     /// The positions of the sentences that have a word.
-    by_word: HashMap<String, Vec<u32>>,
+    by_word: HashMap<WordHash, Vec<u32>>,
 }
 
 impl SentenceIndex {
     pub fn push(&mut self, sentence: SentenceWords) {
         let at = self.sentences.len() as u32;
         for word in sentence.iter() {
-            match self.by_word.get_mut(word) {
-                Some(positions) => positions.push(at),
-                None => drop(self.by_word.insert(word.to_owned(), vec![at])),
-            }
+            self.by_word.entry(word).or_default().push(at);
         }
         self.sentences.push(sentence);
     }
 
     /// Whether one of the sentences repeats enough of this one.
     pub fn has_like(&self, sentence: &SentenceWords) -> bool {
-        let positions = |word: &str| self.by_word.get(word).map_or(&[][..], Vec::as_slice);
+        let positions = |word: WordHash| self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
         let rarest = rarest_words(sentence, |word| positions(word).len());
-        let candidates: BTreeSet<u32> = rarest.into_iter().flat_map(positions).copied().collect();
+        let mut candidates: Vec<u32> = rarest.into_iter().flat_map(positions).copied().collect();
+        candidates.sort_unstable();
+        candidates.dedup();
         candidates.into_iter().any(|at| sentence.are_kept_in(&self.sentences[at as usize]))
     }
 }
@@ -42,19 +41,19 @@ pub struct AwaitedSentences<'a> {
     /// By the number that the caller gave them.
     sentences: HashMap<usize, &'a SentenceWords>,
     /// The sentences among whose rarest words one is.
-    by_word: HashMap<&'a str, Vec<usize>>,
+    by_word: HashMap<WordHash, Vec<usize>>,
 }
 
 impl<'a> AwaitedSentences<'a> {
     pub fn new(sentences: impl IntoIterator<Item = (usize, &'a SentenceWords)>) -> Self {
         let sentences: HashMap<usize, &SentenceWords> = sentences.into_iter().collect();
-        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let mut counts: HashMap<WordHash, usize> = HashMap::new();
         for word in sentences.values().flat_map(|sentence| sentence.iter()) {
             *counts.entry(word).or_default() += 1;
         }
-        let mut by_word: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut by_word: HashMap<WordHash, Vec<usize>> = HashMap::new();
         for (number, sentence) in &sentences {
-            for word in rarest_words(sentence, |word| counts.get(word).copied().unwrap_or(0)) {
+            for word in rarest_words(sentence, |word| counts.get(&word).copied().unwrap_or(0)) {
                 by_word.entry(word).or_default().push(*number);
             }
         }
@@ -70,7 +69,7 @@ impl<'a> AwaitedSentences<'a> {
         let Self { sentences, by_word } = self;
         let mut taken = Vec::new();
         for word in by.iter() {
-            let Some(waiting) = by_word.get_mut(word) else { continue };
+            let Some(waiting) = by_word.get_mut(&word) else { continue };
             waiting.retain(|number| {
                 let Some(sentence) = sentences.get(number) else { return false };
                 if sentence.are_kept_in(by) {
@@ -86,9 +85,9 @@ impl<'a> AwaitedSentences<'a> {
 }
 
 /// Returns as many of the rarest words as a sentence can lack, and one more.
-fn rarest_words(sentence: &SentenceWords, count: impl Fn(&str) -> usize) -> Vec<&str> {
-    let mut words: Vec<&str> = sentence.iter().collect();
-    words.sort_by_cached_key(|word| count(word));
+fn rarest_words(sentence: &SentenceWords, count: impl Fn(WordHash) -> usize) -> Vec<WordHash> {
+    let mut words: Vec<WordHash> = sentence.iter().collect();
+    words.sort_by_cached_key(|word| count(*word));
     words.truncate((words.len() + 1).saturating_sub(sentence.kept_words()));
     words
 }

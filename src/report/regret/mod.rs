@@ -170,7 +170,7 @@ impl<'a> RegretFinder<'a> {
         }
         for message in &texts.messages {
             for at in losses.of(message.entry) {
-                lost[*at as usize].tool.clone_from(&message.tool);
+                lost[*at as usize].tool = message.tool.as_deref().map(str::to_owned);
             }
         }
         Ok(Regret { lost, calls: record.calls.len() })

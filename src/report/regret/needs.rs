@@ -169,7 +169,7 @@ impl Asking<'_> {
     fn fetched_again(&self, known: &Known<'_>, weights: &Weights<'_>) -> Vec<(usize, Need)> {
         let uses = self.message().uses.iter();
         uses.filter_map(|again| {
-            let (caller, earlier) = *known.used.get(&(again.tool.as_str(), again.arguments.as_str()))?;
+            let (caller, earlier) = *known.used.get(&(&*again.tool, &*again.arguments))?;
             let result = self.result_of(caller, &earlier.id)?;
             let loss = self.losses.at(&self.path[result], self.call)?;
             if known.is_written_since(caller, earlier) {
@@ -177,7 +177,7 @@ impl Asking<'_> {
             }
             let result = self.result_of(self.at, &again.id);
             let repeated = result.map_or(Tokens::ZERO, |at| (weights.tokens)(&self.path[at]));
-            let (loss, need) = self.need(loss, NeedKind::FetchedAgain, again.arguments.clone());
+            let (loss, need) = self.need(loss, NeedKind::FetchedAgain, again.arguments.to_string());
             let price = (weights.price)(self.message());
             let cost = price.map(|price| repetition_cost(again.tokens, repeated, &price));
             Some((loss, Need { tokens: again.tokens + repeated, cost, ..need }))
@@ -200,7 +200,7 @@ impl Asking<'_> {
             let Some(loss) = self.only_loss(sources, &mut gone[nth]) else { continue };
             let is_known = found.iter().chain(fetched).any(|(known, _)| *known == loss);
             if !is_known {
-                found.push(self.need(loss, kind, name.clone()));
+                found.push(self.need(loss, kind, name.to_string()));
             }
         }
         found

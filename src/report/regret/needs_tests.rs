@@ -17,10 +17,10 @@ impl Dice {
 
     fn tool_use(&mut self, number: usize) -> ToolUse {
         // Some providers use an id twice.
-        let id = if self.roll(8) == 0 { "again".to_owned() } else { format!("c{number}") };
-        let tool = ["read", "write", "exec"][self.roll(3) as usize].to_owned();
-        let runs_command = tool == "exec";
-        let arguments = format!("f{}", self.roll(3));
+        let id = if self.roll(8) == 0 { "again".into() } else { format!("c{number}").into() };
+        let tool: Box<str> = ["read", "write", "exec"][self.roll(3) as usize].into();
+        let runs_command = &*tool == "exec";
+        let arguments: Box<str> = format!("f{}", self.roll(3)).into();
         let path = (!runs_command).then(|| arguments.clone());
         ToolUse { id, tool, arguments, path, runs_command, tokens: Tokens(self.roll(50) as f64) }
     }
@@ -30,7 +30,7 @@ impl Dice {
 fn story(seed: u64) -> (Vec<Arc<PathMessage>>, Vec<ContextLoss>, Vec<usize>) {
     let mut dice = Dice(seed);
     let (mut path, mut losses, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-    let mut pending: Vec<String> = Vec::new();
+    let mut pending: Vec<Box<str>> = Vec::new();
     for position in 0..20 + dice.roll(60) as usize {
         let role = match dice.roll(10) {
             0..4 => Role::Assistant,
@@ -52,7 +52,7 @@ fn story(seed: u64) -> (Vec<Arc<PathMessage>>, Vec<ContextLoss>, Vec<usize>) {
             answered = Some(pending.remove(dice.roll(pending.len() as u64) as usize));
         }
         let speaks = matches!(role, Role::Assistant | Role::User);
-        let names = identifiers.iter().filter(|_| speaks).map(|name| format!("i{name}")).collect();
+        let names = identifiers.iter().filter(|_| speaks).map(|name| format!("i{name}").into()).collect();
         let entry = EntryIx(position as u32);
         let (estimate, tool) = (dice.roll(1000) as f64, None);
         path.push(Arc::new(PathMessage {
@@ -62,9 +62,9 @@ fn story(seed: u64) -> (Vec<Arc<PathMessage>>, Vec<ContextLoss>, Vec<usize>) {
             tool,
             answers: answered,
             estimate,
-            identifiers,
+            identifiers: identifiers.into(),
             names,
-            uses,
+            uses: uses.into(),
         }));
         let mut from_call = 0;
         for _ in 0..dice.roll(3) {
@@ -121,7 +121,7 @@ fn naive(
             let is_written =
                 between.any(|other| other.writes() && (earlier.runs_command || other.path == earlier.path));
             if let Some(loss) = loss.filter(|_| !is_written) {
-                own.push((loss, NeedKind::FetchedAgain, call, again.arguments.clone()));
+                own.push((loss, NeedKind::FetchedAgain, call, again.arguments.to_string()));
             }
         }
         for (identifier, name) in message.identifiers.iter().zip(&message.names) {
@@ -133,7 +133,7 @@ fn naive(
                 continue;
             };
             let kind = if message.role == Role::User { NeedKind::AskedAgain } else { NeedKind::Quoted };
-            own.push((loss, kind, call, name.clone()));
+            own.push((loss, kind, call, name.to_string()));
         }
         needs.extend(own);
     }
@@ -150,7 +150,7 @@ fn the_search_finds_what_a_naive_one_finds() {
         for has_summaries in [false, true] {
             let needs = find_needs(
                 &path,
-                &IdentifierSources::new(&path),
+                &IdentifierSources::of_messages(&path),
                 &Losses::new(&losses, has_summaries),
                 &calls,
                 &weights,

@@ -16,27 +16,38 @@ pub(super) struct PathMessage {
     pub(super) position: usize,
     pub(super) role: Role,
     /// The tool of a result.
-    pub(super) tool: Option<String>,
+    pub(super) tool: Option<Box<str>>,
     /// The call that a result answers.
-    pub(super) answers: Option<String>,
+    pub(super) answers: Option<Box<str>>,
     /// Tokens by rule.
     pub(super) estimate: f64,
     /// In the order of their digests, each once.
-    pub(super) identifiers: Vec<IdentifierHash>,
+    pub(super) identifiers: Box<[IdentifierHash]>,
     /// The texts of these identifiers; only for messages of the model and of the person, which use them.
-    pub(super) names: Vec<String>,
-    pub(super) uses: Vec<ToolUse>,
+    pub(super) names: Box<[Box<str>]>,
+    pub(super) uses: Box<[ToolUse]>,
+}
+
+impl PathMessage {
+    /// Keeps only these identifiers and their names.
+    pub(super) fn retain_identifiers(&mut self, is_kept: impl Fn(IdentifierHash) -> bool) {
+        let mut kept = self.identifiers.iter().map(|identifier| is_kept(*identifier));
+        let mut names = std::mem::take(&mut self.names).into_vec();
+        names.retain(|_| kept.next() == Some(true));
+        self.names = names.into();
+        self.identifiers = self.identifiers.iter().copied().filter(|own| is_kept(*own)).collect();
+    }
 }
 
 /// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ToolUse {
-    pub(super) id: String,
-    pub(super) tool: String,
+    pub(super) id: Box<str>,
+    pub(super) tool: Box<str>,
     /// With sorted keys, without blanks around values and without nulls.
-    pub(super) arguments: String,
+    pub(super) arguments: Box<str>,
     /// The file that it names.
-    pub(super) path: Option<String>,
+    pub(super) path: Option<Box<str>>,
     /// It runs a command, which may read any file.
     pub(super) runs_command: bool,
     /// Estimated tokens of name and arguments.

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use super::identifiers::IdentifierHash;
 use super::path_message::{PathMessage, is_speaker};
 
+/// For each message of a path, the positions of its identifiers among those that speakers use.
+pub(super) type UsedIdentifiers = Box<[u32]>;
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdentifierSources {
     /// Sorted.
@@ -17,30 +20,45 @@ pub(super) struct IdentifierSources {
 }
 
 impl IdentifierSources {
-    pub(super) fn new(path: &[Arc<PathMessage>]) -> Self {
-        let identifiers = shared_identifiers(path);
-        let mut starts = vec![0; identifiers.len() + 1];
-        let own = |message: &PathMessage| -> Vec<usize> {
-            let found = message.identifiers.iter().filter_map(|own| identifiers.binary_search(own).ok());
-            found.collect()
-        };
-        for message in path {
-            for nth in own(message) {
-                starts[nth + 1] += 1;
+    /// `used` are the identifiers that speakers use, sorted; `path` has those of each message.
+    pub(super) fn new(mut used: Vec<IdentifierHash>, path: &[UsedIdentifiers]) -> Self {
+        let all = || path.iter().flatten().map(|nth| *nth as usize);
+        let mut counts = vec![0_u32; used.len()];
+        all().for_each(|nth| counts[nth] += 1);
+        let (mut starts, mut end) = (vec![0], 0);
+        // Where the next message of each is written; `None` for those that only one message has.
+        let mut next: Vec<Option<u32>> = Vec::with_capacity(counts.len());
+        for count in counts {
+            next.push((count > 1).then_some(end));
+            if count > 1 {
+                end += count;
+                starts.push(end);
             }
         }
-        for nth in 1..starts.len() {
-            starts[nth] += starts[nth - 1];
-        }
-        let mut next = starts.clone();
-        let mut messages = vec![0; starts.last().map_or(0, |end| *end as usize)];
-        for (at, message) in path.iter().enumerate() {
-            for nth in own(message) {
-                messages[next[nth] as usize] = at as u32;
-                next[nth] += 1;
+        let mut shared = next.iter().map(Option::is_some);
+        used.retain(|_| shared.next() == Some(true));
+        used.shrink_to_fit();
+        let mut messages = vec![0; end as usize];
+        for (at, own) in path.iter().enumerate() {
+            for nth in own {
+                let Some(place) = &mut next[*nth as usize] else { continue };
+                messages[*place as usize] = at as u32;
+                *place += 1;
             }
         }
-        Self { identifiers, starts, messages }
+        Self { identifiers: used, starts, messages }
+    }
+
+    /// Finds the identifiers in the messages of a path.
+    pub(super) fn of_messages(path: &[Arc<PathMessage>]) -> Self {
+        let used = used_identifiers(path.iter().map(|message| &**message));
+        let own: Vec<_> = path.iter().map(|message| positions_among(&used, message)).collect();
+        Self::new(used, &own)
+    }
+
+    /// Whether more than one message has an identifier, one of them a speaker's.
+    pub(super) fn has(&self, identifier: IdentifierHash) -> bool {
+        self.identifiers.binary_search(&identifier).is_ok()
     }
 
     /// Number of identifiers.
@@ -56,33 +74,17 @@ impl IdentifierSources {
     }
 }
 
-/// Returns the identifiers that a speaker uses and that more than one message has, sorted.
-fn shared_identifiers(path: &[Arc<PathMessage>]) -> Vec<IdentifierHash> {
-    let of = |speaks: bool| {
-        let some = path.iter().filter(move |message| is_speaker(message.role) == speaks);
-        some.flat_map(|message| message.identifiers.iter().copied())
-    };
-    let mut used: Vec<IdentifierHash> = of(true).collect();
+/// Returns the identifiers that speakers use, sorted, each once.
+pub(super) fn used_identifiers<'a>(path: impl Iterator<Item = &'a PathMessage>) -> Vec<IdentifierHash> {
+    let speakers = path.filter(|message| is_speaker(message.role));
+    let mut used: Vec<IdentifierHash> =
+        speakers.flat_map(|message| message.identifiers.iter().copied()).collect();
     used.sort_unstable();
-    // `true` once a second message has it.
-    let mut is_shared: Vec<bool> = Vec::with_capacity(used.len());
-    let mut distinct: Vec<IdentifierHash> = Vec::with_capacity(used.len());
-    for identifier in used {
-        if distinct.last() == Some(&identifier) {
-            is_shared.pop();
-            is_shared.push(true);
-        } else {
-            distinct.push(identifier);
-            is_shared.push(false);
-        }
-    }
-    for identifier in of(false) {
-        if let Ok(nth) = distinct.binary_search(&identifier) {
-            is_shared[nth] = true;
-        }
-    }
-    let mut shared = is_shared.iter();
-    distinct.retain(|_| shared.next() == Some(&true));
-    distinct.shrink_to_fit();
-    distinct
+    used.dedup();
+    used
+}
+
+/// Returns the positions of a message's identifiers among those that speakers use.
+pub(super) fn positions_among(used: &[IdentifierHash], message: &PathMessage) -> UsedIdentifiers {
+    message.identifiers.iter().filter_map(|own| used.binary_search(own).ok()).map(|nth| nth as u32).collect()
 }

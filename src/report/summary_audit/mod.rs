@@ -11,6 +11,8 @@ mod tests;
 
 pub use audit::{AuditTotals, AuditedFact, FactState, SummaryAudit};
 
+use rayon::prelude::*;
+
 use crate::context::build::first_kept;
 use crate::session::LoadedSession;
 use crate::store::body::BodyError;
@@ -20,26 +22,31 @@ use compare::SummaryFacts;
 use later::UseFinder;
 use sources::{FactCollector, MessageReader};
 
-/// Audits every compaction of the active branch. Reads the texts of its messages, a few hundred at a time.
+/// Audits every compaction of the active branch, one at a time: the facts of all summaries can take more memory than the
+/// rest of a long session. Reads the texts of its messages, a few hundred at a time.
 ///
 /// # Errors
 /// When an entry cannot be read again.
-pub fn audit_summaries(session: &LoadedSession) -> Result<Vec<SummaryAudit>, BodyError> {
+pub fn summary_audits(session: &LoadedSession) -> impl Iterator<Item = Result<SummaryAudit, BodyError>> + '_ {
+    let reader = MessageReader { session, path: &session.context.path };
+    cuts(session).into_iter().filter_map(move |cut| audit_one(&reader, &cut).transpose())
+}
+
+/// Returns the cuts of the compactions of the active branch.
+fn cuts(session: &LoadedSession) -> Vec<Cut> {
     let (index, path) = (&session.index, &session.context.path);
     let compactions: Vec<usize> =
         (0..path.len()).filter(|at| index.entry(path[*at]).kind == EntryKind::Compaction).collect();
-    let reader = MessageReader { session, path };
-    let mut audits = Vec::new();
     let mut from = 0;
-    for (number, at) in compactions.iter().copied().enumerate() {
-        let reset = path[from..at].iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Reset);
+    let cut = |(number, at): (usize, &usize)| {
+        let reset = path[from..*at].iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Reset);
         let start = reset.map_or(from, |reset| from + reset + 1);
-        let cut = first_kept(index, &path[..at], path[at]).unwrap_or(at).max(start);
+        let first_kept = first_kept(index, &path[..*at], path[*at]).unwrap_or(*at).max(start);
         let until = compactions.get(number + 1).copied().unwrap_or(path.len());
-        audits.extend(audit_one(&reader, &Cut { start, first_kept: cut, compaction: at, until })?);
-        from = cut;
-    }
-    Ok(audits)
+        from = first_kept;
+        Cut { start, first_kept, compaction: *at, until }
+    };
+    compactions.iter().enumerate().map(cut).collect()
 }
 
 /// Positions on the path around one compaction.
@@ -70,7 +77,7 @@ fn audit_one(reader: &MessageReader<'_>, cut: &Cut) -> Result<Option<SummaryAudi
         true
     })?;
     let mut audited: Vec<AuditedFact> = facts
-        .iter()
+        .par_iter()
         .map(|fact| AuditedFact { state: compare::state(fact, &known, &still), ..fact.audited() })
         .collect();
     let mut uses = UseFinder::new(&audited, &facts);

@@ -21,7 +21,7 @@ fn compaction(summary: &str, first_kept: usize) -> String {
 }
 
 fn audit_of(entries: &[String]) -> Vec<SummaryAudit> {
-    audit_summaries(&loaded_session(&transcript(entries), 100_000.0)).unwrap()
+    summary_audits(&loaded_session(&transcript(entries), 100_000.0)).collect::<Result<_, _>>().unwrap()
 }
 
 /// Text, state and later use of each fact of a kind.

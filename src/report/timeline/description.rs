@@ -189,9 +189,9 @@ fn describe_turning_point(call: &CallReplay, before: Option<f64>) -> String {
             words.push_str(&text);
         }
     };
-    if let Some(done) = call.compacted {
+    if let Some(done) = &call.compacted {
         let why = if done.by_overflow { "compacted after an overflow" } else { "compacted" };
-        add(true, format!("{why} from {}", describe_tokens_before(call, &done)));
+        add(true, format!("{why} from {}", describe_tokens_before(call, done)));
     } else if let Some(before) = before.filter(|before| *before > call.expected.get()) {
         add(true, format!("down from {}", format_number(before.round() as u64)));
     }
@@ -200,8 +200,8 @@ fn describe_turning_point(call: &CallReplay, before: Option<f64>) -> String {
     add(call.trimmed_count() > 0, format!("{} trimmed", quantity(call.trimmed_count() as usize, "message")));
     add(call.overflowed, if call.has_size() { "does not fit" } else { "refused" }.to_owned());
     add(call.failed, "no answer".to_owned());
-    if let Some(done) = call.compacted_after {
-        add(true, format!("compacted after it from {}", describe_tokens_before(call, &done)));
+    if let Some(done) = &call.compacted_after {
+        add(true, format!("compacted after it from {}", describe_tokens_before(call, done)));
     }
     words
 }

@@ -285,7 +285,7 @@ impl Timeline {
     /// Returns the compactions of a trace, in order.
     pub fn compactions(&self, trace: TraceKind) -> impl Iterator<Item = CompactionPoint> {
         self.trace(trace).iter().enumerate().filter_map(|(at, call)| {
-            let before = call.compacted?.tokens_before_or_estimate(call.expected);
+            let before = call.compacted.as_ref()?.tokens_before_or_estimate(call.expected);
             Some(CompactionPoint {
                 call: at,
                 tokens_before: before,

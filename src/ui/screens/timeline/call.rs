@@ -233,7 +233,7 @@ impl View<'_> {
             spans.push(Span::styled(fate.sign(), self.theme.fate(fate)));
             spans.push(self.styled(format!(" {words}"), Role::Text));
         };
-        if let Some(done) = call.compacted {
+        if let Some(done) = &call.compacted {
             add(
                 Fate::Summarised,
                 Self::compaction_text(
@@ -242,7 +242,7 @@ impl View<'_> {
                 ),
             );
         }
-        if let Some(done) = call.truncated {
+        if let Some(done) = &call.truncated {
             add(Fate::Truncated, format!("{} truncated", done.messages));
         }
         if call.cleared_count() > 0 {

@@ -129,8 +129,10 @@ impl View<'_> {
                 continue;
             }
             // Both traces have the compactions of the transcript, so draw those once.
-            let kept =
-                self.timeline.trace(trace)[compaction.call].compacted.is_some_and(|done| done.is_recorded);
+            let kept = self.timeline.trace(trace)[compaction.call]
+                .compacted
+                .as_ref()
+                .is_some_and(|done| done.is_recorded);
             if kept && !recorded {
                 continue;
             }
