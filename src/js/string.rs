@@ -2,30 +2,55 @@
 //! Rust's `str` cannot hold such a half.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// A UTF-16 string that may contain lone surrogates. Every length, index and offset is in UTF-16 units.
 ///
 /// Its order is by unit, as for JavaScript's `<` and `sort` (compaction 3.14).
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct JsString(Vec<u16>);
+#[derive(Clone)]
+pub struct JsString(Units);
+
+/// Equal ids and names of thousands of messages can share their units (see [`SharedStrings`]).
+#[derive(Clone)]
+enum Units {
+    Own(Vec<u16>),
+    Shared(Arc<[u16]>),
+}
 
 impl JsString {
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self(Units::Own(Vec::new()))
     }
 
     /// The length in UTF-16 units.
-    pub const fn len(&self) -> usize {
-        self.0.len()
+    pub fn len(&self) -> usize {
+        self.units().len()
     }
 
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.units().is_empty()
     }
 
     pub fn units(&self) -> &[u16] {
-        &self.0
+        match &self.0 {
+            Units::Own(units) => units,
+            Units::Shared(units) => units,
+        }
+    }
+
+    /// Returns the units for a change; copies shared ones.
+    fn units_mut(&mut self) -> &mut Vec<u16> {
+        if let Units::Shared(units) = &self.0 {
+            self.0 = Units::Own(units.to_vec());
+        }
+        match &mut self.0 {
+            Units::Own(units) => units,
+            Units::Shared(_) => unreachable!("shared units were copied above"),
+        }
     }
 
     /// Returns the units from `start` up to `end`, both clamped to the length; empty if they cross. May split a
@@ -33,22 +58,22 @@ impl JsString {
     #[must_use]
     pub fn slice(&self, start: usize, end: usize) -> Self {
         let end = end.min(self.len());
-        Self(self.0[start.min(end)..end].to_vec())
+        Self::from(self.units()[start.min(end)..end].to_vec())
     }
 
     pub fn push_str(&mut self, text: &str) {
-        push_text(&mut self.0, text);
+        push_text(self.units_mut(), text);
     }
 
     /// Appends `other`; two halves of a surrogate pair that meet become one character.
     pub fn push(&mut self, other: &Self) {
-        self.0.extend_from_slice(&other.0);
+        self.units_mut().extend_from_slice(other.units());
     }
 
     /// Converts to UTF-8, with U+FFFD for each lone surrogate.
     pub fn to_string_lossy(&self) -> String {
         let mut bytes = Vec::with_capacity(self.len());
-        let mut rest = self.0.as_slice();
+        let mut rest = self.units();
         while !rest.is_empty() {
             let (block, behind) = rest.split_at(block_len(rest));
             push_utf8(&mut bytes, block);
@@ -59,34 +84,34 @@ impl JsString {
 
     pub fn eq_str(&self, text: &str) -> bool {
         // No string has more UTF-16 units than UTF-8 bytes.
-        self.len() <= text.len() && self.0.iter().copied().eq(text.encode_utf16())
+        self.len() <= text.len() && self.units().iter().copied().eq(text.encode_utf16())
     }
 
     /// Removes the white space of ECMAScript at both ends (pruning 0.3).
     #[must_use]
     pub fn trim(&self) -> Self {
-        let Some(start) = self.0.iter().position(|&unit| !is_white_space(unit)) else { return Self::new() };
-        let end = self.0.iter().rposition(|&unit| !is_white_space(unit)).map_or(start, |last| last + 1);
+        let Some(start) = self.units().iter().position(|&unit| !is_white_space(unit)) else { return Self::new() };
+        let end = self.units().iter().rposition(|&unit| !is_white_space(unit)).map_or(start, |last| last + 1);
         self.slice(start, end)
     }
 
     /// Whether [`trim`](Self::trim) leaves nothing (pruning 0.3).
     pub fn is_blank(&self) -> bool {
-        self.0.iter().all(|&unit| is_white_space(unit))
+        self.units().iter().all(|&unit| is_white_space(unit))
     }
 
     /// Maps to lower case, fully and independent of the locale; keeps lone surrogates (pruning 0.3).
     #[must_use]
     pub fn to_lowercase(&self) -> Self {
-        let mut lower = Self(Vec::with_capacity(self.len()));
+        let mut lower = Self::from(Vec::with_capacity(self.len()));
         let mut run = String::new();
-        for decoded in char::decode_utf16(self.0.iter().copied()) {
+        for decoded in char::decode_utf16(self.units().iter().copied()) {
             match decoded {
                 Ok(char) => run.push(char),
                 // A lone surrogate has no case and ends a word, so the runs around it are independent.
                 Err(lone) => {
                     lower.push_str(&std::mem::take(&mut run).to_lowercase());
-                    lower.0.push(lone.unpaired_surrogate());
+                    lower.units_mut().push(lone.unpaired_surrogate());
                 }
             }
         }
@@ -98,7 +123,24 @@ impl JsString {
     /// `lastIndexOf("\n", at_most)`.
     pub fn last_index_of_lf(&self, at_most: usize) -> Option<usize> {
         let end = at_most.saturating_add(1).min(self.len());
-        self.0[..end].iter().rposition(|&unit| unit == LF)
+        self.units()[..end].iter().rposition(|&unit| unit == LF)
+    }
+}
+
+/// Strings that are the same wherever they occur: each is kept in memory once.
+#[derive(Debug, Default)]
+pub struct SharedStrings(HashSet<Arc<[u16]>>);
+
+impl SharedStrings {
+    /// Lets a string share its units with all equal ones that were passed before.
+    pub fn share(&mut self, text: &mut JsString) {
+        let known = self.0.get(text.units()).cloned();
+        let units = known.unwrap_or_else(|| {
+            let units: Arc<[u16]> = text.units().into();
+            self.0.insert(Arc::clone(&units));
+            units
+        });
+        text.0 = Units::Shared(units);
     }
 }
 
@@ -166,6 +208,38 @@ const fn is_white_space(unit: u16) -> bool {
     )
 }
 
+impl Default for JsString {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PartialEq for JsString {
+    fn eq(&self, other: &Self) -> bool {
+        self.units() == other.units()
+    }
+}
+
+impl Eq for JsString {}
+
+impl Hash for JsString {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.units().hash(state);
+    }
+}
+
+impl PartialOrd for JsString {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for JsString {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.units().cmp(other.units())
+    }
+}
+
 impl fmt::Debug for JsString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.to_string_lossy(), f)
@@ -176,7 +250,7 @@ impl From<&str> for JsString {
     fn from(text: &str) -> Self {
         let mut units = Vec::new();
         push_text(&mut units, text);
-        Self(units)
+        Self(Units::Own(units))
     }
 }
 
@@ -188,7 +262,7 @@ impl From<String> for JsString {
 
 impl From<Vec<u16>> for JsString {
     fn from(units: Vec<u16>) -> Self {
-        Self(units)
+        Self(Units::Own(units))
     }
 }
 
@@ -241,6 +315,18 @@ mod tests {
         joined.push(&text.slice(1, 2));
         joined.push_str("é");
         assert_eq!(joined, "😀é");
+    }
+
+    #[test]
+    fn strings_that_share_units_are_equal_and_change_alone() {
+        let mut shared = SharedStrings::default();
+        let (mut one, mut other) = (JsString::from("call_1"), JsString::from("call_1"));
+        shared.share(&mut one);
+        shared.share(&mut other);
+        assert_eq!(one.units().as_ptr(), other.units().as_ptr());
+        other.push_str("x");
+        assert_eq!((&one, &other), (&JsString::from("call_1"), &JsString::from("call_1x")));
+        assert!(one < other);
     }
 
     #[test]

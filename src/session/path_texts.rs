@@ -2,7 +2,7 @@
 //!
 //! Paths can be long, so lines are read in parallel and dropped at once; after growth only the added entries are read.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -10,7 +10,7 @@ use crate::context::bodies::into_message;
 use crate::context::tokens::sent::SentSize;
 use crate::gateway::ruleset::{Rules, Ruleset};
 use crate::ids::EntryIx;
-use crate::js::Json;
+use crate::js::{Json, SharedStrings};
 use crate::policy::features::{ContentFeatures, MessageBody};
 use crate::session::LoadedSession;
 use crate::session::path_bodies::PathBodies;
@@ -68,6 +68,7 @@ impl PathTexts {
         let measure = with_features.then(|| FeatureReading {
             rules: session.ruleset.id.rules(),
             bodies: Arc::new(PathBodies::new(session)),
+            strings: Mutex::default(),
         });
         let read = |room: &mut LineBuffer, ix: &EntryIx| {
             if wanted() {
@@ -100,6 +101,8 @@ impl PathTexts {
 struct FeatureReading {
     rules: &'static Rules,
     bodies: Arc<PathBodies>,
+    /// The ids and names of its calls: a result repeats those of its call.
+    strings: Mutex<SharedStrings>,
 }
 
 /// Counts the entries that two paths have in common from the root.
@@ -132,8 +135,11 @@ fn measure_message<'a>(
     message: impl Json<'a>,
     measure: Option<&FeatureReading>,
 ) -> (SentSize, Option<Arc<ContentFeatures>>) {
-    let features = measure.map(|FeatureReading { rules, bodies }| {
-        let mut features = ContentFeatures::of_under(rules, message);
+    let features = measure.map(|FeatureReading { rules, bodies, strings }| {
+        let features = ContentFeatures::of_under(rules, message);
+        let mut strings = strings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut features = features.with_shared_strings(&mut strings);
+        drop(strings);
         if let Some(body) = &features.body {
             bodies.keep_if_room(entry, &body.value());
             features.body = Some(MessageBody::Stored(Arc::clone(bodies) as Arc<_>, entry));

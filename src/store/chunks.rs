@@ -110,7 +110,11 @@ impl Chunk {
 
     /// Frees the space of a huge line.
     pub(crate) fn shrink(&mut self) {
-        self.bytes.shrink_to(2 * MAX_CHUNK_BYTES as usize);
+        self.shrink_to(2 * MAX_CHUNK_BYTES);
+    }
+
+    fn shrink_to(&mut self, bytes: u64) {
+        self.bytes.shrink_to(bytes as usize);
         self.outline.shrink();
     }
 
@@ -233,10 +237,10 @@ impl ReadBuffers {
         READ_BUFFERS.take().unwrap_or_default()
     }
 
-    /// Keeps the buffers for the next file, except those that one huge line enlarged.
+    /// Keeps the buffers for the next file, except those that one huge line or file enlarged.
     pub(crate) fn return_to_thread(mut self: Box<Self>) {
         for piece in self.chunks.iter_mut().chain([&mut self.beginning]) {
-            piece.shrink();
+            piece.shrink_to(2 * MIN_CHUNK_BYTES);
         }
         self.outline.shrink();
         READ_BUFFERS.set(Some(self));

@@ -2,7 +2,7 @@
 //! 7.4).
 
 use crate::context::llm::to_llm;
-use crate::js::{JsException, JsString, Json, Object, Value};
+use crate::js::{JsException, JsString, Json, Object, SharedStrings, Value};
 use crate::policy::clear_tool_uses::count::{
     TOKENS_PER_IMAGE, TOKENS_PER_MESSAGE, calls_repr_len, code_point_tokens, content_size,
 };
@@ -90,6 +90,21 @@ impl MessageDigest {
             },
             Message::Tool { content, call, name, .. } => {
                 Self::Tool { content: said(content), call: call.clone(), name: name.clone() }
+            }
+        }
+    }
+
+    /// Lets its ids and names share their memory with those of other messages.
+    pub fn share_strings(&mut self, strings: &mut SharedStrings) {
+        match self {
+            Self::Human { .. } => {}
+            Self::Ai { calls, .. } => {
+                for CallDigest { id, name, .. } in calls {
+                    [id, name].into_iter().for_each(|text| strings.share(text));
+                }
+            }
+            Self::Tool { call, name, .. } => {
+                std::iter::once(call).chain(name).for_each(|text| strings.share(text));
             }
         }
     }

@@ -17,7 +17,7 @@ pub use text_features::TextFeatures;
 pub use text_metrics::TextMetrics;
 
 use crate::gateway::ruleset::{Rules, Ruleset};
-use crate::js::{JsException, Json, Value};
+use crate::js::{JsException, Json, SharedStrings, Value};
 use crate::policy::clear_tool_uses::MessageDigest;
 use crate::policy::guard::{self, GuardSize};
 use crate::policy::preflight::Pressure;
@@ -109,6 +109,16 @@ impl ContentFeatures {
             features.body = Some(MessageBody::Held(Arc::new(message.to_value())));
         }
         features
+    }
+
+    /// Lets its ids and names share their memory with those of other messages.
+    #[must_use]
+    pub fn with_shared_strings(mut self, strings: &mut SharedStrings) -> Self {
+        self.shape.share_strings(strings);
+        if let Ok(Some(digest)) = &mut self.digest {
+            digest.share_strings(strings);
+        }
+        self
     }
 
     /// Whether the message calls tools. True also for a failed answer, whose calls need no result.

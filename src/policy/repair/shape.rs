@@ -2,7 +2,7 @@
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::ruleset::{MissingDetails, PairingRule};
-use crate::js::{JsString, Json, Object, Value};
+use crate::js::{JsString, Json, Object, SharedStrings, Value};
 use crate::policy::repair::rules::RepairRules;
 use crate::units::Tokens;
 
@@ -59,6 +59,20 @@ impl PairingShape {
     /// Whether this is a result that a repair invented.
     pub(super) fn is_invented(&self) -> bool {
         matches!(self, Self::Result { invented: Invented::ByDetails | Invented::ByText, .. })
+    }
+
+    /// Lets its ids and names share their memory with those of other messages.
+    pub fn share_strings(&mut self, strings: &mut SharedStrings) {
+        match self {
+            Self::Assistant { calls, .. } => {
+                calls.shrink_to_fit();
+                for PairedCall { id, name } in calls {
+                    std::iter::once(id).chain(name).for_each(|text| strings.share(text));
+                }
+            }
+            Self::Result { id, name, .. } => id.iter_mut().chain(name).for_each(|text| strings.share(text)),
+            Self::Other => {}
+        }
     }
 
     /// Returns the shape of the message without its details.
