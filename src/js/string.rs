@@ -90,7 +90,9 @@ impl JsString {
     /// Removes the white space of ECMAScript at both ends (pruning 0.3).
     #[must_use]
     pub fn trim(&self) -> Self {
-        let Some(start) = self.units().iter().position(|&unit| !is_white_space(unit)) else { return Self::new() };
+        let Some(start) = self.units().iter().position(|&unit| !is_white_space(unit)) else {
+            return Self::new();
+        };
         let end = self.units().iter().rposition(|&unit| !is_white_space(unit)).map_or(start, |last| last + 1);
         self.slice(start, end)
     }

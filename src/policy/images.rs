@@ -64,7 +64,7 @@ fn remove_before_last_turns(list: &mut MessageList, turns: KeptTurns, references
         (Edit::RemoveImages, Reason::SeenImages)
     };
     for (at, fate) in fates.iter_mut().enumerate().take(end) {
-        let text_features = list.features_at(at).and_then(|features| features.text_features);
+        let text_features = list.features_at(at).and_then(|features| features.text_features());
         if text_features.is_some_and(|text_features| text_features.has_media) {
             list.apply_edit(at, &edit);
             let after = list.size(at).prune_chars;

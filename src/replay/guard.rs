@@ -115,7 +115,7 @@ impl GuardModel {
             }
             Guard::Single
                 if features
-                    .text_features
+                    .text_features()
                     .is_some_and(|text_features| text_features.guard_chars > max_chars) =>
             {
                 Edit::GuardFit { max_chars }

@@ -1,36 +1,63 @@
 //! The words of a message in one text.
 
-use crate::js::{self, Value};
+use crate::context::bodies::into_message;
+use crate::ids::EntryIx;
+use crate::js::{self, Json, JsonKind, Object};
+use crate::session::LoadedSession;
+use crate::store::body::{self, BodyError, LineBuffer};
+
+/// Reads the words of an entry's message, as [`join_texts`].
+///
+/// # Errors
+/// When the entry cannot be read again.
+pub fn read_texts(
+    session: &LoadedSession,
+    ix: EntryIx,
+    buffer: &mut LineBuffer,
+) -> Result<String, BodyError> {
+    let LoadedSession { source, index, .. } = session;
+    if let Some(message) = body::outline_message(source, index, ix, buffer)? {
+        return Ok(join_texts(message));
+    }
+    let entry = body::read_entry(source, index, ix)?;
+    Ok(join_texts(&into_message(entry, index.entry(ix).kind)))
+}
 
 /// Joins the texts of a message and the arguments of its calls, one per line. Thinking is left out: the model does not get
 /// it back.
-pub fn join_texts(message: &Value) -> String {
+pub fn join_texts<'a>(message: impl Json<'a>) -> String {
     let mut text = String::new();
     let content = message.get("content").or_else(|| message.get("summary"));
-    match content {
-        Some(Value::Array(blocks)) => {
+    match content.and_then(Json::items) {
+        Some(blocks) => {
             for block in blocks {
-                let part = block.get("text").or_else(|| block.get("arguments"));
-                push_texts(part, &mut text);
+                push_texts(block.get("text").or_else(|| block.get("arguments")), &mut text);
             }
         }
-        other => push_texts(other, &mut text),
+        None => push_texts(content, &mut text),
     }
     text
 }
 
-fn push_texts(value: Option<&Value>, text: &mut String) {
-    match value {
-        Some(Value::String(own)) => {
-            text.push_str(&own.to_string_lossy());
+fn push_texts<'a>(value: Option<impl Json<'a>>, text: &mut String) {
+    let Some(value) = value else { return };
+    match value.kind() {
+        JsonKind::String(_) => {
+            text.push_str(&value.text().unwrap_or_default());
             text.push('\n');
         }
-        Some(number @ Value::Number(_)) => {
-            text.push_str(&js::to_text(Some(number)).to_string_lossy());
+        JsonKind::Number(_) => {
+            text.push_str(&js::to_text(Some(&value.to_value())).to_string_lossy());
             text.push('\n');
         }
-        Some(Value::Array(items)) => items.iter().for_each(|item| push_texts(Some(item), text)),
-        Some(Value::Object(object)) => object.iter().for_each(|(_, item)| push_texts(Some(item), text)),
+        JsonKind::Array(_) => {
+            value.items().into_iter().flatten().for_each(|item| push_texts(Some(item), text))
+        }
+        JsonKind::Object => {
+            let object = value.to_cow();
+            let members = object.as_object().into_iter().flat_map(Object::iter);
+            members.for_each(|(_, item)| push_texts(Some(item), text));
+        }
         _ => {}
     }
 }

@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::json;
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"x\",\"timestamp\":\"2026-03-05T07:58:00.000Z\",\"cwd\":\"/w\"}\n";
 const HELLO: &str = "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-03-05T07:58:01.000Z\",\
@@ -132,6 +133,90 @@ fn many_sessions_take_little_memory_each() {
         let output = store.run_watched(words, |pid| peak = peak_kib(pid).max(peak));
         assert!(output.status.code().is_some_and(|code| code < 4), "{words:?}: {output:?}");
         assert!(peak > 1 << 10 && peak <= LIMIT_KIB, "{words:?} took {peak} KiB of {LIMIT_KIB}");
+    }
+}
+
+/// A session of calls whose results have 14 kB each, compacted from time to time.
+struct LongSession {
+    text: String,
+    entries: usize,
+}
+
+impl LongSession {
+    fn of_bytes(bytes: usize) -> String {
+        let mut session = Self { text: HEADER.to_owned(), entries: 0 };
+        while session.text.len() < bytes {
+            session.message(&json!({"role": "user", "content": "look at the next files"}));
+            (0..32).for_each(|_| session.call());
+            let first_kept = format!("{:08x}", session.entries - 8);
+            let summary = json!({"summary": "Files were read.", "firstKeptEntryId": first_kept, "tokensBefore": 150_000});
+            session.push("compaction", &summary);
+        }
+        session.text
+    }
+
+    fn push(&mut self, kind: &str, members: &serde_json::Value) {
+        let at = self.entries;
+        let parent =
+            at.checked_sub(1).map_or(serde_json::Value::Null, |parent| json!(format!("{parent:08x}")));
+        let time = format!("2026-03-{:02}T{:02}:{:02}:00.000Z", 5 + at / 1440, at / 60 % 24, at % 60);
+        let mut entry =
+            json!({"type": kind, "id": format!("{at:08x}"), "parentId": parent, "timestamp": time});
+        let members = members.as_object().unwrap();
+        entry
+            .as_object_mut()
+            .unwrap()
+            .extend(members.iter().map(|(key, value)| (key.clone(), value.clone())));
+        self.text.push_str(&format!("{entry}\n"));
+        self.entries += 1;
+    }
+
+    fn message(&mut self, message: &serde_json::Value) {
+        self.push("message", &json!({"message": message}));
+    }
+
+    fn call(&mut self) {
+        let at = self.entries;
+        let (call, path) = (format!("call_{at:012}"), format!("src/part{}/file{at}.rs", at % 97));
+        let block = json!({"type": "toolCall", "id": call, "name": "read", "arguments": {"path": path}});
+        self.message(&json!({
+            "role": "assistant", "provider": "anthropic", "model": "claude-opus-4-6", "stopReason": "toolUse",
+            "usage": {"input": 900, "output": 40, "cacheRead": 50_000, "cacheWrite": 0, "totalTokens": 50_940},
+            "content": [{"type": "text", "text": format!("Next {path}.")}, block],
+        }));
+        let line = format!("  let value{at} = compute(\"{path}\", {at}); // a line of code\n");
+        let content = json!([{"type": "text", "text": line.repeat(14_000 / line.len())}]);
+        self.message(
+            &json!({"role": "toolResult", "toolCallId": call, "toolName": "read", "content": content}),
+        );
+    }
+}
+
+/// A command may take 256 MB and a fifth of the transcript. On 1 GB that is 0.45 bytes for each byte. Here it is measured
+/// between a short transcript and a longer one, so that the program itself does not count, with some room for chance.
+#[test]
+fn a_long_transcript_takes_little_memory_for_each_byte() {
+    const BYTES: [usize; 2] = [6 << 20, 22 << 20];
+    const SHARE: f64 = 0.55;
+    // Under rules since 2026.9 a replay also keeps some texts, up to a limit of its own.
+    let commands: [&[&str]; 4] =
+        [&["replay"], &["cache"], &["sweep", "--vary", "contextPruning.keepLastAssistants=1,3"], &["regret"]];
+    let store = Store::new();
+    let peaks = BYTES.map(|bytes| {
+        store.write("agents/main/sessions/long.jsonl", &LongSession::of_bytes(bytes));
+        let path = store.path("agents/main/sessions/long.jsonl");
+        commands.map(|words| {
+            let words = [&words[..1], &[path.to_str().unwrap()], &words[1..]].concat();
+            let mut peak = 0;
+            let output = store.run_watched(&words, |pid| peak = peak_kib(pid).max(peak));
+            assert!(output.status.code().is_some_and(|code| code < 4), "{words:?}: {output:?}");
+            peak as f64
+        })
+    });
+    let more = (BYTES[1] - BYTES[0]) as f64 / 1024.0;
+    for (words, (short, long)) in commands.iter().zip(peaks[0].iter().zip(peaks[1])) {
+        let share = (long - short) / more;
+        assert!(share <= SHARE, "{words:?} takes {share:.2} bytes for each byte of the transcript");
     }
 }
 

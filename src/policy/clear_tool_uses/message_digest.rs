@@ -100,7 +100,8 @@ impl MessageDigest {
             Self::Human { .. } => {}
             Self::Ai { calls, .. } => {
                 for CallDigest { id, name, .. } in calls {
-                    [id, name].into_iter().for_each(|text| strings.share(text));
+                    strings.share(id);
+                    strings.share(name);
                 }
             }
             Self::Tool { call, name, .. } => {

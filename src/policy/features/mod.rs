@@ -6,6 +6,7 @@
 
 mod body;
 mod content;
+mod positions;
 mod text_features;
 mod text_metrics;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 pub use body::{BodyRef, BodySource, LoadedBody, MessageBody};
 pub use content::{ContentBlock, ResultContent};
+pub use positions::Positions;
 pub use text_features::TextFeatures;
 pub use text_metrics::TextMetrics;
 
@@ -39,20 +41,38 @@ pub struct ContentFeatures {
     /// Form in which clearing counts and pairs the message; `None` if no model receives it, `Err` if `LangChain`'s
     /// classes reject it.
     pub digest: Result<Option<MessageDigest>, JsException>,
-    /// Set for tool results and user messages, if the rules need text features.
-    pub text_features: Option<TextFeatures>,
-    /// Chars as the version's pruner counts them (pruning 8, row "Size estimate"; releases R12–R14); `None` if the
-    /// rules need no text features.
-    pub prune_chars: Option<CharCount>,
-    /// Part of `prune_chars` that is thinking, which some models do not receive again (releases R13).
-    pub thinking_chars: f64,
-    /// Count of the prompt check (releases R62); zero in versions without it.
-    pub pressure: Pressure,
-    /// Rules that the message was measured under, if these need text features.
-    rules: Option<&'static Rules>,
+    /// Set if the rules need text features.
+    by_rules: Option<Box<RuleFeatures>>,
     /// The message, if the other fields do not determine it after an edit. Such messages are rare, except under rules
     /// with text features: there all tool results, all tool calls and user messages with media keep their body.
     pub body: Option<MessageBody>,
+}
+
+/// Features that only some releases need.
+#[derive(Debug, Clone, PartialEq)]
+struct RuleFeatures {
+    /// Rules that the message was measured under.
+    rules: &'static Rules,
+    /// Set for tool results and user messages.
+    text_features: Option<TextFeatures>,
+    /// Chars as the version's pruner counts them (pruning 8, row "Size estimate"; releases R12–R14).
+    prune_chars: CharCount,
+    /// Part of `prune_chars` that is thinking, which some models do not receive again (releases R13).
+    thinking_chars: f64,
+    /// Count of the prompt check (releases R62); zero in versions without it.
+    pressure: Pressure,
+}
+
+impl RuleFeatures {
+    fn of(rules: &'static Rules, role: Role, message: &Value) -> Self {
+        Self {
+            rules,
+            text_features: TextFeatures::of(rules, role, message),
+            prune_chars: CharCount::new(rules.prune_size.chars(message)),
+            thinking_chars: rules.prune_size.thinking_chars(message),
+            pressure: Pressure::from_message(rules, message),
+        }
+    }
 }
 
 impl ContentFeatures {
@@ -69,12 +89,11 @@ impl ContentFeatures {
     /// Measures the edited message under the same rules.
     #[must_use]
     pub fn remeasure(&self, made: &Value) -> Self {
-        Self::measure(made, self.rules)
+        Self::measure(made, self.by_rules.as_ref().map(|own| own.rules))
     }
 
     fn measure<'a>(message: impl Json<'a>, rules: Option<&'static Rules>) -> Self {
         let role = role_of(message);
-        let whole = rules.map(|rules| (rules, message.to_cow()));
         let counts_details = rules.is_none_or(|rules| rules.guard_counts_details);
         let content = match role {
             Role::ToolResult => ResultContent::of(message.get("content")),
@@ -94,21 +113,33 @@ impl ContentFeatures {
             guard: GuardSize::of_under(message, counts_details),
             needs_input_repair: role == Role::Assistant && needs_input_repair(message),
             digest,
-            text_features: whole.as_ref().and_then(|(rules, whole)| TextFeatures::of(rules, role, whole)),
-            prune_chars: whole.as_ref().map(|(rules, whole)| CharCount::new(rules.prune_size.chars(whole))),
-            thinking_chars: whole
-                .as_ref()
-                .map_or(0.0, |(rules, whole)| rules.prune_size.thinking_chars(whole)),
-            pressure: whole
-                .as_ref()
-                .map_or_else(Pressure::default, |(rules, whole)| Pressure::from_message(rules, whole)),
-            rules,
+            by_rules: rules.map(|rules| Box::new(RuleFeatures::of(rules, role, &message.to_cow()))),
             body: None,
         };
         if features.needs_body(role, message) {
             features.body = Some(MessageBody::Held(Arc::new(message.to_value())));
         }
         features
+    }
+
+    /// Returns the text features; set for tool results and user messages, if the rules need them.
+    pub fn text_features(&self) -> Option<TextFeatures> {
+        self.by_rules.as_ref()?.text_features
+    }
+
+    /// Returns the chars as the version's pruner counts them; `None` if the rules need no text features.
+    pub fn prune_chars(&self) -> Option<CharCount> {
+        Some(self.by_rules.as_ref()?.prune_chars)
+    }
+
+    /// Returns the part of [`Self::prune_chars`] that is thinking.
+    pub fn thinking_chars(&self) -> f64 {
+        self.by_rules.as_ref().map_or(0.0, |own| own.thinking_chars)
+    }
+
+    /// Returns the count of the prompt check; zero in versions without it.
+    pub fn pressure(&self) -> Pressure {
+        self.by_rules.as_ref().map_or_else(Pressure::default, |own| own.pressure)
     }
 
     /// Lets its ids and names share their memory with those of other messages.
@@ -130,13 +161,13 @@ impl ContentFeatures {
     fn needs_body<'a>(&self, role: Role, message: impl Json<'a>) -> bool {
         match role {
             Role::ToolResult | Role::User
-                if self.text_features.is_some_and(|text_features| text_features.needs_body(role)) =>
+                if self.text_features().is_some_and(|text_features| text_features.needs_body(role)) =>
             {
                 true
             }
             Role::ToolResult => self.digest.is_err() || !content::is_plain(message.get("content")),
             // Clearing arguments changes `prune_chars`, which only a new measurement gives.
-            Role::Assistant if self.prune_chars.is_some() && self.has_tool_calls() => true,
+            Role::Assistant if self.by_rules.is_some() && self.has_tool_calls() => true,
             Role::Assistant => self.guard.is_result || self.needs_input_repair,
             _ => self.guard.is_result,
         }

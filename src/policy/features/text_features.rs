@@ -64,7 +64,7 @@ mod tests {
         let result = r#"{"role":"toolResult","content":[{"type":"text","text":"ab你"},{"type":"image"}]}"#;
         let features = features(Ruleset::V2026_9_2, result);
         let text_features = TextFeatures { chars: 6.0, guard_chars: 16_008.0, has_media: true };
-        assert_eq!(features.text_features, Some(text_features));
+        assert_eq!(features.text_features(), Some(text_features));
     }
 
     #[test]

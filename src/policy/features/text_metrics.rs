@@ -1,8 +1,7 @@
 //! Metrics of a text: enough to predict its length, line ends and surrogate pairs after every cut, without its
 //! characters.
 
-use std::sync::Arc;
-
+use super::positions::{PositionList, Positions};
 use crate::js::{CharacterSink, JsString, Json};
 
 const LINE_FEED: u16 = 10;
@@ -13,10 +12,9 @@ const LOW: std::ops::RangeInclusive<u16> = 0xDC00..=0xDFFF;
 pub struct TextMetrics {
     /// In UTF-16 units.
     pub chars: usize,
-    /// Positions, ascending.
-    pub line_feeds: Arc<[u32]>,
-    /// Positions of surrogate pairs, ascending; clearing counts each pair as one code point (pruning 7.4).
-    pub pairs: Arc<[u32]>,
+    pub line_feeds: Positions,
+    /// Surrogate pairs; clearing counts each pair as one code point (pruning 7.4).
+    pub pairs: Positions,
 }
 
 impl TextMetrics {
@@ -41,16 +39,15 @@ impl TextMetrics {
 
     /// Returns the last line feed at or before `at`.
     pub fn last_line_feed(&self, at: usize) -> Option<usize> {
-        let before = self.line_feeds.partition_point(|feed| *feed as usize <= at);
-        before.checked_sub(1).map(|last| self.line_feeds[last] as usize)
+        self.line_feeds.iter().take_while(|feed| *feed as usize <= at).last().map(|feed| feed as usize)
     }
 
     /// Returns the first `chars` chars followed by `suffix`, which must not start with a low surrogate.
     #[must_use]
     pub fn cut(&self, chars: usize, suffix: &Self) -> Self {
         let chars = chars.min(self.chars);
-        let kept = |positions: &Arc<[u32]>, behind: &Arc<[u32]>, width: usize| {
-            let kept = positions.iter().copied().take_while(|at| *at as usize + width <= chars);
+        let kept = |positions: &Positions, behind: &Positions, width: usize| {
+            let kept = positions.iter().take_while(|at| *at as usize + width <= chars);
             kept.chain(behind.iter().map(|at| at + chars as u32)).collect()
         };
         Self {
@@ -64,22 +61,22 @@ impl TextMetrics {
     #[must_use]
     pub fn tail(&self, chars: usize) -> Self {
         let from = self.chars.saturating_sub(chars);
-        let kept = |positions: &Arc<[u32]>| {
-            positions.iter().filter(|at| **at as usize >= from).map(|at| at - from as u32).collect()
+        let kept = |positions: &Positions| {
+            positions.iter().filter(|at| *at as usize >= from).map(|at| at - from as u32).collect()
         };
         Self { chars: self.chars - from, line_feeds: kept(&self.line_feeds), pairs: kept(&self.pairs) }
     }
 
     /// Joins texts with one line feed.
     pub fn joined<'a>(texts: impl IntoIterator<Item = &'a Self>) -> Self {
-        let (mut chars, mut feeds, mut pairs) = (0, Vec::new(), Vec::new());
+        let (mut chars, mut feeds, mut pairs) = (0, PositionList::default(), PositionList::default());
         for (at, text) in texts.into_iter().enumerate() {
             if at > 0 {
                 feeds.push(chars as u32);
                 chars += 1;
             }
-            feeds.extend(text.line_feeds.iter().map(|feed| feed + chars as u32));
-            pairs.extend(text.pairs.iter().map(|pair| pair + chars as u32));
+            text.line_feeds.iter().for_each(|feed| feeds.push(feed + chars as u32));
+            text.pairs.iter().for_each(|pair| pairs.push(pair + chars as u32));
             chars += text.chars;
         }
         Self { chars, line_feeds: feeds.into(), pairs: pairs.into() }
@@ -89,19 +86,15 @@ impl TextMetrics {
 #[derive(Default)]
 struct TextMetricsBuilder {
     chars: usize,
-    line_feeds: Vec<u32>,
-    pairs: Vec<u32>,
+    line_feeds: PositionList,
+    pairs: PositionList,
     /// Whether the last unit is a high surrogate, which the next unit may complete.
     ends_high: bool,
 }
 
 impl From<TextMetricsBuilder> for TextMetrics {
     fn from(TextMetricsBuilder { chars, line_feeds, pairs, .. }: TextMetricsBuilder) -> Self {
-        // An empty default allocates nothing.
-        let shared = |positions: Vec<u32>| {
-            if positions.is_empty() { Arc::default() } else { positions.into() }
-        };
-        Self { chars, line_feeds: shared(line_feeds), pairs: shared(pairs) }
+        Self { chars, line_feeds: line_feeds.into(), pairs: pairs.into() }
     }
 }
 

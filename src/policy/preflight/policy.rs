@@ -50,7 +50,7 @@ fn check_list(list: &MessageList<'_>, input: &PolicyInput<'_>) -> Option<Preflig
     let (counted_tokens, estimated_tokens) = match rules.preflight {
         Preflight::Pressure(_) => {
             let pressure =
-                |at| list.features_at(at).map_or_else(Pressure::default, |features| features.pressure);
+                |at| list.features_at(at).map_or_else(Pressure::default, |features| features.pressure());
             let (counted, messages) = sum_pressure((0..list.len()).map(pressure));
             (counted, messages + input.system_tokens.get() + prompt.get())
         }

@@ -67,7 +67,7 @@ fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<Applie
 /// Returns the length of a result, measured with its features.
 fn chars(list: &MessageList, at: usize) -> f64 {
     list.features_at(at)
-        .and_then(|features| features.text_features)
+        .and_then(|features| features.text_features())
         .map_or(0.0, |text_features| text_features.chars)
 }
 

@@ -149,12 +149,12 @@ impl<'a> RegretFinder<'a> {
         let record = inputs.recorded_trace(session);
         let losses = context_losses(&replayed, settings, &record, simulated);
         inputs.check_bodies()?;
-        let mut lost: Vec<LostMessage> =
-            losses.iter().map(|loss| LostMessage { loss: *loss, tool: None, needs: Vec::new() }).collect();
-        if lost.is_empty() {
-            return Ok(Regret { lost, calls: record.calls.len() });
+        if losses.is_empty() {
+            return Ok(Regret { lost: Vec::new(), calls: record.calls.len() });
         }
         let texts = self.texts(replayed.path)?;
+        let mut lost: Vec<LostMessage> =
+            losses.iter().map(|loss| LostMessage { loss: *loss, tool: None, needs: Vec::new() }).collect();
         let (_, tokens) = inputs.calibrated_weights(session);
         let prices = PriceCache::new(session);
         let weights = Weights {

@@ -6,8 +6,30 @@ use std::sync::Arc;
 use super::identifiers::IdentifierHash;
 use super::path_message::{PathMessage, is_speaker};
 
+/// In place of an index, for an identifier that only one message has.
+const UNSHARED: u32 = u32::MAX;
+
 /// For each message of a path, the positions of its identifiers among those that speakers use.
-pub(super) type UsedIdentifiers = Box<[u32]>;
+#[derive(Debug, Default)]
+pub(super) struct UsedIdentifiers {
+    /// Of all messages, one behind the other.
+    positions: Vec<u32>,
+    /// Where the positions of each message end.
+    ends: Vec<usize>,
+}
+
+impl UsedIdentifiers {
+    /// Adds the next message.
+    pub(super) fn push(&mut self, positions: impl IntoIterator<Item = u32>) {
+        self.positions.extend(positions);
+        self.ends.push(self.positions.len());
+    }
+
+    fn of_each_message(&self) -> impl Iterator<Item = &[u32]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.positions[start..*end])
+    }
+}
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdentifierSources {
@@ -21,29 +43,32 @@ pub(super) struct IdentifierSources {
 
 impl IdentifierSources {
     /// `used` are the identifiers that speakers use, sorted; `path` has those of each message.
-    pub(super) fn new(mut used: Vec<IdentifierHash>, path: &[UsedIdentifiers]) -> Self {
-        let all = || path.iter().flatten().map(|nth| *nth as usize);
+    pub(super) fn new(mut used: Vec<IdentifierHash>, path: &UsedIdentifiers) -> Self {
         let mut counts = vec![0_u32; used.len()];
-        all().for_each(|nth| counts[nth] += 1);
-        let (mut starts, mut end) = (vec![0], 0);
-        // Where the next message of each is written; `None` for those that only one message has.
-        let mut next: Vec<Option<u32>> = Vec::with_capacity(counts.len());
-        for count in counts {
-            next.push((count > 1).then_some(end));
+        path.positions.iter().for_each(|nth| counts[*nth as usize] += 1);
+        let mut starts = Vec::with_capacity(counts.iter().filter(|count| **count > 1).count() + 1);
+        starts.push(0);
+        // From here on, where the next message of each is written.
+        let mut next = counts;
+        let mut end = 0;
+        for place in &mut next {
+            let count = std::mem::replace(place, if *place > 1 { end } else { UNSHARED });
             if count > 1 {
                 end += count;
                 starts.push(end);
             }
         }
-        let mut shared = next.iter().map(Option::is_some);
-        used.retain(|_| shared.next() == Some(true));
+        let mut places = next.iter();
+        used.retain(|_| places.next() != Some(&UNSHARED));
         used.shrink_to_fit();
         let mut messages = vec![0; end as usize];
-        for (at, own) in path.iter().enumerate() {
+        for (at, own) in path.of_each_message().enumerate() {
             for nth in own {
-                let Some(place) = &mut next[*nth as usize] else { continue };
-                messages[*place as usize] = at as u32;
-                *place += 1;
+                let place = &mut next[*nth as usize];
+                if *place != UNSHARED {
+                    messages[*place as usize] = at as u32;
+                    *place += 1;
+                }
             }
         }
         Self { identifiers: used, starts, messages }
@@ -52,7 +77,8 @@ impl IdentifierSources {
     /// Finds the identifiers in the messages of a path.
     pub(super) fn of_messages(path: &[Arc<PathMessage>]) -> Self {
         let used = used_identifiers(path.iter().map(|message| &**message));
-        let own: Vec<_> = path.iter().map(|message| positions_among(&used, message)).collect();
+        let mut own = UsedIdentifiers::default();
+        path.iter().for_each(|message| own.push(positions_among(&used, message)));
         Self::new(used, &own)
     }
 
@@ -85,6 +111,6 @@ pub(super) fn used_identifiers<'a>(path: impl Iterator<Item = &'a PathMessage>) 
 }
 
 /// Returns the positions of a message's identifiers among those that speakers use.
-pub(super) fn positions_among(used: &[IdentifierHash], message: &PathMessage) -> UsedIdentifiers {
-    message.identifiers.iter().filter_map(|own| used.binary_search(own).ok()).map(|nth| nth as u32).collect()
+pub(super) fn positions_among(used: &[IdentifierHash], message: &PathMessage) -> impl Iterator<Item = u32> {
+    message.identifiers.iter().filter_map(|own| used.binary_search(own).ok()).map(|nth| nth as u32)
 }

@@ -1,6 +1,8 @@
 //! The messages of a path as regret compares them: their identifiers and tool calls, without their texts.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -11,13 +13,15 @@ use super::sources::{IdentifierSources, UsedIdentifiers, positions_among, used_i
 use crate::context::bodies::into_message;
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::ids::EntryIx;
-use crate::js::{self, Value};
+use crate::js::{self, Json, Value};
 use crate::session::LoadedSession;
 use crate::session::message_texts::join_texts;
-use crate::store::body::{BodyError, read_entry};
-use crate::store::entry::Role;
+use crate::store::body::{BodyError, LineBuffer, outline_message, read_entry};
+use crate::store::entry::{MessageSize, Role};
 use crate::units::Tokens;
 
+/// Results whose identifiers are in memory together before the unused ones are dropped.
+const PART_LEN: usize = 4096;
 /// Arguments that name the file of a tool call.
 const PATH_KEYS: [&str; 4] = ["path", "file_path", "filePath", "file"];
 
@@ -36,8 +40,11 @@ impl RegretTexts {
     /// When an entry cannot be read again.
     pub fn read(session: &LoadedSession, path: &[EntryIx], known: Option<&Self>) -> Result<Self, BodyError> {
         let same = known.map_or(0, |known| known.shared_with(path));
-        let read = |(position, ix): (usize, &EntryIx)| read_message(session, position, *ix);
-        let added: Result<Vec<_>, BodyError> = path.par_iter().enumerate().skip(same).map(read).collect();
+        let read = |buffer: &mut LineBuffer, (position, ix): (usize, &EntryIx)| {
+            read_message(session, position, *ix, buffer)
+        };
+        let added = path.par_iter().enumerate().skip(same).map_init(LineBuffer::default, read);
+        let added: Result<Vec<_>, BodyError> = added.collect();
         let kept =
             known.into_iter().flat_map(|known| &known.messages).filter(|message| message.position < same);
         let messages: Vec<_> = kept.cloned().chain(added?.into_iter().flatten().map(Arc::new)).collect();
@@ -51,26 +58,37 @@ impl RegretTexts {
     /// When an entry cannot be read again.
     pub fn read_once(session: &LoadedSession, path: &[EntryIx]) -> Result<Self, BodyError> {
         let speaks = |ix: &EntryIx| session.index.entry(*ix).role().is_some_and(is_speaker);
-        let read_those = |spoken: bool| {
-            let some = path.par_iter().enumerate().filter(move |(_, ix)| speaks(ix) == spoken);
-            some.map(|(position, ix)| read_message(session, position, *ix))
+        let read = |part: Range<usize>, spoken: bool| {
+            let some = part.into_par_iter().filter(move |position| speaks(&path[*position]) == spoken);
+            some.map_init(LineBuffer::default, |buffer, position| {
+                read_message(session, position, path[position], buffer)
+            })
         };
-        let spoken: Vec<Option<PathMessage>> = read_those(true).collect::<Result<_, BodyError>>()?;
+        let spoken: Vec<Option<PathMessage>> = read(0..path.len(), true).collect::<Result<_, BodyError>>()?;
         let used = used_identifiers(spoken.iter().flatten());
-        let with_positions = |message: PathMessage| (positions_among(&used, &message), message);
-        let others = read_those(false).map(|message| {
-            let message = message?.map(with_positions);
-            Ok(message.map(|(own, message)| (own, PathMessage { identifiers: Box::default(), ..message })))
-        });
-        let others: Vec<Option<_>> = others.collect::<Result<_, BodyError>>()?;
-        let spoken = spoken.into_iter().flatten().map(with_positions);
-        let mut messages: Vec<(UsedIdentifiers, PathMessage)> =
-            spoken.chain(others.into_iter().flatten()).collect();
-        messages.sort_unstable_by_key(|(_, message)| message.position);
-        let (own, mut messages): (Vec<_>, Vec<_>) = messages.into_iter().unzip();
+        let mut spoken = spoken.into_iter().flatten().peekable();
+        let (mut messages, mut own) = (Vec::with_capacity(path.len()), UsedIdentifiers::default());
+        for from in (0..path.len()).step_by(PART_LEN) {
+            let part = from..path.len().min(from + PART_LEN);
+            let results: Vec<Option<PathMessage>> =
+                read(part.clone(), false).collect::<Result<_, BodyError>>()?;
+            let mut results = results.into_iter().flatten().peekable();
+            for position in part {
+                let is_next = |message: &PathMessage| message.position == position;
+                let message = spoken.next_if(is_next).or_else(|| results.next_if(is_next));
+                let Some(mut message) = message else { continue };
+                own.push(positions_among(&used, &message));
+                if !is_speaker(message.role) {
+                    message.identifiers = Box::default();
+                }
+                messages.push(Arc::new(message));
+            }
+        }
         let sources = IdentifierSources::new(used, &own);
-        messages.iter_mut().for_each(|message| message.retain_identifiers(|own| sources.has(own)));
-        Ok(Self { path: path.to_vec(), messages: messages.into_iter().map(Arc::new).collect(), sources })
+        for message in messages.iter_mut().filter_map(Arc::get_mut) {
+            message.retain_identifiers(|own| sources.has(own));
+        }
+        Ok(Self { path: path.to_vec(), messages, sources })
     }
 
     /// Counts the entries that both paths have in common. The last one may have been a line that was not complete.
@@ -84,46 +102,53 @@ fn read_message(
     session: &LoadedSession,
     position: usize,
     ix: EntryIx,
+    buffer: &mut LineBuffer,
 ) -> Result<Option<PathMessage>, BodyError> {
-    let entry = session.index.entry(ix);
+    let LoadedSession { source, index, .. } = session;
+    let entry = index.entry(ix);
     let Some(size) = entry.message else { return Ok(None) };
-    let body = read_entry(&session.source, &session.index, ix)?;
-    let message = into_message(body, entry.kind);
-    let is_result = size.role == Role::ToolResult;
-    let text_of = |key: &str| Some(js::to_text(Some(message.get(key)?)).to_string_lossy().into_boxed_str());
-    let text = join_texts(&message);
-    let found = identifiers(&text);
-    let names = found.iter().filter(|_| is_speaker(size.role)).map(|(_, text)| (*text).into()).collect();
-    Ok(Some(PathMessage {
-        entry: ix,
-        position,
-        role: size.role,
-        tool: text_of("toolName").filter(|_| is_result),
-        answers: text_of("toolCallId").filter(|_| is_result),
-        estimate: estimate_or_zero(&size) as f64,
-        identifiers: found.iter().map(|(hash, _)| *hash).collect(),
-        names,
-        uses: tool_uses(&message),
-    }))
+    if let Some(message) = outline_message(source, index, ix, buffer)? {
+        return Ok(Some(path_message(ix, position, &size, message)));
+    }
+    let message = into_message(read_entry(source, index, ix)?, entry.kind);
+    Ok(Some(path_message(ix, position, &size, &message)))
 }
 
-fn tool_uses(message: &Value) -> Box<[ToolUse]> {
-    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
-    let calls = blocks.iter().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("toolCall")));
-    let text = |value: Option<&Value>| {
-        value.map(|value| js::to_text(Some(value)).to_string_lossy().into_boxed_str())
-    };
+fn path_message<'a>(
+    entry: EntryIx,
+    position: usize,
+    size: &MessageSize,
+    message: impl Json<'a>,
+) -> PathMessage {
+    let is_result = size.role == Role::ToolResult;
+    let text = join_texts(message);
+    let found = identifiers(&text);
+    let names = found.iter().filter(|_| is_speaker(size.role)).map(|(_, text)| (*text).into()).collect();
+    PathMessage {
+        entry,
+        position,
+        role: size.role,
+        tool: text_of(message.get("toolName")).filter(|_| is_result),
+        answers: text_of(message.get("toolCallId")).filter(|_| is_result),
+        estimate: estimate_or_zero(size) as f64,
+        identifiers: found.iter().map(|(hash, _)| *hash).collect(),
+        names,
+        uses: tool_uses(message),
+    }
+}
+
+fn tool_uses<'a>(message: impl Json<'a>) -> Box<[ToolUse]> {
+    let blocks = message.get("content").and_then(Json::items).into_iter().flatten();
+    let calls = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.str_is("toolCall")));
     calls
         .map(|block| {
-            let arguments = block.get("arguments").unwrap_or(&Value::Null);
-            let normal = normalised(arguments);
-            let tool = text(block.get("name")).unwrap_or_default();
+            let arguments = block.get("arguments").map_or(Cow::Owned(Value::Null), Json::to_cow);
+            let normal = normalised(&arguments);
+            let tool = text_of(block.get("name")).unwrap_or_default();
+            let path = PATH_KEYS.iter().find_map(|key| text_of(arguments.get(key)));
             ToolUse {
-                id: text(block.get("id")).unwrap_or_default(),
-                path: PATH_KEYS
-                    .iter()
-                    .find_map(|key| text(arguments.get(key)))
-                    .map(|path| file_name(&path).into()),
+                id: text_of(block.get("id")).unwrap_or_default(),
+                path: path.map(|path| file_name(&path).into()),
                 runs_command: arguments.get("command").is_some(),
                 tokens: Tokens(estimate_chars((tool.len() + normal.len()) as u64) as f64),
                 tool,
@@ -131,6 +156,11 @@ fn tool_uses(message: &Value) -> Box<[ToolUse]> {
             }
         })
         .collect()
+}
+
+/// Returns a value as JavaScript writes it.
+fn text_of<'a>(value: Option<impl Json<'a>>) -> Option<Box<str>> {
+    Some(js::to_text(Some(&value?.to_cow())).to_string_lossy().into())
 }
 
 /// Writes arguments with sorted keys, without nulls and without blanks around texts.

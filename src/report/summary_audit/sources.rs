@@ -6,12 +6,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::audit::{AuditedFact, FactState};
-use crate::context::bodies::into_message;
 use crate::ids::EntryIx;
 use crate::report::facts::{Fact, FactKind, SentenceWords, constraints, decisions, facts, sentence_words};
 use crate::session::LoadedSession;
-use crate::session::message_texts::join_texts;
-use crate::store::body::{BodyError, read_entry};
+use crate::session::message_texts::read_texts;
+use crate::store::body::{BodyError, LineBuffer};
 use crate::store::entry::Role;
 
 /// A name with more older values belongs to the rows of a list, not to a setting.
@@ -35,14 +34,12 @@ pub(super) struct MessageReader<'a> {
 
 impl MessageReader<'_> {
     pub(super) fn read(&self, range: Range<usize>) -> Result<Vec<Message>, BodyError> {
-        let LoadedSession { source, index, .. } = self.session;
-        let read = |ix: &EntryIx| {
-            let entry = index.entry(*ix);
-            let Some(size) = entry.message else { return Ok(None) };
-            let text = join_texts(&into_message(read_entry(source, index, *ix)?, entry.kind));
-            Ok(Some(Message { entry: *ix, role: size.role, text }))
+        let read = |buffer: &mut LineBuffer, ix: &EntryIx| {
+            let Some(size) = self.session.index.entry(*ix).message else { return Ok(None) };
+            Ok(Some(Message { entry: *ix, role: size.role, text: read_texts(self.session, *ix, buffer)? }))
         };
-        let messages: Result<Vec<_>, BodyError> = self.path[range].par_iter().map(read).collect();
+        let entries = self.path[range].par_iter();
+        let messages: Result<Vec<_>, BodyError> = entries.map_init(LineBuffer::default, read).collect();
         Ok(messages?.into_iter().flatten().collect())
     }
 
