@@ -17,9 +17,6 @@ use clawscope::policy::clear_tool_uses::{
 };
 use clawscope::policy::edit::apply_all;
 use clawscope::policy::features::ContentFeatures;
-use clawscope::policy::guard::guard_messages;
-use clawscope::policy::guard_2026_9::guarded_result;
-use clawscope::policy::media_2026_9::without_seen_media;
 use clawscope::policy::message_list::MessageOrigin;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::{GuardSettings, ReduceSettings, TruncateSettings};
@@ -37,6 +34,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::support::generate;
+use crate::support::oracles::{guard_messages, guarded_result, without_seen_media};
 use clawscope::units::Tokens;
 
 /// Texts with halves of pairs, line feeds and emoji, up to a few thousand chars.

@@ -11,7 +11,7 @@ mod text_metrics;
 
 use std::sync::Arc;
 
-pub use body::{BodyRef, BodySource, LoadedBody, MessageBody};
+pub use body::{BodySource, MessageBody};
 pub use content::{ContentBlock, ResultContent};
 pub use text_features::TextFeatures;
 pub use text_metrics::TextMetrics;

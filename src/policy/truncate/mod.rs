@@ -26,7 +26,6 @@ pub use limits::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE};
 pub(crate) use message::truncated_content;
 pub use message::{
     is_oversized, min_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
-    truncated_message_under,
 };
 pub use policy::{Reduce, Truncate};
 pub use reduce_step::{reduce_list, reducible_chars};

@@ -2,7 +2,7 @@
 
 use clawscope::context::tokens::estimate_under;
 use clawscope::gateway::compaction::{CompactionSettings, gateway_compaction_under};
-use clawscope::gateway::ruleset::{Aggregate, Rules};
+use clawscope::gateway::ruleset::{Aggregate, Guard, Rules};
 use clawscope::js::{self, JsException, Object, Value};
 use clawscope::policy::preflight::{PreflightInput, check, prompt_tokens};
 use clawscope::policy::prune::Gate;
@@ -12,9 +12,18 @@ use clawscope::units::Tokens;
 
 use super::{Released, number, object};
 
-/// What is said of a call that ends.
+/// Oracle of releases R41 and R43: what a version says of a call that its guard stops. The product asks only whether it
+/// stops.
 fn stop_text(rules: &Rules) -> Value {
-    clawscope::policy::guard::stop_text(rules).map_or(Value::Null, Value::from)
+    match rules.guard {
+        Guard::Placeholders { stops: true } | Guard::NewestFirst => Value::from(
+            "Preemptive context overflow: estimated context size exceeds safe threshold during tool loop",
+        ),
+        Guard::SingleThenStop => {
+            Value::from("Context overflow: estimated context size exceeds safe threshold during tool loop.")
+        }
+        Guard::None | Guard::Placeholders { stops: false } | Guard::Single => Value::Null,
+    }
 }
 
 pub(super) fn guard(session: &Released) -> Result<Value, JsException> {

@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 
 use clawscope::gateway::ruleset::{Aggregate, Truncation};
 use clawscope::js::{JsException, Value};
-use clawscope::policy::history_range::retained_under;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::truncate::v2026_9::FRESH_MIN_KEEP;
 use clawscope::policy::truncate::{
-    CutOptions, Reduction, has_oversized, max_result_chars_under, reduce, result_budget,
-    truncated_message_under,
+    CutOptions, Reduction, has_oversized, max_result_chars_under, reduce, result_budget, truncated_message_by,
 };
 use clawscope::policy::{Policy, PolicySettings};
 use clawscope::units::Tokens;
 
+use super::super::history_limit::limited;
 use super::{Released, number, object};
 
 pub(super) fn truncate(session: &Released) -> Value {
@@ -33,7 +32,7 @@ pub(super) fn truncate(session: &Released) -> Value {
     let mut changed = Vec::new();
     let mut messages = session.messages.clone();
     for (at, message) in messages.iter_mut().enumerate().filter(|(_, message)| is_result(message)) {
-        if let Some(new) = truncated_message_under(rules, message, max_chars, &cut) {
+        if let Some(new) = truncated_message_by(rules.truncation, message, max_chars, &cut) {
             *message = new;
             changed.push(number(at as f64));
         }
@@ -87,21 +86,5 @@ pub(super) fn images(session: &Released) -> Result<Value, JsException> {
 }
 
 pub(super) fn history(session: &Released) -> Value {
-    let limit = session.session.setting("limit").cloned();
-    let turns = clawscope::js::to_number(limit.as_ref());
-    let kept = retained_under(session.rules(), &session.context().messages, turns);
-    let before = session.messages.len();
-    let messages: Vec<Value> = session
-        .messages
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| kept.contains(*at))
-        .map(|(_, message)| message.clone())
-        .collect();
-    object([
-        ("limit", Value::from(limit)),
-        ("before", number(before as f64)),
-        ("after", number(messages.len() as f64)),
-        ("messages", session.session.list(&messages)),
-    ])
+    limited(&session.session, session.ruleset, session.session.setting("limit").cloned())
 }
