@@ -3,7 +3,6 @@
 
 pub mod after_compaction;
 pub mod branch;
-pub mod branch_summary;
 pub mod check;
 pub mod chunks;
 pub mod conversation;
