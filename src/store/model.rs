@@ -61,10 +61,8 @@ mod tests {
             .sessions
             .iter()
             .map(|session| {
-                let Some(ModelRef { provider, model }) = session_model(&store, session) else {
-                    return Default::default();
-                };
-                format!("{provider}/{model}")
+                session_model(&store, session)
+                    .map_or_else(String::new, |model| format!("{}/{}", model.provider, model.model))
             })
             .collect();
         assert_eq!(seen, ["x/m", "openai/gpt-5.2", "openai/z", DEFAULT_MODEL, ""]);

@@ -48,6 +48,6 @@ pub use previous_compaction::PreviousCompaction;
 pub use request::{Identifiers, SummaryForm, SummaryPurpose, SummaryRequest};
 pub use stages::{Aborted, AnswerFailure, SummaryModel, max_summary_tokens};
 pub use step::{CompactionResult, assumed_summary};
-pub use summarise::{summarise, summarise_within};
+pub use summarise::summarise_within;
 pub use summary_spec::{CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec};
 pub use v2026_9::{CompactionInput, prepare_under, stored_summary, weighted_tokens};
