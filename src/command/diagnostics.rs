@@ -237,7 +237,6 @@ fn describe_state_dir(workspace: &Workspace) -> String {
         StateDirSource::Variable(name) => format!("by {name}"),
         StateDirSource::Home => "the usual place".to_owned(),
         StateDirSource::Legacy => "the place of an older version; the usual one does not exist".to_owned(),
-        StateDirSource::Flag => "named on the command line".to_owned(),
     }
 }
 

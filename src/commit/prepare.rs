@@ -86,11 +86,6 @@ impl PreparedCommit {
     pub fn edit_count(&self) -> usize {
         if self.method == CommitMethod::Edits { self.changed.len() } else { 0 }
     }
-
-    /// Whether there is nothing to append; always false, because a preparation without lines is refused.
-    pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
 }
 
 /// Prepares a commit, or returns the reason that it is impossible. Only reads.

@@ -1,7 +1,6 @@
 //! Converts messages to the form in which a model receives them (compaction 4.6–4.9): summaries, custom messages and
 //! shell commands become user messages, unknown roles are dropped.
 
-use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::js::{self, JsException, JsString, Object, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
@@ -16,12 +15,6 @@ const BRANCH_OPENING: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 /// Text after a branch summary.
 const BRANCH_CLOSING: &str = "</summary>";
-
-/// Applies [`to_llm`] as a release of pi does; releases that keep system messages pass them on (store-pi-1.5 D9).
-pub fn to_llm_for(pi: impl Into<PiRelease>, message: &Value) -> Result<Option<Value>, JsException> {
-    let passes = pi.into().has(PiChange::KeepsSystemMessages) && role_of(message) == Role::System;
-    if passes { Ok(Some(message.clone())) } else { to_llm(message) }
-}
 
 /// Converts one message; `None` when it is not sent. Errors on a null message.
 pub fn to_llm(message: &Value) -> Result<Option<Value>, JsException> {

@@ -109,13 +109,7 @@ fn setting_row(config: &GatewayConfig, path: &[&str], default: Value) -> Resolve
     ResolvedSetting { key, value: value.unwrap_or(default), provenance, overridden: over }
 }
 
-impl ResolvedSetting {
-    /// Names the overridden places: `over agents.json:3`; empty if there are none.
-    pub fn overridden_text(&self) -> String {
-        overridden_text(&self.overridden)
-    }
-}
-
+/// Names the overridden places: `over agents.json:3`; empty if there are none.
 pub fn overridden_text(over: &[Provenance]) -> String {
     let places: Vec<String> = over.iter().map(ToString::to_string).collect();
     if places.is_empty() { String::new() } else { format!("over {}", places.join(", over ")) }

@@ -25,7 +25,6 @@ pub enum StateDirSource {
     Home,
     /// The place of an older version, which exists while the standard one does not.
     Legacy,
-    Flag,
 }
 
 /// Returns the state directory (store A3). Only its existence counts, not its contents.

@@ -36,15 +36,6 @@ impl ToolFilter {
         self.deny.is_empty() && self.allow.is_empty()
     }
 
-    /// [`Self::is_prunable`] for versions that read the name as a string without checking (releases R10).
-    ///
-    /// # Errors
-    /// Fails for a name that is not a string.
-    pub fn is_prunable_strict(&self, name: Option<&js::Value>) -> Result<bool, js::JsException> {
-        name.and_then(js::Value::as_str).ok_or(js::JsException)?;
-        Ok(self.is_prunable(name))
-    }
-
     /// Whether results of this tool may be pruned. A missing or null name counts as the empty name.
     pub fn is_prunable(&self, name: Option<&js::Value>) -> bool {
         if self.allows_all() {

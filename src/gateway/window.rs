@@ -1,6 +1,5 @@
 //! The window of a model in tokens and its origin, under the reference rules (pruning 4.5, compaction 7.1).
 
-use super::catalog;
 use crate::js;
 use crate::units::Tokens;
 
@@ -72,12 +71,6 @@ pub fn resolve_window(
         }
         _ => WindowInfo { tokens: own, source, model_tokens: own },
     }
-}
-
-/// [`resolve_window`] with the embedded catalogue's window and the gateway's default.
-pub fn window_of_model(config: &js::Value, provider: &str, model: &str) -> WindowInfo {
-    let known = catalog::find(provider, model).map(|entry| entry.window);
-    resolve_window(Some(config), provider, model, known, DEFAULT_WINDOW)
 }
 
 /// Returns the window that the runtime compares with: without the cap of `agents.defaults.contextTokens`
@@ -171,19 +164,5 @@ mod tests {
         assert_eq!(runtime_window(&config, "anthropic", "m1", Some(Tokens(5.0))), Tokens(100_000.0));
         assert_eq!(runtime_window(&config, "openai", "gpt-5.2", Some(Tokens(400_000.0))), Tokens(400_000.0));
         assert_eq!(runtime_window(&config, "nobody", "nothing", None), DEFAULT_WINDOW);
-    }
-
-    #[test]
-    fn a_model_the_catalogue_knows_needs_no_configuration() {
-        let empty = js::parse("{}").unwrap();
-        let info = window_of_model(&empty, "openai", "gpt-5.2");
-        assert_eq!(
-            info,
-            WindowInfo {
-                tokens: Tokens(400_000.0),
-                source: WindowSource::Model,
-                model_tokens: Tokens(400_000.0)
-            }
-        );
     }
 }

@@ -10,10 +10,6 @@ use super::value::{Object, Value};
 const SORTED_FROM: usize = 16;
 
 impl Object {
-    pub const fn new() -> Self {
-        Self(Vec::new())
-    }
-
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.iter().find(|(name, _)| name.eq_str(key)).map(|(_, value)| value)
     }
@@ -180,7 +176,7 @@ mod tests {
             ["0", "2", "10", "4294967294", "b", "01", "a", "4294967295", "-1", "1.5", "", "99999999999"];
         let at_once: Object = names.into_iter().map(|name| (name, 1.0)).collect();
         assert_eq!(keys(&at_once), expected);
-        let mut one_by_one = Object::new();
+        let mut one_by_one = Object::default();
         for name in names {
             one_by_one.set(name, Value::from(1.0));
         }
@@ -197,7 +193,7 @@ mod tests {
     fn many_repeated_keys_give_the_same_object_as_setting_them_one_by_one() {
         let members: Vec<(String, f64)> =
             (0..400).map(|n| (format!("k{}", n * 7 % 90), f64::from(n))).collect();
-        let mut expected = Object::new();
+        let mut expected = Object::default();
         for (key, value) in &members {
             expected.set(key, Value::from(*value));
         }

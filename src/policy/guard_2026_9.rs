@@ -7,25 +7,9 @@ use crate::js::{self, JsString, Value};
 use crate::policy::truncate::MIN_KEEP_CHARS;
 use crate::policy::truncate::replaced_content::with_content;
 use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result, truncated_text};
-use crate::units::Tokens;
 
-/// Smallest limit of one result, in weighted chars.
-const MIN_CHARS: f64 = 1024.0;
 /// Weighted chars of an image.
 const IMAGE_CHARS: f64 = 16_000.0;
-
-/// Returns the limit of one result in weighted chars, for a window in tokens; NaN counts as a window of 1.
-pub fn guard_chars(tokens: Tokens) -> f64 {
-    let tokens = if tokens.is_nan() { 1.0 } else { tokens.floor().max(Tokens(1.0)).get() };
-    (tokens * 2.0 * 0.5).floor().max(MIN_CHARS)
-}
-
-/// Returns the copy of a tool result that fits a window in tokens; `None` if the message already fits or is no tool
-/// result.
-pub fn guarded_result(message: &Value, tokens: Tokens) -> Option<Value> {
-    let limit = guard_chars(tokens);
-    if counted_chars(message) <= limit { None } else { fitted_result(message, limit) }
-}
 
 /// Returns the weighted chars of a tool result; 0 for every other message.
 pub fn counted_chars(message: &Value) -> f64 {
@@ -146,6 +130,11 @@ mod tests {
         .unwrap()
     }
 
+    /// Returns the copy of a message that is over a limit, as the guard of a list makes it.
+    fn guarded_result(message: &Value, limit: f64) -> Option<Value> {
+        if counted_chars(message) > limit { fitted_result(message, limit) } else { None }
+    }
+
     fn content(message: &Value) -> (usize, Vec<String>) {
         let blocks = message.get("content").unwrap().as_array().unwrap();
         let texts = blocks.iter().filter_map(|block| Some(block.get("text")?.as_str()?.to_string_lossy()));
@@ -153,23 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn a_result_may_have_half_the_window_at_double_weight_and_1024_at_least() {
-        assert_eq!(
-            [200_000.9, 2000.0, 100.0, 0.0, f64::NAN].map(|tokens| guard_chars(Tokens(tokens))),
-            [200_000.0, 2000.0, 1024.0, 1024.0, 1024.0]
-        );
-    }
-
-    #[test]
     fn what_has_room_stays_details_and_all() {
-        assert_eq!(guarded_result(&result(1000, 0), Tokens(2000.0)), None);
-        assert_eq!(guarded_result(&result(0, 1), Tokens(16_000.0)), None);
-        assert_eq!(guarded_result(&js::parse(r#"{"role":"user","content":[]}"#).unwrap(), Tokens(1.0)), None);
+        assert_eq!(guarded_result(&result(1000, 0), 2000.0), None);
+        assert_eq!(guarded_result(&result(0, 1), 16_000.0), None);
+        assert_eq!(guarded_result(&js::parse(r#"{"role":"user","content":[]}"#).unwrap(), 1.0), None);
     }
 
     #[test]
     fn a_text_over_the_limit_is_cut_and_details_go() {
-        let new = guarded_result(&result(1001, 0), Tokens(2000.0)).unwrap();
+        let new = guarded_result(&result(1001, 0), 2000.0).unwrap();
         let (_, texts) = content(&new);
         assert!(texts[0].ends_with("rerun with narrower args if needed]"));
         assert!(weighted_length(&texts[0].as_str().into(), GUARD_WEIGHT) <= 2000.0);
@@ -179,7 +160,7 @@ mod tests {
     #[test]
     fn a_content_that_is_a_text_is_cut_as_one() {
         let text = format!(r#"{{"role":"toolResult","content":"{}","details":{{}}}}"#, "x".repeat(1001));
-        let new = guarded_result(&js::parse(&text).unwrap(), Tokens(2000.0)).unwrap();
+        let new = guarded_result(&js::parse(&text).unwrap(), 2000.0).unwrap();
         let text = new.get("content").and_then(Value::as_str).unwrap();
         assert!(text.to_string_lossy().ends_with("rerun with narrower args if needed]"));
         assert!(weighted_length(text, GUARD_WEIGHT) <= 2000.0 && new.get("details").is_none());
@@ -191,7 +172,7 @@ mod tests {
             r#"{{"role":"toolResult","content":[{{"type":"text","text":"abc"}},{{"type":"resource","data":"{}"}}]}}"#,
             "x".repeat(2000)
         );
-        let (_, texts) = content(&guarded_result(&js::parse(&text).unwrap(), Tokens(2000.0)).unwrap());
+        let (_, texts) = content(&guarded_result(&js::parse(&text).unwrap(), 2000.0).unwrap());
         assert_eq!(texts.len(), 2);
         assert!(
             texts[0] == "abc" && texts[1].starts_with("[... 2029 more characters truncated"),
@@ -201,10 +182,10 @@ mod tests {
 
     #[test]
     fn as_many_images_stay_as_fit_and_the_others_are_counted() {
-        let (images, texts) = content(&guarded_result(&result(10, 5), Tokens(40_000.0)).unwrap());
+        let (images, texts) = content(&guarded_result(&result(10, 5), 40_000.0).unwrap());
         assert_eq!((images, texts.len()), (2, 2));
         assert_eq!(texts[1], "[3 images omitted from context; rerun with fewer images]");
-        let (images, texts) = content(&guarded_result(&result(10, 1), Tokens(2000.0)).unwrap());
+        let (images, texts) = content(&guarded_result(&result(10, 1), 2000.0).unwrap());
         assert_eq!(images, 0);
         assert_eq!(
             texts[1],

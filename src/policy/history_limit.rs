@@ -1,7 +1,6 @@
 //! The history turn limit: the gateway sends only the last user turns of a context, with everything that follows them
 //! (pruning 2.1).
 
-use crate::context::ContextMessage;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
@@ -9,7 +8,7 @@ use crate::store::entry::Role;
 
 /// Drops the messages beyond the limit and returns the fate of every message of the old list.
 pub fn limit_history(list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
-    let first = first_kept_role(list.sizes().map(|size| size.role), limit);
+    let first = first_kept(list.sizes().map(|size| size.role), limit);
     let fates = list.sizes().enumerate().map(|(at, size)| {
         if at < first {
             MessageFate::removed(&size, Fate::Dropped, Reason::BeyondHistoryLimit)
@@ -28,15 +27,7 @@ pub fn limit_history(list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
 /// Only messages of role `user` start a turn. Everything before the first kept turn is dropped, even a leading
 /// compaction summary; a list with at most `limit` turns keeps also the messages before its first turn. A limit of 0 or
 /// less, or NaN, drops nothing; a fraction is not rounded.
-pub fn first_kept(messages: &[ContextMessage], limit: f64) -> usize {
-    first_kept_role(messages.iter().map(|message| message.size.role), limit)
-}
-
-/// [`first_kept`] over the roles of the messages.
-pub fn first_kept_role(
-    roles: impl DoubleEndedIterator<Item = Role> + ExactSizeIterator,
-    limit: f64,
-) -> usize {
+pub fn first_kept(roles: impl DoubleEndedIterator<Item = Role> + ExactSizeIterator, limit: f64) -> usize {
     if limit.is_nan() || limit <= 0.0 {
         return 0;
     }
@@ -56,38 +47,22 @@ pub fn first_kept_role(
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write as _;
-
     use super::*;
-    use crate::context::build_context;
-    use crate::ids::LineIds;
-    use crate::store::load::load_bytes;
-    use crate::transcript::{Leaf, Tree};
 
-    /// Builds a context, one letter per message: `u`ser, `a`ssistant, tool `r`esult, `b`ash.
-    fn context(text_features: &str) -> Vec<ContextMessage> {
-        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
-        for (at, letter) in text_features.chars().enumerate() {
-            let role = match letter {
-                'u' => "user",
-                'a' => "assistant",
-                'r' => "toolResult",
-                _ => "bashExecution",
-            };
-            let parent = at.checked_sub(1).map_or(String::new(), |at| format!("e{at}"));
-            writeln!(
-                text,
-                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"{role}\",\"content\":[]}}}}"
-            )
-            .unwrap();
-        }
-        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        build_context(&index, &Tree::new(&index), &Leaf::Own).unwrap().messages.to_vec()
+    /// Builds roles, one letter per message: `u`ser, `a`ssistant, tool `r`esult, `b`ash.
+    fn roles(letters: &str) -> Vec<Role> {
+        let role = |letter| match letter {
+            'u' => Role::User,
+            'a' => Role::Assistant,
+            'r' => Role::ToolResult,
+            _ => Role::BashExecution,
+        };
+        letters.chars().map(role).collect()
     }
 
     #[track_caller]
-    fn check(text_features: &str, limit: f64, kept: &str) {
-        assert_eq!(&text_features[first_kept(&context(text_features), limit)..], kept);
+    fn check(letters: &str, limit: f64, kept: &str) {
+        assert_eq!(&letters[first_kept(roles(letters).into_iter(), limit)..], kept);
     }
 
     #[test]

@@ -4,11 +4,10 @@
 //!
 //! With a limit of 10, a 16th turn drops the first six, and the next five turns drop nothing.
 
-use crate::context::ContextMessage;
 use crate::gateway::ruleset::{HistoryLimitRule, Rules};
 use crate::js::Object;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::history_limit::{first_kept, first_kept_role, limit_history};
+use crate::policy::history_limit::{first_kept, limit_history};
 use crate::policy::message_list::MessageList;
 use crate::policy::policy_set::Phase;
 use crate::policy::reason::Reason;
@@ -89,26 +88,9 @@ pub fn limit_history_under(rules: &Rules, list: &mut MessageList, limit: f64) ->
     fates
 }
 
-/// Returns the messages that a limit of user turns keeps in a version. A limit of 0 or less, or NaN, drops nothing.
-pub fn retained_under(rules: &Rules, messages: &[ContextMessage], limit: f64) -> RetainedRange {
-    match rules.history_limit {
-        HistoryLimitRule::None => RetainedRange::ALL,
-        HistoryLimitRule::Exact => RetainedRange { prelude: 0, from: first_kept(messages, limit) },
-        HistoryLimitRule::ExactWithPrelude | HistoryLimitRule::Batches => {
-            let roles: Vec<Role> = messages.iter().map(|message| message.size.role).collect();
-            let kept = if rules.history_limit == HistoryLimitRule::Batches {
-                retained_in_batches
-            } else {
-                retained_with_prelude
-            };
-            kept(&roles, limit)
-        }
-    }
-}
-
 /// Keeps the last `limit` turns, and the leading messages of other roles than user and assistant (releases R80).
 pub fn retained_with_prelude(roles: &[Role], limit: f64) -> RetainedRange {
-    let from = first_kept_role(roles.iter().copied(), limit);
+    let from = first_kept(roles.iter().copied(), limit);
     let prelude = roles.iter().position(|role| matches!(role, Role::User | Role::Assistant));
     RetainedRange { prelude: prelude.unwrap_or(roles.len()).min(from), from }
 }
@@ -135,7 +117,6 @@ pub fn retained_in_batches(roles: &[Role], limit: f64) -> RetainedRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::ruleset::Ruleset;
 
     /// Builds roles, one letter per message: `u`ser, `a`ssistant, tool `r`esult, `s`ummary.
     fn roles(text_features: &str) -> Vec<Role> {
@@ -177,7 +158,6 @@ mod tests {
         for limit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(retained_in_batches(&roles("uuuu"), limit), RetainedRange::ALL);
         }
-        assert_eq!(retained_under(Ruleset::Pi0_55.rules(), &[], 1.0), RetainedRange::ALL);
     }
 
     #[test]

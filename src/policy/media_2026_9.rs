@@ -12,14 +12,6 @@ const SCHEME: &str = "media";
 const INBOUND: &str = "media://inbound/";
 const SEEN_REFERENCE: &str = "[media reference removed - already processed by model]";
 
-/// Returns the messages that change, with their positions.
-pub fn without_seen_media(messages: &[Value], turns: KeptTurns) -> Vec<(usize, Value)> {
-    let roles = messages.iter().map(role_of);
-    let Some(end) = first_of_last_turns(roles, turns) else { return Vec::new() };
-    let older = messages.iter().enumerate().take(end);
-    older.filter_map(|(at, message)| Some((at, without_media(message, true)?))).collect()
-}
-
 /// Returns the position of the first turn that keeps its images; `None` if at most `turns.count` turns are answered. A
 /// turn starts with a user message, or with the first tool result of a list without its start.
 pub fn first_of_last_turns(roles: impl Iterator<Item = Role>, turns: KeptTurns) -> Option<usize> {
@@ -225,6 +217,13 @@ mod tests {
             js::parse(&format!(r#"{{"role":"{role}","content":[{{"type":"image","data":"x"}},null,{{"type":"text","text":"t"}}]}}"#)).unwrap()
         };
         text_features.chars().map(message).collect()
+    }
+
+    /// Returns the messages that change, with their positions.
+    fn without_seen_media(messages: &[Value], turns: KeptTurns) -> Vec<(usize, Value)> {
+        let end = first_of_last_turns(messages.iter().map(role_of), turns).unwrap_or(0);
+        let older = messages.iter().enumerate().take(end);
+        older.filter_map(|(at, message)| Some((at, without_media(message, true)?))).collect()
     }
 
     const TURNS: KeptTurns = KeptTurns { count: 3, open: true };

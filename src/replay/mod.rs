@@ -52,7 +52,7 @@ pub use firing_log::{FiringLog, FiringStats, PolicyEvent, PolicyEventKind, firin
 pub use losses::{ContextLoss, LossCause};
 pub use outcome::{CallReplay, CompactionEvent, PromptSizeSource, TrimStats};
 pub use totals::TraceTotals;
-pub use traces::{RecordedTrace, context_losses, recorded_trace, replay, simulated_totals, simulated_trace};
+pub use traces::{RecordedTrace, context_losses, recorded_trace, simulated_totals, simulated_trace};
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 use crate::gateway::ruleset::{HistoryLimitRule, LegacyImages};
 use crate::ids::EntryIx;
 use crate::policy::edit::Edit;
-use crate::policy::history_limit::first_kept_role;
+use crate::policy::history_limit::first_kept;
 use crate::policy::history_range::{
     RetainedRange, limit_history_under, retained_in_batches, retained_with_prelude,
 };
@@ -233,10 +233,9 @@ impl Trace<'_> {
         }
         match settings.ruleset.rules().history_limit {
             HistoryLimitRule::None => all,
-            HistoryLimitRule::Exact => RetainedRange {
-                prelude: 0,
-                from: first_kept_role((0..count).map(|at| self.role_at(at)), limit),
-            },
+            HistoryLimitRule::Exact => {
+                RetainedRange { prelude: 0, from: first_kept((0..count).map(|at| self.role_at(at)), limit) }
+            }
             rule => {
                 let roles: Vec<Role> = (0..count).map(|at| self.role_at(at)).collect();
                 if rule == HistoryLimitRule::Batches {

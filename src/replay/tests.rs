@@ -25,6 +25,13 @@ const MINUTE: i64 = 60_000;
 /// 2026-02-21T05:00:00Z, ms.
 const START: i64 = 1_771_650_000_000;
 
+/// Replays a session under the settings in force and under others, as an opened session does.
+fn replay(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Settings) -> Replay {
+    let record = recorded_trace(session, recorded, &|| true).expect("nobody stops it");
+    let trace = simulated_trace(session, simulated, &record, &|| true).expect("nobody stops it");
+    record.into_replay(session, Arc::new(trace))
+}
+
 /// A session built entry by entry; each entry is the child of the previous one.
 #[derive(Default, Clone)]
 struct Script {

@@ -107,14 +107,6 @@ pub fn context_losses(
     trace.loss_log.map(|log| log.losses).unwrap_or_default()
 }
 
-/// Replays a session under the settings in force and under others.
-pub fn replay(session: &ReplaySession<'_>, recorded: &Settings, simulated: &Settings) -> Replay {
-    let record = RecordedTrace::new(session, recorded);
-    let mut trace = Vec::with_capacity(record.calls.len());
-    record.run(session, simulated, true, &|| true, |call| trace.push(call));
-    record.into_replay(session, Arc::new(trace))
-}
-
 /// Builds the recorded trace; `None` if `wanted` returns false before the end.
 pub fn recorded_trace(
     session: &ReplaySession<'_>,

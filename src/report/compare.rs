@@ -24,8 +24,6 @@ use crate::transcript::{Leaf, copied_answers};
 
 #[derive(Debug, Clone)]
 pub struct ComparedBranch {
-    /// The entry at which the branch ends.
-    pub leaf: EntryIx,
     pub name: String,
     /// Whether this is the session's active leaf.
     pub active: bool,
@@ -248,7 +246,6 @@ fn compared_branch(
     // Without a price for cache writes, a write costs as much as input.
     let write = price.map(|price| if price.cache_write > 0.0 { price.cache_write } else { price.input });
     ComparedBranch {
-        leaf,
         name: index.display_id(leaf),
         active: tree.leaf(index, &Leaf::Own) == Some(leaf),
         entries: path.len(),

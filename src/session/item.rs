@@ -26,16 +26,6 @@ pub enum CountSource {
     Measured,
 }
 
-impl CountSource {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Estimated => "est",
-            Self::Calibrated => "calibrated",
-            Self::Measured => "measured",
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TokenCount {
     #[serde(rename = "value")]

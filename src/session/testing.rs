@@ -11,7 +11,7 @@ use crate::ids::{EntryIx, Epoch, LineIds, SessionKey};
 use crate::js;
 use crate::plan::Plan;
 use crate::policy::PolicySettings;
-use crate::policy::prune::{Gate, last_touch};
+use crate::policy::prune::{Gate, touches};
 use crate::session::next_prompt::NextPrompt;
 use crate::session::overflow::find_overflows;
 use crate::session::{LoadedSession, SessionItem};
@@ -71,6 +71,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
     let context = build_context(&index, &tree, &Leaf::Own);
     let context_throws = context.is_err();
     let context = context.unwrap_or_default();
+    let last_touch = touches(&index).next().map(|(_, time)| time);
     let session = LoadedSession {
         item: item(),
         source,
@@ -92,7 +93,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
         prompt_report: None,
         measured: Err(crate::session::Unmeasured::NoUsage),
         last_call_ms: None,
-        last_cache_touch_ms: last_touch(&index),
+        last_cache_touch_ms: last_touch,
         unfinished_commit: None,
         overflows: Arc::default(),
         partial_counts: Arc::default(),

@@ -216,7 +216,8 @@ impl IdTable {
     }
 
     /// Iterates over every text in order of first use.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
+    #[cfg(test)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|at| self.get(at))
     }
 
@@ -292,10 +293,5 @@ impl ValueTable {
     /// Returns the value as text; `None` when it is not a string.
     pub fn text(&self, word: ValueIx) -> Option<String> {
         self.value(word)?.as_str().map(js::JsString::to_string_lossy)
-    }
-
-    /// Iterates over all values with their ids; the absent one comes first.
-    pub fn iter(&self) -> impl Iterator<Item = (ValueIx, Option<&Value>)> {
-        self.values.iter().enumerate().map(|(at, value)| (ValueIx(at as u32), value.as_ref()))
     }
 }

@@ -37,10 +37,6 @@ impl<T> SharedVec<T> {
         }
     }
 
-    pub fn last(&self) -> Option<&T> {
-        self.tail.last()
-    }
-
     pub fn last_mut(&mut self) -> Option<&mut T> {
         self.tail.last_mut()
     }
@@ -118,7 +114,7 @@ mod tests {
             assert_eq!((grown.len(), grown.is_empty()), (count, count == 0));
             assert!(grown.iter().copied().eq(0..count) && grown.iter().rev().copied().eq((0..count).rev()));
             assert!((0..count).all(|at| grown[at] == at && grown.get(at) == Some(&at)));
-            assert_eq!((grown.get(count), grown.last().copied()), (None, count.checked_sub(1)));
+            assert_eq!((grown.get(count), grown.iter().next_back().copied()), (None, count.checked_sub(1)));
             assert!(
                 grown.iter_from(count / 2).copied().eq(count / 2..count)
                     && grown.iter_from(count + 5).len() == 0
@@ -141,7 +137,10 @@ mod tests {
         after.push(7);
         after.push(8);
         assert_eq!((before.len(), after.len()), (2 * CHUNK_LEN + 3, 2 * CHUNK_LEN + 4));
-        assert_eq!((before.last(), after.last()), (Some(&(2 * CHUNK_LEN + 2)), Some(&8)));
+        assert_eq!(
+            (before.iter().next_back(), after.iter().next_back()),
+            (Some(&(2 * CHUNK_LEN + 2)), Some(&8))
+        );
         assert!(before.full_chunks.iter().zip(&after.full_chunks).all(|(old, new)| Arc::ptr_eq(old, new)));
     }
 }

@@ -47,10 +47,6 @@ impl HttpSummarizer {
         Self { api, address, model, key, timeout }
     }
 
-    pub fn model(&self) -> &str {
-        &self.model
-    }
-
     fn agent(&self) -> Agent {
         let provider = rustls::crypto::ring::default_provider();
         let tls = TlsConfig::builder()

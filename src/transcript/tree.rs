@@ -174,14 +174,6 @@ impl Tree {
         self.leaf_resolution.is_some()
     }
 
-    /// Returns the parent of the next entry; `None` before the first (sqlite F5).
-    pub fn append_parent(&self, index: &Index) -> Option<EntryIx> {
-        match &self.leaf_resolution {
-            None => index.last(),
-            Some(rows) => rows.append_parent.and_then(|id| self.find(id)),
-        }
-    }
-
     /// Returns the ends of all branches: the session's leaf first, then the newest (sqlite F9).
     pub fn tips(&self, index: &Index) -> Vec<EntryIx> {
         if let Some(rows) = self.leaf_resolution.as_ref().filter(|rows| rows.is_explicit) {

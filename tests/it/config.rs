@@ -167,7 +167,7 @@ fn load(case: &Case, dir: &Path) -> GatewayConfig {
 /// Value and origin of a key: of the table of settings where it is there, else of the configuration itself.
 fn reported(config: &GatewayConfig, key: &str, dir: &Path) -> (String, String) {
     if let Some(row) = list_settings(config).into_iter().find(|row| row.key == key) {
-        let from = format!("{} {}", row.provenance, row.overridden_text());
+        let from = format!("{} {}", row.provenance, overridden_text(&row.overridden));
         return (js::stringify(&row.value), short(from.trim_end(), dir));
     }
     let path: Vec<&str> = key.split('.').collect();

@@ -13,17 +13,14 @@ use clawscope::ids::LineIds;
 use clawscope::js::{self, JsException, JsString, Object, Value};
 use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
 use clawscope::policy::clear_tool_uses::{
-    ClearSettings, ClearedBy, Message, ModelScale, TokenCounting, clear as clear_messages, parse_message,
+    ClearSettings, ClearedBy, Message, ModelScale, TokenCounting, parse_message,
 };
 use clawscope::policy::edit::apply_all;
 use clawscope::policy::features::ContentFeatures;
-use clawscope::policy::guard::guard_messages;
-use clawscope::policy::guard_2026_9::guarded_result;
-use clawscope::policy::media_2026_9::without_seen_media;
 use clawscope::policy::message_list::MessageOrigin;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::{GuardSettings, ReduceSettings, TruncateSettings};
-use clawscope::policy::truncate::{reduce, result_budget};
+use clawscope::policy::truncate::result_budget;
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
 use clawscope::session::ContextDetails;
 use clawscope::store::entry::MessageSize;
@@ -37,6 +34,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::support::generate;
+use crate::support::oracles::{clear_messages, guard_messages, guarded_result, reduced, without_seen_media};
 use clawscope::units::Tokens;
 
 /// Texts with halves of pairs, line feeds and emoji, up to a few thousand chars.
@@ -298,18 +296,6 @@ fn sent(messages: &[Value]) -> Result<Vec<Message>, JsException> {
     sent?.iter().flatten().map(parse_message).collect()
 }
 
-/// Cleared messages as they are read back: a transcript does not say that they were cleared.
-fn unmarked(mut messages: Vec<Message>) -> Vec<Message> {
-    for message in &mut messages {
-        match message {
-            Message::Tool { cleared, .. } => *cleared = false,
-            Message::Ai { cleared, .. } => cleared.clear(),
-            Message::Human { .. } => {}
-        }
-    }
-    messages
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -460,7 +446,7 @@ proptest! {
             (Ok((made, numbers)), Ok(clearing)) => {
                 let numbers = numbers.expect("numbers of clearing");
                 prop_assert_eq!((numbers.tokens_before, numbers.tokens_after), (clearing.tokens_before as u64, clearing.tokens_after as u64));
-                prop_assert_eq!(sent(&made).expect("still sent"), unmarked(clearing.messages));
+                prop_assert_eq!(sent(&made).expect("still sent"), clearing.messages);
             }
             (Err(error), cleared) => {
                 prop_assert_eq!(error, PlanError::Throws(Policy::Clear));
@@ -500,12 +486,8 @@ proptest! {
             bodies.iter().enumerate().map(|(at, body)| message_after(body, at, &plan)).collect()
         };
         let or_old = |new: Option<Value>, old: &Value| new.unwrap_or_else(|| old.clone());
-        let mut truncated = bodies.clone();
         let budget = result_budget(rules, Tokens(window), None, true).expect("results have a budget by these rules");
-        for done in reduce(&budget.reducible_messages(&bodies), &budget) {
-            truncated[done.at] = done.message;
-        }
-        prop_assert_eq!(made(Policy::Truncate), truncated);
+        prop_assert_eq!(made(Policy::Truncate), reduced(&bodies, &budget));
         let guarded: Vec<Value> = bodies.iter().map(|old| or_old(guarded_result(old, Tokens(window)), old)).collect();
         prop_assert_eq!(made(Policy::Guard), guarded);
         let mut unseen = bodies.clone();

@@ -6,7 +6,7 @@ use clawscope::js::{self, JsString, Object, Value};
 use clawscope::policy::compact::workspace_rules::rules_section;
 use clawscope::policy::compact::{
     AnswerFailure, FileOps, Identifiers, SummaryMode, SummaryModel, SummaryRequest, SummarySpec,
-    prepare::CompactionTexts, summarise,
+    prepare::CompactionTexts, summarise_within,
 };
 
 use crate::support::generate::Dice;
@@ -189,8 +189,8 @@ impl Case {
     /// Ours, in the words of the real program's script.
     fn answer(&self) -> (Value, usize) {
         let mut ours = Ours { case: self, requested: Vec::new(), left_out: 0 };
-        let summary =
-            summarise(&self.job, &mut ours).map_or(Value::Null, |made| Value::String(made.parts.text()));
+        let summary = summarise_within(&self.job, self.job.window, &mut ours)
+            .map_or(Value::Null, |made| Value::String(made.parts.text()));
         let requested = Value::Array(ours.requested);
         (Value::Object(Object::from([("summary", summary), ("asked", requested)])), ours.left_out)
     }

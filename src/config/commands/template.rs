@@ -55,14 +55,6 @@ impl Template {
         })
     }
 
-    /// The placeholder that the word begins with: its value could look like an option.
-    pub fn leading_placeholder(&self) -> Option<Placeholder> {
-        match self.parts.first()? {
-            Part::Value(placeholder) => Some(*placeholder),
-            Part::Text(_) => None,
-        }
-    }
-
     /// Returns the argument with the values in place.
     ///
     /// # Errors

@@ -148,10 +148,6 @@ impl Breakdown {
         self.roles.iter().find(|(known, _)| *known == role).map_or(Tally::default(), |(_, amount)| *amount)
     }
 
-    pub fn call_tally(&self) -> Tally {
-        sum(self.tools.iter().map(|tool| tool.calls))
-    }
-
     pub fn result_tally(&self) -> Tally {
         self.role_tally(Role::ToolResult)
     }
@@ -167,14 +163,6 @@ impl Images {
             self.free += images;
         }
     }
-}
-
-fn sum(amounts: impl Iterator<Item = Tally>) -> Tally {
-    amounts.fold(Tally::default(), |sum, amount| Tally {
-        count: sum.count + amount.count,
-        chars: sum.chars + amount.chars,
-        tokens: sum.tokens + amount.tokens,
-    })
 }
 
 fn heaviest(context: &Context, tokens: impl Fn(usize) -> u64) -> Vec<usize> {

@@ -96,6 +96,6 @@ fn every_role_belongs_to_one_part_of_the_bar() {
         assert_eq!(roles.map(|(_, amount)| amount.tokens).sum::<u64>(), odd.budget.tokens(part));
     }
     // A call without a name cannot be estimated, so neither can its message.
-    assert_eq!((odd.call_tally().tokens, odd.tools.len(), odd.tools[0].name.as_deref()), (0, 1, None));
+    assert_eq!((odd.tools[0].calls.tokens, odd.tools.len(), odd.tools[0].name.as_deref()), (0, 1, None));
     assert_eq!(odd.tools[0].results.tokens, 3);
 }

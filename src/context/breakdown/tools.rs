@@ -23,12 +23,6 @@ pub struct ToolTotals {
     pub heaviest: usize,
 }
 
-impl ToolTotals {
-    pub fn tokens(&self) -> u64 {
-        self.calls.tokens + self.results.tokens
-    }
-}
-
 #[derive(Debug, Default)]
 pub(super) struct ToolTotalsBuilder {
     positions: HashMap<ValueIx, usize>,

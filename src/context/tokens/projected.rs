@@ -54,39 +54,3 @@ fn is_after_changes(index: &Index, path: &[EntryIx], anchor: EntryIx) -> bool {
     let last = path.iter().rposition(|ix| changes_context(index, *ix));
     path.iter().rposition(|ix| *ix == anchor) > last
 }
-
-/// The context usage that pi shows (store-pi-1.5 E6).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ContextUsage {
-    /// `None` after a compaction until an answer reports usage.
-    pub tokens: Option<Tokens>,
-    /// Window in tokens, above 0.
-    pub window: Tokens,
-}
-
-impl ContextUsage {
-    pub fn percent(&self) -> Option<f64> {
-        self.tokens.map(|tokens| tokens / self.window * 100.0)
-    }
-}
-
-/// Returns the usage that pi shows for a context; `None` for a window of 0 or less.
-pub fn context_usage(
-    index: &Index,
-    context: &Context,
-    window: Tokens,
-) -> Result<Option<ContextUsage>, JsException> {
-    if window.is_nan() || window <= Tokens::ZERO {
-        return Ok(None);
-    }
-    let compaction = context.path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction);
-    let counted = |since: usize| {
-        let after = &context.path[since + 1..];
-        context.messages.iter().any(|message| message.size.usage.is_some() && after.contains(&message.entry))
-    };
-    let tokens = match compaction {
-        Some(at) if !counted(at) => None,
-        _ => Some(estimate_projected(index, &context.path, &context.messages)?.tokens),
-    };
-    Ok(Some(ContextUsage { tokens, window }))
-}

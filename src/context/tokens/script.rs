@@ -71,7 +71,8 @@ pub struct ScriptChars([u64; 3]);
 
 impl ScriptChars {
     /// Takes the chars of each class in the order of [`Script::ALL`].
-    pub const fn new(chars: [u64; 3]) -> Self {
+    #[cfg(test)]
+    pub(crate) const fn new(chars: [u64; 3]) -> Self {
         Self(chars)
     }
 

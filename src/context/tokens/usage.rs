@@ -2,7 +2,6 @@
 
 use crate::context::build::ContextMessage;
 use crate::context::tokens::chars4::estimate_message;
-use crate::gateway::ruleset::{Estimate, Rules};
 use crate::ids::EntryIx;
 use crate::js::JsException;
 use crate::store::entry::{EntryKind, Usage};
@@ -32,36 +31,6 @@ pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, 
         tokens: usage.map_or(trailing_tokens, |usage| usage.context_tokens_with(trailing_tokens)),
         usage_tokens: usage.map_or(Tokens::ZERO, |usage| usage.context_tokens),
         trailing_tokens,
-        last_usage: anchor,
-    })
-}
-
-/// Estimates a list of messages under a version's rules. `tokens_of` estimates the message at a position. Some versions
-/// ignore a usage of 0 as an anchor (compaction 12, row "Usage validity").
-pub fn estimate_context_under(
-    rules: &Rules,
-    messages: &[ContextMessage],
-    tokens_of: impl Fn(usize) -> Result<Tokens, JsException>,
-) -> Result<ContextEstimate, JsException> {
-    let reported = matches!(
-        rules.estimate,
-        Estimate::Weighted { .. } | Estimate::OwnRuntime { context_usage: true, .. }
-    );
-    let read = |usage: Usage| {
-        let added = usage.prompt_tokens() + usage.output;
-        if usage.is_reported_total && !reported { Usage { context_tokens: added, ..usage } } else { usage }
-    };
-    let counts = |usage: Usage| !rules.usage_above_zero || usage.context_tokens > Tokens::ZERO;
-    let anchor =
-        messages.iter().rposition(|message| message.size.usage.is_some_and(|usage| counts(read(usage))));
-    let usage = anchor.and_then(|at| messages[at].size.usage).map(read);
-    let trailing = anchor.map_or(0, |at| at + 1)..messages.len();
-    let trailing_tokens = trailing.into_iter().try_fold(0.0, |sum, at| Ok(sum + tokens_of(at)?.get()))?;
-    Ok(ContextEstimate {
-        tokens: usage
-            .map_or(Tokens(trailing_tokens), |usage| usage.context_tokens_with(Tokens(trailing_tokens))),
-        usage_tokens: usage.map_or(Tokens::ZERO, |usage| usage.context_tokens),
-        trailing_tokens: Tokens(trailing_tokens),
         last_usage: anchor,
     })
 }

@@ -13,8 +13,6 @@ pub enum Message {
         /// Text blocks, joined without a separator.
         text: JsString,
         calls: Vec<ClearableCall>,
-        /// Ids of the calls whose arguments were cleared, sorted by code points.
-        cleared: Vec<JsString>,
     },
     Tool {
         content: Content,
@@ -22,8 +20,6 @@ pub enum Message {
         call: JsString,
         name: Option<JsString>,
         is_error: bool,
-        /// Whether a placeholder replaces the content.
-        cleared: bool,
     },
 }
 
@@ -69,7 +65,6 @@ pub fn parse_message<'a>(message: impl Json<'a>) -> Result<Message, JsException>
                 call,
                 name,
                 is_error: message.get("isError").and_then(Json::as_bool) == Some(true),
-                cleared: false,
             })
         }
         _ => Err(JsException),
@@ -91,7 +86,7 @@ fn parse_assistant<'a>(content: impl Json<'a>) -> Result<Message, JsException> {
             (join_texts(content, "")?, content.items().ok_or(JsException)?.filter_map(parse_call).collect())
         }
     };
-    Ok(Message::Ai { text, calls, cleared: Vec::new() })
+    Ok(Message::Ai { text, calls })
 }
 
 /// Parses a call with name, id and arguments; `None` if one is missing.

@@ -178,19 +178,30 @@ impl CallDigest {
 mod tests {
     use super::*;
     use crate::js;
-    use crate::policy::clear_tool_uses::message_tokens;
+
+    fn tokens(json: &str) -> usize {
+        MessageDigest::from_message(&js::parse(json).unwrap()).unwrap().unwrap().tokens()
+    }
 
     #[test]
-    fn a_sketch_counts_as_its_message_does() {
-        for json in [
-            r#"{"role":"user","content":[{"type":"text","text":"h😀"},{"type":"image","data":"x"}]}"#,
-            r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"toolCall","id":"c1","name":"f","arguments":{"x":1,"s":"it's"}}]}"#,
-            r#"{"role":"toolResult","toolCallId":"c1","toolName":"f","content":"hello"}"#,
-            r#"{"role":"toolResult","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
-        ] {
-            let message = parse_message(&js::parse(json).unwrap()).unwrap();
-            assert_eq!(MessageDigest::new(&message).tokens(), message_tokens(&message), "{json}");
+    fn the_vectors_of_7_4() {
+        assert_eq!(tokens(r#"{"role":"user","content":"abcd"}"#), 5);
+        assert_eq!(tokens(r#"{"role":"user","content":""}"#), 4);
+        assert_eq!(tokens(r#"{"role":"user","content":[]}"#), 4);
+        let result = r#"{"role":"toolResult","toolCallId":"c1","toolName":"f","content":"hello"}"#;
+        assert_eq!(tokens(result), 6);
+        let image = r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image","data":"x"}]}"#;
+        assert_eq!(tokens(image), 90);
+        for text in ["漢漢漢漢漢", "😀😀😀😀😀"] {
+            assert_eq!(tokens(&format!(r#"{{"role":"user","content":"{text}"}}"#)), 6);
         }
+    }
+
+    #[test]
+    fn calls_count_with_the_length_of_their_python_form() {
+        let call = r#"{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"f","arguments":{"x":1,"s":"it's"}}]}"#;
+        assert_eq!(tokens(call), 25);
+        assert_eq!(tokens(r#"{"role":"assistant","content":[]}"#), 6);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 
 mod cleared_message;
 mod count;
-mod edit;
 mod message;
 mod message_digest;
 mod policy;
@@ -15,11 +14,9 @@ mod step;
 mod value_hash;
 
 pub use cleared_message::{cleared_result, without_arguments};
-pub use count::{message_tokens, total_tokens};
-pub use edit::{ClearResult, clear, clearable_count};
 pub use message::{Block, ClearableCall, Content, Message, parse_message};
 pub use message_digest::{CallDigest, ContentSize, MessageDigest};
 pub use policy::Clear;
 pub use settings::{ClearSettings, ClearedBy, ModelScale, TokenCounter, TokenCounting};
-pub use step::{ClearTotals, clear_list};
+pub use step::{ClearTotals, clear_list, clearable_count};
 pub use value_hash::ValueHash;

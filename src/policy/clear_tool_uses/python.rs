@@ -102,52 +102,6 @@ fn exponent_len(digits: i64, exponent: i64) -> usize {
     mantissa + "e+".len() + exponent.abs().to_string().len().max(2)
 }
 
-/// Whether Python finds two values equal: the order of keys does not matter, and `true` is 1.
-pub(super) fn is_equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
-        }
-        (Value::Object(a), Value::Object(b)) => is_equal_object(a, b),
-        (Value::String(a), Value::String(b)) => a == b,
-        _ => match (as_python_number(a), as_python_number(b)) {
-            (Some(a), Some(b)) => a == b,
-            (None, None) => is_none(a) && is_none(b),
-            _ => false,
-        },
-    }
-}
-
-/// [`is_equal`] for dictionaries.
-pub(super) fn is_equal_object(a: &Object, b: &Object) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    let sorted = |object: &Object| {
-        let mut order: Vec<usize> = (0..object.len()).collect();
-        let keys: Vec<&JsString> = object.iter().map(|(key, _)| key).collect();
-        order.sort_by_key(|at| keys[*at]);
-        order
-    };
-    let (in_a, in_b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
-    sorted(a).into_iter().zip(sorted(b)).all(|(at, of)| {
-        let ((key, value), (other_key, other)) = (in_a[at], in_b[of]);
-        key == other_key && is_equal(value, other)
-    })
-}
-
-fn as_python_number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Bool(bool) => Some(f64::from(u8::from(*bool))),
-        Value::Number(number) => Some(*number).filter(|number| number.is_finite()),
-        _ => None,
-    }
-}
-
-fn is_none(value: &Value) -> bool {
-    matches!(value, Value::Null | Value::Number(_))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,23 +149,5 @@ mod tests {
     fn lists_and_dictionaries_have_a_space_behind_commas_and_colons() {
         let json = r#"{"t":true,"x":null,"l":[],"o":{},"n":{"a":[1,{"b":"c"}]}}"#;
         assert_eq!(len(json), "{'t': True, 'x': None, 'l': [], 'o': {}, 'n': {'a': [1, {'b': 'c'}]}}".len());
-    }
-
-    #[test]
-    fn equality_is_pythons() {
-        let equal = |a: &str, b: &str| is_equal(&js::parse(a).unwrap(), &js::parse(b).unwrap());
-        for (a, b) in [
-            ("1", "true"),
-            ("0", "false"),
-            ("null", "1e400"),
-            (r#"{"a":1,"b":[2]}"#, r#"{"b":[2.0],"a":true}"#),
-        ] {
-            assert!(equal(a, b), "{a} {b}");
-        }
-        for (a, b) in
-            [("1", "\"1\""), ("null", "0"), ("[]", "{}"), (r#"{"a":1}"#, r#"{"b":1}"#), ("[1]", "[1,1]")]
-        {
-            assert!(!equal(a, b), "{a} {b}");
-        }
     }
 }

@@ -1,6 +1,5 @@
 //! Clearing on Anthropic's servers, which a gateway of 2026.9 requests instead of pruning itself (pruning 7b): whether
-//! it requests clearing, the request, and an estimate of the results that the server clears. Older versions never
-//! request it.
+//! it requests clearing, and by which parameters. Older versions never request it.
 //!
 //! clawscope opens no credential. The configuration alone decides whether the key is of a kind that clearing needs;
 //! otherwise that stays unknown.
@@ -11,10 +10,6 @@ use crate::js::{self, JsString, Object, Value};
 use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};
 use crate::units::Tokens;
 
-/// Type of the edit in the request.
-pub const EDIT_TYPE: &str = "clear_tool_uses_20250919";
-/// Beta header of the request (pruning 7.13).
-pub const BETA_HEADER: &str = "context-management-2025-06-27";
 /// Last tool uses that the server keeps.
 pub const KEEP_TOOL_USES: usize = 3;
 /// Smallest trigger in tokens, and its share of the window.
@@ -175,22 +170,6 @@ impl ServerClearRequest {
             ..ClearSettings::default()
         }
     }
-
-    /// Returns the edit as the gateway sends it, with its keys in order (pruning 7.11).
-    pub fn to_json(&self) -> Value {
-        let amount = |kind: &str, value: f64| {
-            Value::from(Object::from([("type", Value::from(kind)), ("value", Value::Number(value))]))
-        };
-        let excluded = self.exclude_tools.iter().cloned().map(Value::String);
-        Value::from(Object::from([
-            ("type", Value::from(EDIT_TYPE)),
-            ("trigger", amount("input_tokens", self.trigger.get())),
-            ("keep", amount("tool_uses", KEEP_TOOL_USES as f64)),
-            ("clear_at_least", amount("input_tokens", self.clear_at_least.get())),
-            ("exclude_tools", Value::Array(excluded.collect())),
-            ("clear_tool_inputs", Value::Bool(false)),
-        ]))
-    }
 }
 
 /// Returns the denied names as written, and every known tool that the lists exclude (pruning 7.12).
@@ -208,54 +187,6 @@ fn exclude_tools<'a>(tools: Option<&Value>, known: impl IntoIterator<Item = &'a 
     excluded
 }
 
-/// Tool result of the prompt, as the server counts it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ResultToClear {
-    /// Estimated.
-    pub tokens: Tokens,
-    /// Whether its tool is excluded.
-    pub excluded: bool,
-}
-
-/// Results that the server would clear. An estimate, because the server counts in its own way.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ServerEstimate {
-    /// The prompt is not over the trigger.
-    BelowTrigger,
-    /// The clearable results hold less than `clear_at_least`, so none is cleared.
-    TooLittle {
-        /// Tokens of the clearable results.
-        tokens: Tokens,
-    },
-    Cleared {
-        /// Positions, oldest first.
-        uses: Vec<usize>,
-        /// Freed tokens, without those of the server's placeholder.
-        tokens: Tokens,
-    },
-}
-
-/// Estimates the results that the server clears of a prompt of `prompt_tokens` tokens: all but the last three and the
-/// excluded ones, if that frees enough (pruning 7.2, 7.14).
-pub fn estimate_server_clearing(
-    clearing: &ServerClearRequest,
-    prompt_tokens: Tokens,
-    uses: &[ResultToClear],
-) -> ServerEstimate {
-    // NaN is an unknown prompt.
-    if prompt_tokens.is_nan() || prompt_tokens <= clearing.trigger {
-        return ServerEstimate::BelowTrigger;
-    }
-    let old = &uses[..uses.len().saturating_sub(KEEP_TOOL_USES)];
-    let cleared = old.iter().enumerate().filter(|(_, one)| !one.excluded);
-    let (places, tokens): (Vec<usize>, Vec<Tokens>) = cleared.map(|(at, one)| (at, one.tokens)).unzip();
-    let tokens: Tokens = tokens.iter().sum();
-    if tokens < clearing.clear_at_least {
-        return ServerEstimate::TooLittle { tokens };
-    }
-    ServerEstimate::Cleared { uses: places, tokens }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,15 +197,6 @@ mod tests {
 
     fn names(names: &[&str]) -> Vec<JsString> {
         names.iter().map(|name| JsString::from(*name)).collect()
-    }
-
-    #[test]
-    fn the_request_is_that_of_7_11_key_by_key() {
-        let edit = ServerClearRequest::new(Tokens(200_000.0), None, []).to_json();
-        assert_eq!(
-            js::stringify(&edit),
-            r#"{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":60000},"keep":{"type":"tool_uses","value":3},"clear_at_least":{"type":"input_tokens","value":12500},"exclude_tools":[],"clear_tool_inputs":false}"#
-        );
     }
 
     #[test]
@@ -330,28 +252,5 @@ mod tests {
         assert_eq!(at("https://api.anthropic.com.evil.test/"), ServerState::OtherEndpoint);
         assert_eq!(at("https://api.anthropic.com@proxy.test:8080/x"), ServerState::OtherEndpoint);
         assert_eq!(at("proxy"), ServerState::OtherEndpoint);
-    }
-
-    #[test]
-    fn the_server_clears_all_but_the_last_three_or_nothing() {
-        let clearing = ServerClearRequest::new(Tokens(200_000.0), None, []);
-        let use_of = |tokens| ResultToClear { tokens, excluded: false };
-        let uses = [
-            use_of(Tokens(9_000.0)),
-            ResultToClear { tokens: Tokens(50_000.0), excluded: true },
-            use_of(Tokens(4_000.0)),
-        ];
-        let kept = [use_of(Tokens(1.0)); KEEP_TOOL_USES];
-        let all = [&uses[..], &kept[..]].concat();
-        assert_eq!(estimate_server_clearing(&clearing, Tokens(60_000.0), &all), ServerEstimate::BelowTrigger);
-        let cleared = ServerEstimate::Cleared { uses: vec![0, 2], tokens: Tokens(13_000.0) };
-        assert_eq!(estimate_server_clearing(&clearing, Tokens(60_001.0), &all), cleared);
-        let less = estimate_server_clearing(&clearing, Tokens(60_001.0), &all[1..]);
-        assert_eq!(less, ServerEstimate::TooLittle { tokens: Tokens(4_000.0) });
-        assert_eq!(
-            estimate_server_clearing(&clearing, Tokens(90_000.0), &kept),
-            ServerEstimate::TooLittle { tokens: Tokens::ZERO }
-        );
-        assert_eq!(estimate_server_clearing(&clearing, Tokens(f64::NAN), &all), ServerEstimate::BelowTrigger);
     }
 }

@@ -102,11 +102,6 @@ impl TokenCounting {
             Self::Model => "model",
         }
     }
-
-    /// Parses the word. `LangChain` reads any other word as `model`; here it is invalid.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Approximate, Self::Model].into_iter().find(|counting| counting.as_str() == word)
-    }
 }
 
 impl Default for ClearSettings {

@@ -1,11 +1,10 @@
-//! Applies clearing to a message list: makes the decisions of [`super::clear`] from digests, and the edits on messages
+//! Applies clearing to a message list: makes `LangChain`'s decisions (pruning 7.2) from digests, and the edits on messages
 //! as the transcript holds them.
 
 use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::{JsException, JsString};
-use crate::policy::clear_tool_uses::edit::{clearable_count, code_point_key};
 use crate::policy::clear_tool_uses::message_digest::MessageDigest;
 use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};
 use crate::policy::clear_tool_uses::value_hash::ValueHash;
@@ -202,6 +201,24 @@ impl ClearListRun<'_, '_> {
         let after = self.list.size(at).prune_chars;
         self.fates[at] = MessageFate { fate: Fate::Cleared, reason, after, ..self.fates[at] };
     }
+}
+
+/// Returns how many of the results may be cleared, from the oldest on (pruning 7.2, step 2).
+pub fn clearable_count(results: usize, keep: f64) -> Result<usize, JsException> {
+    if keep >= results as f64 {
+        return Ok(0);
+    }
+    if keep.fract() != 0.0 {
+        return Err(JsException);
+    }
+    let count = if keep < 0.0 { -keep } else { results as f64 - keep };
+    Ok(results.min(count as usize))
+}
+
+/// Returns a key that sorts by code points and not by UTF-16 units.
+fn code_point_key(text: &JsString) -> Vec<u32> {
+    let chars = char::decode_utf16(text.units().iter().copied());
+    chars.map(|char| char.map_or_else(|lone| u32::from(lone.unpaired_surrogate()), u32::from)).collect()
 }
 
 #[cfg(test)]

@@ -2,39 +2,28 @@
 
 use super::*;
 use crate::js::{Object, Value};
-use crate::policy::clear_tool_uses::{Message, clear, parse_message};
 use crate::policy::testing::{ListFixture, calls, result};
 
 fn eager() -> ClearSettings {
     ClearSettings { trigger: 1.0, keep: 0.0, ..ClearSettings::default() }
 }
 
-/// Returns the messages after clearing and the reason for each fate, and asserts that the edit on full messages agrees.
+/// Returns the messages after clearing and the reason for each fate, and asserts that the numbers are theirs.
 fn cleared<T: AsRef<str>>(messages: &[T], settings: &ClearSettings) -> (Vec<Value>, Vec<Reason>) {
     let messages = ListFixture::of(messages);
     let mut list = messages.list();
     let (fates, numbers) = clear_list(&mut list, settings).expect("these messages are sent");
     let made = messages.check(&list);
-    let form = |messages: &[Value]| -> Vec<Message> {
-        messages.iter().map(|message| parse_message(message).expect("it is sent")).collect()
-    };
     if settings.counting == TokenCounting::Approximate {
-        let clearing = clear(form(&messages.bodies), settings).expect("a whole keep");
-        assert_eq!(
-            (numbers.tokens_before, numbers.tokens_after),
-            (clearing.tokens_before as u64, clearing.tokens_after as u64)
-        );
-        let unmarked = clearing.messages.into_iter().map(|mut message| {
-            match &mut message {
-                Message::Tool { cleared, .. } => *cleared = false,
-                Message::Ai { cleared, .. } => cleared.clear(),
-                Message::Human { .. } => {}
-            }
-            message
-        });
-        assert_eq!(form(&made), unmarked.collect::<Vec<_>>());
+        assert_eq!((numbers.tokens_before, numbers.tokens_after), (tokens(&messages.bodies), tokens(&made)));
     }
     (made, fates.iter().map(|fate| fate.reason).collect())
+}
+
+fn tokens(messages: &[Value]) -> u64 {
+    let tokens =
+        |message| MessageDigest::from_message(message).expect("it is sent").expect("it is sent").tokens();
+    messages.iter().map(|message| tokens(message) as u64).sum()
 }
 
 fn three() -> [String; 7] {
@@ -57,6 +46,37 @@ fn old_uses_go_and_the_last_are_kept() {
     let enough = ClearSettings { clear_at_least: 5.0, ..eager() };
     assert_eq!(reasons(&enough), [ClearedUse, ClearedAtLeast, ClearedAtLeast]);
     assert_eq!(reasons(&ClearSettings { exclude_tools: vec!["exec".into()], ..eager() }), [ExcludedTool; 3]);
+}
+
+#[test]
+fn a_negative_keep_clears_only_as_many_and_a_fraction_throws() {
+    use Reason::{ClearedAtLeast, ClearedUse};
+    assert_eq!(
+        reasons(&ClearSettings { keep: -1.0, ..eager() }),
+        [ClearedUse, Reason::KeptUse, Reason::KeptUse]
+    );
+    let messages = ListFixture::of(&three());
+    let half = clear_list(&mut messages.list(), &ClearSettings { keep: 1.5, ..eager() });
+    assert_eq!(half.map(|_| ()), Err(JsException));
+    // A result of 40 chars has 15 tokens with its name, the placeholder 7: the second reaches 16.
+    let enough = ClearSettings { clear_at_least: 16.0, ..eager() };
+    assert_eq!(reasons(&enough), [ClearedUse, ClearedUse, ClearedAtLeast]);
+}
+
+#[test]
+fn nothing_happens_at_the_trigger_itself() {
+    let trigger = tokens(&ListFixture::of(&three()).bodies) as f64;
+    let first = |trigger| reasons(&ClearSettings { trigger, ..eager() })[0];
+    assert_eq!([first(trigger), first(trigger - 1.0)], [Reason::BelowTrigger, Reason::ClearedUse]);
+}
+
+#[test]
+fn a_result_is_cleared_only_under_the_reply_that_called_it() {
+    use Reason::{ClearedUse, UncalledResult, Untouched};
+    let text = "x".repeat(40);
+    let messages = [result("1", &text), calls(&["1"]), result("1", &text), calls(&["2"]), result("1", &text)];
+    let expected = [UncalledResult, Untouched, ClearedUse, Untouched, UncalledResult];
+    assert_eq!(cleared(&messages, &eager()).1, expected);
 }
 
 #[test]

@@ -10,13 +10,11 @@ use crate::store::measure::{blocks, is_block_type, role_of};
 /// UTF-16 units of a tool result that newer runtimes include (store-pi-1.5 I1).
 const MAX_RESULT_UNITS: usize = 2000;
 
-/// Writes messages in the form in which a model receives them: without images, with whole tool results. Errors on
-/// malformed messages.
-pub fn conversation_text(messages: &[Value]) -> Result<JsString, JsException> {
-    conversation_text_for(PiRelease::OLDEST, messages)
-}
-
-/// Writes messages as a release of pi does. Newer releases omit thinking and cut tool results (store-pi-1.5 I1).
+/// Writes messages in the form in which a model receives them, without images, as a release of pi does. Newer releases
+/// omit thinking and cut tool results (store-pi-1.5 I1).
+///
+/// # Errors
+/// For malformed messages.
 pub fn conversation_text_for(pi: impl Into<PiRelease>, messages: &[Value]) -> Result<JsString, JsException> {
     let pi = pi.into();
     let sent: Vec<Option<Value>> = messages.iter().map(to_llm).collect::<Result<_, _>>()?;
@@ -160,7 +158,8 @@ mod tests {
 
     fn text(messages: &str) -> Result<String, JsException> {
         let messages = js::parse(&format!("[{messages}]")).unwrap();
-        conversation_text(messages.as_array().unwrap()).map(|text| text.to_string_lossy())
+        conversation_text_for(PiRelease::OLDEST, messages.as_array().unwrap())
+            .map(|text| text.to_string_lossy())
     }
 
     #[test]

@@ -3,7 +3,6 @@
 
 pub mod after_compaction;
 pub mod branch;
-pub mod branch_summary;
 pub mod check;
 pub mod chunks;
 pub mod conversation;
@@ -36,7 +35,7 @@ pub use after_compaction::{CompactedContext, CompactionEntry, context_after};
 pub use branch::{
     BranchEntry, ProjectedEntry, branch_entries, branch_entries_for_runtime, projected_branch_entries,
 };
-pub use conversation::{conversation_text, conversation_text_for};
+pub use conversation::conversation_text_for;
 pub use cut_point::{CutPoint, find_cut_point};
 pub use files::{FileLists, FileOps};
 pub use policy::Compact;
@@ -49,6 +48,6 @@ pub use previous_compaction::PreviousCompaction;
 pub use request::{Identifiers, SummaryForm, SummaryPurpose, SummaryRequest};
 pub use stages::{Aborted, AnswerFailure, SummaryModel, max_summary_tokens};
 pub use step::{CompactionResult, assumed_summary};
-pub use summarise::{summarise, summarise_within};
+pub use summarise::summarise_within;
 pub use summary_spec::{CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec};
 pub use v2026_9::{CompactionInput, prepare_under, stored_summary, weighted_tokens};

@@ -9,8 +9,7 @@ use crate::policy::compact::history_share::{HistoryMessage, ShareSettings, prune
 use crate::policy::compact::predicted_calls::predict_calls;
 use crate::policy::compact::request::SummaryRequest;
 use crate::policy::compact::stages::{AnswerFailure, SummaryModel};
-use crate::policy::compact::summarise::summarise;
-use crate::policy::compact::testing::job;
+use crate::policy::compact::testing::{job, summarise};
 use crate::policy::repair::{RepairRules, apply_pairing, pair, shape_of};
 use crate::store::measure::pi_chars;
 use crate::units::Tokens;

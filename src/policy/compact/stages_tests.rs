@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::js;
-use crate::policy::compact::summarise::summarise;
 use crate::policy::compact::summary_spec::{CancelReason, NoSummary, SummaryMode};
-use crate::policy::compact::testing::{job, users};
+use crate::policy::compact::testing::{job, summarise, users};
 use crate::units::Tokens;
 
 /// Answers `s1`, `s2`, …, fails at the listed calls, and records the requests.

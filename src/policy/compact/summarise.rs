@@ -22,12 +22,8 @@ use crate::store::entry::Role;
 use crate::store::measure::role_of;
 use crate::units::Tokens;
 
-/// Makes a summary with the answers of a model. Stores nothing.
-pub fn summarise(job: &SummarySpec, answers: &mut dyn SummaryModel) -> Result<StoredSummary, NoSummary> {
-    summarise_within(job, job.window, answers)
-}
-
-/// Makes a summary in another window than the job's own, in tokens; with an infinite one it splits and drops nothing.
+/// Makes a summary with the answers of a model, in a window in tokens: the job's own, or an infinite one, in which it
+/// splits and drops nothing. Stores nothing.
 pub fn summarise_within(
     job: &SummarySpec,
     window: Tokens,

@@ -3,7 +3,9 @@ use crate::js::{self, JsString, Value};
 use crate::policy::compact::files::FileOps;
 use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::Identifiers;
-use crate::policy::compact::summary_spec::{SummaryMode, SummarySpec};
+use crate::policy::compact::stages::SummaryModel;
+use crate::policy::compact::summarise::summarise_within;
+use crate::policy::compact::summary_spec::{NoSummary, StoredSummary, SummaryMode, SummarySpec};
 use crate::units::Tokens;
 
 /// Builds `count` user messages of `chars` chars each.
@@ -33,4 +35,12 @@ pub(crate) fn job(history: Vec<Value>) -> SummarySpec {
         rules_section: JsString::new(),
         now_ms: 0.0,
     }
+}
+
+/// Makes a summary in the job's own window.
+pub(crate) fn summarise(
+    job: &SummarySpec,
+    answers: &mut dyn SummaryModel,
+) -> Result<StoredSummary, NoSummary> {
+    summarise_within(job, job.window, answers)
 }

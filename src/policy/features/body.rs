@@ -2,7 +2,6 @@
 //! most messages of a session, so that long sessions keep only the place of the body.
 
 use std::fmt::Debug;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::ids::EntryIx;
@@ -53,38 +52,5 @@ impl MessageBody {
 impl PartialEq for MessageBody {
     fn eq(&self, other: &Self) -> bool {
         self.value() == other.value()
-    }
-}
-
-/// A body that is read when a rule needs it.
-#[derive(Debug, Clone, Copy)]
-pub enum BodyRef<'a> {
-    Value(&'a Value),
-    Body(&'a MessageBody),
-}
-
-impl<'a> BodyRef<'a> {
-    pub fn load(self) -> LoadedBody<'a> {
-        match self {
-            Self::Value(value) => LoadedBody::Borrowed(value),
-            Self::Body(body) => LoadedBody::Shared(body.value()),
-        }
-    }
-}
-
-#[derive(Debug)]
-pub enum LoadedBody<'a> {
-    Borrowed(&'a Value),
-    Shared(Arc<Value>),
-}
-
-impl Deref for LoadedBody<'_> {
-    type Target = Value;
-
-    fn deref(&self) -> &Value {
-        match self {
-            Self::Borrowed(value) => value,
-            Self::Shared(value) => value,
-        }
     }
 }

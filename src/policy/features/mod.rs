@@ -12,7 +12,7 @@ mod text_metrics;
 
 use std::sync::Arc;
 
-pub use body::{BodyRef, BodySource, LoadedBody, MessageBody};
+pub use body::{BodySource, MessageBody};
 pub use content::{ContentBlock, ResultContent};
 pub use positions::Positions;
 pub use text_features::TextFeatures;

@@ -62,20 +62,6 @@ impl GuardLimits {
     }
 }
 
-/// Returns the error text of a call that the guard stops for its size; `None` if the version's guard stops none
-/// (releases R41, R43).
-pub fn stop_text(rules: &Rules) -> Option<&'static str> {
-    match rules.guard {
-        Guard::Placeholders { stops: true } | Guard::NewestFirst => Some(
-            "Preemptive context overflow: estimated context size exceeds safe threshold during tool loop",
-        ),
-        Guard::SingleThenStop => {
-            Some("Context overflow: estimated context size exceeds safe threshold during tool loop.")
-        }
-        Guard::None | Guard::Placeholders { stops: false } | Guard::Single => None,
-    }
-}
-
 /// Returns the chars beyond which the guard stops a call, for a window in tokens.
 fn stop_chars(window: Tokens) -> f64 {
     let window = if window.is_nan() { UNKNOWN_WINDOW } else { window.get() };

@@ -1,58 +1,7 @@
-//! The guard on messages themselves (pruning 6.33–6.36). Tests compare [`super::guard_list`] with it.
+//! What the guard makes of one message (pruning 6.33, 6.35, 6.36).
 
-use crate::js::{self, JsException, JsString, Object, Value};
-use crate::policy::guard::estimate::GuardSize;
-use crate::policy::guard::limits::GuardLimits;
+use crate::js::{self, JsString, Object, Value};
 use crate::policy::guard::text::{COMPACTED, cut_text};
-use crate::policy::settings::GuardSettings;
-use crate::units::Tokens;
-
-/// Returns the messages of a call after the guard, for a window in tokens. A comparison with
-/// NaN is false, as in the gateway, so NaN counts as over the limit.
-///
-/// # Errors
-/// If a message cannot be counted.
-pub fn guard_messages(
-    messages: &[Value],
-    window: Tokens,
-    settings: &GuardSettings,
-) -> Result<Vec<Value>, JsException> {
-    let limits = GuardLimits::new(window, settings);
-    let capped = messages.iter().map(|message| {
-        let counted = GuardSize::of(message);
-        let stays = !counted.is_result || counted.chars.value()? <= limits.single;
-        Ok(if stays { message.clone() } else { cut_message(message, limits.single) })
-    });
-    let mut messages = capped.collect::<Result<Vec<Value>, JsException>>()?;
-    let total =
-        messages.iter().try_fold(0.0, |sum, message| Ok(sum + GuardSize::of(message).chars.value()?))?;
-    if total <= limits.budget {
-        return Ok(messages);
-    }
-    compact_oldest(&mut messages, total - limits.budget)?;
-    Ok(messages)
-}
-
-/// Replaces results, oldest first, until this many chars are free (pruning 6.35).
-fn compact_oldest(messages: &mut [Value], needed: f64) -> Result<(), JsException> {
-    let mut gained = 0.0;
-    for message in messages.iter_mut().filter(|message| GuardSize::of(&**message).is_result) {
-        let before = GuardSize::of(&*message).chars.value()?;
-        if before <= COMPACTED.len() as f64 {
-            continue;
-        }
-        *message = compacted_message(message);
-        let after = GuardSize::of(&*message).chars.value()?;
-        if after >= before {
-            continue;
-        }
-        gained += before - after;
-        if gained >= needed {
-            break;
-        }
-    }
-    Ok(())
-}
 
 /// Cuts a tool result to a limit: joins its texts into one, and removes other blocks and the details (pruning 6.33).
 pub fn cut_message(message: &Value, max_chars: f64) -> Value {

@@ -5,7 +5,7 @@ use super::text::cut_text;
 use super::*;
 use crate::gateway::ruleset::{Rules, Ruleset};
 use crate::js::{self, JsString, Value};
-use crate::policy::guard_2026_9::guarded_result;
+use crate::policy::guard_2026_9::{counted_chars, fitted_result};
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::policy::testing::{ListFixture, calls, result};
@@ -26,7 +26,7 @@ fn chars(message: &Value) -> f64 {
     GuardSize::of(message).chars.value().expect("it can be counted")
 }
 
-/// Returns the messages after the guard with the reasons, and asserts that both forms of the guard agree.
+/// Returns the messages after the guard with the reasons, and asserts that its numbers are those of the messages.
 fn guarded<T: AsRef<str>>(messages: &[T], window: Tokens) -> (Vec<Value>, Vec<Reason>) {
     let settings = GuardSettings::default();
     let messages = ListFixture::of(messages);
@@ -34,7 +34,6 @@ fn guarded<T: AsRef<str>>(messages: &[T], window: Tokens) -> (Vec<Value>, Vec<Re
     let (fates, numbers) =
         guard_list(&mut list, reference(), window, &settings).expect("they can be counted");
     let made = messages.check(&list);
-    assert_eq!(Ok(&made), guard_messages(&messages.bodies, window, &settings).as_ref());
     let numbers = numbers.expect("the reference has a guard");
     assert_eq!(numbers.after, made.iter().map(chars).sum::<f64>());
     (made, fates.iter().map(|fate| fate.reason).collect())
@@ -170,10 +169,9 @@ fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails
     assert_eq!(js::stringify(&messages.check(&list)[0]), made);
     let absent = ListFixture::of(&[odd("")]);
     assert!(guard_list(&mut absent.list(), reference(), Tokens(SMALL), &GuardSettings::default()).is_err());
-    assert!(guard_messages(&absent.bodies, Tokens(SMALL), &GuardSettings::default()).is_err());
 }
 
-/// Returns the reasons of the 2026.9 guard, and asserts that the messages match [`guarded_result`].
+/// Returns the reasons of the 2026.9 guard, and asserts that it fits exactly the results over its limit.
 fn fitted<T: AsRef<str>>(messages: &[T], window: Tokens) -> Vec<Reason> {
     let rules = Ruleset::V2026_9_2.rules();
     let messages = ListFixture::under(Ruleset::V2026_9_2, messages);
@@ -181,14 +179,27 @@ fn fitted<T: AsRef<str>>(messages: &[T], window: Tokens) -> Vec<Reason> {
     let (fates, numbers) =
         guard_list(&mut list, rules, window, &GuardSettings::default()).expect("never throws");
     let made = messages.check(&list);
-    let expected: Vec<Value> = messages
-        .bodies
-        .iter()
-        .map(|message| guarded_result(message, window).unwrap_or_else(|| message.clone()))
-        .collect();
-    assert_eq!(made, expected);
-    assert!(numbers.is_some_and(|numbers| numbers.limits.budget.is_infinite()));
+    let limits = numbers.expect("this version has a guard").limits;
+    let fitted = |message: &Value| {
+        let is_over = counted_chars(message) > limits.single;
+        is_over.then(|| fitted_result(message, limits.single)).flatten()
+    };
+    let expected = messages.bodies.iter().map(|message| fitted(message).unwrap_or_else(|| message.clone()));
+    assert_eq!(made, expected.collect::<Vec<_>>());
+    assert!(limits.budget.is_infinite());
     fates.iter().map(|fate| fate.reason).collect()
+}
+
+#[test]
+fn the_newest_version_gives_a_result_half_the_window_at_double_weight_and_1024_at_least() {
+    let single = |tokens| {
+        let rules = Ruleset::V2026_9_2.rules();
+        GuardLimits::under(rules, Tokens(tokens), &GuardSettings::default()).expect("a guard").single
+    };
+    assert_eq!(
+        [200_000.9, 2000.0, 100.0, 0.0, f64::NAN].map(single),
+        [200_000.0, 2000.0, 1024.0, 1024.0, 1024.0]
+    );
 }
 
 #[test]

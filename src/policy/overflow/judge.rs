@@ -43,21 +43,6 @@ impl Judgement {
     fn tokens(rule: &'static str, numbers: RefusalNumbers) -> Self {
         Self { numbers, ..Self::new(Verdict::Tokens, rule) }
     }
-
-    /// Whether the stated limit covers the input alone: the window minus the tokens reserved for the reply. The window
-    /// itself is then larger (overflow-texts 3.4: Qwen).
-    pub fn is_input_limit(&self) -> bool {
-        self.rule == "T22"
-    }
-
-    /// Whether the prompt alone would have fit and only the tokens reserved for the reply did not (overflow-texts 3.5).
-    /// A smaller `max_tokens` would have helped too.
-    pub fn is_output_reservation(&self) -> bool {
-        let RefusalNumbers { input, output, limit, .. } = self.numbers;
-        let parts = input.zip(output).zip(limit);
-        self.verdict == Verdict::Tokens
-            && parts.is_some_and(|((input, output), limit)| output > 0 && input <= limit)
-    }
 }
 
 /// Judges an answer. An aborted answer is never an overflow.
@@ -219,24 +204,61 @@ mod tests {
     }
 
     #[test]
-    fn an_output_reservation_is_known_where_the_prompt_alone_would_fit() {
-        let judged = |input: u64| {
-            let text =
-                format!("input length and `max_tokens` exceed context limit: {input} + 21333 > 200000");
-            failed("anthropic", &text, &[])
-        };
-        assert!(judged(188_240).is_output_reservation() && !judged(200_001).is_output_reservation());
-        assert!(
-            !failed("anthropic", "prompt is too long: 5000 tokens > 4000 maximum", &[])
-                .is_output_reservation()
-        );
+    fn a_bound_of_the_input_length_is_not_the_window() {
+        let judged = failed("alibaba", "Range of input length should be [1, 258048]", &[]);
+        assert_eq!((judged.rule, judged.numbers.limit), ("T22", Some(258_048)));
     }
 
     #[test]
-    fn a_bound_of_the_input_length_is_not_the_window() {
-        let judged = failed("alibaba", "Range of input length should be [1, 258048]", &[]);
-        assert!(judged.is_input_limit() && judged.numbers.limit == Some(258_048));
-        assert!(!failed("xai", "maximum prompt length is 131072", &[]).is_input_limit());
+    fn providers_name_prompt_and_limit_in_their_own_words() {
+        let both = [
+            ("prompt is too long: 213462 tokens > 200000 maximum", 213_462, 200_000),
+            ("400 {\"message\":\"prompt is too long: 390607 tokens > 200000 maximum\"}", 390_607, 200_000),
+            (
+                "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)",
+                1_196_265,
+                1_048_575,
+            ),
+            (
+                "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
+                537_812,
+                131_072,
+            ),
+            (
+                "This endpoint's maximum context length is 131072 tokens. However, you requested about 200000 tokens (190000 of text input, 10000 in the output)",
+                200_000,
+                131_072,
+            ),
+            (
+                "This model's maximum context length is 128,000 tokens. However, your messages resulted in 150,233 tokens.",
+                150_233,
+                128_000,
+            ),
+            ("prompt token count of 90000 exceeds the limit of 64000", 90_000, 64_000),
+            ("input length and max_tokens exceed context limit: 188240 + 21333 > 200000", 209_573, 200_000),
+            ("Your request exceeded model token limit: 262144 (requested: 275010)", 275_010, 262_144),
+            (
+                "request (10234 tokens) exceeds the available context size (8192 tokens), try increasing it",
+                10_234,
+                8_192,
+            ),
+            (
+                "tokens to keep from the initial prompt is greater than the context length (n_keep: 5012 >= n_ctx: 4096)",
+                5_012,
+                4_096,
+            ),
+            (
+                "Prompt contains 150000 tokens, too large for model with 131072 maximum context length",
+                150_000,
+                131_072,
+            ),
+            ("上下文长度超出限制：最大 131072，当前 150233", 150_233, 131_072),
+            ("上下文超出：输入 150233 tokens，上限 131072", 150_233, 131_072),
+        ];
+        for (text, requested, limit) in both {
+            let found = failed("", text, &[]).numbers;
+            assert_eq!((found.requested, found.limit), (Some(requested), Some(limit)), "{text}");
+        }
     }
 
     #[test]

@@ -9,7 +9,6 @@ pub use pressure::{Pressure, ProviderCount, sum_pressure};
 
 use crate::gateway::compaction::max_reserve_under;
 use crate::gateway::ruleset::{Preflight, Rules};
-use crate::js::{JsException, Value};
 use crate::units::Tokens;
 
 /// Factor on estimated tokens; tokens that a provider counted have none.
@@ -118,29 +117,6 @@ pub fn check(rules: &Rules, requested: &PreflightInput) -> Option<PreflightResul
         reserve: caps.then_some(reserve),
         reducible_chars,
     })
-}
-
-/// Returns the tokens of a prompt as the version's check counts them, without the margin: those that a provider
-/// counted, and the rest. `estimate` counts one message under the runtime's rule. The older check ignores the system
-/// prompt.
-///
-/// # Errors
-/// A message cannot be estimated.
-pub fn prompt_tokens(
-    rules: &Rules,
-    messages: &[Value],
-    system: &str,
-    prompt: &str,
-    estimate: impl Fn(&Value) -> Result<Tokens, JsException>,
-) -> Result<(f64, f64), JsException> {
-    if let Preflight::Pressure(_) = rules.preflight {
-        let (counted, messages) =
-            sum_pressure(messages.iter().map(|message| Pressure::from_message(rules, message)));
-        let system = if system.trim().is_empty() { 0.0 } else { pressure::text_tokens(rules, system) };
-        return Ok((counted, messages + system + pressure::text_tokens(rules, prompt)));
-    }
-    let messages = messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate(message)?.get()))?;
-    Ok((0.0, messages + (prompt.encode_utf16().count() as f64 / CHARS_PER_TOKEN).ceil()))
 }
 
 #[cfg(test)]

@@ -58,11 +58,6 @@ pub fn sum_pressure(messages: impl DoubleEndedIterator<Item = Pressure>) -> (f64
     (counted, behind)
 }
 
-/// Estimates a separate text (system prompt or prompt).
-pub(super) fn text_tokens(rules: &Rules, text: &str) -> f64 {
-    MESSAGE_TOKENS + (weighted_chars(rules.prune_size.weight, &text.into()) / TEXT_CHARS_PER_TOKEN).ceil()
-}
-
 impl Pressure {
     /// Measures a message under a version's rules; zero when the version's check does not use this estimate.
     pub fn from_message(rules: &Rules, message: &Value) -> Self {

@@ -2,7 +2,6 @@
 //! prompt and so invalidates the provider's cache; the gate therefore opens only when the cache has expired, one ttl
 //! after the last touch.
 
-use crate::gateway::eligibility::is_cache_ttl_eligible;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::{LastTouch, Rules};
 use crate::ids::EntryIx;
@@ -57,7 +56,9 @@ impl Gate {
     }
 }
 
-/// Decides the gate in a version; `eligible` is set if the gateway installs pruning for the model.
+/// Decides the gate in a version; `eligible` is set if the gateway installs pruning for the model. `now_ms` and
+/// `last_touch` are in ms since the epoch; a touch of 0 or NaN counts as no touch. The gate opens exactly when the ttl has
+/// elapsed: a negative touch opens it, a future one does not (pruning 4.2).
 pub fn gate_under(
     rules: &Rules,
     settings: Option<&PruneSettings>,
@@ -73,23 +74,6 @@ pub fn gate_under(
     }
 }
 
-/// Decides the gate as the reference does. `now_ms` and `last_touch` are in ms since the epoch; a touch of 0 or NaN
-/// counts as no touch. The gate opens exactly when the ttl has elapsed: a negative touch opens it, a future one does
-/// not (pruning 4.2).
-pub fn gate(
-    settings: Option<&PruneSettings>,
-    provider: &str,
-    model: &str,
-    last_touch: Option<f64>,
-    now_ms: f64,
-) -> Gate {
-    let Some(settings) = settings else { return Gate::Off };
-    if !is_cache_ttl_eligible(provider, model) {
-        return Gate::NotEligible;
-    }
-    ttl_gate(settings, last_touch, now_ms)
-}
-
 fn ttl_gate(settings: &PruneSettings, last_touch: Option<f64>, now_ms: f64) -> Gate {
     let Some(touch) = last_touch.filter(|touch| *touch != 0.0 && !touch.is_nan()) else {
         return Gate::NeverTouched;
@@ -103,11 +87,6 @@ fn ttl_gate(settings: &PruneSettings, last_touch: Option<f64>, now_ms: f64) -> G
     } else {
         Gate::Open { idle_ms }
     }
-}
-
-/// Returns the time of the last usable touch: the last in file order, on any branch (pruning 4.3).
-pub fn last_touch(index: &Index) -> Option<f64> {
-    touches(index).next().map(|(_, time)| time)
 }
 
 /// Returns every usable touch of a file with its time in ms, last one first.
@@ -180,8 +159,12 @@ mod tests {
     use crate::ids::LineIds;
     use crate::store::load::load_bytes;
 
+    fn gate(settings: Option<&PruneSettings>, eligible: bool, touch: Option<f64>, now_ms: f64) -> Gate {
+        gate_under(Ruleset::V2026_3_2.rules(), settings, eligible, touch, now_ms)
+    }
+
     fn at(now_ms: f64) -> Gate {
-        gate(Some(&PruneSettings::default()), "anthropic", "claude-opus-4-6", Some(1_000.0), now_ms)
+        gate(Some(&PruneSettings::default()), true, Some(1_000.0), now_ms)
     }
 
     #[test]
@@ -194,7 +177,7 @@ mod tests {
     fn a_session_that_never_recorded_a_touch_is_never_pruned() {
         let settings = PruneSettings::default();
         for touch in [None, Some(0.0), Some(f64::NAN)] {
-            assert_eq!(gate(Some(&settings), "anthropic", "claude", touch, 9e12), Gate::NeverTouched);
+            assert_eq!(gate(Some(&settings), true, touch, 9e12), Gate::NeverTouched);
         }
     }
 
@@ -228,9 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn other_providers_keep_it_shut() {
+    fn a_model_without_pruning_keeps_it_shut() {
         let settings = PruneSettings::default();
-        assert_eq!(gate(Some(&settings), "openai", "gpt-5.2", Some(1.0), 9e12), Gate::NotEligible);
-        assert_eq!(gate(None, "anthropic", "claude", Some(1.0), 9e12), Gate::Off);
+        assert_eq!(gate(Some(&settings), false, Some(1.0), 9e12), Gate::NotEligible);
+        assert_eq!(gate(None, true, Some(1.0), 9e12), Gate::Off);
     }
 }

@@ -14,11 +14,11 @@ mod step_2026_9;
 mod vectors;
 mod weight;
 
-pub use gate::{Gate, gate, gate_under, last_touch, last_touch_under, touches, touches_under};
+pub use gate::{Gate, gate_under, last_touch_under, touches, touches_under};
 pub use policy::Prune;
 pub use soft_trim::{SoftTrimmer, cleared_message, soft_trimmed_message, trimmable_chars};
 pub(in crate::policy) use soft_trim::{joined_metrics, trimmed_metrics};
 pub use stages::{HardClearer, PruneInput, PruneOutcome, cutoff_among, keeps_images, prune};
 pub use step::prune_list;
 pub use step_2026_9::{RoundInput, prune_round_list};
-pub(in crate::policy) use weight::weighted_chars;
+pub use weight::weighted_chars;

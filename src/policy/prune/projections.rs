@@ -87,17 +87,8 @@ impl ProjectionSnapshot {
         self.projections.is_empty()
     }
 
-    /// Returns the messages that change, with their positions and projections. `messages` are those of the transcript:
-    /// the marker stores no bodies, so they are derived again.
-    pub fn apply<'a>(
-        &self,
-        messages: impl IntoIterator<Item = &'a Value>,
-        settings: &PruneSettings,
-    ) -> BTreeMap<usize, (Projection, Value)> {
-        self.apply_to_results(&results(messages), settings)
-    }
-
-    /// [`Self::apply`] to tool results with known positions.
+    /// Returns the tool results that change, with their positions and projections. `results` are those of the
+    /// transcript: the marker stores no bodies, so they are derived again.
     pub(super) fn apply_to_results(
         &self,
         results: &[(usize, &Value)],
@@ -168,18 +159,6 @@ pub fn source_hash(message: &Value) -> String {
 
 /// Returns the key of each tool result, by position. A key that names two results, in this list or earlier, is replaced
 /// by one with a counter.
-pub fn result_keys<'a>(
-    messages: impl IntoIterator<Item = &'a Value>,
-    known_ambiguous: &BTreeSet<String>,
-) -> BTreeMap<usize, String> {
-    keys_of(&results(messages), known_ambiguous)
-}
-
-fn results<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<(usize, &'a Value)> {
-    let is_result = |message: &Value| message.get("role").is_some_and(|role| role.str_is("toolResult"));
-    messages.into_iter().enumerate().filter(|(_, message)| is_result(message)).collect()
-}
-
 fn keys_of(results: &[(usize, &Value)], known_ambiguous: &BTreeSet<String>) -> BTreeMap<usize, String> {
     let bases: Vec<Option<String>> = results.iter().map(|(_, message)| base_key(message)).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -228,6 +207,11 @@ mod tests {
             .unwrap()
     }
 
+    fn results(messages: &[Value]) -> Vec<(usize, &Value)> {
+        let is_result = |message: &Value| message.get("role").is_some_and(|role| role.str_is("toolResult"));
+        messages.iter().enumerate().filter(|(_, message)| is_result(message)).collect()
+    }
+
     fn marker(data: &str) -> Value {
         parse(&format!(r#"{{"type":"custom","customType":"openclaw.cache-ttl","data":{data}}}"#)).unwrap()
     }
@@ -256,7 +240,7 @@ mod tests {
             result(r#","toolCallId":"c""#, "y"),
             parse(r#"{"role":"user","content":"x"}"#).unwrap(),
         ];
-        let keys = result_keys(&messages, &BTreeSet::new());
+        let keys = keys_of(&results(&messages), &BTreeSet::new());
         let hash = |at: usize| source_hash(&messages[at]);
         assert_eq!(keys[&0], "tool:a:5");
         assert_eq!((keys[&1].as_str(), keys[&2].as_str()), ("tool:b", "timestamp:7"));
@@ -265,7 +249,7 @@ mod tests {
         assert_eq!(keys[&5], format!("fallback:tool:c:text:{}:0", hash(5)));
         assert!(!keys.contains_key(&6));
         let known = BTreeSet::from(["tool:b".to_owned()]);
-        assert!(result_keys(&messages, &known)[&1].starts_with("fallback:tool:b:text:"));
+        assert!(keys_of(&results(&messages), &known)[&1].starts_with("fallback:tool:b:text:"));
     }
 
     #[test]
@@ -301,7 +285,7 @@ mod tests {
             source_hash(&messages[0])
         );
         let snapshot = ProjectionSnapshot::from_marker_data(&parse(&data).unwrap()).unwrap();
-        let new = snapshot.apply(&messages, &settings());
+        let new = snapshot.apply_to_results(&results(&messages), &settings());
         assert_eq!(new.keys().copied().collect::<Vec<_>>(), [0, 1, 2]);
         assert!(text_of(&new[&0].1).contains("kept first 1500 chars and last 1500 chars of 5000 chars"));
         assert_eq!((text_of(&new[&1].1), text_of(&new[&2].1)), ("gone".to_owned(), "short".to_owned()));

@@ -3,15 +3,15 @@
 //! releases R11–R14).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::gateway::pruning::PruneSettings;
-use crate::gateway::ruleset::{ImageResults, PruneSize, PruneWeight, Rules};
+use crate::gateway::ruleset::{ImageResults, PruneSize, PruneWeight};
 use crate::js::{JsException, Value};
-use crate::policy::features::{BodyRef, LoadedBody};
+use crate::policy::features::MessageBody;
 use crate::policy::prune::projections::{Projection, ProjectionSnapshot};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
 use crate::store::entry::{CharCount, Role};
-use crate::store::measure::role_of;
 use crate::units::Tokens;
 
 /// The outcome of a round.
@@ -42,7 +42,7 @@ pub(super) struct MeasuredMessage<'a> {
     pub(super) thinking_chars: f64,
     pub(super) has_images: bool,
     /// Used only for tool results.
-    pub(super) body: Option<BodyRef<'a>>,
+    pub(super) body: Option<&'a MessageBody>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -58,37 +58,10 @@ pub struct RoundOptions<'a> {
     pub drops_thinking: bool,
 }
 
-/// Applies the remembered changes, and prunes more results if the gate is open. `window` is in tokens.
+/// Applies the remembered changes, and prunes more results if the gate is open.
 ///
 /// # Errors
 /// If the real pruner fails on a message; nothing is pruned then.
-pub fn prune_round(
-    rules: &Rules,
-    messages: &[Value],
-    remembered: &ProjectionSnapshot,
-    settings: &PruneSettings,
-    window: Tokens,
-    gate_open: bool,
-) -> Result<PruneRound, JsException> {
-    let size = rules.prune_size;
-    let weighed = |message| MeasuredMessage {
-        role: role_of(message),
-        chars: CharCount::new(size.chars(message)),
-        thinking_chars: size.thinking_chars(message),
-        has_images: has_images(message),
-        body: Some(BodyRef::Value(message)),
-    };
-    let messages: Vec<MeasuredMessage<'_>> = messages.iter().map(weighed).collect();
-    let by = RoundOptions { settings, size, window, gate_open, drops_thinking: false };
-    prune_measured(&messages, remembered, by)
-}
-
-fn has_images(message: &Value) -> bool {
-    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
-    blocks.iter().any(|block| block.get("type").is_some_and(|kind| kind.str_is("image")))
-}
-
-/// [`prune_round`] over messages that are measured already.
 pub(super) fn prune_measured(
     messages: &[MeasuredMessage<'_>],
     remembered: &ProjectionSnapshot,
@@ -144,8 +117,8 @@ fn remembered_changes(
         return BTreeMap::new();
     }
     let results = messages.iter().enumerate().filter(|(_, message)| message.role == Role::ToolResult);
-    let bodies: Vec<(usize, LoadedBody<'_>)> =
-        results.filter_map(|(at, message)| Some((at, message.body?.load()))).collect();
+    let bodies: Vec<(usize, Arc<Value>)> =
+        results.filter_map(|(at, message)| Some((at, message.body?.value()))).collect();
     let results: Vec<(usize, &Value)> = bodies.iter().map(|(at, body)| (*at, &**body)).collect();
     remembered.apply_to_results(&results, settings)
 }
@@ -196,7 +169,7 @@ impl RoundState<'_> {
                 }
                 let Some(body) = self.messages[at].body else { continue };
                 let placeholder = hard.placeholder.clone();
-                let new = cleared_message(&body.load(), &placeholder);
+                let new = cleared_message(&body.value(), &placeholder);
                 self.replace(at, Projection::Hard { placeholder }, new)?;
             }
         }
@@ -211,7 +184,7 @@ impl RoundState<'_> {
         for at in range {
             let MeasuredMessage { role, body, has_images, .. } = self.messages[at];
             let Some(message) = body.filter(|_| role == Role::ToolResult) else { continue };
-            let message = &*message.load();
+            let message = &*message.value();
             let done = self.round.changed.get(&at).map(|(projection, _)| projection);
             let spared = has_images && self.settings.soft_trim.images == ImageResults::Skipped;
             if matches!(done, Some(Projection::Hard { .. }))
@@ -249,8 +222,9 @@ fn cutoff(messages: &[MeasuredMessage<'_>], keep: f64) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::ruleset::Ruleset;
+    use crate::gateway::ruleset::{Rules, Ruleset};
     use crate::js::parse;
+    use crate::store::measure::role_of;
 
     /// Builds messages, one word each: `u`, `a`, or the chars of a result, with `+` for an image.
     fn list(words: &str) -> Vec<Value> {
@@ -282,11 +256,33 @@ mod tests {
         rules().prune_size.chars(message).unwrap()
     }
 
+    /// Runs a round over texts, measured as the index and the features measure them.
+    fn prune_round(
+        messages: &[Value],
+        remembered: &ProjectionSnapshot,
+        window: Tokens,
+        gate_open: bool,
+    ) -> PruneRound {
+        let (size, settings) = (rules().prune_size, settings());
+        let is_image = |block: &Value| block.get("type").is_some_and(|kind| kind.str_is("image"));
+        let blocks =
+            |message: &Value| message.get("content").and_then(Value::as_array).map(<[Value]>::to_vec);
+        let bodies: Vec<MessageBody> =
+            messages.iter().map(|message| MessageBody::Held(Arc::new(message.clone()))).collect();
+        let measured = messages.iter().zip(&bodies).map(|(message, body)| MeasuredMessage {
+            role: role_of(message),
+            chars: CharCount::new(size.chars(message)),
+            thinking_chars: size.thinking_chars(message),
+            has_images: blocks(message).unwrap_or_default().iter().any(is_image),
+            body: Some(body),
+        });
+        let by = RoundOptions { settings: &settings, size, window, gate_open, drops_thinking: false };
+        prune_measured(&measured.collect::<Vec<_>>(), remembered, by).unwrap()
+    }
+
     fn sizes(words: &str, window: Tokens) -> Vec<f64> {
         let messages = list(words);
-        let round =
-            prune_round(rules(), &messages, &ProjectionSnapshot::default(), &settings(), window, true)
-                .unwrap();
+        let round = prune_round(&messages, &ProjectionSnapshot::default(), window, true);
         let result = |at: &usize| role_of(&messages[*at]) == Role::ToolResult;
         (0..messages.len())
             .filter(result)
@@ -330,10 +326,10 @@ mod tests {
         let messages = list("u 5000 5000 a a a");
         let data = r#"{"prunedToolResults":[{"key":"tool:c1","mode":"hard","placeholder":"gone"},{"key":"tool:c2","mode":"soft"}]}"#;
         let remembered = ProjectionSnapshot::from_marker_data(&parse(data).unwrap()).unwrap();
-        let shut = prune_round(rules(), &messages, &remembered, &settings(), Tokens(1000.0), false).unwrap();
+        let shut = prune_round(&messages, &remembered, Tokens(1000.0), false);
         assert_eq!(shut.changed.keys().copied().collect::<Vec<_>>(), [1, 2]);
         assert!(!shut.has_new_changes && shut.ratio_before.is_nan());
-        let open = prune_round(rules(), &messages, &remembered, &settings(), Tokens(1000.0), true).unwrap();
+        let open = prune_round(&messages, &remembered, Tokens(1000.0), true);
         assert_eq!((open.has_new_changes, &open.changed), (false, &shut.changed));
         assert_eq!(open.ratio_before, f64::from(2 + 4 + 3086) / 4000.0);
     }

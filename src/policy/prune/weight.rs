@@ -14,7 +14,7 @@ const WIDE: [(u32, u32); 2] = [(0xFF01, 0xFF60), (0xFFE0, 0xFFE6)];
 /// Code points of two units that count as one, if the text has a heavy or wide one.
 const HALVED: (u32, u32) = (0x20000, 0x2FBFF);
 
-pub(in crate::policy) fn weighted_chars(weight: PruneWeight, text: &JsString) -> f64 {
+pub fn weighted_chars(weight: PruneWeight, text: &JsString) -> f64 {
     match weight {
         PruneWeight::Units => text.len() as f64,
         PruneWeight::Blocks { wide } => cjk_length(text, wide),

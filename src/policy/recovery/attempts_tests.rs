@@ -37,7 +37,6 @@ fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
         branch,
         fixed_tokens: Tokens(50.0),
         refused_tokens: None,
-        window: Tokens(1000.0),
         runtime_window: Tokens(1000.0),
         settings: CompactionSettings {
             enabled: true,

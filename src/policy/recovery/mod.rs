@@ -63,8 +63,6 @@ pub struct RecoveryInput<'a> {
     pub fixed_tokens: Tokens,
     /// Tokens of the refused prompt; `None` when the provider did not count them.
     pub refused_tokens: Option<Tokens>,
-    /// Window that the gateway's rules use, in tokens (compaction 7.1).
-    pub window: Tokens,
     /// Window that the provider and the runtime use, in tokens (compaction 2.8).
     pub runtime_window: Tokens,
     pub settings: CompactionSettings,

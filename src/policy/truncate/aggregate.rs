@@ -5,10 +5,10 @@
 use crate::context::tokens::weighted::NORMAL_WEIGHT;
 use crate::gateway::ruleset::{Aggregate, Ends, Notice, Rules, Truncation};
 use crate::js::{JsString, Value};
+use crate::policy::truncate::max_result_chars_under;
 use crate::policy::truncate::replaced_content::{with_content, with_text};
 use crate::policy::truncate::suffix::Suffix;
 use crate::policy::truncate::v2026_9::{self, ELIDED, FRESH_MIN_KEEP, WeightedCutOptions};
-use crate::policy::truncate::{is_oversized, max_result_chars_under};
 use crate::units::Tokens;
 
 /// Units of the shortest notice with a count; the smallest budget if `floor_is_notice` is set.
@@ -30,24 +30,6 @@ pub struct ResultBudget {
     pub fresh_min_keep: Option<f64>,
     /// Messages before this position were sent earlier and stay unchanged.
     pub sent_until: usize,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct ReducibleMessage<'a> {
-    /// `None` for a message that is no tool result.
-    pub result: Option<&'a Value>,
-    /// Length of its texts.
-    pub chars: f64,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReducedMessage {
-    /// Position in the list.
-    pub at: usize,
-    pub message: Value,
-    pub reduction: Reduction,
-    /// Units that the message lost.
-    pub freed_chars: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -120,37 +102,27 @@ impl Reduction {
     }
 }
 
-/// Returns the changes of a list, in order; a message may change twice.
-pub fn reduce(messages: &[ReducibleMessage<'_>], budget: &ResultBudget) -> Vec<ReducedMessage> {
-    let mut bodies = BodyEditor { messages, budget, current: vec![None; messages.len()], previous: None };
-    let is_result = messages.iter().map(|message| message.result.is_some()).collect::<Vec<_>>();
-    let chars = messages.iter().map(|message| message.chars).collect();
-    let policies = reduce_results(&mut bodies, &is_result, chars, budget);
-    let message = |at: usize| bodies.current[at].as_ref().or(messages[at].result).cloned();
-    let reduced = |AppliedReduction { at, reduction: by, freed_chars: gain }| {
-        Some(ReducedMessage { at, message: message(at)?, reduction: by, freed_chars: gain })
-    };
-    policies.into_iter().filter_map(reduced).collect()
-}
-
-/// Tool results by position, as JSON bodies or as messages of a list.
-pub(super) trait ResultEditor {
+/// Tool results by position: of a list, whose texts are predicted, or in the tests the texts themselves.
+pub trait ResultEditor {
     /// Changes a result and returns its new length.
     fn change(&mut self, at: usize, by: Reduction) -> f64;
     /// Reverts the last change, which was of this result.
     fn revert(&mut self, at: usize);
 }
 
+/// One change of a result; a result may change twice.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AppliedReduction {
-    pub(super) at: usize,
-    pub(super) reduction: Reduction,
+pub struct AppliedReduction {
+    /// Position in the list.
+    pub at: usize,
+    pub reduction: Reduction,
     /// Units that the result loses.
-    pub(super) freed_chars: f64,
+    pub freed_chars: f64,
 }
 
-/// Reduces results to a budget; `is_result` and `chars` hold the kind and the length of each message.
-pub(super) fn reduce_results(
+/// Reduces results to a budget; `is_result` and `chars` hold the kind and the length of each message. Returns the changes
+/// in order.
+pub fn reduce_results(
     results: &mut dyn ResultEditor,
     is_result: &[bool],
     chars: Vec<f64>,
@@ -169,27 +141,6 @@ pub(super) fn reduce_results(
     let reducible: Vec<usize> = places.into_iter().filter(|at| run.chars[*at] > 0.0).collect();
     run.reduce_to_total(&reducible, fresh_from);
     run.applied
-}
-
-struct BodyEditor<'a> {
-    messages: &'a [ReducibleMessage<'a>],
-    budget: &'a ResultBudget,
-    current: Vec<Option<Value>>,
-    previous: Option<Value>,
-}
-
-impl ResultEditor for BodyEditor<'_> {
-    fn change(&mut self, at: usize, by: Reduction) -> f64 {
-        let message = self.current[at].as_ref().or(self.messages[at].result);
-        let made = message.and_then(|message| by.apply(self.budget.ends, self.budget.rule, message));
-        self.previous = self.current[at].take();
-        self.current[at] = made.or_else(|| self.previous.clone());
-        self.current[at].as_ref().or(self.messages[at].result).map_or(0.0, |now| self.budget.chars(now))
-    }
-
-    fn revert(&mut self, at: usize) {
-        self.current[at] = self.previous.take();
-    }
 }
 
 struct ReduceRun<'a> {
@@ -294,10 +245,6 @@ fn elided(ends: Ends, rule: Aggregate, message: &Value, limit: f64) -> Value {
     with_content(message, new.collect())
 }
 
-fn is_result(message: &Value) -> bool {
-    message.get("role").is_some_and(|role| role.str_is("toolResult"))
-}
-
 /// Returns the budget of tool results for every prompt, or for the recovery from an overflow; `None` if the version has
 /// no budget. `single` overrides the limit of one result; for prompts only in versions where that is configurable.
 pub fn result_budget(
@@ -325,38 +272,6 @@ pub fn result_budget(
         fresh_min_keep: spares_fresh.then_some(FRESH_MIN_KEEP),
         sent_until: 0,
     })
-}
-
-/// Whether the gateway tries to cut tool results after an overflow (pruning 6.8, releases R35).
-pub fn has_oversized(rules: &Rules, messages: &[Value], tokens: Tokens) -> bool {
-    let limit = max_result_chars_under(rules, tokens);
-    match (rules.truncation, result_budget(rules, tokens, None, false)) {
-        (Truncation::None, _) => false,
-        (_, Some(budget)) => !reduce(&budget.reducible_messages(messages), &budget).is_empty(),
-        (Truncation::Ends(ends), None) => {
-            messages.iter().any(|message| is_result(message) && ends.chars(message) > limit)
-        }
-        _ => messages.iter().any(|message| is_oversized(message, limit)),
-    }
-}
-
-impl ResultBudget {
-    /// Measures messages for [`reduce`].
-    pub fn reducible_messages<'a>(&self, messages: &'a [Value]) -> Vec<ReducibleMessage<'a>> {
-        let reducible = |message: &'a Value| {
-            let result = is_result(message).then_some(message);
-            ReducibleMessage { result, chars: result.map_or(0.0, |result| self.chars(result)) }
-        };
-        messages.iter().map(reducible).collect()
-    }
-
-    /// Returns the length of a result's texts; 0 for every other message.
-    pub fn chars(&self, message: &Value) -> f64 {
-        match self.rule {
-            Aggregate::Weighted => v2026_9::result_chars(message, NORMAL_WEIGHT),
-            _ => self.ends.chars(message),
-        }
-    }
 }
 
 impl Aggregate {

@@ -14,14 +14,6 @@ pub(in crate::policy) const CHARS_PER_TOKEN: f64 = 4.0;
 /// Limit of one result, in chars, if the window is unknown.
 pub const UNKNOWN_WINDOW_CHARS: f64 = 16_000.0;
 
-/// Returns the limit of one result in chars, for a window in tokens: 0.3 of it, up to a cap.
-pub fn result_chars_limit(tokens: Tokens) -> f64 {
-    if tokens.is_nan() {
-        return UNKNOWN_WINDOW_CHARS;
-    }
-    ((tokens.get() * WINDOW_SHARE).floor() * 4.0).min(result_chars_cap(tokens))
-}
-
 /// Returns the largest limit of one result in chars, for a window in tokens.
 pub fn result_chars_cap(tokens: Tokens) -> f64 {
     match tokens.get() {

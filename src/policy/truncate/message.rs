@@ -1,7 +1,7 @@
 //! Truncation of one tool result: its text blocks share the limit in proportion to their lengths (pruning 6.5, 6.6,
 //! 6.8).
 
-use crate::gateway::ruleset::{Notice, Rules, Truncation};
+use crate::gateway::ruleset::{Notice, Truncation};
 use crate::js::{JsString, Value};
 use crate::policy::features::{ContentBlock, ResultContent, TextMetrics};
 use crate::policy::truncate::text::{CutOptions, js_max, truncated_metrics, truncated_text};
@@ -41,16 +41,6 @@ pub fn truncated_message(message: &Value, max_chars: f64, cut: &CutOptions) -> O
 
 /// [`truncated_message`] in a version: the one before the reference does not add the suffix to the minimum of a block;
 /// later ones keep tails and have their own suffix (pruning 8, row "Truncation").
-pub fn truncated_message_under(
-    rules: &Rules,
-    message: &Value,
-    max_chars: f64,
-    cut: &CutOptions,
-) -> Option<Value> {
-    truncated_message_by(rules.truncation, message, max_chars, cut)
-}
-
-/// [`truncated_message_under`] for a single field of the rules.
 pub fn truncated_message_by(
     truncation: Truncation,
     message: &Value,
@@ -172,8 +162,8 @@ mod tests {
     fn the_version_before_cuts_blocks_of_more_than_2000_chars_and_makes_them_longer() {
         let under = |ruleset: Ruleset| {
             let message = texts(&[2100; 10]);
-            let new =
-                truncated_message_under(ruleset.rules(), &message, 5000.0, &CutOptions::default()).unwrap();
+            let by = ruleset.rules().truncation;
+            let new = truncated_message_by(by, &message, 5000.0, &CutOptions::default()).unwrap();
             result_chars(&new) / 10.0
         };
         assert_eq!((under(Ruleset::V2026_3_2), under(Ruleset::V2026_2_19)), (2100.0, 2217.0));

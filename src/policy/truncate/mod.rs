@@ -19,17 +19,15 @@ mod weighted_slice;
 
 pub use after_overflow::truncate_after_overflow;
 pub use aggregate::{
-    BudgetNotice, ReducedMessage, ReducibleMessage, Reduction, ResultBudget, has_oversized, reduce,
-    result_budget,
+    AppliedReduction, BudgetNotice, Reduction, ResultBudget, ResultEditor, reduce_results, result_budget,
 };
 pub use limits::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE};
 pub(crate) use message::truncated_content;
 pub use message::{
     is_oversized, min_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
-    truncated_message_under,
 };
 pub use policy::{Reduce, Truncate};
-pub use reduce_step::{reduce_list, reducible_chars};
+pub use reduce_step::{reduce_list, reduce_to_budget, reducible_chars};
 pub use step::truncate_list;
 pub use suffix::Suffix;
 pub(crate) use text::js_max;

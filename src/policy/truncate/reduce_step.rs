@@ -52,7 +52,8 @@ pub(super) fn apply_budget(list: &mut MessageList, fates: &mut [MessageFate], bu
     }
 }
 
-fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<AppliedReduction> {
+/// Changes the results of a list until they fit a budget, and returns the changes in order.
+pub fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<AppliedReduction> {
     let has_text = |at: usize| {
         list.size(at).role == Role::ToolResult
             && list.features_at(at).is_some_and(|features| features.body.is_some())

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use crate::context::tokens::weighted::{GUARD_WEIGHT, NORMAL_WEIGHT, weighted_length};
 use crate::gateway::ruleset::Notice;
 use crate::js::{JsString, Value};
-pub use crate::policy::truncate::limits::{UNKNOWN_WINDOW_CHARS, result_chars_cap, result_chars_limit};
+pub use crate::policy::truncate::limits::{UNKNOWN_WINDOW_CHARS, result_chars_cap};
 use crate::policy::truncate::replaced_content::{with_content, with_text as with_block_text};
 use crate::policy::truncate::suffix::Suffix;
 use crate::policy::truncate::weighted_slice::{head, last_line_feed, tail};

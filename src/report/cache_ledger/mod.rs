@@ -56,13 +56,6 @@ pub struct CachedCall {
     pub miss: Option<CacheMiss>,
 }
 
-impl CachedCall {
-    /// Tokens of the prompt.
-    pub fn prompt_tokens(&self) -> Tokens {
-        self.split.read + self.split.write + self.split.input
-    }
-}
-
 /// Prompt tokens that the cache did not serve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheMiss {

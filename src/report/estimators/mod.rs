@@ -175,13 +175,6 @@ impl LoadedSession {
         let tokens = weights.iter().map(|weights| fit.message_tokens(weights.chars, weights.images));
         Some((fit, tokens.collect()))
     }
-
-    /// Returns the tokens per char that this session's own usage implies, with their error; `None` with too few calls
-    /// or an unreadable file. Reads every message of the path.
-    pub fn calibration(&self) -> Option<Calibration> {
-        let weights = message_weights::weigh_path(self, None, &mut |_, _| true).ok()?;
-        calibrate(&calibration_samples(&walk::walk_path(self, &weights).calls)).ok()
-    }
 }
 
 /// Returns the samples of the fit: reliable calls of the most recent model only, because each model has its own

@@ -60,35 +60,6 @@ pub enum FindingClass {
 }
 
 impl FindingClass {
-    pub const ALL: [Self; 26] = [
-        Self::BytesLimit,
-        Self::WrongWindow,
-        Self::CounterStaleLow,
-        Self::EstimatorError,
-        Self::PruningInert,
-        Self::ImpossibleBudget,
-        Self::EngineOwned,
-        Self::ModelSwitch,
-        Self::UserMessage,
-        Self::SingleResult,
-        Self::ParallelResults,
-        Self::ImageBloat,
-        Self::ToolLoopTreadmill,
-        Self::FixedOverhead,
-        Self::RecurringSessionGrowth,
-        Self::GradualGrowth,
-        Self::RuntimeFault,
-        Self::CompactionRefused,
-        Self::CompactionTimeout,
-        Self::CompactionHollow,
-        Self::CompactionNoOp,
-        Self::CompactionTreadmill,
-        Self::AtRisk,
-        Self::CounterInflated,
-        Self::CacheMisses,
-        Self::Healthy,
-    ];
-
     /// The name in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -24,10 +24,6 @@ pub enum FactKind {
 }
 
 impl FactKind {
-    /// Every kind, the most telling first.
-    pub const ALL: [Self; 7] =
-        [Self::Constraint, Self::Decision, Self::Error, Self::Path, Self::Id, Self::Number, Self::Date];
-
     /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -105,7 +105,6 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
         branch: Branch { entries, first_kept: kept_from },
         fixed_tokens: Tokens(session.fixed_tokens() as f64),
         refused_tokens: refusal.tokens.map(|tokens| tokens as f64).map(Tokens),
-        window: session.window.tokens,
         runtime_window: refusal.limit.map_or(limits.runtime_window, |limit| Tokens(limit as f64)),
         settings: session.configured_settings.compaction,
         mode: limits.compaction_mode,

@@ -104,7 +104,8 @@ impl Theme {
     }
 
     /// Loads a theme from the text of its file.
-    pub fn parse(name: &str, text: &str, depth: ColourDepth) -> Result<Self, ThemeError> {
+    #[cfg(test)]
+    pub(crate) fn parse(name: &str, text: &str, depth: ColourDepth) -> Result<Self, ThemeError> {
         Ok(Self::resolve(name, file::parse(name, text)?, depth))
     }
 

@@ -65,9 +65,6 @@ fn every_change_says_what_all_calls_amount_to() {
         let whole = advice.whole;
         assert!(whole.peak_tokens > 0 && whole.cost.is_some());
         assert_eq!(advice.fits_all, advice.overflows() == 0, "{advice:?}");
-        let words = advice.session_effect(explanation.recorded);
-        assert!(words.starts_with("Whole session: "), "{words}");
-        assert_eq!(words.contains("peak ~"), !whole.peak_measured, "only estimates are marked: {words}");
     }
 }
 

@@ -1,30 +1,55 @@
 //! Op `clear_tool_uses`: `LangChain`'s edit on the messages as they are sent to a model.
 
 use clawscope::context::llm::to_llm;
+use clawscope::gateway::ruleset::Ruleset;
 use clawscope::js::{JsException, JsString, Object, Value};
 use clawscope::policy::clear_tool_uses::{
-    Block, ClearSettings, ClearableCall, Content, Message, clear, message_tokens, parse_message,
+    Block, ClearSettings, ClearableCall, Content, Message, clear_list, parse_message,
 };
+use clawscope::policy::edit::{Edit, apply_all};
+use clawscope::policy::features::ContentFeatures;
+use clawscope::policy::message_list::MessageList;
+use clawscope::policy::reason::Reason;
 
 use super::{Session, number, object};
 
 pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
-    let sent: Result<Vec<Option<Value>>, JsException> = session.messages().iter().map(to_llm).collect();
-    let messages: Vec<Message> =
-        sent?.iter().flatten().map(parse_message).collect::<Result<_, JsException>>()?;
-    let per_message = messages.iter().map(|message| number(message_tokens(message) as f64)).collect();
-    let clearing = clear(messages, &settings(session))?;
-    let cleared = clearing.messages.iter().enumerate();
-    let cleared = cleared.filter(|(_, message)| matches!(message, Message::Tool { cleared: true, .. }));
-    let shown: Vec<Value> = clearing.messages.iter().map(shown).collect();
+    let (messages, settings, rules) = (session.messages(), settings(session), Ruleset::V2026_3_2.rules());
+    let features: Vec<ContentFeatures> =
+        messages.iter().map(|message| ContentFeatures::of_under(rules, message)).collect();
+    let mut list = MessageList::from_context(&session.context, Some(&features));
+    let (fates, totals) = clear_list(&mut list, &settings)?;
+    let tokens =
+        features.iter().filter_map(|features| Some(features.digest.as_ref().ok()?.as_ref()?.tokens()));
+    let (mut all, mut cleared) = (Vec::new(), Vec::new());
+    for (at, message) in messages.iter().enumerate() {
+        let Some(sent) = to_llm(&apply_all(list.edits(at), message))? else { continue };
+        let is_cleared = fates[at].reason == Reason::ClearedUse;
+        if is_cleared {
+            cleared.push(number(all.len() as f64));
+        }
+        all.push(shown(&parse_message(&sent)?, is_cleared, cleared_inputs(list.edits(at))));
+    }
     Ok(object([
-        ("tokensBefore", number(clearing.tokens_before as f64)),
-        ("tokensAfter", number(clearing.tokens_after as f64)),
-        ("perMessage", Value::Array(per_message)),
-        ("triggered", Value::Bool(clearing.triggered)),
-        ("clearedIndexes", Value::Array(cleared.map(|(at, _)| number(at as f64)).collect())),
-        ("messages", session.list(&shown)),
+        ("tokensBefore", number(totals.tokens_before as f64)),
+        ("tokensAfter", number(totals.tokens_after as f64)),
+        ("perMessage", Value::Array(tokens.map(|tokens| number(tokens as f64)).collect())),
+        ("triggered", Value::Bool(totals.tokens_before as f64 > settings.trigger)),
+        ("clearedIndexes", Value::Array(cleared)),
+        ("messages", session.list(&all)),
     ]))
+}
+
+/// The ids of the calls that lost their arguments, sorted by code points.
+fn cleared_inputs(edits: &[Edit]) -> Vec<Value> {
+    let ids = edits.iter().flat_map(|edit| match edit {
+        Edit::ClearToolInputs(ids) => ids.clone(),
+        _ => Vec::new(),
+    });
+    let mut ids: Vec<JsString> = ids.collect();
+    ids.sort_by_cached_key(JsString::to_string_lossy);
+    ids.dedup();
+    ids.into_iter().map(Value::String).collect()
 }
 
 fn settings(session: &Session) -> ClearSettings {
@@ -45,32 +70,29 @@ fn settings(session: &Session) -> ClearSettings {
     }
 }
 
-fn shown(message: &Message) -> Value {
+fn shown(message: &Message, is_cleared: bool, cleared_inputs: Vec<Value>) -> Value {
     match message {
         Message::Human { content } => {
             object([("type", Value::from("human")), ("content", shown_content(content))])
         }
-        Message::Ai { text, calls, cleared } => {
+        Message::Ai { text, calls } => {
             let mut shown = Object::default();
             shown.set("type", Value::from("ai"));
             shown.set("content", Value::String(text.clone()));
             shown.set("tool_calls", Value::Array(calls.iter().map(shown_call).collect()));
-            if !cleared.is_empty() {
-                shown.set(
-                    "cleared_tool_inputs",
-                    Value::Array(cleared.iter().cloned().map(Value::String).collect()),
-                );
+            if !cleared_inputs.is_empty() {
+                shown.set("cleared_tool_inputs", Value::Array(cleared_inputs));
             }
             Value::Object(shown)
         }
-        Message::Tool { content, call, name, is_error, cleared } => {
+        Message::Tool { content, call, name, is_error } => {
             let mut shown = Object::default();
             shown.set("type", Value::from("tool"));
             shown.set("content", shown_content(content));
             shown.set("tool_call_id", Value::String(call.clone()));
             shown.set("name", Value::from(name.clone()));
             shown.set("status", Value::from(if *is_error { "error" } else { "success" }));
-            if *cleared {
+            if is_cleared {
                 shown.set("cleared", Value::Bool(true));
             }
             Value::Object(shown)

@@ -3,10 +3,11 @@
 use clawscope::context::tokens::{ContextEstimate, estimate_context};
 use clawscope::context::{ContextMessage, bodies, build_context};
 use clawscope::gateway::compaction::pi_compaction;
+use clawscope::gateway::ruleset::PiRelease;
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, JsException, JsString, Object, Value};
 use clawscope::policy::compact::{
-    CompactionEntry, FileLists, Preparation, branch_entries, conversation_text, prepare,
+    CompactionEntry, FileLists, Preparation, branch_entries, conversation_text_for, prepare,
 };
 use clawscope::store::body;
 use sha2::{Digest, Sha256};
@@ -24,6 +25,9 @@ pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
     let inputs = preparation.read_texts(&branch, read).expect("bodies");
     let lists = inputs.files.to_lists();
     let first_kept = session.index.entry(preparation.first_kept).id;
+    let text = |messages: &[Value]| {
+        or_throws(conversation_text_for(PiRelease::OLDEST, messages).map(|text| described(&text)))
+    };
     let mut result = Object::from([
         ("prepared", Value::Bool(true)),
         ("firstKeptEntryId", first_kept.map_or(Value::Null, |id| session.index.ids.value(id))),
@@ -43,8 +47,8 @@ pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
         ("readFiles", Value::Array(lists.read.clone())),
         ("modifiedFiles", Value::Array(lists.modified.clone())),
         ("fileSection", Value::String(lists.section())),
-        ("historyText", or_throws(conversation_text(&inputs.history).map(|text| described(&text)))),
-        ("turnPrefixText", or_throws(conversation_text(&inputs.turn_prefix).map(|text| described(&text)))),
+        ("historyText", text(&inputs.history)),
+        ("turnPrefixText", text(&inputs.turn_prefix)),
     ]);
     if let Some(summary) = session.setting("summary").and_then(Value::as_str) {
         result.set("after", or_throws(context_after(session, &preparation, summary, lists)));

@@ -1,8 +1,11 @@
 //! Op `history_limit`: the limit of a session key, and the messages under a limit.
 
 use clawscope::gateway::history_limit::history_limit;
+use clawscope::gateway::ruleset::Ruleset;
 use clawscope::js::{self, Value};
-use clawscope::policy::history_limit::first_kept;
+use clawscope::policy::Fate;
+use clawscope::policy::history_range::limit_history_under;
+use clawscope::policy::message_list::MessageList;
 
 use super::{Session, number, object};
 
@@ -14,12 +17,22 @@ pub(crate) fn answer(session: &Session) -> Value {
             .map(|limit| limit.value),
         None => session.setting("limit").cloned(),
     };
-    let first = first_kept(&session.context.messages, js::to_number(limit.as_ref()));
-    let messages = session.messages();
+    limited(session, Ruleset::V2026_3_2, limit)
+}
+
+/// The messages that stay under a limit of turns in a version.
+pub(super) fn limited(session: &Session, ruleset: Ruleset, limit: Option<Value>) -> Value {
+    let mut list = MessageList::from_context(&session.context, None);
+    let fates = limit_history_under(ruleset.rules(), &mut list, js::to_number(limit.as_ref()));
+    let mut messages = session.messages();
+    let before = messages.len();
+    let mut stays = fates.iter().map(|fate| fate.fate != Fate::Dropped);
+    messages.retain(|_| stays.next().expect("a fate for each message"));
+    assert_eq!(messages.len(), list.len(), "the list has lost what its fates say");
     object([
         ("limit", Value::from(limit)),
-        ("before", number(messages.len() as f64)),
-        ("after", number((messages.len() - first) as f64)),
-        ("messages", session.list(&messages[first..])),
+        ("before", number(before as f64)),
+        ("after", number(messages.len() as f64)),
+        ("messages", session.list(&messages)),
     ])
 }

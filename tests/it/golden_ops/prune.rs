@@ -1,11 +1,14 @@
 //! Op `prune`: effective settings, the gate, and the messages after pruning.
 
+use clawscope::gateway::eligibility::{ModelRoute, is_eligible_under};
 use clawscope::gateway::pruning::{PruneSettings, effective_settings};
+use clawscope::gateway::ruleset::Ruleset;
 use clawscope::gateway::window::{DEFAULT_WINDOW, resolve_window};
 use clawscope::js::{self, JsException, Object, Value};
 use clawscope::plan::{Plan, PlanInput, message_after};
 use clawscope::policy::PolicySettings;
-use clawscope::policy::prune::{Gate, gate, last_touch};
+use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
+use clawscope::store::body;
 use clawscope::store::entry::Role;
 use clawscope::units::Tokens;
 
@@ -83,7 +86,11 @@ fn planned(
 /// Fills `active` and answers the gate.
 fn decide(session: &Session, gate_of: &Value, settings: Option<&PruneSettings>, result: &mut Object) -> Gate {
     let (provider, model) = route(gate_of);
-    let gate = gate(settings, &provider, &model, last_touch(&session.index), session.now_ms());
+    let rules = Ruleset::V2026_3_2.rules();
+    let eligible = is_eligible_under(rules, &provider, &model, &ModelRoute::default());
+    let read = |ix| body::read_entry(&session.source, &session.index, ix);
+    let touch = last_touch_under(rules, &session.index, (&provider, &model), read);
+    let gate = gate_under(rules, settings, eligible, touch, session.now_ms());
     result.set("active", Value::Bool(!matches!(gate, Gate::Off | Gate::NotEligible)));
     gate
 }

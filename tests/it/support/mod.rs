@@ -8,6 +8,7 @@ pub(crate) mod generate;
 pub(crate) mod inspected;
 pub(crate) mod large;
 pub(crate) mod openclaw;
+pub(crate) mod oracles;
 pub(crate) mod pi;
 pub(crate) mod pi_1_5;
 pub(crate) mod pi_bundles;

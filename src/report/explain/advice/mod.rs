@@ -6,7 +6,6 @@ mod search;
 
 use std::path::PathBuf;
 
-use crate::format::{format_estimated_usd, format_short_tokens, format_usd_change, quantity};
 use crate::gateway::patch::{WrittenSetting, patches};
 use crate::js::Value;
 use crate::policy::settings::SettingId;
@@ -94,24 +93,6 @@ impl Advice {
     pub fn peak(&self) -> u64 {
         self.whole.peak_tokens
     }
-
-    /// Formats the effect: `Whole session: 0 overflows, peak ~98k, ~$24.10 (-~$2.24)`. `recorded` has the
-    /// recorded totals.
-    pub fn session_effect(&self, recorded: Option<ReplaySummary>) -> String {
-        let before = recorded.and_then(|recorded| recorded.cost);
-        let cost = match (self.whole.cost, before) {
-            (Some(cost), Some(before)) => {
-                format!(", {} ({})", format_estimated_usd(cost), format_usd_change(before, cost))
-            }
-            (Some(cost), None) => format!(", {}", format_estimated_usd(cost)),
-            (None, _) => String::new(),
-        };
-        let over = quantity(self.overflows(), "overflow");
-        format!(
-            "Whole session: {over}, peak {}{cost}",
-            format_short_tokens(self.peak(), self.whole.peak_measured)
-        )
-    }
 }
 
 /// Returns the patch, and the commands that apply it.
@@ -156,20 +137,6 @@ mod tests {
             patch: String::new(),
             commands: Vec::new(),
         }
-    }
-
-    #[test]
-    fn the_effect_on_the_session_has_the_overflows_the_peak_and_what_is_paid_more_or_less() {
-        let own = advice(whole());
-        let before = ReplaySummary { cost: Some(26.34), ..whole() };
-        assert_eq!(
-            own.session_effect(Some(before)),
-            "Whole session: 1 overflow, peak ~98k, ~$24.10 (-~$2.24)"
-        );
-        assert_eq!(own.session_effect(None), "Whole session: 1 overflow, peak ~98k, ~$24.10");
-        let free = advice(ReplaySummary { cost: None, overflows: 0, peak_measured: true, ..whole() });
-        assert_eq!(free.session_effect(Some(before)), "Whole session: 0 overflows, peak 98k");
-        assert_eq!((own.overflows(), free.overflows(), own.peak()), (1, 0, 98_000));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use clawscope::ids::EntryIx;
 use clawscope::js::{JsException, Value};
-use clawscope::policy::compact::branch_summary::{find_left_branch, prepare_branch_summary};
 use clawscope::policy::compact::conversation_text_for;
 use clawscope::store::body;
 
 use super::super::{Session, number, object, or_throws};
+use super::branch_summary::{find_left_branch, prepare_branch_summary};
 use super::{described, id_of};
 
 /// Tokens of a window that is not known.

@@ -1,12 +1,14 @@
 //! Op `context`: the projected messages, what opening does to the file, and the system state.
 
-use clawscope::context::llm::to_llm_for;
+use clawscope::context::llm::to_llm;
 use clawscope::context::projection::project;
 use clawscope::context::system::replay_system_messages;
-use clawscope::gateway::ruleset::PiChange;
+use clawscope::gateway::ruleset::{PiChange, PiRelease};
 use clawscope::js::{JsException, Object, Value};
+use clawscope::store::entry::Role;
 use clawscope::store::index::Index;
 use clawscope::store::intern::ValueIx;
+use clawscope::store::measure::role_of;
 use clawscope::transcript::labels;
 
 use super::super::opened_file::opening;
@@ -41,6 +43,13 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
         ("messages", session.list(&messages)),
         ("llm", llm),
     ]))
+}
+
+/// Oracle of store-pi-1.5 D9: pi sends system messages on where a session keeps them. clawscope reads them apart, by
+/// `replay_system_messages`, and never needs the list as it is sent.
+fn to_llm_for(pi: PiRelease, message: &Value) -> Result<Option<Value>, JsException> {
+    let passes = pi.has(PiChange::KeepsSystemMessages) && role_of(message) == Role::System;
+    if passes { Ok(Some(message.clone())) } else { to_llm(message) }
 }
 
 fn name(index: &Index) -> Value {

@@ -3,6 +3,7 @@
 mod append_branch;
 mod automatic_compaction;
 mod branch_prepare;
+mod branch_summary;
 mod compaction_check;
 mod compaction_prepare;
 mod context;

@@ -1,12 +1,13 @@
 //! Op `tokens`: estimates per message, plain and as decisions are made by.
 
-use clawscope::context::tokens::projected::{context_usage, estimate_projected};
+use clawscope::context::tokens::projected::estimate_projected;
 use clawscope::context::tokens::usage::last_usage;
 use clawscope::context::tokens::{estimate_context, estimate_message};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{JsException, Value};
 use clawscope::policy::compact::check::is_due_between_turns;
 use clawscope::store::body;
+use clawscope::store::entry::EntryKind;
 use clawscope::units::Tokens;
 
 use super::super::{Session, number, object, or_throws};
@@ -18,17 +19,6 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
     let messages = &context.messages;
     let projected = estimate_projected(index, &context.path, messages);
     let window = session.setting("contextWindow").and_then(Value::as_f64);
-    let usage = |window| {
-        context_usage(index, context, window).map(|usage| {
-            usage.map_or(Value::Null, |usage| {
-                object([
-                    ("tokens", usage.tokens.map_or(Value::Null, |tokens| number(tokens.get()))),
-                    ("contextWindow", number(usage.window.get())),
-                    ("percent", usage.percent().map_or(Value::Null, number)),
-                ])
-            })
-        })
-    };
     let compacts = |window| {
         projected.map(|estimate| {
             let settings = pi_compaction(session.case.get("settings"));
@@ -43,8 +33,34 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
         ("projected", or_throws(projected.map(estimate))),
         ("perMessage", Value::Array(tokens.collect())),
         ("lastAssistantUsage", recorded_usage(&session)),
-        ("contextUsage", window.map_or(Value::Null, |window| or_throws(usage(Tokens(window))))),
+        (
+            "contextUsage",
+            window.map_or(Value::Null, |window| or_throws(context_usage(&session, Tokens(window)))),
+        ),
         ("shouldCompact", window.map_or(Value::Null, |window| or_throws(compacts(Tokens(window))))),
+    ]))
+}
+
+/// Oracle of store-pi-1.5 E6: the usage that pi shows of a context. It names no tokens after a compaction until an answer
+/// reports usage, and is absent for a window of 0 or less. clawscope shows its own estimate.
+fn context_usage(session: &Session, window: Tokens) -> Result<Value, JsException> {
+    if window.is_nan() || window <= Tokens::ZERO {
+        return Ok(Value::Null);
+    }
+    let (index, context) = (&session.index, &session.context);
+    let compaction = context.path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction);
+    let counted = |since: usize| {
+        let after = &context.path[since + 1..];
+        context.messages.iter().any(|message| message.size.usage.is_some() && after.contains(&message.entry))
+    };
+    let tokens = match compaction {
+        Some(at) if !counted(at) => None,
+        _ => Some(estimate_projected(index, &context.path, &context.messages)?.tokens),
+    };
+    Ok(object([
+        ("tokens", tokens.map_or(Value::Null, |tokens| number(tokens.get()))),
+        ("contextWindow", number(window.get())),
+        ("percent", tokens.map_or(Value::Null, |tokens| number(tokens / window * 100.0))),
     ]))
 }
 

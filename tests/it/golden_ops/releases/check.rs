@@ -2,19 +2,28 @@
 
 use clawscope::context::tokens::estimate_under;
 use clawscope::gateway::compaction::{CompactionSettings, gateway_compaction_under};
-use clawscope::gateway::ruleset::{Aggregate, Rules};
+use clawscope::gateway::ruleset::{Aggregate, Guard, Preflight, Rules};
 use clawscope::js::{self, JsException, Object, Value};
-use clawscope::policy::preflight::{PreflightInput, check, prompt_tokens};
-use clawscope::policy::prune::Gate;
-use clawscope::policy::truncate::{reduce, result_budget};
+use clawscope::policy::preflight::{PreflightInput, Pressure, check, sum_pressure};
+use clawscope::policy::prune::{Gate, weighted_chars};
+use clawscope::policy::truncate::{reduce_to_budget, result_budget};
 use clawscope::policy::{Policy, PolicySettings};
 use clawscope::units::Tokens;
 
 use super::{Released, number, object};
 
-/// What is said of a call that ends.
+/// Oracle of releases R41 and R43: what a version says of a call that its guard stops. The product asks only whether it
+/// stops.
 fn stop_text(rules: &Rules) -> Value {
-    clawscope::policy::guard::stop_text(rules).map_or(Value::Null, Value::from)
+    match rules.guard {
+        Guard::Placeholders { stops: true } | Guard::NewestFirst => Value::from(
+            "Preemptive context overflow: estimated context size exceeds safe threshold during tool loop",
+        ),
+        Guard::SingleThenStop => {
+            Value::from("Context overflow: estimated context size exceeds safe threshold during tool loop.")
+        }
+        Guard::None | Guard::Placeholders { stops: false } | Guard::Single => Value::Null,
+    }
 }
 
 pub(super) fn guard(session: &Released) -> Result<Value, JsException> {
@@ -51,10 +60,8 @@ pub(super) fn preflight(session: &Released) -> Result<Value, JsException> {
     let single =
         single.filter(|_| rules.result_limit.is_configured() || rules.aggregate == Aggregate::Weighted);
     let budget = result_budget(rules, Tokens(window), single, false).ok_or(JsException)?;
-    let reducible_chars = reduce(&budget.reducible_messages(&session.messages), &budget)
-        .iter()
-        .map(|done| done.freed_chars)
-        .sum();
+    let reducible_chars =
+        reduce_to_budget(&mut session.list(), &budget).iter().map(|done| done.freed_chars).sum();
     let reserve = session.number("reserveTokens").unwrap_or(f64::NAN);
     let checked = check(
         rules,
@@ -102,4 +109,29 @@ fn wrapped(key: &str, value: Value) -> Value {
     let mut object = Object::default();
     object.set(key, value);
     Value::Object(object)
+}
+
+/// Oracle of the check of a prompt that was not sent yet, without the margin: the tokens that a provider counted, and
+/// the rest. `estimate` counts one message under the runtime's rule. The older check ignores the system prompt. The
+/// product checks contexts, from what it measured of each message, and takes the tokens of a prompt from its settings.
+fn prompt_tokens(
+    rules: &Rules,
+    messages: &[Value],
+    system: &str,
+    prompt: &str,
+    estimate: impl Fn(&Value) -> Result<Tokens, JsException>,
+) -> Result<(f64, f64), JsException> {
+    if let Preflight::Pressure(_) = rules.preflight {
+        let (counted, messages) =
+            sum_pressure(messages.iter().map(|message| Pressure::from_message(rules, message)));
+        let system = if system.trim().is_empty() { 0.0 } else { text_tokens(rules, system) };
+        return Ok((counted, messages + system + text_tokens(rules, prompt)));
+    }
+    let messages = messages.iter().try_fold(0.0, |sum, message| Ok(sum + estimate(message)?.get()))?;
+    Ok((0.0, messages + (prompt.encode_utf16().count() as f64 / 4.0).ceil()))
+}
+
+/// The system prompt or the prompt, as a message of its own.
+fn text_tokens(rules: &Rules, text: &str) -> f64 {
+    12.0 + (weighted_chars(rules.prune_size.weight, &text.into()) / 4.0).ceil()
 }

@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 
 use clawscope::gateway::ruleset::{Aggregate, Truncation};
 use clawscope::js::{JsException, Value};
-use clawscope::policy::history_range::retained_under;
+use clawscope::policy::edit::apply_all;
 use clawscope::policy::prune::Gate;
+use clawscope::policy::settings::TruncateSettings;
 use clawscope::policy::truncate::v2026_9::FRESH_MIN_KEEP;
 use clawscope::policy::truncate::{
-    CutOptions, Reduction, has_oversized, max_result_chars_under, reduce, result_budget,
-    truncated_message_under,
+    CutOptions, Reduction, max_result_chars_under, reduce_to_budget, result_budget, truncate_after_overflow,
+    truncated_message_by,
 };
 use clawscope::policy::{Policy, PolicySettings};
 use clawscope::units::Tokens;
 
+use super::super::history_limit::limited;
 use super::{Released, number, object};
 
 pub(super) fn truncate(session: &Released) -> Value {
@@ -28,12 +30,16 @@ pub(super) fn truncate(session: &Released) -> Value {
         cut.suffix = suffix.unwrap_or(cut.suffix);
         cut.min_keep_chars = session.number("minKeepChars").unwrap_or(cut.min_keep_chars);
     }
-    let likely = window.map(|window| has_oversized(rules, &session.messages, Tokens(window)));
+    let likely = window.map(|window| {
+        let (mut list, window) = (session.list(), Tokens(window));
+        truncate_after_overflow(&mut list, rules, window, &TruncateSettings::built_in(rules, window));
+        list.messages().iter().any(|message| message.change.is_some())
+    });
     let is_result = |message: &Value| message.get("role").is_some_and(|role| role.str_is("toolResult"));
     let mut changed = Vec::new();
     let mut messages = session.messages.clone();
     for (at, message) in messages.iter_mut().enumerate().filter(|(_, message)| is_result(message)) {
-        if let Some(new) = truncated_message_under(rules, message, max_chars, &cut) {
+        if let Some(new) = truncated_message_by(rules.truncation, message, max_chars, &cut) {
             *message = new;
             changed.push(number(at as f64));
         }
@@ -56,7 +62,8 @@ pub(super) fn reduced(session: &Released) -> Value {
     budget.total_limit = session.number("aggregateMaxChars").unwrap_or(budget.total_limit);
     let spares = protects && matches!(budget.rule, Aggregate::Elided | Aggregate::Weighted);
     budget.fresh_min_keep = spares.then_some(FRESH_MIN_KEEP);
-    let done = reduce(&budget.reducible_messages(&session.messages), &budget);
+    let mut list = session.list();
+    let done = reduce_to_budget(&mut list, &budget);
     let singles = || done.iter().filter(|done| matches!(done.reduction, Reduction::OverLimit { .. }));
     let others = || done.iter().filter(|done| !matches!(done.reduction, Reduction::OverLimit { .. }));
     let mut positions: Vec<usize> = others().map(|done| done.at).collect();
@@ -64,8 +71,8 @@ pub(super) fn reduced(session: &Released) -> Value {
     positions.dedup();
     let changed: BTreeSet<usize> = done.iter().map(|done| done.at).collect();
     let mut messages = session.messages.clone();
-    for done in &done {
-        messages[done.at] = done.message.clone();
+    for at in &changed {
+        messages[*at] = apply_all(list.edits(*at), &messages[*at]);
     }
     object([
         ("maxChars", number(budget.single_limit)),
@@ -87,21 +94,5 @@ pub(super) fn images(session: &Released) -> Result<Value, JsException> {
 }
 
 pub(super) fn history(session: &Released) -> Value {
-    let limit = session.session.setting("limit").cloned();
-    let turns = clawscope::js::to_number(limit.as_ref());
-    let kept = retained_under(session.rules(), &session.context().messages, turns);
-    let before = session.messages.len();
-    let messages: Vec<Value> = session
-        .messages
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| kept.contains(*at))
-        .map(|(_, message)| message.clone())
-        .collect();
-    object([
-        ("limit", Value::from(limit)),
-        ("before", number(before as f64)),
-        ("after", number(messages.len() as f64)),
-        ("messages", session.session.list(&messages)),
-    ])
+    limited(&session.session, session.ruleset, session.session.setting("limit").cloned())
 }

@@ -14,6 +14,7 @@ use clawscope::gateway::ruleset::{Rules, Ruleset};
 use clawscope::js::{JsException, Value};
 use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
 use clawscope::policy::features::ContentFeatures;
+use clawscope::policy::message_list::MessageList;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::repair::RepairRules;
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
@@ -73,6 +74,11 @@ impl Released {
 
     fn context(&self) -> &Context {
         &self.session.context
+    }
+
+    /// The context as the policies take it.
+    fn list(&self) -> MessageList<'_> {
+        MessageList::from_context(self.context(), Some(&self.features))
     }
 
     fn number(&self, name: &str) -> Option<f64> {

@@ -3,9 +3,10 @@
 use clawscope::gateway::eligibility::{ModelRoute, is_eligible_under};
 use clawscope::gateway::pruning::{PruneSettings, effective_settings_under};
 use clawscope::gateway::ruleset::PruneWeight;
+use clawscope::gateway::tools::ToolFilter;
 use clawscope::gateway::window::DEFAULT_WINDOW;
 use clawscope::gateway::window_rules::{ModelWindow, resolve_window_under};
-use clawscope::js::{self, Object, Value};
+use clawscope::js::{self, JsException, Object, Value};
 use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
 use clawscope::policy::{Policy, PolicySettings};
 use clawscope::store::body;
@@ -103,11 +104,18 @@ fn prunable(session: &Released, settings: &PruneSettings) -> Value {
     for message in results {
         let name = session.session.index.values.value(message.size.tool_name);
         let reported = if session.rules().filter_needs_name {
-            filter.is_prunable_strict(name)
+            strict(&filter, name)
         } else {
             Ok(filter.is_prunable(name))
         };
         names.insert(js::to_text(name), or_throws(reported.map(Value::Bool)));
     }
     Value::Object(names)
+}
+
+/// Oracle of releases R10 for one name: some versions read the name as a string without checking, and throw for any
+/// other. The product knows that for whole lists (`filter_needs_name`), which the plan of this op runs.
+fn strict(filter: &ToolFilter, name: Option<&Value>) -> Result<bool, JsException> {
+    name.and_then(Value::as_str).ok_or(JsException)?;
+    Ok(filter.is_prunable(name))
 }

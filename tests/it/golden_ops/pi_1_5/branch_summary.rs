@@ -1,44 +1,50 @@
-//! Collects the messages that pi summarises when a user leaves a branch for another one (store-pi-1.5 J).
+//! Oracle of store-pi-1.5 J: the messages that pi summarises when a user leaves a branch for another one. clawscope shows
+//! such summaries and makes none.
 
 use std::collections::HashMap;
 
-use crate::context::bodies::entry_message;
-use crate::context::projection::{last_edits, replace_content};
-use crate::context::tokens::estimate_message;
-use crate::gateway::ruleset::PiChange;
-use crate::ids::EntryIx;
-use crate::js::{self, JsException, Value};
-use crate::policy::compact::files::FileOps;
-use crate::store::entry::{EntryKind, Replacement, Role};
-use crate::store::index::Index;
-use crate::store::intern::IdIx;
-use crate::store::measure::role_of;
-use crate::store::scan::measure_message;
-use crate::transcript::Tree;
-use crate::units::Tokens;
+use clawscope::context::bodies::entry_message;
+use clawscope::context::projection::{last_edits, replace_content};
+use clawscope::context::tokens::estimate_message;
+use clawscope::gateway::ruleset::PiChange;
+use clawscope::ids::EntryIx;
+use clawscope::js::{self, JsException, Value};
+use clawscope::policy::compact::files::FileOps;
+use clawscope::store::entry::{EntryKind, Replacement, Role};
+use clawscope::store::index::Index;
+use clawscope::store::intern::IdIx;
+use clawscope::store::measure::role_of;
+use clawscope::store::scan::measure_message;
+use clawscope::transcript::Tree;
+use clawscope::units::Tokens;
 
 /// The part of the tree that is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftBranch {
+pub(super) struct LeftBranch {
     /// The deepest entry that both branches share; `None` if they share none.
-    pub ancestor: Option<EntryIx>,
+    pub(super) ancestor: Option<EntryIx>,
     /// The entries after it, oldest first.
-    pub entries: Vec<EntryIx>,
+    pub(super) entries: Vec<EntryIx>,
 }
 
 /// The input of a branch summary.
 #[derive(Debug, Clone)]
-pub struct BranchSummaryTexts {
+pub(super) struct BranchSummaryTexts {
     /// Oldest first.
-    pub messages: Vec<Value>,
+    pub(super) messages: Vec<Value>,
     /// Estimated tokens of the messages.
-    pub total_tokens: Tokens,
+    pub(super) total_tokens: Tokens,
     /// Files of earlier summaries first, then those of the messages.
-    pub files: FileOps,
+    pub(super) files: FileOps,
 }
 
 /// Returns the entries between the leaf `from` and the branch of `target`; empty without a leaf.
-pub fn find_left_branch(index: &Index, tree: &Tree, from: Option<EntryIx>, target: EntryIx) -> LeftBranch {
+pub(super) fn find_left_branch(
+    index: &Index,
+    tree: &Tree,
+    from: Option<EntryIx>,
+    target: EntryIx,
+) -> LeftBranch {
     let Some(from) = from else { return LeftBranch { ancestor: None, entries: Vec::new() } };
     let (path, other) = (tree.path_to(index, from), tree.path_to(index, target));
     let shared = path.iter().zip(&other).take_while(|(a, b)| a == b).count();
@@ -50,7 +56,7 @@ pub fn find_left_branch(index: &Index, tree: &Tree, from: Option<EntryIx>, targe
 ///
 /// # Errors
 /// The outer error means that an entry could not be read; the inner one, that the runtime cannot estimate a message.
-pub fn prepare_branch_summary<E>(
+pub(super) fn prepare_branch_summary<E>(
     index: &Index,
     entries: &[EntryIx],
     budget: f64,
