@@ -16,7 +16,7 @@ use super::session_output::{describe_budget, message_tokens, print_session_heade
 use super::table::{Align, Cell, Table};
 use super::usage_totals::describe_usage;
 use crate::cli::{ContextViewArgs, StoreArgs, secrets};
-use crate::context::tokens::{ContextEstimate, estimate_for_runtime};
+use crate::context::tokens::ContextEstimate;
 use crate::format::{
     format_count, format_estimate, format_number, format_ordinal, format_percent, round_tokens,
 };
@@ -49,7 +49,7 @@ pub(super) fn run(
     }
     let bodies = if args.messages { Some(messages::read(&session)?) } else { None };
     let sent = stored_plan(&session)?;
-    let estimate = estimate_for_runtime(&session.index, &session.context);
+    let estimate = session.runtime_estimate();
     if args.target.json {
         return Ok(output.json(&report_json(&session, estimate, bodies.as_deref(), sent.as_ref(), None))?);
     }
@@ -96,7 +96,7 @@ fn show_under_settings(
         }
         return breakdown::show(session, args.target.json, output);
     }
-    let estimate = estimate_for_runtime(&session.index, &session.context);
+    let estimate = session.runtime_estimate();
     if args.target.json {
         return Ok(output.json(&report_json(session, estimate, None, Some(plan), Some(plan)))?);
     }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashSet};
 use crate::context::bodies::entry_message;
 use crate::context::budget::BudgetPart;
 use crate::context::system::replay_system_messages;
+use crate::context::tokens::ContextEstimate;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::context::tokens::{ContextEstimate, estimate_context};
 use crate::export::{runtime_words, shape};
 use crate::ids::EntryIx;
 use crate::js::Value;
@@ -198,7 +198,7 @@ impl Document {
                 .then_some(window.tokens.whole()),
             window_source: window.source.name(),
             budget: BudgetPart::ALL.iter().map(|part| (part.name(), budget.tokens(*part))).collect(),
-            estimate: estimate_context(&loaded.context.messages).ok(),
+            estimate: loaded.runtime_estimate().ok(),
             leaf: loaded.context.leaf.map(|leaf| out.name(&index.display_id(leaf))),
             now_ms: wanted.now_ms,
             shape_only: wanted.shape_only,

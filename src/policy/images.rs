@@ -5,6 +5,7 @@
 use crate::gateway::ruleset::{KeptTurns, LegacyImages, Rules};
 use crate::policy::edit::{Edit, has_legacy_images, size_without_images};
 use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::features::ContentFeatures;
 use crate::policy::media_2026_9::first_of_last_turns;
 use crate::policy::message_list::MessageList;
 use crate::policy::policy_set::Phase;
@@ -64,7 +65,7 @@ fn remove_before_last_turns(list: &mut MessageList, turns: KeptTurns, references
         (Edit::RemoveImages, Reason::SeenImages)
     };
     for (at, fate) in fates.iter_mut().enumerate().take(end) {
-        let text_features = list.features_at(at).and_then(|features| features.text_features());
+        let text_features = list.features_at(at).and_then(ContentFeatures::text_features);
         if text_features.is_some_and(|text_features| text_features.has_media) {
             list.apply_edit(at, &edit);
             let after = list.size(at).prune_chars;

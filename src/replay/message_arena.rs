@@ -261,7 +261,7 @@ impl<'a> MessageArena<'a> {
 
     /// The same for rules that also remove references to media (pruning 8, row "Legacy images").
     pub(super) fn has_media(&self, at: usize) -> bool {
-        let text_features = self.features(at).and_then(|features| features.text_features());
+        let text_features = self.features(at).and_then(ContentFeatures::text_features);
         text_features.is_some_and(|text_features| text_features.has_media)
     }
 }

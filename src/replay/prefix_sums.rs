@@ -111,10 +111,10 @@ impl MessageMeasure {
     ) -> RangeTotals {
         let known = |number: Option<f64>| number.filter(|number| number.is_finite());
         let plain = known(size.prune_chars.value().ok());
-        let weight = features.and_then(|features| features.prune_chars());
+        let weight = features.and_then(ContentFeatures::prune_chars);
         let prune = weight.map_or(plain, |weight| known(weight.value().ok()));
         let chars = features
-            .and_then(|features| features.text_features())
+            .and_then(ContentFeatures::text_features)
             .map_or(0.0, |text_features| text_features.chars);
         let results = if size.role == Role::ToolResult { chars } else { 0.0 };
         let guard = features.map_or(Some(0.0), |features| known(features.guard.chars.value().ok()));

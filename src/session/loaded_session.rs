@@ -9,6 +9,7 @@ use crate::commit::InterruptedCommit;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_chars;
+use crate::context::tokens::{ContextEstimate, estimate_for_runtime};
 use crate::gateway::catalog::Price;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
@@ -17,7 +18,7 @@ use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, RulesetChoice};
 use crate::gateway::thinking::drops_thinking;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::js::Value;
+use crate::js::{JsException, Value};
 use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Plan, PlanError, PlanInput};
 use crate::policy::clear_tool_uses::ClearedBy;
@@ -116,6 +117,14 @@ impl LoadedSession {
             agent: &self.item.agent,
             ruleset: self.ruleset.id,
         }
+    }
+
+    /// Estimates the context as the session's runtime does, anchored on the provider's last count.
+    ///
+    /// # Errors
+    /// Where the runtime throws.
+    pub fn runtime_estimate(&self) -> Result<ContextEstimate, JsException> {
+        estimate_for_runtime(self.ruleset.id.rules(), &self.index, &self.context)
     }
 
     /// Returns the display name of the release that last wrote the gateway's configuration, else that of the ruleset.

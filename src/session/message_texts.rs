@@ -51,7 +51,7 @@ fn push_texts<'a>(value: Option<impl Json<'a>>, text: &mut String) {
             text.push('\n');
         }
         JsonKind::Array(_) => {
-            value.items().into_iter().flatten().for_each(|item| push_texts(Some(item), text))
+            value.items().into_iter().flatten().for_each(|item| push_texts(Some(item), text));
         }
         JsonKind::Object => {
             let object = value.to_cow();

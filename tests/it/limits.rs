@@ -167,7 +167,7 @@ impl LongSession {
             .as_object_mut()
             .unwrap()
             .extend(members.iter().map(|(key, value)| (key.clone(), value.clone())));
-        self.text.push_str(&format!("{entry}\n"));
+        self.text.extend([entry.to_string().as_str(), "\n"]);
         self.entries += 1;
     }
 

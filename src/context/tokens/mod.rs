@@ -15,4 +15,4 @@ pub mod weighted;
 pub use chars4::estimate_message;
 pub use own_runtime::estimate_under;
 pub use projected::{estimate_for_runtime, estimate_projected};
-pub use usage::{ContextEstimate, estimate_context};
+pub use usage::{ContextEstimate, estimate_context, estimate_context_under};

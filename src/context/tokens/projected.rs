@@ -4,7 +4,8 @@
 use crate::context::build::{Context, ContextMessage};
 use crate::context::system::replay_system_messages;
 use crate::context::tokens::chars4::estimate_message;
-use crate::context::tokens::usage::{ContextEstimate, estimate_context};
+use crate::context::tokens::usage::{ContextEstimate, estimate_context, estimate_context_under};
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::js::JsException;
 use crate::store::entry::{EntryKind, ReadMode, Role};
@@ -12,9 +13,16 @@ use crate::store::index::Index;
 use crate::units::Tokens;
 
 /// Estimates a context under the rules of the runtime it was built for.
-pub fn estimate_for_runtime(index: &Index, context: &Context) -> Result<ContextEstimate, JsException> {
+pub fn estimate_for_runtime(
+    rules: &Rules,
+    index: &Index,
+    context: &Context,
+) -> Result<ContextEstimate, JsException> {
+    let messages = &context.messages;
     match index.reading {
-        ReadMode::Entries => estimate_context(&context.messages),
+        ReadMode::Entries => {
+            estimate_context_under(rules, messages, |at| estimate_message(&messages[at].size))
+        }
         ReadMode::Projected => estimate_projected(index, &context.path, &context.messages),
     }
 }

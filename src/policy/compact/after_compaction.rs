@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use crate::context::bodies::entry_message;
 use crate::context::projection::project;
-use crate::context::tokens::{ContextEstimate, estimate_context, estimate_for_runtime};
+use crate::context::tokens::{ContextEstimate, estimate_context, estimate_projected};
 use crate::context::{ContentSource, Context, ContextMessage};
 use crate::gateway::ruleset::PiChange;
 use crate::ids::{EntryIx, LineIds};
 use crate::js::{self, JsException, JsString, Object, Value};
 use crate::policy::compact::files::FileLists;
-use crate::store::entry::{EntryKind, Role};
+use crate::store::entry::{EntryKind, ReadMode, Role};
 use crate::store::index::{Index, LinePosition};
 use crate::store::scan::measure_message;
 use crate::units::Tokens;
@@ -161,7 +161,10 @@ fn projected_context_after(
         model: before.model,
         odd_bodies: HashMap::new(),
     };
-    let estimate = estimate_for_runtime(&grown, &context);
+    let estimate = match grown.reading {
+        ReadMode::Entries => estimate_context(&context.messages),
+        ReadMode::Projected => estimate_projected(&grown, &context.path, &context.messages),
+    };
     Ok(CompactedContext { context, summary, entry: entry.clone(), estimate })
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::context::ContextMessage;
 use crate::context::tokens::estimate_under;
-use crate::context::tokens::{estimate_context, estimate_message};
+use crate::context::tokens::{estimate_context_under, estimate_message};
 use crate::gateway::ruleset::{Compaction, Estimate, PiRelease, Rules};
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
@@ -63,7 +63,7 @@ pub fn prepare_under(
     let prepared = match rules.compaction {
         Compaction::AfterPrevious => prepare(branch, keep_tokens),
         Compaction::EntriesFromKept => prepare_from_kept(rules.pi, branch, before.first_kept, keep_tokens),
-        Compaction::FromFirstKept => prepare_with_kept(branch, before, keep_tokens, tokens),
+        Compaction::FromFirstKept => prepare_with_kept(rules, branch, before, keep_tokens, tokens),
         Compaction::Projected if branch.iter().any(|entry| entry.projected.is_some()) => {
             prepare_projected(branch, before.system_tokens, keep_tokens)
         }
@@ -73,6 +73,7 @@ pub fn prepare_under(
 }
 
 fn prepare_with_kept(
+    rules: &Rules,
     branch: &[BranchEntry],
     before: &PreviousCompaction,
     keep_tokens: Tokens,
@@ -88,7 +89,7 @@ fn prepare_with_kept(
     let keep = keep_tokens / before.usage_ratio.clamp(1.0, keep_tokens.max(Tokens(1.0)).get());
     let Some(cut) = find_cut(branch, start, previous, keep, tokens)? else { return Ok(None) };
     let first_kept = branch[cut.first_kept];
-    let tokens_before = tokens_before(branch, start, previous)?;
+    let tokens_before = tokens_before(rules, branch, start, previous)?;
     let pi = PiRelease::OLDEST;
     let prepared = Preparation {
         previous_compaction: previous,
@@ -136,6 +137,7 @@ fn find_cut(
 
 /// Estimates the context: the last summary, the part it kept, and everything after.
 fn tokens_before(
+    rules: &Rules,
     branch: &[BranchEntry],
     start: usize,
     previous: Option<usize>,
@@ -143,7 +145,8 @@ fn tokens_before(
     let kept = (start..branch.len()).filter(|at| Some(*at) != previous);
     let message = |at: usize| Some(ContextMessage::from_entry(branch[at].entry, branch[at].message?));
     let messages: Vec<ContextMessage> = previous.into_iter().chain(kept).filter_map(message).collect();
-    estimate_context(&messages).map(|estimate| estimate.tokens)
+    let tokens_of = |at: usize| estimate_message(&messages[at].size);
+    estimate_context_under(rules, &messages, tokens_of).map(|estimate| estimate.tokens)
 }
 
 /// Returns the summary that a version stores: complete, or cut to the version's limit including the note.

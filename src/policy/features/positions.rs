@@ -12,7 +12,7 @@ const MORE: u8 = 1 << BITS;
 pub struct Positions(Arc<[u8]>);
 
 impl Positions {
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let (mut bytes, mut position) = (self.0.iter(), 0);
         std::iter::from_fn(move || {
             let mut shift = 0;
@@ -27,8 +27,8 @@ impl Positions {
         })
     }
 
-    /// The number of positions.
-    pub fn len(&self) -> usize {
+    /// Returns the number of positions.
+    pub(super) fn count(&self) -> usize {
         self.0.iter().filter(|byte| **byte & MORE == 0).count()
     }
 }
@@ -85,7 +85,7 @@ mod tests {
                 })
                 .collect();
             let kept: Positions = positions.iter().copied().collect();
-            prop_assert_eq!(kept.len(), positions.len());
+            prop_assert_eq!(kept.count(), positions.len());
             prop_assert_eq!(kept.iter().collect::<Vec<_>>(), positions);
         }
     }

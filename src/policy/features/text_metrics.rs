@@ -34,7 +34,7 @@ impl TextMetrics {
 
     /// Returns the length in code points; a lone surrogate is one.
     pub fn code_points(&self) -> usize {
-        self.chars - self.pairs.len()
+        self.chars - self.pairs.count()
     }
 
     /// Returns the last line feed at or before `at`.

@@ -4,7 +4,7 @@ use crate::gateway::ruleset::{Ends, Guard, Rules, Truncation};
 use crate::js::JsException;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::features::MessageBody;
+use crate::policy::features::{ContentFeatures, MessageBody};
 use crate::policy::guard::halved::{max_retained_chars, trimmed_message};
 use crate::policy::guard::limits::GuardLimits;
 use crate::policy::guard::text::COMPACTED;
@@ -82,7 +82,7 @@ pub fn guard_list(
 /// Holds each result to its limit; there is no limit for all (pruning 8.7).
 fn fit_results(list: &mut MessageList, fates: &mut [MessageFate], limits: GuardLimits) -> GuardOutcome {
     let chars = |list: &MessageList, at: usize| {
-        let text_features = list.features_at(at).and_then(|features| features.text_features());
+        let text_features = list.features_at(at).and_then(ContentFeatures::text_features);
         text_features.map_or(0.0, |text_features| text_features.guard_chars)
     };
     let total = (0..list.len()).map(|at| chars(list, at)).sum();

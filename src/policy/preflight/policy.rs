@@ -1,6 +1,7 @@
 //! The check before a prompt is sent, as a trimming policy that changes no message.
 
 use crate::gateway::ruleset::{Preflight, Rules};
+use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::MessageList;
 use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightInput, PreflightResult, Pressure, check, sum_pressure};
@@ -50,7 +51,7 @@ fn check_list(list: &MessageList<'_>, input: &PolicyInput<'_>) -> Option<Preflig
     let (counted_tokens, estimated_tokens) = match rules.preflight {
         Preflight::Pressure(_) => {
             let pressure =
-                |at| list.features_at(at).map_or_else(Pressure::default, |features| features.pressure());
+                |at| list.features_at(at).map_or_else(Pressure::default, ContentFeatures::pressure);
             let (counted, messages) = sum_pressure((0..list.len()).map(pressure));
             (counted, messages + input.system_tokens.get() + prompt.get())
         }

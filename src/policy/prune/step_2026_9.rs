@@ -6,7 +6,7 @@ use crate::gateway::ruleset::Rules;
 use crate::js::JsException;
 use crate::policy::edit::Edit;
 use crate::policy::fate::Fate;
-use crate::policy::features::size_after;
+use crate::policy::features::{ContentFeatures, size_after};
 use crate::policy::message_list::MessageList;
 use crate::policy::prune::gate::Gate;
 use crate::policy::prune::projections::{Projection, ProjectionSnapshot};
@@ -69,8 +69,8 @@ fn measure<'a>(list: &'a MessageList, at: usize) -> MeasuredMessage<'a> {
     let features = list.features_at(at);
     MeasuredMessage {
         role: list.size(at).role,
-        chars: features.and_then(|features| features.prune_chars()).unwrap_or(CharCount::new(Ok(0.0))),
-        thinking_chars: features.map_or(0.0, |features| features.thinking_chars()),
+        chars: features.and_then(ContentFeatures::prune_chars).unwrap_or(CharCount::new(Ok(0.0))),
+        thinking_chars: features.map_or(0.0, ContentFeatures::thinking_chars),
         has_images: list.size(at).images > 0,
         body: features.and_then(|features| features.body.as_ref()),
     }

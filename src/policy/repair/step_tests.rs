@@ -3,6 +3,7 @@
 use super::*;
 use crate::gateway::ruleset::Ruleset;
 use crate::js;
+use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::repair::{AllowedTools, apply_pairing, pair, repair_inputs, shape_of};
 use crate::policy::testing::{ListFixture as Messages, calls, result};
@@ -114,7 +115,7 @@ fn an_invented_result_is_measured_under_the_rules_of_the_version() {
         let mut list = messages.list();
         repair_list(&mut list, RepairRules { rules: ruleset.rules(), is_responses_api });
         messages.check(&list);
-        let weight = list.features_at(1).and_then(|features| features.prune_chars()).map(CharCount::value);
+        let weight = list.features_at(1).and_then(ContentFeatures::prune_chars).map(CharCount::value);
         assert_eq!(weight, Some(Ok(chars)), "{ruleset:?}");
     }
 }

@@ -3,6 +3,7 @@
 use crate::gateway::ruleset::{Aggregate, Rules};
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
+use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{MessageChange, MessageList};
 use crate::policy::reason::Reason;
 use crate::policy::settings::{ReduceSettings, TruncateSettings};
@@ -68,7 +69,7 @@ pub fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<Ap
 /// Returns the length of a result, measured with its features.
 fn chars(list: &MessageList, at: usize) -> f64 {
     list.features_at(at)
-        .and_then(|features| features.text_features())
+        .and_then(ContentFeatures::text_features)
         .map_or(0.0, |text_features| text_features.chars)
 }
 

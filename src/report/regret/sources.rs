@@ -78,7 +78,9 @@ impl IdentifierSources {
     pub(super) fn of_messages(path: &[Arc<PathMessage>]) -> Self {
         let used = used_identifiers(path.iter().map(|message| &**message));
         let mut own = UsedIdentifiers::default();
-        path.iter().for_each(|message| own.push(positions_among(&used, message)));
+        for message in path {
+            own.push(positions_among(&used, message));
+        }
         Self::new(used, &own)
     }
 

@@ -1,11 +1,8 @@
 //! Op `tokens`: estimates per message and of the whole, and the compaction trigger.
 
-use clawscope::context::ContextMessage;
-use clawscope::context::tokens::{ContextEstimate, estimate_under};
+use clawscope::context::tokens::{ContextEstimate, estimate_context_under, estimate_under};
 use clawscope::gateway::compaction::pi_compaction;
-use clawscope::gateway::ruleset::{Estimate, Rules};
 use clawscope::js::{JsException, Value};
-use clawscope::store::entry::Usage;
 use clawscope::units::Tokens;
 
 use super::super::{or_throws, tokens};
@@ -48,35 +45,4 @@ fn should_compact(session: &Released, estimate: Result<ContextEstimate, JsExcept
     };
     let settings = pi_compaction(session.session.case.get("settings"));
     Value::Bool(settings.should_compact_under(session.rules(), estimate.tokens, Tokens(window)))
-}
-
-/// Oracle of compaction 12, row "Usage validity": the estimate of a list under a version's rules. `tokens_of` estimates
-/// the message at a position; some versions ignore a usage of 0 as an anchor. The product estimates as the session's
-/// runtime does, whatever the ruleset.
-fn estimate_context_under(
-    rules: &Rules,
-    messages: &[ContextMessage],
-    tokens_of: impl Fn(usize) -> Result<Tokens, JsException>,
-) -> Result<ContextEstimate, JsException> {
-    let reported = matches!(
-        rules.estimate,
-        Estimate::Weighted { .. } | Estimate::OwnRuntime { context_usage: true, .. }
-    );
-    let read = |usage: Usage| {
-        let added = usage.prompt_tokens() + usage.output;
-        if usage.is_reported_total && !reported { Usage { context_tokens: added, ..usage } } else { usage }
-    };
-    let counts = |usage: Usage| !rules.usage_above_zero || usage.context_tokens > Tokens::ZERO;
-    let anchor =
-        messages.iter().rposition(|message| message.size.usage.is_some_and(|usage| counts(read(usage))));
-    let usage = anchor.and_then(|at| messages[at].size.usage).map(read);
-    let trailing = anchor.map_or(0, |at| at + 1)..messages.len();
-    let trailing_tokens = trailing.into_iter().try_fold(0.0, |sum, at| Ok(sum + tokens_of(at)?.get()))?;
-    Ok(ContextEstimate {
-        tokens: usage
-            .map_or(Tokens(trailing_tokens), |usage| usage.context_tokens_with(Tokens(trailing_tokens))),
-        usage_tokens: usage.map_or(Tokens::ZERO, |usage| usage.context_tokens),
-        trailing_tokens: Tokens(trailing_tokens),
-        last_usage: anchor,
-    })
 }
