@@ -12,6 +12,7 @@ use crate::context::breakdown::{Images, PromptParts, PromptPiece, Tally, ToolTot
 use crate::context::budget::{Budget, BudgetPart, FixedChars, part_for};
 use crate::export::json::JsonOutput;
 use crate::js::Value;
+use crate::redact::masked;
 use crate::report::breakdown::{
     BlockKind, HeavyBlocks, HeavyMessage, Remainder, RemainderCause, WindowContents, warnings,
 };
@@ -308,7 +309,7 @@ fn tool_json(
 ) -> ToolJson {
     let heaviest = used.and_then(|used| session.context.messages.get(used.heaviest));
     ToolJson {
-        name: name.cloned(),
+        name: name.map(|name| masked(name).into_owned()),
         schema,
         calls: used.map_or(Tally::default(), |used| used.calls),
         results: used.map_or(Tally::default(), |used| used.results),
@@ -328,7 +329,7 @@ fn heavy_message_json(
     let found = blocks.get(&message.entry).and_then(|block| block.as_ref().ok());
     let block = found.map(|block| HeavyBlockJson {
         r#type: block.kind.as_str(),
-        tool: if let BlockKind::Call(tool) = &block.kind { Some(tool.clone()) } else { None },
+        tool: if let BlockKind::Call(tool) = &block.kind { Some(masked(tool).into_owned()) } else { None },
         chars: block.chars,
         blocks: block.block_count,
     });

@@ -103,7 +103,7 @@ fn need_cells(session: &LoadedSession, lost: &LostMessage, need: &Need) -> Vec<C
     let cost = need.cost.map_or_else(|| "-".to_owned(), format_estimated_usd);
     vec![
         session.index.display_id(loss.entry).into(),
-        lost.tool.as_deref().unwrap_or("").into(),
+        masked(lost.tool.as_deref().unwrap_or("")).as_ref().into(),
         format_estimate(round_tokens(loss.tokens_before - loss.tokens_after)).into(),
         loss.cause.as_str().into(),
         Cell::new(&format!("{} {}", need.kind.label(), need.describe_distance()), Tone::Warning),

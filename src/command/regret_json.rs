@@ -215,7 +215,7 @@ pub(super) fn lost_json(session: &LoadedSession, lost: &LostMessage) -> LostMess
     let loss = &lost.loss;
     LostMessageJson {
         entry: session.index.display_id(loss.entry),
-        tool: lost.tool.clone(),
+        tool: lost.tool.as_deref().map(|tool| masked(tool).into_owned()),
         cause: loss.cause.as_str(),
         from_call: loss.from_call + 1,
         until_call: loss.until_call.map(|call| call + 1),

@@ -11,9 +11,11 @@ use crate::format::{format_estimate, format_number};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
+use crate::redact::masked;
 use crate::session::LoadedSession;
 pub(super) use crate::session::json::{BudgetJson, SessionJson, budget_json, finite, rounded, session_json};
 use crate::session::lifecycle::Lifecycle;
+use crate::session::tool::tool_of;
 use crate::store::entry::{CharCount, MessageSize};
 use crate::units::Tokens;
 use std::io;
@@ -118,9 +120,9 @@ pub(super) fn size_json(size: CharCount) -> Option<f64> {
     size.value().ok().and_then(finite)
 }
 
-/// Returns the tool of a result, or of an assistant message that calls only one tool.
+/// Returns the tool of a result, or of an assistant message that calls only one tool; secrets are masked.
 pub(super) fn tool_name(session: &LoadedSession, entry: EntryIx, size: &MessageSize) -> Option<String> {
-    crate::session::tool::tool_of(&session.index, entry, size)
+    tool_of(&session.index, entry, size).map(|tool| masked(&tool).into_owned())
 }
 
 /// Estimates the tokens of a message, as every list does.

@@ -43,7 +43,7 @@ impl BlockKind {
 
     pub fn label(&self) -> String {
         match self {
-            Self::Call(tool) => format!("call of {tool}"),
+            Self::Call(tool) => format!("call of {}", redact::masked(tool)),
             other => other.as_str().to_owned(),
         }
     }

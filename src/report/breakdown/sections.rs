@@ -8,6 +8,8 @@ use super::{Figure, HeavyBlocks, HeavyMessage, Line, Remainder, Section, Section
 use crate::context::breakdown::{IMAGE_TOKENS, MessageSum, ToolTotals};
 use crate::context::budget::{BudgetPart, part_for};
 use crate::format::{format_number, quantity};
+use crate::redact::masked;
+use crate::session::tool::tool_of;
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 
@@ -171,8 +173,9 @@ impl SectionBuilder<'_> {
         let size = &self.session.context.messages[at].size;
         match size.role {
             Role::ToolResult => {
-                let name = self.session.index.values.value(size.tool_name);
-                name.map_or_else(|| UNNAMED.into(), |name| crate::js::to_text(Some(name)).to_string_lossy())
+                let entry = self.session.context.messages[at].entry;
+                let name = tool_of(&self.session.index, entry, size);
+                name.map_or_else(|| UNNAMED.into(), |name| masked(&name).into_owned())
             }
             Role::User => "you".into(),
             Role::CompactionSummary | Role::BranchSummary => "summary".into(),
@@ -229,7 +232,7 @@ impl SectionBuilder<'_> {
 const UNNAMED: &str = "(unnamed)";
 
 pub(super) fn tool_name(tool: &ToolTotals) -> String {
-    tool.name.clone().unwrap_or_else(|| UNNAMED.into())
+    tool.name.as_deref().map_or_else(|| UNNAMED.into(), |name| masked(name).into_owned())
 }
 
 fn result_note(tool: &ToolTotals) -> String {

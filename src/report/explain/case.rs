@@ -4,6 +4,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::policy::prune::touches;
+use crate::redact::masked;
 use crate::report::explain::compactions::{PastCompaction, read_compactions};
 use crate::report::explain::counted_calls::{CountedCall, counted_calls, token_ratio};
 use crate::report::explain::failure::Failure;
@@ -105,10 +106,11 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Returns the tool of a result.
+    /// Returns the tool of a result; secrets are masked.
     pub(super) fn tool_name(&self, entry: EntryIx) -> String {
         let tool = self.session.index.entry(entry).message.map(|size| size.tool_name);
-        tool.and_then(|tool| self.session.index.values.text(tool)).unwrap_or_else(|| "tool".to_owned())
+        let name = tool.and_then(|tool| self.session.index.values.text(tool));
+        name.map_or_else(|| "tool".to_owned(), |name| masked(&name).into_owned())
     }
 
     pub(super) fn user_messages(&self) -> Vec<EntryIx> {

@@ -16,6 +16,7 @@ use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
 use crate::context::tokens_before::recorded_tokens_before;
 use crate::format::{format_number, format_short_estimate, format_short_tokens, minute, quantity};
 use crate::policy::Fate;
+use crate::redact::masked;
 use crate::session::message::excerpt::Excerpt;
 use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::text;
@@ -262,7 +263,7 @@ impl RowPainter<'_> {
         let tool = entry.message.and_then(|message| index.value_text(message.tool_name));
         let word = entry.role().map_or(entry.kind.as_str(), Speaker::as_str);
         match tool {
-            Some(tool) => (Some(tool.into()), "…".into()),
+            Some(tool) => (Some(masked(&tool).into_owned().into()), "…".into()),
             None => (None, format!("{word} …").into()),
         }
     }

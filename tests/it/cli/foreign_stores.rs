@@ -46,6 +46,31 @@ fn a_transcript_under_two_keys_is_counted_once() {
 }
 
 #[test]
+fn a_secret_in_the_name_of_a_tool_is_shown_nowhere() {
+    let secret = format!("sk-ant-api03-{}-AA", "Zk3Lq9Xv".repeat(11));
+    let call = json!({ "type": "toolCall", "id": "c1", "name": secret, "arguments": {} });
+    let calling =
+        message("a", Some("q"), &json!({ "role": "assistant", "stopReason": "toolUse", "content": [call] }));
+    let result = message(
+        "r",
+        Some("a"),
+        &json!({ "role": "toolResult", "toolCallId": "c1", "toolName": secret,
+            "content": [{ "type": "text", "text": "x".repeat(9_000) }] }),
+    );
+    let store = store(CONFIG, &[calling, result, answer("z", "r", 40_000, "stop")]);
+    let commands =
+        ["tree", "context", "context --breakdown", "simulate", "explain", "regret", "replay", "recovery"];
+    for command in commands {
+        let (name, options) = command.split_once(' ').unwrap_or((command, ""));
+        for json in ["", "--json"] {
+            let words = [name, SESSION, options, json].into_iter().filter(|word| !word.is_empty());
+            let (_, out, error) = store.run(&words.collect::<Vec<_>>());
+            assert!(out.len() > 100 && !out.contains("Zk3Lq9Xv"), "{command} {json}: {out}{error}");
+        }
+    }
+}
+
+#[test]
 fn a_secret_in_a_providers_error_is_shown_nowhere() {
     let secret = format!("sk-ant-api03-{}-AA", "Zk3Lq9Xv".repeat(11));
     let text = format!("prompt is too long: 213462 tokens > 200000 maximum, key {secret}");
