@@ -241,6 +241,71 @@ fn pruning_within_the_retention_changes_the_prefix_at_the_pruned_result() {
     assert_eq!(pruned(&story(6.0)), (MissCause::Pause, None), "pruning a cold cache costs nothing");
 }
 
+/// Cause and place of the last call's miss in a store with this configuration.
+fn last_miss_in_store(story: &Story, key: &str, config: &str) -> (MissCause, Option<u32>) {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    };
+    write("openclaw.json", config);
+    write("agents/main/sessions/s.jsonl", &story.text);
+    let rows = format!(r#"{{"{key}":{{"sessionId":"s","updatedAt":1}}}}"#);
+    write("agents/main/sessions/sessions.json", &rows);
+    let store = discover(Some(dir.path()), &Environment::default());
+    let session = open(&store, &store.sessions[0].key, None, 0, &mut |_, _| true).unwrap();
+    let ledger = cache_ledger(&session).unwrap();
+    let miss = ledger.calls.last().and_then(|call| call.miss).expect("the last call misses");
+    (miss.cause, miss.at.map(|at| at.0))
+}
+
+#[test]
+fn a_history_limit_that_drops_the_oldest_turn_is_the_cause() {
+    let long = format!(r#"[{{"type":"text","text":"{}"}}]"#, "word ".repeat(8_000));
+    let story = Story::new().user().answer_with(&long, "stop", [0, 10_000, 10]).after(1.0);
+    let story = story.turn(10_000, 10_000, 10).after(1.0).turn(0, 10_050, 10);
+    let config = r#"{"channels":{"telegram":{"dmHistoryLimit":1}}}"#;
+    let found = |key: &str| last_miss_in_store(&story, key, config);
+    assert_eq!(found("agent:main:telegram:direct:7"), (MissCause::HistoryLimit, Some(2)));
+    assert_eq!(found("agent:main:main"), (MissCause::Unknown, None), "the limit is for telegram");
+}
+
+/// A call and its result of 70,000 chars.
+fn with_result(story: Story, id: &str, count: [u32; 3]) -> Story {
+    let call = format!(r#"[{{"type":"toolCall","id":"{id}","name":"exec","arguments":{{}}}}]"#);
+    let text = "x".repeat(70_000);
+    story.answer_with(&call, "toolUse", count).entry(&format!(
+        r#""type":"message","message":{{"role":"toolResult","toolCallId":"{id}","toolName":"exec","content":[{{"type":"text","text":"{text}"}}]}}"#
+    ))
+}
+
+/// A configuration that a release wrote, with a window in tokens.
+fn config_of(release: &str, window: u32) -> String {
+    format!(
+        r#"{{"meta":{{"lastTouchedVersion":"{release}"}},"models":{{"providers":{{"anthropic":{{"models":[{{"id":"claude-opus-4-6","contextWindow":{window}}}]}}}}}}}}"#
+    )
+}
+
+#[test]
+fn a_guard_that_replaces_an_older_result_is_the_cause() {
+    let story = with_result(Story::new().user(), "c1", [0, 20_000, 10]);
+    let story = with_result(story, "c2", [20_000, 15_000, 10]).answer(0, 30_000, 10);
+    let found = |window| last_miss_in_store(&story, "agent:main:main", &config_of("2026.3.2", window));
+    assert_eq!(found(40_000), (MissCause::Guard, Some(2)));
+    assert_eq!(found(200_000), (MissCause::Unknown, None), "both results fit");
+}
+
+#[test]
+fn a_budget_of_all_results_that_cuts_an_older_one_is_the_cause() {
+    let story = with_result(Story::new().user(), "c1", [0, 20_000, 10]);
+    let story = with_result(story, "c2", [20_000, 15_000, 10]).answer(35_000, 15_000, 10).after(1.0);
+    let story = story.turn(0, 30_000, 10);
+    let found = |release| last_miss_in_store(&story, "agent:main:main", &config_of(release, 200_000));
+    assert_eq!(found("2026.5.28"), (MissCause::ResultBudget, Some(2)));
+    assert_eq!(found("2026.3.2"), (MissCause::Unknown, None), "this release has no such budget");
+}
+
 /// One recorded run: its start and its system prompt.
 fn recorded_run(id: &str, minutes: f64, system: &str) -> String {
     let event = |kind: &str, data: &str| {
