@@ -63,6 +63,8 @@ impl Store {
             .args(words)
             .env_clear()
             .env("HOME", self.path("home"))
+            // Each thread has buffers, so that memory depends on the machine otherwise.
+            .env("RAYON_NUM_THREADS", "2")
             .current_dir(self.0.path())
             .stdin(Stdio::null())
             .stdout(stdout.try_clone().unwrap())
