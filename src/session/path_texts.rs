@@ -79,14 +79,14 @@ impl PathTexts {
         };
         let added: Result<Vec<_>, BodyError> =
             path[same..].par_iter().map_init(LineBuffer::default, read).collect();
-        let (added, its_textures): (Vec<SentSize>, Vec<Option<Arc<ContentFeatures>>>) =
+        let (added, added_features): (Vec<SentSize>, Vec<Option<Arc<ContentFeatures>>>) =
             added?.into_iter().unzip();
         let mut spoken = known.map_or_else(Vec::new, |known| known.sent_sizes[..same].to_vec());
         spoken.extend(added);
         let features = with_features.then(|| {
             let known = known.and_then(|known| known.features.as_ref());
             let mut all_features = known.map_or_else(Vec::new, |known| known[..same].to_vec());
-            all_features.extend(its_textures);
+            all_features.extend(added_features);
             Arc::new(all_features)
         });
         // A last line without its line feed may still become another entry.

@@ -147,14 +147,14 @@ impl ReplayInputs {
         let path = context.entries_since_reset(index);
         let calibrated =
             calibrated.map(|(fixed, weights)| (fixed, select_entries(&path, &context.path, weights)));
-        let all_textures = texts.features.clone().filter(|_| path.len() != context.path.len());
-        let those = all_textures.map(|all| Arc::new(select_entries(&path, &context.path, all.to_vec())));
+        let others = texts.features.clone().filter(|_| path.len() != context.path.len());
+        let selected = others.map(|all| Arc::new(select_entries(&path, &context.path, all.to_vec())));
         let read = Self {
             recorded_settings: session.replay_settings(in_force.policies, in_force.prune_on),
             contradicted_policies: PolicySet::NONE,
             recorded_cache: OnceLock::new(),
             branch: branch_entries(index, &path, read)?,
-            features: those.or_else(|| texts.features.clone()),
+            features: selected.or_else(|| texts.features.clone()),
             texts: Arc::new(texts),
             provider_window: session.limits.runtime_window,
             other_windows: HashMap::new(),

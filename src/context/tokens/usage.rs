@@ -24,16 +24,7 @@ pub struct ContextEstimate {
 
 /// Estimates a list of messages. Ignores messages before the anchor (compaction 1.12).
 pub fn estimate_context(messages: &[ContextMessage]) -> Result<ContextEstimate, JsException> {
-    let anchor = messages.iter().rposition(|message| message.size.usage.is_some());
-    let usage = anchor.and_then(|at| messages[at].size.usage);
-    let trailing = &messages[anchor.map_or(0, |at| at + 1)..];
-    let trailing_tokens = sum_of_estimates(trailing)?;
-    Ok(ContextEstimate {
-        tokens: usage.map_or(trailing_tokens, |usage| usage.context_tokens_with(trailing_tokens)),
-        usage_tokens: usage.map_or(Tokens::ZERO, |usage| usage.context_tokens),
-        trailing_tokens,
-        last_usage: anchor,
-    })
+    estimate_from(messages, Some, |at| estimate_message(&messages[at].size))
 }
 
 /// Estimates a list of messages under a version's rules. `tokens_of` estimates the message at a position (compaction 12,
@@ -43,7 +34,16 @@ pub fn estimate_context_under(
     messages: &[ContextMessage],
     tokens_of: impl Fn(usize) -> Result<Tokens, JsException>,
 ) -> Result<ContextEstimate, JsException> {
-    let usage_at = |at: usize| valid_usage(rules, messages[at].size.usage?);
+    estimate_from(messages, |usage| valid_usage(rules, usage), tokens_of)
+}
+
+/// Estimates a list of messages from the last one with a usage that `read` accepts.
+fn estimate_from(
+    messages: &[ContextMessage],
+    read: impl Fn(Usage) -> Option<Usage>,
+    tokens_of: impl Fn(usize) -> Result<Tokens, JsException>,
+) -> Result<ContextEstimate, JsException> {
+    let usage_at = |at: usize| messages[at].size.usage.and_then(&read);
     let anchor = (0..messages.len()).rev().find(|at| usage_at(*at).is_some());
     let trailing = anchor.map_or(0, |at| at + 1)..messages.len();
     let trailing_tokens = trailing.into_iter().try_fold(Tokens::ZERO, |sum, at| Ok(sum + tokens_of(at)?))?;

@@ -1,4 +1,4 @@
-//! What the guard makes of one message (pruning 6.33, 6.35, 6.36).
+//! Cuts or replaces one message as the guard does (pruning 6.33, 6.35, 6.36).
 
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::guard::text::{COMPACTED, cut_text};

@@ -8,11 +8,13 @@ mod sentences;
 mod similar_sentences;
 #[cfg(test)]
 mod tests;
+mod text_hash;
 mod words;
 
 pub use fact::{Fact, FactKind, MAX_FACT_BYTES};
 pub use sentences::{SentenceWords, sentence_words};
 pub use similar_sentences::{AwaitedSentences, SentenceIndex};
+pub use text_hash::{TextHash, text_hash};
 
 use kinds::{Word, classify, is_telling};
 

@@ -1,10 +1,10 @@
 //! Sentences and lines that are facts, and how much of one another text repeats.
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::cues::{CONSTRAINTS, DECISIONS, has_cue, reports_error};
 use super::fact::{Fact, FactKind, MAX_FACT_BYTES};
+use super::text_hash::{TextHash, text_hash};
 use super::words::is_unspaced;
 
 /// The shortest sentence, in columns: shorter ones say nothing on their own.
@@ -69,24 +69,21 @@ fn sentence_end(text: &str) -> usize {
     text.len()
 }
 
-/// The digest of a word. A long transcript has millions of words, so they are compared by digest.
-pub(super) type WordHash = u64;
-
 /// The words of a sentence that carry its meaning. In languages without blanks these are pairs of characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SentenceWords {
     /// Sorted, each once.
-    words: Box<[WordHash]>,
+    words: Box<[TextHash]>,
 }
 
 /// Returns the words of a text.
 pub fn sentence_words(text: &str) -> SentenceWords {
     let lower = text.to_lowercase();
-    let mut words: Vec<WordHash> = Vec::new();
+    let mut words: Vec<TextHash> = Vec::new();
     for run in lower.split(|char: char| !char.is_alphanumeric()).filter(|run| !run.is_empty()) {
         if !run.is_ascii() && run.contains(is_unspaced) {
             let (unspaced, spaced): (Vec<char>, Vec<char>) = run.chars().partition(|char| is_unspaced(*char));
-            words.extend(unspaced.windows(2).map(|pair| hash(&String::from_iter(pair))));
+            words.extend(unspaced.windows(2).map(|pair| text_hash(&String::from_iter(pair))));
             words.extend(meaningful(&String::from_iter(spaced)));
         } else {
             words.extend(meaningful(run));
@@ -98,15 +95,9 @@ pub fn sentence_words(text: &str) -> SentenceWords {
 }
 
 /// Returns a word if it is long enough to carry meaning or has a digit.
-fn meaningful(word: &str) -> Option<WordHash> {
+fn meaningful(word: &str) -> Option<TextHash> {
     let is_long = word.chars().nth(MIN_WORD_CHARS - 1).is_some();
-    (is_long || word.contains(|char: char| char.is_ascii_digit())).then(|| hash(word))
-}
-
-fn hash(word: &str) -> WordHash {
-    let mut hasher = DefaultHasher::new();
-    word.hash(&mut hasher);
-    hasher.finish()
+    (is_long || word.contains(|char: char| char.is_ascii_digit())).then(|| text_hash(word))
 }
 
 impl SentenceWords {
@@ -120,7 +111,7 @@ impl SentenceWords {
         ((self.words.len() as f64 * KEPT_SHARE).ceil() as usize).max(1)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = WordHash> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = TextHash> {
         self.words.iter().copied()
     }
 }

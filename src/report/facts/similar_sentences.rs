@@ -5,14 +5,15 @@
 
 use std::collections::HashMap;
 
-use super::sentences::{SentenceWords, WordHash};
+use super::sentences::SentenceWords;
+use super::text_hash::TextHash;
 
 /// Sentences to look in.
 #[derive(Debug, Default)]
 pub struct SentenceIndex {
     sentences: Vec<SentenceWords>,
     /// The positions of the sentences that have a word.
-    by_word: HashMap<WordHash, Vec<u32>>,
+    by_word: HashMap<TextHash, Vec<u32>>,
 }
 
 impl SentenceIndex {
@@ -26,7 +27,7 @@ impl SentenceIndex {
 
     /// Whether one of the sentences repeats enough of this one.
     pub fn has_like(&self, sentence: &SentenceWords) -> bool {
-        let positions = |word: WordHash| self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
+        let positions = |word: TextHash| self.by_word.get(&word).map_or(&[][..], Vec::as_slice);
         let rarest = rarest_words(sentence, |word| positions(word).len());
         let mut candidates: Vec<u32> = rarest.into_iter().flat_map(positions).copied().collect();
         candidates.sort_unstable();
@@ -41,17 +42,17 @@ pub struct AwaitedSentences<'a> {
     /// By the number that the caller gave them.
     sentences: HashMap<usize, &'a SentenceWords>,
     /// The sentences among whose rarest words one is.
-    by_word: HashMap<WordHash, Vec<usize>>,
+    by_word: HashMap<TextHash, Vec<usize>>,
 }
 
 impl<'a> AwaitedSentences<'a> {
     pub fn new(sentences: impl IntoIterator<Item = (usize, &'a SentenceWords)>) -> Self {
         let sentences: HashMap<usize, &SentenceWords> = sentences.into_iter().collect();
-        let mut counts: HashMap<WordHash, usize> = HashMap::new();
+        let mut counts: HashMap<TextHash, usize> = HashMap::new();
         for word in sentences.values().flat_map(|sentence| sentence.iter()) {
             *counts.entry(word).or_default() += 1;
         }
-        let mut by_word: HashMap<WordHash, Vec<usize>> = HashMap::new();
+        let mut by_word: HashMap<TextHash, Vec<usize>> = HashMap::new();
         for (number, sentence) in &sentences {
             for word in rarest_words(sentence, |word| counts.get(&word).copied().unwrap_or(0)) {
                 by_word.entry(word).or_default().push(*number);
@@ -85,8 +86,8 @@ impl<'a> AwaitedSentences<'a> {
 }
 
 /// Returns as many of the rarest words as a sentence can lack, and one more.
-fn rarest_words(sentence: &SentenceWords, count: impl Fn(WordHash) -> usize) -> Vec<WordHash> {
-    let mut words: Vec<WordHash> = sentence.iter().collect();
+fn rarest_words(sentence: &SentenceWords, count: impl Fn(TextHash) -> usize) -> Vec<TextHash> {
+    let mut words: Vec<TextHash> = sentence.iter().collect();
     words.sort_by_cached_key(|word| count(*word));
     words.truncate((words.len() + 1).saturating_sub(sentence.kept_words()));
     words

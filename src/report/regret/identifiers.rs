@@ -1,20 +1,15 @@
 //! The identifiers of a text: paths, ids, long numbers and error lines. They are rare enough that a later use of one points
 //! back to its source.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
-use crate::report::facts::{Fact, FactKind, unnamed_facts};
+use crate::report::facts::{Fact, FactKind, TextHash, text_hash, unnamed_facts};
 
 /// The shortest path and the shortest id, in bytes.
 const MIN_NAME_BYTES: usize = 7;
 /// The shortest number, in digits: shorter ones occur by chance.
 const MIN_DIGITS: usize = 5;
 
-/// The digest of an identifier. A long transcript has millions of them.
-pub(super) type IdentifierHash = u64;
-
 /// Returns the identifiers of a text, each once: digest and text.
-pub(super) fn identifiers(text: &str) -> Vec<(IdentifierHash, &str)> {
+pub(super) fn identifiers(text: &str) -> Vec<(TextHash, &str)> {
     let rare = |fact: &Fact<'_>| match fact.kind {
         FactKind::Path | FactKind::Id => fact.key.len() >= MIN_NAME_BYTES,
         FactKind::Number => {
@@ -23,20 +18,14 @@ pub(super) fn identifiers(text: &str) -> Vec<(IdentifierHash, &str)> {
         FactKind::Error => true,
         FactKind::Date | FactKind::Constraint | FactKind::Decision => false,
     };
-    let mut found: Vec<(IdentifierHash, &str)> = unnamed_facts(text)
+    let mut found: Vec<(TextHash, &str)> = unnamed_facts(text)
         .iter()
         .filter(|fact| rare(fact))
-        .map(|fact| (hash(&fact.key), fact.text))
+        .map(|fact| (text_hash(&fact.key), fact.text))
         .collect();
     found.sort_unstable_by_key(|(hash, _)| *hash);
     found.dedup_by_key(|(hash, _)| *hash);
     found
-}
-
-fn hash(key: &str) -> IdentifierHash {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One message as regret compares it: its identifiers and tool calls, without its texts.
 
-use super::identifiers::IdentifierHash;
 use crate::ids::EntryIx;
+use crate::report::facts::TextHash;
 use crate::store::entry::Role;
 use crate::units::Tokens;
 
@@ -22,20 +22,19 @@ pub(super) struct PathMessage {
     /// Tokens by rule.
     pub(super) estimate: f64,
     /// In the order of their digests, each once.
-    pub(super) identifiers: Box<[IdentifierHash]>,
+    pub(super) identifiers: Box<[TextHash]>,
     /// The texts of these identifiers; only for messages of the model and of the person, which use them.
     pub(super) names: Box<[Box<str>]>,
     pub(super) uses: Box<[ToolUse]>,
 }
 
 impl PathMessage {
-    /// Keeps only these identifiers and their names.
-    pub(super) fn retain_identifiers(&mut self, is_kept: impl Fn(IdentifierHash) -> bool) {
-        let mut kept = self.identifiers.iter().map(|identifier| is_kept(*identifier));
-        let mut names = std::mem::take(&mut self.names).into_vec();
-        names.retain(|_| kept.next() == Some(true));
-        self.names = names.into();
-        self.identifiers = self.identifiers.iter().copied().filter(|own| is_kept(*own)).collect();
+    /// Keeps only these identifiers and their names; none of a message without names.
+    pub(super) fn retain_identifiers(&mut self, is_kept: impl Fn(TextHash) -> bool) {
+        let names = std::mem::take(&mut self.names).into_vec();
+        let named = self.identifiers.iter().copied().zip(names).filter(|(own, _)| is_kept(*own));
+        let (identifiers, names): (Vec<TextHash>, Vec<Box<str>>) = named.unzip();
+        (self.identifiers, self.names) = (identifiers.into(), names.into());
     }
 }
 

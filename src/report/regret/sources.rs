@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::identifiers::IdentifierHash;
 use super::path_message::{PathMessage, is_speaker};
+use crate::report::facts::TextHash;
 
 /// In place of an index, for an identifier that only one message has.
 const UNSHARED: u32 = u32::MAX;
@@ -34,7 +34,7 @@ impl UsedIdentifiers {
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdentifierSources {
     /// Sorted.
-    identifiers: Vec<IdentifierHash>,
+    identifiers: Vec<TextHash>,
     /// Where the messages of each begin in `messages`, and the end of the last.
     starts: Vec<u32>,
     /// Indexes of messages, ascending for each identifier.
@@ -43,7 +43,7 @@ pub(super) struct IdentifierSources {
 
 impl IdentifierSources {
     /// `used` are the identifiers that speakers use, sorted; `path` has those of each message.
-    pub(super) fn new(mut used: Vec<IdentifierHash>, path: &UsedIdentifiers) -> Self {
+    pub(super) fn new(mut used: Vec<TextHash>, path: &UsedIdentifiers) -> Self {
         let mut counts = vec![0_u32; used.len()];
         path.positions.iter().for_each(|nth| counts[*nth as usize] += 1);
         let mut starts = Vec::with_capacity(counts.iter().filter(|count| **count > 1).count() + 1);
@@ -85,7 +85,7 @@ impl IdentifierSources {
     }
 
     /// Whether more than one message has an identifier, one of them a speaker's.
-    pub(super) fn has(&self, identifier: IdentifierHash) -> bool {
+    pub(super) fn has(&self, identifier: TextHash) -> bool {
         self.identifiers.binary_search(&identifier).is_ok()
     }
 
@@ -95,7 +95,7 @@ impl IdentifierSources {
     }
 
     /// Returns the place of an identifier, and those of its messages that are before `at`.
-    pub(super) fn before(&self, identifier: IdentifierHash, at: usize) -> Option<(usize, &[u32])> {
+    pub(super) fn before(&self, identifier: TextHash, at: usize) -> Option<(usize, &[u32])> {
         let nth = self.identifiers.binary_search(&identifier).ok()?;
         let all = &self.messages[self.starts[nth] as usize..self.starts[nth + 1] as usize];
         Some((nth, &all[..all.partition_point(|message| (*message as usize) < at)]))
@@ -103,16 +103,15 @@ impl IdentifierSources {
 }
 
 /// Returns the identifiers that speakers use, sorted, each once.
-pub(super) fn used_identifiers<'a>(path: impl Iterator<Item = &'a PathMessage>) -> Vec<IdentifierHash> {
+pub(super) fn used_identifiers<'a>(path: impl Iterator<Item = &'a PathMessage>) -> Vec<TextHash> {
     let speakers = path.filter(|message| is_speaker(message.role));
-    let mut used: Vec<IdentifierHash> =
-        speakers.flat_map(|message| message.identifiers.iter().copied()).collect();
+    let mut used: Vec<TextHash> = speakers.flat_map(|message| message.identifiers.iter().copied()).collect();
     used.sort_unstable();
     used.dedup();
     used
 }
 
 /// Returns the positions of a message's identifiers among those that speakers use.
-pub(super) fn positions_among(used: &[IdentifierHash], message: &PathMessage) -> impl Iterator<Item = u32> {
+pub(super) fn positions_among(used: &[TextHash], message: &PathMessage) -> impl Iterator<Item = u32> {
     message.identifiers.iter().filter_map(|own| used.binary_search(own).ok()).map(|nth| nth as u32)
 }

@@ -57,26 +57,18 @@ impl RegretTexts {
     /// # Errors
     /// When an entry cannot be read again.
     pub fn read_once(session: &LoadedSession, path: &[EntryIx]) -> Result<Self, BodyError> {
-        let speaks = |ix: &EntryIx| session.index.entry(*ix).role().is_some_and(is_speaker);
-        let read = |part: Range<usize>, spoken: bool| {
-            let some = part.into_par_iter().filter(move |position| speaks(&path[*position]) == spoken);
-            some.map_init(LineBuffer::default, |buffer, position| {
-                read_message(session, position, path[position], buffer)
-            })
-        };
-        let spoken: Vec<Option<PathMessage>> = read(0..path.len(), true).collect::<Result<_, BodyError>>()?;
-        let used = used_identifiers(spoken.iter().flatten());
-        let mut spoken = spoken.into_iter().flatten().peekable();
+        let spoken = read_part(session, path, 0..path.len(), true)?;
+        let used = used_identifiers(spoken.iter());
+        let mut spoken = spoken.into_iter().peekable();
         let (mut messages, mut own) = (Vec::with_capacity(path.len()), UsedIdentifiers::default());
         for from in (0..path.len()).step_by(PART_LEN) {
             let part = from..path.len().min(from + PART_LEN);
-            let results: Vec<Option<PathMessage>> =
-                read(part.clone(), false).collect::<Result<_, BodyError>>()?;
-            let mut results = results.into_iter().flatten().peekable();
-            for position in part {
+            let mut others = read_part(session, path, part.clone(), false)?.into_iter().peekable();
+            let in_order = part.filter_map(|position| {
                 let is_next = |message: &PathMessage| message.position == position;
-                let message = spoken.next_if(is_next).or_else(|| results.next_if(is_next));
-                let Some(mut message) = message else { continue };
+                spoken.next_if(is_next).or_else(|| others.next_if(is_next))
+            });
+            for mut message in in_order {
                 own.push(positions_among(&used, &message));
                 if !is_speaker(message.role) {
                     message.identifiers = Box::default();
@@ -96,6 +88,21 @@ impl RegretTexts {
         let same = self.path.iter().zip(path).take_while(|(one, other)| one == other).count();
         same.min(self.path.len().saturating_sub(1))
     }
+}
+
+/// Reads the messages of speakers in a part of a path, or all others.
+fn read_part(
+    session: &LoadedSession,
+    path: &[EntryIx],
+    part: Range<usize>,
+    spoken: bool,
+) -> Result<Vec<PathMessage>, BodyError> {
+    let speaks = |ix: EntryIx| session.index.entry(ix).role().is_some_and(is_speaker);
+    let some = part.into_par_iter().filter(|position| speaks(path[*position]) == spoken);
+    let read = some.map_init(LineBuffer::default, |buffer, position| {
+        read_message(session, position, path[position], buffer)
+    });
+    read.filter_map(Result::transpose).collect()
 }
 
 fn read_message(

@@ -46,6 +46,20 @@ fn a_transcript_under_two_keys_is_counted_once() {
 }
 
 #[test]
+fn a_count_of_0_is_read_as_the_gateways_release_reads_it() {
+    let mut uncounted = answer("a2", "a1", 0, "stop");
+    uncounted["message"]["usage"] =
+        json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0 });
+    let store = store(CONFIG, &[answer("a1", "q", 9_000, "stop"), uncounted]);
+    let counted = |release: &str| {
+        let (_, text, _) = store.run(&["context", SESSION, "--ruleset", release]);
+        text.lines().find(|line| line.starts_with("as the runtime counts")).expect("a line").to_owned()
+    };
+    assert!(counted("2026.3.2").contains(": 0 measured at a2 "), "{}", counted("2026.3.2"));
+    assert!(counted("2026.9.2").contains("= 9,009 measured at a1 + ~1 since"), "{}", counted("2026.9.2"));
+}
+
+#[test]
 fn a_secret_in_the_name_of_a_tool_is_shown_nowhere() {
     let secret = format!("sk-ant-api03-{}-AA", "Zk3Lq9Xv".repeat(11));
     let call = json!({ "type": "toolCall", "id": "c1", "name": secret, "arguments": {} });
