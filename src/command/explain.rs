@@ -223,13 +223,13 @@ impl ExplanationPrinter<'_> {
             ("", Align::Left),
         ]);
         for (at, count) in self.explanation.counts.iter().enumerate() {
-            let PromptCount { counted_by: who, tokens, is_measured: exact, note: what, entry } = count;
+            let PromptCount { counter, tokens, is_measured, entry } = count;
             let off = *tokens as f64 / first as f64 - 1.0;
             table.push(vec![
-                (*who).into(),
-                format_counted(*tokens, *exact).into(),
+                counter.as_str().into(),
+                format_counted(*tokens, *is_measured).into(),
                 if at == 0 { String::new() } else { format_signed_percent(off) }.into(),
-                Cell::new(what, Tone::Dim),
+                Cell::new(&count.description(), Tone::Dim),
                 entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix])),
             ]);
         }
@@ -325,7 +325,7 @@ impl ExplanationPrinter<'_> {
             Cell::new(&format_number(over), tone),
             format_counted(advice.peak(), advice.whole.peak_measured).into(),
             describe_cost_change(self.explanation.recorded, advice.whole).into(),
-            Cell::new(&advice.note, Tone::Dim),
+            Cell::new(&advice.outcome.description(), Tone::Dim),
         ]
     }
 }

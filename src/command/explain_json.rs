@@ -351,7 +351,7 @@ impl Builder<'_> {
         GuardJson {
             guard: guard.kind.as_str(),
             state: guard.state.as_str(),
-            why: guard.why.clone(),
+            why: guard.reason.description(),
             due_by: guard.missing_tokens,
             opened: guard.opening_keys.clone(),
             entry: guard.entry.map(|entry| self.name(entry)),
@@ -360,10 +360,10 @@ impl Builder<'_> {
 
     fn count(&self, count: &PromptCount) -> CountJson {
         CountJson {
-            who: count.counted_by,
+            who: count.counter.as_str(),
             tokens: count.tokens,
             exact: count.is_measured,
-            what: count.note.clone(),
+            what: count.description(),
             entry: count.entry.map(|entry| self.name(entry)),
         }
     }
@@ -410,7 +410,7 @@ fn advice_json(advice: &Advice) -> AdviceJson {
         overflows: advice.overflows(),
         peak: advice.peak(),
         cost: advice.whole.cost,
-        note: advice.note.clone(),
+        note: advice.outcome.description(),
         fits: advice.fits,
         before: advice.tokens_before,
         after: advice.tokens_after,

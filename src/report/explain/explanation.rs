@@ -1,6 +1,5 @@
 //! The explanation of a session, and the order in which its parts are computed.
 
-use crate::format::quantity;
 use crate::report::explain::advice::{self, Advice, SearchResult};
 use crate::report::explain::call_history::{self, CallHistory};
 use crate::report::explain::case::Case;
@@ -58,18 +57,6 @@ impl Explanation {
     /// Returns the first finding, which is the verdict.
     pub fn verdict(&self) -> Option<&Finding> {
         self.findings.first()
-    }
-
-    /// Returns whether a change helps, and the headline of the advice.
-    pub fn advice_headline(&self) -> (bool, String) {
-        let helps = self.advice.iter().any(|advice| advice.fits_all);
-        let tried = quantity(self.tried_count, "change");
-        let head = match (helps, self.no_setting_helps()) {
-            (true, _) => format!("What would have fixed it ({tried} tried)"),
-            (false, true) => format!("No setting would have helped: {tried} tried"),
-            (false, false) => format!("None of the {tried} tried would have helped"),
-        };
-        (helps, head)
     }
 
     /// Whether a call overflowed and the exhausted search found no setting that helps.

@@ -13,6 +13,7 @@ mod check;
 mod compactions;
 mod counted_calls;
 mod counts;
+mod description;
 mod engine;
 mod explanation;
 mod failure;
@@ -29,14 +30,14 @@ mod verdict;
 mod whole_tests;
 
 pub use crate::session::replay_summary::ReplaySummary;
-pub use advice::{Advice, AdvisedChange};
+pub use advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
 pub use call_history::{CallHistory, CallPoint};
 pub use case::failed_call;
-pub use counts::PromptCount;
+pub use counts::{Counter, PromptCount};
 pub use explanation::{Explanation, explain, explain_from};
 pub use failure::Failure;
 pub use finding::{Confidence, Evidence, Finding, FindingClass};
-pub use guards::{GuardKind, GuardReport, GuardState};
+pub use guards::{Comparison, GuardKind, GuardReason, GuardReport, GuardState};
 pub use mechanism::{Mechanism, PromptPart, PromptPartKind};
 
 pub use crate::session::overflow::{Overflow, OverflowKind};

@@ -92,11 +92,11 @@ fn find_pruning_inert(guards: &[GuardReport]) -> Option<Finding> {
         guards.iter().find(|guard| guard.kind == GuardKind::Pruning && !guard.opening_keys.is_empty())?;
     let line = match guard.state {
         GuardState::Acted => {
-            format!("pruning {}, too little because of {}", guard.why, guard.opening_keys[0])
+            format!("pruning {}, too little because of {}", guard.reason.description(), guard.opening_keys[0])
         }
-        _ => format!("pruning did nothing because {}", guard.why),
+        _ => format!("pruning did nothing because {}", guard.reason.description()),
     };
-    let opened = format!("in a replay {}, every call fits", guard.opening());
+    let opened = format!("in a replay {}, every call fits", guard.describe_opening());
     Some(
         Finding::new(FindingClass::PruningInert, Confidence::Sure, line)
             .with_rule(guard.rule)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ids::EntryIx;
+use crate::report::explain::guards::GuardReason;
 use crate::report::explain::testing::with_failure;
 
 fn mechanism(class: FindingClass, tokens: f64) -> Mechanism {
@@ -63,7 +64,7 @@ fn a_headline_says_how_often_and_what_to_do_where_both_fit() {
     let guard = |state: GuardState| GuardReport {
         kind: GuardKind::Compaction,
         state,
-        why: "why".to_owned(),
+        reason: GuardReason::NothingToPrune,
         missing_tokens: None,
         missing_is_estimate: false,
         opening_keys: Vec::new(),

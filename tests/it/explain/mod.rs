@@ -56,5 +56,5 @@ pub(crate) fn number(finding: &Finding, name: &str) -> f64 {
 #[track_caller]
 pub(crate) fn why(explanation: &Explanation, kind: GuardKind) -> String {
     let guard = explanation.guards.iter().find(|guard| guard.kind == kind).expect("a row of each guard");
-    format!("{}: {}", guard.state.as_str(), guard.why)
+    format!("{}: {}", guard.state.as_str(), guard.reason.description())
 }
