@@ -83,7 +83,7 @@ impl ExplanationPrinter<'_> {
 
     fn print_headline(&self, output: &mut Output) -> Result<(), Failure> {
         let Some(verdict) = self.explanation.verdict() else { return Ok(()) };
-        output.line(verdict_tone(self.explanation), &verdict.headline)?;
+        output.line(verdict_tone(self.explanation), &verdict.headline())?;
         if let Some(best) = self.explanation.advice.first().filter(|advice| advice.fits_all) {
             let room =
                 if best.has_room { "" } else { ", but would leave less room than a typical turn needs" };
@@ -247,7 +247,7 @@ impl ExplanationPrinter<'_> {
             let head = format!("{} · {}{flips}", finding.class.as_str(), finding.confidence.as_str());
             output.line(Tone::Strong, &head)?;
             if at > 0 {
-                output.line(Tone::Plain, &finding.headline)?;
+                output.line(Tone::Plain, &finding.headline())?;
             }
             self.evidence_table(finding).print(output, "  ")?;
         }
@@ -257,7 +257,7 @@ impl ExplanationPrinter<'_> {
     fn evidence_table(&self, finding: &Finding) -> Table {
         let columns = [("", Align::Left), ("entries", Align::Left)];
         let mut table = Table::new(&columns);
-        for evidence in &finding.evidence {
+        for evidence in finding.evidence() {
             table.push(vec![evidence.text.as_str().into(), self.entry_names(&evidence.entries)]);
         }
         table

@@ -248,7 +248,7 @@ pub(super) fn verdict_json(explanation: &Explanation) -> Option<VerdictJson> {
     explanation.verdict().map(|finding| VerdictJson {
         class: finding.class.as_str(),
         confidence: finding.confidence.as_str(),
-        line: finding.headline.clone(),
+        line: finding.headline(),
     })
 }
 
@@ -369,26 +369,27 @@ impl Builder<'_> {
     }
 
     fn finding(&self, finding: &Finding) -> FindingJson {
+        let all = finding.evidence();
         let mut seen: Vec<EntryIx> = Vec::new();
-        for entry in finding.evidence.iter().flat_map(|evidence| &evidence.entries) {
+        for entry in all.iter().flat_map(|evidence| &evidence.entries) {
             if !seen.contains(entry) {
                 seen.push(*entry);
             }
         }
-        let line = |evidence: &Evidence| EvidenceJson {
-            text: evidence.text.clone(),
+        let line = |evidence: Evidence| EvidenceJson {
             rule: evidence.rule,
             entries: self.names(&evidence.entries),
+            text: evidence.text,
         };
         FindingJson {
             class: finding.class.as_str(),
             confidence: finding.confidence.as_str(),
-            text: finding.headline.clone(),
+            text: finding.headline(),
             rule: finding.rule,
             flips: finding.prevents_overflow,
             evidence: self.names(&seen),
-            lines: finding.evidence.iter().map(line).collect(),
-            numbers: finding.numbers.iter().map(|(name, number)| (*name, finite(*number))).collect(),
+            lines: all.into_iter().map(line).collect(),
+            numbers: finding.numbers().into_iter().map(|(name, number)| (name, finite(number))).collect(),
         }
     }
 }

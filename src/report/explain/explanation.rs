@@ -4,8 +4,8 @@ use crate::report::explain::advice::{self, Advice, SearchResult};
 use crate::report::explain::call_history::{self, CallHistory};
 use crate::report::explain::case::Case;
 use crate::report::explain::counts::{self, PromptCount};
+use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
-use crate::report::explain::finding::Finding;
 use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
 use crate::report::explain::{aftermath, cache_misses, mismeasured, verdict};
@@ -84,10 +84,14 @@ pub fn explain_from(
 ) -> Result<Explanation, BodyError> {
     let case = Case::read(session, inputs)?;
     let mismeasured = mismeasured::find_mismeasured(&case);
+    let mismeasured: Vec<Finding> =
+        mismeasured.into_iter().map(|found| found.map(Facts::Mismeasured)).collect();
     let aftermath = aftermath::find_aftermath(&case);
+    let aftermath: Vec<Finding> = aftermath.into_iter().map(|found| found.map(Facts::Aftermath)).collect();
     let overflows = case.overflows().to_vec();
     let course = call_history::call_history(&case);
     let cache_misses = cache_misses::find_cache_misses(&case, inputs)?;
+    let cache_misses = cache_misses.map(|found| found.map(Facts::CacheMisses));
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
         findings.extend(cache_misses);
@@ -121,7 +125,7 @@ pub fn explain_from(
     );
     findings.extend(cache_misses);
     let SearchResult { advice, recorded, tried_count: tried, is_exhausted: exhausted } =
-        advice::search_advice(&case, findings.first());
+        advice::search_advice(&case, findings.first().map(|verdict| verdict.class));
     Ok(Explanation {
         overflows,
         course,

@@ -16,6 +16,7 @@ mod counts;
 mod description;
 mod engine;
 mod explanation;
+mod facts;
 mod failure;
 pub mod finding;
 mod guards;
@@ -26,18 +27,27 @@ mod replay_runner;
 #[cfg(test)]
 mod testing;
 mod verdict;
+mod verdict_facts;
 #[cfg(test)]
 mod whole_tests;
 
 pub use crate::session::replay_summary::ReplaySummary;
 pub use advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
+pub use aftermath::Aftermath;
+pub use cache_misses::{CacheMisses, CauseOfMisses};
 pub use call_history::{CallHistory, CallPoint};
 pub use case::failed_call;
 pub use counts::{Counter, PromptCount};
+pub use description::Evidence;
+pub use engine::EngineOwned;
 pub use explanation::{Explanation, explain, explain_from};
-pub use failure::Failure;
-pub use finding::{Confidence, Evidence, Finding, FindingClass};
-pub use guards::{Comparison, GuardKind, GuardReason, GuardReport, GuardState};
-pub use mechanism::{Mechanism, PromptPart, PromptPartKind};
+pub use facts::{Facts, Finding};
+pub use failure::{Failure, LimitOrigin};
+pub use finding::{Confidence, FindingClass, Found};
+pub use guards::{Comparison, GuardKind, GuardReason, GuardReport, GuardState, PruningInert};
+pub use mechanism::{LargePrompt, Mechanism, MessageFit, PromptPart, PromptPartKind};
+pub use mismeasured::{LimitProof, Mismeasured, TwiceCounted};
+pub use outlook::{NextPrompt, Outlook, RefilledCompaction};
+pub use verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 
 pub use crate::session::overflow::{Overflow, OverflowKind};

@@ -64,7 +64,7 @@ fn described(session: &LoadedSession) -> String {
     }
     line("found", &(mismeasured.len(), aftermath.len()));
     for finding in findings {
-        line(finding.class.as_str(), finding);
+        line(finding.class.as_str(), &Said(finding));
     }
     for advice in advice {
         line("advice", &Said(advice));

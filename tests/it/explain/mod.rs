@@ -20,7 +20,7 @@ const HEADLINE: usize = 100;
 
 /// The verdict's line.
 pub(crate) fn line(explanation: &Explanation) -> String {
-    explanation.findings[0].headline.clone()
+    explanation.findings[0].headline()
 }
 
 /// Asserts the class of the verdict and parts of its line.
@@ -49,7 +49,7 @@ pub(crate) fn finding(explanation: &Explanation, class: FindingClass) -> &Findin
 /// A number of a finding.
 #[track_caller]
 pub(crate) fn number(finding: &Finding, name: &str) -> f64 {
-    finding.numbers.iter().find(|(own, _)| *own == name).expect(name).1
+    finding.numbers().into_iter().find(|(own, _)| *own == name).expect(name).1
 }
 
 /// Why a guard did not prevent it.

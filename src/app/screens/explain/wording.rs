@@ -4,7 +4,7 @@ use crate::app::screens::explain::ExplainRow;
 use crate::format::format_number;
 use crate::js::{JsString, parse};
 use crate::report::explain::{
-    Advice, Explanation, FindingClass, GuardReport, Mechanism, PromptCount, PromptPartKind,
+    Advice, Explanation, Finding, FindingClass, GuardReport, Mechanism, PromptCount, PromptPartKind,
 };
 use crate::text;
 
@@ -32,11 +32,11 @@ impl Headline {
             lines.truncate(MAX_HEADLINE_LINES);
             lines
         };
-        let verdict = explanation.verdict().map_or("", |verdict| verdict.headline.as_str());
+        let verdict = explanation.verdict().map(Finding::headline).unwrap_or_default();
         let beside = if facts > 0 { width.saturating_sub(facts + FACTS_GAP) } else { width };
         let advice = advice_sentence(explanation);
         Self {
-            verdict: wrapped(verdict, beside),
+            verdict: wrapped(&verdict, beside),
             advice: if advice.is_empty() { Vec::new() } else { wrapped(&advice, width) },
         }
     }
@@ -55,8 +55,8 @@ pub fn advice_sentence(explanation: &Explanation) -> String {
     if explanation.has_overflowed() {
         return format!("{}.", explanation.advice_headline().1);
     }
-    let seen = explanation.verdict().and_then(|verdict| verdict.evidence.first());
-    seen.map(|evidence| evidence.text.clone()).unwrap_or_default()
+    let seen = explanation.verdict().and_then(|verdict| verdict.evidence().into_iter().next());
+    seen.map(|evidence| evidence.text).unwrap_or_default()
 }
 
 /// Returns `Set KEY to VALUE and KEY to VALUE`.
@@ -84,12 +84,13 @@ pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
         ExplainRow::Finding(at) => {
             let finding = explanation.findings.get(at);
             finding
-                .map(|it| format!("{} · {}: {}", it.class.as_str(), it.confidence.as_str(), it.headline))
+                .map(|it| format!("{} · {}: {}", it.class.as_str(), it.confidence.as_str(), it.headline()))
                 .unwrap_or_default()
         }
         ExplainRow::Evidence(at, line) => {
-            let evidence = explanation.findings.get(at).and_then(|finding| finding.evidence.get(line));
-            evidence.map(|it| it.text.clone()).unwrap_or_default()
+            let finding = explanation.findings.get(at);
+            let evidence = finding.and_then(|finding| finding.evidence().into_iter().nth(line));
+            evidence.map(|it| it.text).unwrap_or_default()
         }
     }
 }

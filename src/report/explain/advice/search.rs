@@ -9,7 +9,7 @@ use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, rende
 use crate::report::explain::case::Case;
 use crate::report::explain::engine;
 use crate::report::explain::failure::Failure;
-use crate::report::explain::finding::{Finding, FindingClass};
+use crate::report::explain::finding::FindingClass;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
@@ -40,8 +40,11 @@ struct SettingTrial {
     whole: ReplaySummary,
 }
 
-/// Searches for changes that prevent every overflow of the session.
-pub(in crate::report::explain) fn search_advice(case: &Case<'_>, verdict: Option<&Finding>) -> SearchResult {
+/// Searches for changes that prevent every overflow of the session. `verdict` is the class of the verdict.
+pub(in crate::report::explain) fn search_advice(
+    case: &Case<'_>,
+    verdict: Option<FindingClass>,
+) -> SearchResult {
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         return SearchResult::default();
     };
@@ -73,8 +76,7 @@ pub(in crate::report::explain) fn search_advice(case: &Case<'_>, verdict: Option
     if advice.iter().any(changed) {
         advice.retain(changed);
     }
-    let own = verdict.map(|verdict| verdict.class);
-    advice.sort_by_key(|advice| rank(advice, own));
+    advice.sort_by_key(|advice| rank(advice, verdict));
     let helping = advice.iter().filter(|advice| advice.fits_all).count();
     let (most, others) = MAX_LISTED;
     let mut at = 0;

@@ -1,9 +1,11 @@
-//! Guards in words.
+//! Guards in words, and the findings about them.
 
 use crate::format::{format_duration, format_number, format_short_estimate, quantity};
 use crate::gateway::setting_value::input_text;
 use crate::policy::prune::Gate;
-use crate::report::explain::guards::{Comparison, GuardReason, GuardReport};
+use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::engine::EngineOwned;
+use crate::report::explain::guards::{Comparison, GuardReason, GuardReport, GuardState, PruningInert};
 
 impl GuardReport {
     /// Describes the reason, and the gates that would have prevented the overflow.
@@ -16,7 +18,7 @@ impl GuardReport {
     }
 
     /// Names the gates that make every call fit when opened: `with another contextPruning.ttl`.
-    pub(in crate::report::explain) fn describe_opening(&self) -> String {
+    fn describe_opening(&self) -> String {
         let name = |key: &&'static str| match *key {
             "provider" => "with an eligible provider".to_owned(),
             "version" => "with a release that prunes".to_owned(),
@@ -92,5 +94,31 @@ fn describe_gate(gate: Gate, release: &str, provider: &str) -> String {
             let (idle, ttl) = (format_duration(idle_ms.max(0.0)), format_duration(ttl_ms));
             format!("the cache was touched only {idle} earlier (ttl {ttl})")
         }
+    }
+}
+
+impl Described for PruningInert {
+    fn headline(&self) -> String {
+        let why = self.guard.reason.description();
+        match (self.guard.state, self.guard.opening_keys.first()) {
+            (GuardState::Acted, Some(key)) => format!("pruning {why}, too little because of {key}"),
+            _ => format!("pruning did nothing because {why}"),
+        }
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        let opened = format!("in a replay {}, every call fits", self.guard.describe_opening());
+        vec![Evidence::new(opened).with_entries(self.guard.entry).with_rule(self.guard.rule)]
+    }
+}
+
+impl Described for EngineOwned {
+    fn headline(&self) -> String {
+        let plugin = &self.plugin;
+        format!("the context engine {plugin} compacts and ignores the gateway's compaction settings")
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        Vec::new()
     }
 }

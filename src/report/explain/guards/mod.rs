@@ -4,6 +4,7 @@
 mod compaction;
 mod gates;
 mod guard_report;
+mod inert;
 mod reason;
 
 use crate::gateway::ruleset::Guard as ContextGuard;
@@ -15,6 +16,8 @@ use crate::units::Tokens;
 
 pub(super) use gates::{GateResult, try_gates};
 pub use guard_report::{GuardKind, GuardReport, GuardState};
+pub use inert::PruningInert;
+pub(super) use inert::find_pruning_inert;
 pub use reason::{Comparison, GuardReason};
 
 /// Reports every guard of the release, in its state at the failing call.

@@ -2,10 +2,26 @@
 
 use std::fmt::{Debug, Formatter, Result};
 
-use crate::report::explain::{Advice, AdvisedChange, GuardReport, PromptCount};
+use crate::report::explain::{Advice, AdvisedChange, Finding, GuardReport, PromptCount};
 
 /// Prints a value with the words that describe it.
 pub(super) struct Said<'a, T>(pub &'a T);
+
+impl Debug for Said<'_, Finding> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        let it = self.0;
+        formatter
+            .debug_struct("Finding")
+            .field("class", &it.class)
+            .field("confidence", &it.confidence)
+            .field("headline", &it.headline())
+            .field("evidence", &it.evidence())
+            .field("numbers", &it.numbers())
+            .field("rule", &it.rule)
+            .field("prevents_overflow", &it.prevents_overflow)
+            .finish()
+    }
+}
 
 impl Debug for Said<'_, GuardReport> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
