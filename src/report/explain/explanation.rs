@@ -8,7 +8,7 @@ use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
-use crate::report::explain::{aftermath, cache_misses, mismeasured, verdict};
+use crate::report::explain::{aftermath, cache_misses, estimator, mismeasured, stored_counter, verdict};
 use crate::session::LoadedSession;
 use crate::session::overflow::Overflow;
 use crate::session::replay_inputs::ReplayInputs;
@@ -83,9 +83,7 @@ pub fn explain_from(
     inputs: Option<&ReplayInputs>,
 ) -> Result<Explanation, BodyError> {
     let case = Case::read(session, inputs)?;
-    let mismeasured = mismeasured::find_mismeasured(&case);
-    let mismeasured: Vec<Finding> =
-        mismeasured.into_iter().map(|found| found.map(Facts::Mismeasured)).collect();
+    let mismeasured = wrong_measurements(&case);
     let aftermath = aftermath::find_aftermath(&case);
     let aftermath: Vec<Finding> = aftermath.into_iter().map(|found| found.map(Facts::Aftermath)).collect();
     let overflows = case.overflows().to_vec();
@@ -142,4 +140,16 @@ pub fn explain_from(
         tried_count: tried,
         is_exhausted: exhausted,
     })
+}
+
+/// Returns every wrong measurement, the causes first.
+fn wrong_measurements(case: &Case<'_>) -> Vec<Finding> {
+    let measured = mismeasured::find_mismeasured(case).into_iter();
+    let estimated = estimator::find_estimator_errors(case).into_iter();
+    let stored = stored_counter::find_wrong_counter(case).into_iter();
+    let mut found: Vec<Finding> = measured.map(|found| found.map(Facts::Mismeasured)).collect();
+    found.extend(estimated.map(|found| found.map(Facts::EstimatorError)));
+    found.extend(stored.map(|found| found.map(Facts::StoredCounter)));
+    found.sort_by_key(|finding| finding.prevents_overflow != Some(true));
+    found
 }

@@ -1,7 +1,7 @@
 //! Explains why a session overflowed or will overflow, and which settings would have prevented it.
 //!
 //! Four questions, in order: did a call overflow ([`crate::session::overflow`]); what made it too large (`mechanism`);
-//! why did no guard prevent it (`guards`); what was measured wrong (`mismeasured`). A wrong measurement or a guard is
+//! why did no guard prevent it (`guards`); what was measured wrong (`mismeasured`, `estimator`, `stored_counter`). A wrong measurement or a guard is
 //! the verdict only if its correction makes every call of a replay fit (`replay_runner`); otherwise the mechanism is.
 
 pub mod advice;
@@ -15,6 +15,7 @@ mod counted_calls;
 mod counts;
 mod description;
 mod engine;
+mod estimator;
 mod explanation;
 mod facts;
 mod failure;
@@ -24,6 +25,7 @@ mod mechanism;
 mod mismeasured;
 mod outlook;
 mod replay_runner;
+mod stored_counter;
 #[cfg(test)]
 mod testing;
 mod verdict;
@@ -40,14 +42,16 @@ pub use case::failed_call;
 pub use counts::{Counter, PromptCount};
 pub use description::Evidence;
 pub use engine::EngineOwned;
+pub use estimator::{EstimatorError, TwiceCounted};
 pub use explanation::{Explanation, explain, explain_from};
 pub use facts::{Facts, Finding};
 pub use failure::{Failure, LimitOrigin};
 pub use finding::{Confidence, FindingClass, Found};
 pub use guards::{Comparison, GuardKind, GuardReason, GuardReport, GuardState, PruningInert};
 pub use mechanism::{LargePrompt, Mechanism, MessageFit, PromptPart, PromptPartKind};
-pub use mismeasured::{LimitProof, Mismeasured, TwiceCounted};
+pub use mismeasured::{LimitProof, Mismeasured};
 pub use outlook::{NextPrompt, Outlook, RefilledCompaction};
+pub use stored_counter::StoredCounter;
 pub use verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 
 pub use crate::session::overflow::{Overflow, OverflowKind};

@@ -10,7 +10,7 @@ use crate::report::explain::case::Case;
 use crate::report::explain::engine;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
-use crate::report::explain::replay_runner::ReplayRunner;
+use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
 
@@ -108,7 +108,7 @@ struct ReplayFidelity {
 impl ReplayFidelity {
     fn check(runner: &ReplayRunner) -> Self {
         let mut settings = runner.settings_under(&[]);
-        settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
+        enable_compaction(&mut settings);
         Self { compaction: runner.run(&settings).overflows > 0 }
     }
 

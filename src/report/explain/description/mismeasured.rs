@@ -3,7 +3,9 @@
 use crate::format::{format_estimate, format_number, format_short_estimate, format_tokens, quantity};
 use crate::ids::EntryIx;
 use crate::report::explain::description::evidence::{Described, Evidence};
-use crate::report::explain::mismeasured::{LimitProof, Mismeasured, TwiceCounted};
+use crate::report::explain::estimator::{EstimatorError, TwiceCounted};
+use crate::report::explain::mismeasured::{LimitProof, Mismeasured};
+use crate::report::explain::stored_counter::StoredCounter;
 use crate::units::Tokens;
 
 impl Described for Mismeasured {
@@ -23,19 +25,6 @@ impl Described for Mismeasured {
                 };
                 format!("the provider reported {missing} for {calls}{consequence}")
             }
-            Self::Overcount { likely, window, .. } => format!(
-                "the gateway itself refused {} tokens, although the window is {}",
-                format_short_estimate(*likely),
-                format_number(*window)
-            ),
-            Self::Estimator { ratio, .. } => {
-                format!("new messages have {ratio:.1}x the tokens that the gateway estimates")
-            }
-            Self::StoredCounter { stored, live: (live, is_measured), .. } => {
-                let order = if *stored > Tokens(*live as f64) { "more" } else { "less" };
-                let (stored, live) = (format_number(stored.whole()), format_tokens(*live, *is_measured));
-                format!("the stored counter shows {stored}, {order} than the session's {live}")
-            }
         }
     }
 
@@ -47,30 +36,6 @@ impl Described for Mismeasured {
             ],
             Self::Usage { uncounted, last_counted, stored, .. } => {
                 usage_evidence(uncounted, *last_counted, *stored)
-            }
-            Self::Overcount { peak: (entry, peak), .. } => {
-                let peak = format_number(*peak);
-                let largest = format!("the largest prompt the provider counted: {peak}");
-                vec![Evidence::new(largest).with_entries([*entry])]
-            }
-            Self::Estimator { ratio, keep_recent, failing } => {
-                let kept = format!(
-                    "keepRecentTokens {} keeps {}",
-                    format_number(keep_recent.whole()),
-                    format_estimate((*keep_recent * *ratio).whole())
-                );
-                let kept = Evidence::new(kept).with_rule("compaction 1.1");
-                [kept].into_iter().chain(failing.as_ref().map(describe_twice_counted)).collect()
-            }
-            Self::StoredCounter { summands, last_counted, .. } => {
-                let sum = (!summands.is_empty())
-                    .then(|| Evidence::new(describe_sum(summands)).with_rule("compaction 9.11"));
-                let last = last_counted.map(|(entry, tokens)| {
-                    let tokens = format_number(tokens);
-                    Evidence::new(format!("the provider counted {tokens} for the last call"))
-                        .with_entries([entry])
-                });
-                sum.into_iter().chain(last).collect()
             }
         }
     }
@@ -116,6 +81,59 @@ fn usage_evidence(
             .with_rule("compaction 9.4")
     });
     [answers].into_iter().chain(last).chain(stored).collect()
+}
+
+impl Described for EstimatorError {
+    fn headline(&self) -> String {
+        match self {
+            Self::Overcount { likely, window, .. } => format!(
+                "the gateway itself refused {} tokens, although the window is {}",
+                format_short_estimate(*likely),
+                format_number(*window)
+            ),
+            Self::Undercount { ratio, .. } => {
+                format!("new messages have {ratio:.1}x the tokens that the gateway estimates")
+            }
+        }
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        match self {
+            Self::Overcount { peak: (entry, peak), .. } => {
+                let peak = format_number(*peak);
+                let largest = format!("the largest prompt the provider counted: {peak}");
+                vec![Evidence::new(largest).with_entries([*entry])]
+            }
+            Self::Undercount { ratio, keep_recent, failing } => {
+                let kept = format!(
+                    "keepRecentTokens {} keeps {}",
+                    format_number(keep_recent.whole()),
+                    format_estimate((*keep_recent * *ratio).whole())
+                );
+                let kept = Evidence::new(kept).with_rule("compaction 1.1");
+                [kept].into_iter().chain(failing.as_ref().map(describe_twice_counted)).collect()
+            }
+        }
+    }
+}
+
+impl Described for StoredCounter {
+    fn headline(&self) -> String {
+        let (live, is_measured) = self.live;
+        let order = if self.stored > Tokens(live as f64) { "more" } else { "less" };
+        let (stored, live) = (format_number(self.stored.whole()), format_tokens(live, is_measured));
+        format!("the stored counter shows {stored}, {order} than the session's {live}")
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        let sum = (!self.summands.is_empty())
+            .then(|| Evidence::new(describe_sum(&self.summands)).with_rule("compaction 9.11"));
+        let last = self.last_counted.map(|(entry, tokens)| {
+            let tokens = format_number(tokens);
+            Evidence::new(format!("the provider counted {tokens} for the last call")).with_entries([entry])
+        });
+        sum.into_iter().chain(last).collect()
+    }
 }
 
 fn describe_twice_counted(failing: &TwiceCounted) -> Evidence {

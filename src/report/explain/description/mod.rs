@@ -39,6 +39,8 @@ impl Facts {
             Self::PruningInert(facts) => facts,
             Self::EngineOwned(facts) => facts,
             Self::Mismeasured(facts) => facts,
+            Self::EstimatorError(facts) => facts,
+            Self::StoredCounter(facts) => facts,
             Self::Aftermath(facts) => facts,
             Self::Outlook(facts) => facts,
             Self::CacheMisses(facts) => facts,

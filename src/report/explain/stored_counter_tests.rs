@@ -7,13 +7,13 @@ use crate::session::testing::{loaded_session, transcript, user};
 use crate::session::{CountSource, LoadedSession, SessionItem, TokenCount};
 
 /// A session of `live` tokens whose record has these totals.
-fn wrong_counter(live: u64, totals: StoredTotals) -> Option<Found<Mismeasured>> {
+fn wrong_counter(live: u64, totals: StoredTotals) -> Option<Found<StoredCounter>> {
     let session = loaded_session(&transcript(&[user("hi")]), 200_000.0);
     let tokens = Some(TokenCount { tokens: live, source: CountSource::Measured });
     let item = SessionItem { tokens, ..session.item };
     let limits = ContextLimits { stored_totals: totals, ..session.limits };
     let session = LoadedSession { item, limits, ..session };
-    detect_wrong_counter(&Case::read(&session, None).expect("memory is readable"))
+    find_wrong_counter(&Case::read(&session, None).expect("memory is readable"))
 }
 
 fn stored(total: f64) -> StoredTotals {
