@@ -354,7 +354,7 @@ fn mint_replaces_the_plan_and_for_nothing_else() {
 /// At rest, with nothing that the configured settings would save.
 fn unsaved() -> App {
     let mut app = at_rest(130, 36).app;
-    app.policy_savings = vec![(Policy::Prune, Some(0))];
+    app.preview.policy_savings = vec![(Policy::Prune, Some(0))];
     app
 }
 

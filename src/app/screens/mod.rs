@@ -222,7 +222,7 @@ impl Overlay {
             Self::Rule(_) => RuleScreen::hints(),
             // The program adds those of its state.
             Self::Search | Self::Letters(_) => vec![CLOSE],
-            Self::Timeline => timeline::hints(),
+            Self::Timeline => timeline::screen::hints(),
             Self::Compare => compare::hints(),
             Self::Write(dialog) => dialog.hints(),
         }

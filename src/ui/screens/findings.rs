@@ -46,7 +46,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, 
 fn no_diagnostics_text(app: &App) -> String {
     let bad = app.displayed_session().map_or(0, |session| session.index.bad_lines);
     let damaged =
-        app.listing.iter().flat_map(|listing| &listing.items).filter(|item| item.has(Mark::Damaged));
+        app.store.listing.iter().flat_map(|listing| &listing.items).filter(|item| item.has(Mark::Damaged));
     match (bad, damaged.count() as u64) {
         (0, 0) => "Every line that clawscope read is valid.".to_owned(),
         (0, damaged) => format!(
