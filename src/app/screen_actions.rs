@@ -172,7 +172,7 @@ impl App {
         match action {
             Action::Copy => {
                 let text = self.findings().nth(screen.scroll.cursor).map(ToString::to_string);
-                Some(self.follow(Outcome::copy(text, "finding")))
+                Some(self.follow(Outcome::copy(text, "problem")))
             }
             _ => None,
         }

@@ -14,6 +14,7 @@ use crate::js::Value;
 use crate::plan::{self, CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Fate;
 use crate::policy::message_list::MessageOrigin;
+use crate::policy::reason::Reason;
 use crate::redact::Redactor;
 use crate::session::LoadedSession;
 use crate::session::message::{TextPart, parts_of_entry, parts_of_message};
@@ -144,9 +145,7 @@ pub struct DocumentEntry {
 #[derive(Debug, Clone, Copy)]
 pub struct ExportedFate {
     pub fate: Fate,
-    pub reason: &'static str,
-    /// The rule's citation.
-    pub rule: &'static str,
+    pub reason: Reason,
     /// Estimated tokens before.
     pub tokens_before: u64,
     /// Estimated tokens after.
@@ -297,8 +296,7 @@ fn exported_fate(plan: &Plan, at: usize) -> Option<ExportedFate> {
     let fate = plan.fates().get(at)?;
     Some(ExportedFate {
         fate: fate.fate,
-        reason: fate.reason.word(),
-        rule: fate.reason.rule(),
+        reason: fate.reason,
         tokens_before: *plan.tokens_before.get(at)?,
         tokens_after: *plan.tokens_after.get(at)?,
     })

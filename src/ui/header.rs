@@ -305,7 +305,7 @@ fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a
         _ if broken => "config error: using defaults".to_owned(),
         _ if session.context_throws => "cannot build the context".to_owned(),
         _ if count == 0 => return Vec::new(),
-        0 => quantity(count, "finding"),
+        0 => quantity(count, "problem"),
         lines => format!("{} unreadable", quantity(lines, "line")),
     };
     let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Findings));

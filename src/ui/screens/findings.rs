@@ -19,7 +19,7 @@ const ADVICE_ROWS: u16 = 2;
 
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
-    let from = title(theme, buf, area, "Findings", true);
+    let from = title(theme, buf, area, "Problems", true);
     let count = app.findings().count();
     let count_span = [Span::styled(count.to_string(), theme.style(Role::Muted))];
     on_title(buf, area.y, from, area.right().saturating_sub(1), &count_span);
