@@ -183,7 +183,7 @@ impl Document {
         let budget = loaded.next_prompt.budget(&loaded.context);
         let title = session_name(index).unwrap_or_else(|| session.title.clone());
         let path = loaded.source.path().display().to_string();
-        let findings = loaded.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let diagnostics = loaded.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
         Ok(Self {
             key: out.text(&session.key.0),
             agent: out.name(&session.agent),
@@ -201,7 +201,7 @@ impl Document {
             leaf: loaded.context.leaf.map(|leaf| out.name(&index.display_id(leaf))),
             now_ms: wanted.now_ms,
             shape_only: wanted.shape_only,
-            diagnostics: findings.iter().map(|finding| out.text(finding)).collect(),
+            diagnostics: diagnostics.iter().map(|finding| out.text(finding)).collect(),
             redacted: out.redactor.is_enabled().then(|| out.redactor.counts().clone()),
             removed_images: out.redactor.removed_images(),
             plan,

@@ -106,7 +106,7 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         ScreenKind::Search => SEARCH,
         ScreenKind::Help
         | ScreenKind::Palette
-        | ScreenKind::Findings
+        | ScreenKind::Problems
         | ScreenKind::Rule
         | ScreenKind::Record
         | ScreenKind::CommandLog
