@@ -42,6 +42,7 @@ use crate::policy::{MessageFate, Policy, PolicySet};
 use crate::redact::SecretDisplay;
 use crate::session::fullness_alert::AlertLevels;
 use crate::session::{LoadedSession, SessionViewKey};
+use crate::units::{Millis, Moment};
 use crate::write::summary::job::SummaryResult;
 use crate::write::summary::writer::SummaryWriter;
 
@@ -92,19 +93,19 @@ impl Default for Options {
 }
 
 /// A message that the status line shows for a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Toast {
     pub text: String,
     /// Whether it reports a failure or a refusal.
     pub is_error: bool,
     /// Whether it only says why nothing happens; a note has no sign.
     pub is_note: bool,
-    /// When it disappears, ms.
-    pub until_ms: i64,
+    /// When it disappears.
+    pub until_ms: Moment,
 }
 
 /// Values that the last key changed, highlighted for a moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Flash {
     /// Messages of the context whose numbers changed.
     pub messages: Vec<usize>,
@@ -112,8 +113,8 @@ pub struct Flash {
     pub setting: Option<usize>,
     /// Whether the plan's total changed.
     pub total: bool,
-    /// When the highlight ends, ms; 0 without one.
-    pub until_ms: i64,
+    /// When the highlight ends; 0 without one.
+    pub until_ms: Moment,
 }
 
 /// A line that a person is typing.
@@ -165,18 +166,18 @@ pub enum UpdateMode {
 }
 
 /// A session that is loading.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Loading {
     pub key: SessionKey,
     pub bytes_read: u64,
     /// 0 while unknown.
     pub bytes_total: u64,
-    /// When loading started, ms; progress shows only after a delay.
-    pub started_ms: i64,
+    /// When loading started; progress shows only after a delay.
+    pub started_ms: Moment,
 }
 
-/// The time after which a read counts as slow, ms.
-const SLOW_READ_MS: i64 = 150;
+/// The time after which a read counts as slow.
+const SLOW_READ_MS: Millis = Millis(150.0);
 
 /// The inputs of a message text: epoch, entry, its fate and the plan's edits. Equal inputs need no second request.
 pub(super) type MessageRequest = (Epoch, EntryIx, Option<MessageFate>, Option<Vec<Edit>>);
@@ -287,10 +288,10 @@ pub struct App {
     pub(super) requested_details: Option<SessionViewKey>,
     /// The tuned values behind the plan, while one is shown.
     pub(super) planned_values: Option<Vec<Value>>,
-    /// The last requested timer, ms.
-    pub(super) next_timer_ms: Option<i64>,
-    /// The time of the last event, ms.
-    pub now_ms: i64,
+    /// The last requested timer.
+    pub(super) next_timer_ms: Option<Moment>,
+    /// The time of the last event.
+    pub now_ms: Moment,
     /// Whether titles and rows show secrets.
     pub secrets: SecretDisplay,
 }
@@ -356,7 +357,7 @@ impl App {
             requested_details: None,
             planned_values: None,
             next_timer_ms: None,
-            now_ms: 0,
+            now_ms: Moment::ZERO,
             secrets: SecretDisplay::Hidden,
         }
     }

@@ -10,13 +10,14 @@ use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClas
 use crate::session::Mark;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
+use crate::units::Millis;
 
 /// The smallest share that a useful compaction frees.
 const MIN_FREED_SHARE: f64 = 0.05;
 /// Contexts below this many estimated tokens are too small to report.
 const MIN_CONTEXT_TOKENS: u64 = 2_000;
-/// The longest time that a recovery takes, ms.
-const MAX_RECOVERY_MS: f64 = 600_000.0;
+/// The longest time that a recovery takes.
+const MAX_RECOVERY_MS: Millis = Millis(600_000.0);
 /// The longest quote of an error, in chars.
 const MAX_QUOTE_CHARS: usize = 160;
 
@@ -198,7 +199,10 @@ fn detect_stuck(case: &Case<'_>) -> Option<Finding> {
         is_answer(entry) || entry.kind == EntryKind::Compaction || entry.role() == Some(Role::ToolResult)
     };
     let recovered = later().find(recovers).map(|entry| entry.time_ms - since);
-    let last = later().map(|entry| entry.time_ms - since).filter(|ms| ms.is_finite()).fold(0.0, f64::max);
+    let last = later()
+        .map(|entry| entry.time_ms - since)
+        .filter(|ms| ms.is_finite())
+        .fold(Millis::ZERO, Millis::max);
     let idle = recovered.unwrap_or(last);
     if idle < MAX_RECOVERY_MS {
         return None;
@@ -216,7 +220,7 @@ fn detect_stuck(case: &Case<'_>) -> Option<Finding> {
                 .with_entries([first])
                 .with_rule("compaction 8.12"),
         )
-        .with_number("idleMs", idle),
+        .with_number("idleMs", idle.get()),
     )
 }
 

@@ -231,10 +231,10 @@ pub(super) fn describe_change(session: &LoadedSession, change: &SettingChange) -
         }),
     };
     let ttl = (unit == Some(Unit::Milliseconds))
-        .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration_ms))
+        .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration))
         .flatten();
     let tuned = match ttl {
-        Some(ms) => Value::from(ms),
+        Some(ms) => Value::from(ms.get()),
         None if is_mode => Value::from(true),
         None => change.value.clone(),
     };

@@ -13,9 +13,10 @@ use crate::replay::Settings;
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
+use crate::units::Millis;
 
-/// A ttl shorter than any usual pause between two runs, ms.
-const SHORT_TTL_MS: f64 = 60_000.0;
+/// A ttl shorter than any usual pause between two runs.
+const SHORT_TTL_MS: Millis = Millis(60_000.0);
 /// Protected assistant messages: the default, and the smallest useful value.
 const KEEP_LAST: [f64; 2] = [3.0, 1.0];
 /// The smallest soft trim: the length above which a result is trimmed, and the length kept, in chars.
@@ -133,7 +134,7 @@ pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String
         Gate::Warm { idle_ms, ttl_ms } => {
             format!(
                 "the cache was touched only {} earlier (ttl {})",
-                format_duration(idle_ms.max(0.0)),
+                format_duration(idle_ms.max(Millis::ZERO)),
                 format_duration(ttl_ms)
             )
         }
@@ -152,7 +153,7 @@ mod tests {
             (why, gate_rule(gate))
         };
         let own = |(why, rule): (&str, &'static str)| (why.to_owned(), rule);
-        assert_eq!(said(Gate::Open { idle_ms: 0.0 }), own(("open", "pruning 4.2")));
+        assert_eq!(said(Gate::Open { idle_ms: Millis::ZERO }), own(("open", "pruning 4.2")));
         assert_eq!(said(Gate::Off), own(("contextPruning.mode is off", "pruning 3.3")));
         assert_eq!(
             said(Gate::NeverTouched),
@@ -162,9 +163,9 @@ mod tests {
             said(Gate::NoTtl),
             own(("contextPruning.ttl is 0, which turns pruning off", "pruning 4.2"))
         );
-        let minute = 60_000.0;
+        let minute = Millis(60_000.0);
         assert_eq!(
-            said(Gate::Warm { idle_ms: 2.0 * minute, ttl_ms: 5.0 * minute }),
+            said(Gate::Warm { idle_ms: minute * 2.0, ttl_ms: minute * 5.0 }),
             own(("the cache was touched only 2m earlier (ttl 5m)", "pruning 4.2"))
         );
         let (why, rule) = said(Gate::NotEligible);
