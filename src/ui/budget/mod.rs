@@ -77,8 +77,8 @@ impl<'a> BudgetView<'a> {
         let has_no_parts = app.target == Target::WholeSession;
         // Only the replay knows the largest prompts.
         let replayed = !has_no_parts || app.replay_outcome().is_some();
-        let now = if replayed { app.plan_totals.current } else { Budget::default() };
-        let plan = app.plan_totals.after.map(|after| if replayed { after } else { Budget::default() });
+        let now = if replayed { app.preview.totals.current } else { Budget::default() };
+        let plan = app.preview.totals.after.map(|after| if replayed { after } else { Budget::default() });
         let settings = if plan.is_some() {
             app.tuning.policy_settings(session)
         } else {
@@ -92,7 +92,7 @@ impl<'a> BudgetView<'a> {
             layout,
             marks: threshold_marks(session, &settings, session.next_prompt.scale_factors()),
             window,
-            source: app.plan_totals.count_source,
+            source: app.preview.totals.count_source,
             has_no_parts,
             replayed,
             full: window.max(now.total()).max(1),
@@ -131,7 +131,7 @@ impl<'a> BudgetView<'a> {
                 let after = ("plan", plan.total(), words);
                 self.heading(after, self.theme.bold(Role::Plan), y + 1, buf);
                 Bar { mixed: true, other_row_has_marks: true, ..bar(self.now, y) }.draw(buf);
-                let plain = self.has_no_parts || self.app.plan_totals.parts_unknown;
+                let plain = self.has_no_parts || self.app.preview.totals.parts_unknown;
                 Bar {
                     freed_from: Some(self.now.total()),
                     other_row_has_marks: true,
@@ -244,7 +244,7 @@ impl<'a> BudgetView<'a> {
         let mut x = self.columns.0;
         let end = area.right().saturating_sub(1);
         let room = end.saturating_sub(spans_width(&free));
-        let plain = self.has_no_parts || self.plan.is_some() && self.app.plan_totals.parts_unknown;
+        let plain = self.has_no_parts || self.plan.is_some() && self.app.preview.totals.parts_unknown;
         let parts = BudgetPart::ALL.into_iter().filter(|_| !plain);
         let hidden = parts.filter(|part| budget.tokens(*part) > 0 && !shown.contains(part));
         for part in hidden {
@@ -265,8 +265,8 @@ impl<'a> BudgetView<'a> {
         let (y, target) = (self.layout.legend.y, self.app.target);
         let key = first_key(self.app, KeyContext::Transcript, Action::NextTarget);
         let role = if target == Target::NextCall { Role::Muted } else { Role::Plan };
-        let x = put(buf, (1, y), self.columns.0, &key, self.theme.bold(Role::Text));
-        put(buf, (x + 1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
+        let x = put(buf, (1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
+        put(buf, (x + 1, y), self.columns.0, &key, self.theme.bold(Role::Text));
     }
 
     /// Returns the distance to the next memory flush.
@@ -275,13 +275,13 @@ impl<'a> BudgetView<'a> {
         let muted = |words: String| Span::styled(words, self.theme.style(Role::Muted));
         match flush.map(|flush| flush.state) {
             Some(FlushState::Due(_)) => {
-                vec![muted("flush ".into()), Span::styled("due", self.theme.style(Role::Warn))]
+                vec![muted("memory flush ".into()), Span::styled("due", self.theme.style(Role::Warn))]
             }
             Some(FlushState::Waiting { tokens }) => vec![
-                muted("flush in ".into()),
+                muted("memory flush in ".into()),
                 Span::styled(format_short(tokens.whole()), self.theme.style(Role::Text)),
             ],
-            Some(FlushState::Flushed { .. }) => vec![muted("flushed".into())],
+            Some(FlushState::Flushed { .. }) => vec![muted("memory flushed".into())],
             _ => Vec::new(),
         }
     }
