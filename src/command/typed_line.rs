@@ -58,8 +58,7 @@ impl<'a> CommandLine<'a> {
         };
         let mut is_value = false;
         let plain = self.words.iter().filter(move |word| {
-            let is_plain = !std::mem::replace(&mut is_value, takes_value(word)) && !word.starts_with('-');
-            is_plain
+            !std::mem::replace(&mut is_value, takes_value(word)) && !word.starts_with('-')
         });
         plain.map(String::as_str).collect::<Vec<_>>().into_iter()
     }

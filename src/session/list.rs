@@ -76,7 +76,7 @@ pub fn list_sessions_with(
         name: place.display_name(&store),
         is_demo: place.is_demo(),
         items: list_items(&store, now_ms),
-        diagnostics: diagnostics,
+        diagnostics,
         store: Arc::new(store),
     }
 }
