@@ -17,17 +17,18 @@ use crate::report::estimators::progress::{EstimatesError, Progress};
 use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, MessageSize};
+use crate::units::Chars;
 
 /// Bytes of lines to parse between two checks for cancellation.
 const BLOCK_BYTES: u64 = 4 << 20;
 
 /// Weights of one message, or the sum of several.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Weights {
     /// Tokens as pi estimates them (compaction 1.1); 0 for a message on which pi's estimate throws.
     pub(super) pi: u64,
     /// Chars as the context pruner counts them (pruning 5.4).
-    pub(super) gateway: u64,
+    pub(super) gateway: Chars,
     /// Tokens in the weighted form (pruning 8.5).
     pub(super) weighted: u64,
     /// Tokens by a tokenizer, without images.

@@ -140,7 +140,7 @@ fn detect_hollow_summary(case: &Case<'_>) -> Option<Finding> {
         .with_evidence(Evidence::new("branch from here to get everything back").with_entries(parent))
         .with_number("hollow", hollow.len() as f64)
         .with_number("compactions", case.compactions.len() as f64)
-        .with_number("summaryChars", last.summary_chars as f64),
+        .with_number("summaryChars", last.summary_chars.get()),
     )
 }
 

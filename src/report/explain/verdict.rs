@@ -138,7 +138,7 @@ fn mechanism_finding(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) 
         .with_number("requested", failure.prompt_tokens as f64)
         .with_number("limit", failure.limit as f64)
         .with_number("over", failure.excess_tokens() as f64);
-    finding.numbers.extend(cap.map(|(chars, _)| ("capChars", chars as f64)));
+    finding.numbers.extend(cap.map(|(chars, _)| ("capChars", chars.get())));
     finding.evidence.extend(capped);
     finding
 }

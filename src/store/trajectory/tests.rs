@@ -1,4 +1,5 @@
 use super::*;
+use crate::units::Chars;
 use std::path::PathBuf;
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
@@ -97,7 +98,7 @@ fn the_recorded_configuration_and_the_report_of_the_prompt_are_read() {
         last_prompt_report(&Source::open(&path).unwrap(), "a1f00000-1111-4222-8333-444455556666", None)
             .unwrap();
     assert_eq!(report.source, ReportSource::Recorded);
-    assert!(report.system_chars > 0 && report.tool_schema_chars > 0, "{report:?}");
+    assert!(report.system_chars > Chars(0.0) && report.tool_schema_chars > Chars(0.0), "{report:?}");
     let RecordingLookup::Found(file) = find::find_file(&path, "a1f00000-1111-4222-8333-444455556666", None)
     else {
         panic!()
