@@ -252,6 +252,11 @@ impl Bytes {
     pub const fn get(self) -> u64 {
         self.0
     }
+
+    /// Returns the length of a buffer of this size.
+    pub const fn to_len(self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl From<u32> for Bytes {

@@ -42,6 +42,7 @@ use crate::policy::{MessageFate, Policy, PolicySet};
 use crate::redact::SecretDisplay;
 use crate::session::fullness_alert::AlertLevels;
 use crate::session::{LoadedSession, SessionViewKey};
+use crate::units::Bytes;
 use crate::write::summary::job::SummaryResult;
 use crate::write::summary::writer::SummaryWriter;
 
@@ -168,9 +169,9 @@ pub enum UpdateMode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loading {
     pub key: SessionKey,
-    pub bytes_read: u64,
+    pub bytes_read: Bytes,
     /// 0 while unknown.
-    pub bytes_total: u64,
+    pub bytes_total: Bytes,
     /// When loading started, ms; progress shows only after a delay.
     pub started_ms: i64,
 }

@@ -19,6 +19,7 @@ use crate::policy::MessageFate;
 use crate::session::message::MessageText;
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::sqlite::database_of;
+use crate::units::Bytes;
 
 /// The time for which a toast shows, ms.
 const TOAST_MS: i64 = 3_000;
@@ -216,8 +217,12 @@ impl App {
         self.open_error = None;
         self.pending_place = None;
         self.pending_hit = self.pending_hit.take().filter(|hit| hit.key == key);
-        self.loading =
-            Some(Loading { key: key.clone(), bytes_read: 0, bytes_total: 0, started_ms: self.now_ms });
+        self.loading = Some(Loading {
+            key: key.clone(),
+            bytes_read: Bytes::ZERO,
+            bytes_total: Bytes::ZERO,
+            started_ms: self.now_ms,
+        });
         vec![Effect::OpenSession { key }]
     }
 
@@ -237,7 +242,7 @@ impl App {
         effects
     }
 
-    fn on_open_progress(&mut self, done: u64, total: u64) {
+    fn on_open_progress(&mut self, done: Bytes, total: Bytes) {
         if let Some(loading) = &mut self.loading {
             (loading.bytes_read, loading.bytes_total) = (done, total);
         }

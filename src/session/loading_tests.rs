@@ -9,7 +9,7 @@ use crate::session::list::{SessionListing, list_sessions};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::session::{CountSource, SessionItem, TokenCount, load_item};
 use crate::store::demo::NOW_MS;
-use crate::units::{Chars, Tokens};
+use crate::units::{Bytes, Chars, Tokens};
 
 fn demo() -> (StoreLocation, SessionListing) {
     let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
@@ -121,7 +121,7 @@ fn only_what_was_added_is_read_again() {
     });
     let grown = grown.unwrap();
     assert_eq!(grown.index.entries.len(), before.index.entries.len() + 1);
-    assert!(first_block.is_some_and(|done| done > before.index.end));
+    assert!(first_block.is_some_and(|done| done > Bytes(before.index.end)));
     assert_eq!(grown.context.messages.len(), before.context.messages.len() + 1);
 }
 

@@ -15,7 +15,7 @@ use crate::store::compact_chars::CompactChars;
 use crate::store::context_tokens::add_tokens;
 use crate::store::intern::{IdIx, ValueIx};
 use crate::store::measure::PI_IMAGE_CHARS;
-use crate::units::{Chars, Tokens};
+use crate::units::{Bytes, Chars, Tokens};
 
 /// Replacement of a message by a `context_edit` (store-pi-1.5 D4).
 #[derive(Debug, Clone, PartialEq)]
@@ -347,8 +347,8 @@ pub struct Entry {
     pub link: TreeLink,
     /// Byte offset of the line in the file.
     pub offset: u64,
-    /// Bytes of the line, without its line end.
-    pub bytes: u32,
+    /// Bytes of the line, without its line end; in 4 bytes, because an index holds millions of entries.
+    pub(super) bytes: u32,
     /// Line number, counted from 1.
     pub line: u64,
     /// `timestamp` as a JavaScript date value: ms since the epoch, or NaN (compaction 3.10b).
@@ -395,6 +395,11 @@ impl Entry {
     pub fn is_model_call(&self) -> bool {
         let answers = |size: &MessageSize| size.role == Role::Assistant && !size.is_synthetic;
         self.kind == EntryKind::Message && self.message.as_ref().is_some_and(answers)
+    }
+
+    /// Returns the size of the line without its line end.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::from(self.bytes)
     }
 
     pub fn role(&self) -> Option<Role> {

@@ -523,7 +523,7 @@ proptest! {
         prop_assert_eq!(tailed.entries.len(), whole.entries.len());
         for ((at, a), (_, b)) in tailed.iter().zip(whole.iter()) {
             prop_assert_eq!(tailed.display_id(at), whole.display_id(at));
-            prop_assert_eq!((a.offset, a.bytes, a.line, a.kind), (b.offset, b.bytes, b.line, b.kind));
+            prop_assert_eq!((a.offset, a.bytes(), a.line, a.kind), (b.offset, b.bytes(), b.line, b.kind));
             prop_assert_eq!(a.message.map(|m| m.prune_chars.whole_chars()), b.message.map(|m| m.prune_chars.whole_chars()));
         }
         prop_assert_eq!((tailed.end, tailed.pending_bytes, tailed.bad_lines), (whole.end, whole.pending_bytes, whole.bad_lines));

@@ -2,6 +2,7 @@
 
 use clawscope::commit::{Clock as _, LockState, lock_state};
 use clawscope::commit::{CommitError, Refusal, SystemClock, find_interrupted, write_to_disk};
+use clawscope::units::Bytes;
 
 use super::cases::{Case, another};
 use super::disk::{Fault, Faulty};
@@ -41,7 +42,7 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
         let session = Session::at(&path);
         assert_eq!(
             (session.index.bad_lines, session.index.pending_bytes),
-            (0, 0),
+            (0, Bytes::ZERO),
             "{point}: a line is broken"
         );
         assert!(

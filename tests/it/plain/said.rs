@@ -249,7 +249,7 @@ pub(crate) fn found(index: &Index) -> Read {
 fn entry_found(index: &Index, entry: &Entry) -> Said {
     let calls = &index.tool_calls[entry.tool_calls.0 as usize..entry.tool_calls.1 as usize];
     Said {
-        place: (entry.offset, entry.bytes, entry.line),
+        place: (entry.offset, entry.bytes().get() as u32, entry.line),
         kind: entry.kind.as_str().to_owned(),
         id: id_found(index, entry.id),
         null_id: entry.has_null_id,
