@@ -33,7 +33,7 @@ impl App {
                 // Without words, the screen has not searched.
                 CommandWords::new("search").value(Some(text).filter(|text| !text.trim().is_empty())?)
             }
-            Some(Overlay::Findings(_)) => CommandWords::new("doctor"),
+            Some(Overlay::Problems(_)) => CommandWords::new("doctor"),
             Some(Overlay::Presets(_)) => CommandWords::new("presets"),
             Some(Overlay::Rule(screen)) => {
                 CommandWords::new("rule").value(format!("{}-{}", screen.rule.document.name, screen.rule.id))
@@ -123,7 +123,7 @@ impl App {
 
     /// Adds the store and the rules on the screen.
     fn in_store(&self, words: CommandWords) -> Option<CommandWords> {
-        let listing = self.listing.as_ref()?;
+        let listing = self.store.listing.as_ref()?;
         let words = match (&listing.store_path, &self.options.remote_store) {
             _ if listing.demo => words.flag("--demo"),
             (Some(path), Some(remote)) => remote.add_to(words, path),
@@ -190,7 +190,7 @@ impl App {
     /// While settings are moved, one line keeps up with them.
     fn log_line(&mut self, line: String, subject: String) {
         let command = LoggedCommand { at_ms: self.now_ms, line, subject };
-        let commands = Arc::make_mut(&mut self.commands);
+        let commands = Arc::make_mut(&mut self.history.commands);
         match commands.last_mut() {
             Some(last) if last.line == command.line => return,
             Some(last) if last.subject == command.subject => *last = command,

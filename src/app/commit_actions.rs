@@ -59,15 +59,12 @@ impl App {
             self.notify_unfinished();
             return Vec::new();
         }
-        let Some(plan) = self.plan.clone() else {
-            self.show_toast(
-                format!("{}; press p to preview a plan first", nothing_to_write(&session)),
-                false,
-            );
+        let Some(plan) = self.preview.plan.clone() else {
+            self.show_note(format!("{}; press p to preview a plan first", nothing_to_write(&session)));
             return Vec::new();
         };
-        if !self.waiting_policies.is_empty() {
-            let steps: Vec<&str> = self.waiting_policies.iter().map(Policy::word).collect();
+        if !self.preview.waiting_policies.is_empty() {
+            let steps: Vec<&str> = self.preview.waiting_policies.iter().map(Policy::word).collect();
             self.show_note(format!("not yet: still reading the texts for {}", steps.join(", ")));
             return Vec::new();
         }
@@ -87,7 +84,7 @@ impl App {
     /// file that was read. A compaction needs its summary before the check.
     pub(super) fn open_write_dialog(&mut self, write: PendingWrite) -> Vec<Effect> {
         let (stage, effect) = match &write {
-            _ if self.is_refreshing => (WriteStage::Waiting, None),
+            _ if self.opening.is_refreshing => (WriteStage::Waiting, None),
             PendingWrite::Commit { session, plan, summary: None } if plan.compaction.is_some() => {
                 let (session, plan) = (Arc::clone(session), Arc::clone(plan));
                 let stage = WriteStage::Summarising(SummaryStage::Reading);
@@ -145,8 +142,11 @@ impl App {
     pub(super) fn show_first_diff(&mut self) {
         self.views.clear();
         let height = self.pane_height(Pane::Transcript);
-        let first =
-            self.plan.as_ref().and_then(|plan| plan.fates().iter().position(|fate| fate.fate.is_change()));
+        let first = self
+            .preview
+            .plan
+            .as_ref()
+            .and_then(|plan| plan.fates().iter().position(|fate| fate.fate.is_change()));
         if let (Some(at), Some(pane)) = (first, &mut self.transcript) {
             let entry = pane.session.context.messages[at].entry;
             pane.reveal(entry, height);
@@ -157,7 +157,9 @@ impl App {
     }
 
     pub(super) fn save_plan(&mut self) -> Vec<Effect> {
-        let (Some(session), Some(plan)) = (self.active_session(), &self.plan) else { return Vec::new() };
+        let (Some(session), Some(plan)) = (self.active_session(), &self.preview.plan) else {
+            return Vec::new();
+        };
         let text = plan_json(&session.item.key.0, plan);
         vec![Effect::SaveFile { name: "clawscope-plan.json".into(), text }]
     }
@@ -168,7 +170,7 @@ impl App {
             self.show_toast("nothing to export: no session is open".into(), true);
             return Vec::new();
         };
-        let plan = self.plan.clone().filter(|plan| !plan.is_empty());
+        let plan = self.preview.plan.clone().filter(|plan| !plan.is_empty());
         let made = plan.as_ref().and_then(|plan| self.summary_for(&session, plan));
         self.show_note("exporting…".into());
         vec![Effect::Export { format, session, plan, summary: made }]

@@ -42,11 +42,11 @@ impl App {
         if !shown && !self.has_policies_screen() {
             return;
         }
-        if loaded.details.is_some() || self.requested_details.as_ref() == Some(&loaded.view_key()) {
+        if loaded.details.is_some() || self.requests.details.as_ref() == Some(&loaded.view_key()) {
             return;
         }
         let session = Arc::clone(loaded);
-        self.requested_details = Some(session.view_key());
+        self.requests.details = Some(session.view_key());
         effects.push(Effect::LoadDetails { session });
     }
 
@@ -64,7 +64,7 @@ impl App {
                 self.replan(false);
             }
             Err(error) => {
-                self.details_failed = true;
+                self.preview.details_failed = true;
                 self.show_toast(error.to_string(), true);
             }
         }

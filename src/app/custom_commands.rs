@@ -138,7 +138,7 @@ impl App {
     }
 
     fn row_for(&self, kind: CommandRow) -> Result<Row<'_>, RowError> {
-        let store = self.listing.as_ref().and_then(|listing| listing.store_path.as_deref());
+        let store = self.store.listing.as_ref().and_then(|listing| listing.store_path.as_deref());
         let is_here = self.overlay().is_none();
         match kind {
             CommandRow::Session => {

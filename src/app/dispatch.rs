@@ -228,7 +228,7 @@ impl App {
         match (self.overlay(), self.focus) {
             (Some(_), _) => drop(self.views.pop()),
             (None, Pane::Sessions) => {
-                self.returns_to_search = false;
+                self.navigation.returns_to_search = false;
                 let key = self.sessions.selected().map(|item| item.key.clone());
                 let Some(key) = key else { return Vec::new() };
                 let effects = self.open_session(key);
@@ -418,7 +418,7 @@ impl App {
 
     fn show_demo(&mut self) -> Vec<Effect> {
         self.transcript = None;
-        self.plan = None;
+        self.preview.plan = None;
         vec![Effect::ListSessions { demo: true }]
     }
 
@@ -434,7 +434,7 @@ impl App {
         let zone = if self.options.utc { "UTC" } else { &self.options.zone_name };
         self.show_toast(format!("Times in {zone}"), false);
         self.sessions.expire_headings();
-        self.requested_message = None;
+        self.requests.message = None;
         vec![Effect::ShowUtc(self.options.utc), Effect::SetTimer(self.now_ms)]
     }
 

@@ -34,7 +34,7 @@ impl App {
     /// Remembers the place on the screen before a jump.
     pub(super) fn record_jump(&mut self) {
         if let Some(place) = self.current_place() {
-            self.jumps.record(place);
+            self.navigation.jumps.record(place);
         }
     }
 
@@ -49,16 +49,16 @@ impl App {
     /// Remembers the session that another one replaces. A walk through the list counts once.
     pub(super) fn record_session_change(&mut self, key: &SessionKey) {
         let another = self.displayed_session().is_some_and(|shown| shown.item.key != *key);
-        if another && !self.is_walking_sessions {
+        if another && !self.navigation.is_walking_sessions {
             self.record_jump();
         }
-        self.is_walking_sessions = self.focus == Pane::Sessions;
+        self.navigation.is_walking_sessions = self.focus == Pane::Sessions;
     }
 
     /// Goes back or forward by one jump; a place that no longer exists is skipped.
     pub(super) fn jump(&mut self, is_forward: bool) -> Vec<Effect> {
         // While a session loads, the screen still shows the one before.
-        let here = match (&self.pending_place, &self.loading) {
+        let here = match (&self.navigation.pending_place, &self.opening.loading) {
             (Some(pending), _) => Some(pending.place.clone()),
             (None, Some(_)) => None,
             (None, None) => self.current_place(),
@@ -70,29 +70,31 @@ impl App {
         };
         let leads_away = |place: &Place| here.as_ref().is_none_or(|here| !place.looks_like(here));
         let is_target = |place: &Place| exists(place) && leads_away(place);
-        let Some(place) = self.jumps.step(is_forward, here.clone(), is_target) else {
+        let Some(place) = self.navigation.jumps.step(is_forward, here.clone(), is_target) else {
             let words = if is_forward { "no later place" } else { "no earlier place" };
             self.show_note(words.into());
             return Vec::new();
         };
         self.input = None;
-        self.pending_place = None;
-        self.returns_to_search = false;
+        self.navigation.pending_place = None;
+        self.navigation.returns_to_search = false;
         if self.displayed_session().is_some_and(|shown| shown.item.key == place.session) {
-            self.loading = None;
+            self.opening.loading = None;
             return self.arrive(place);
         }
         self.views.clear();
         let height = self.pane_height(Pane::Sessions);
         self.sessions.select(&place.session, height);
         let effects = self.load_session(place.session.clone());
-        self.pending_place = Some(PendingPlace { place, is_forward });
+        self.navigation.pending_place = Some(PendingPlace { place, is_forward });
         effects
     }
 
     /// Goes to the place that the opened session was loaded for, or on to the next one if it is gone.
     pub(super) fn arrive_pending(&mut self) -> Vec<Effect> {
-        let Some(PendingPlace { place, is_forward }) = self.pending_place.take() else { return Vec::new() };
+        let Some(PendingPlace { place, is_forward }) = self.navigation.pending_place.take() else {
+            return Vec::new();
+        };
         let Some(pane) = self.transcript.as_ref().filter(|pane| pane.session.item.key == place.session)
         else {
             return Vec::new();
@@ -145,6 +147,6 @@ impl App {
 
     /// The screen that going back leads to, for the status line.
     pub fn screen_behind(&self) -> Option<&Overlay> {
-        self.jumps.previous()?.screen()
+        self.navigation.jumps.previous()?.screen()
     }
 }

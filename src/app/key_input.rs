@@ -219,9 +219,9 @@ impl App {
         if matches!(action, Action::Custom(_)) {
             return self.dispatch(action);
         }
-        self.recent_actions.retain(|known| *known != action);
-        self.recent_actions.insert(0, action);
-        self.recent_actions.truncate(MAX_RECENT_ACTIONS);
+        self.history.recent_actions.retain(|known| *known != action);
+        self.history.recent_actions.insert(0, action);
+        self.history.recent_actions.truncate(MAX_RECENT_ACTIONS);
         self.dispatch(action)
     }
 }

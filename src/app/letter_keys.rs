@@ -63,14 +63,15 @@ impl App {
             _ => self.active_session().map(|session| &session.item),
         };
         let path = item.and_then(|item| item.path.as_ref()).map(|path| path.display().to_string());
+        let key = item.map(|item| item.key.0.clone());
         let of_session = [
             row('s', "session id", item.map(|item| item.id.clone())),
-            row('k', "session key", item.map(|item| item.key.0.clone())),
+            row('k', "session key", key.clone().filter(|_| self.focus != Pane::Sessions)),
             row('p', "path", path),
             row('c', "command line", self.command_line()),
         ];
         let of_row = if self.focus == Pane::Sessions {
-            vec![row('y', "session key", item.map(|item| item.key.0.clone()))]
+            vec![row('y', "session key", key)]
         } else {
             let entry = self.message.text.as_ref();
             vec![
@@ -110,7 +111,7 @@ impl App {
     /// The marks of the open session that still have a row, by letter.
     fn mark_rows(&self) -> Vec<LetterRow> {
         let Some(pane) = &self.transcript else { return Vec::new() };
-        let marks = self.marks.get(&pane.session.item.key).into_iter().flatten();
+        let marks = self.navigation.marks.get(&pane.session.item.key).into_iter().flatten();
         let known = marks.filter_map(|(letter, row)| {
             let entry = row.find(pane)?;
             let excerpt = pane.excerpts.get(&entry).map(|excerpt| excerpt.with_secrets(self.secrets));
@@ -124,20 +125,20 @@ impl App {
     /// The letter that marks an entry of the open session.
     pub fn mark_of(&self, entry: crate::ids::EntryIx) -> Option<char> {
         let pane = self.transcript.as_ref()?;
-        let marks = self.marks.get(&pane.session.item.key)?;
+        let marks = self.navigation.marks.get(&pane.session.item.key)?;
         marks.iter().find(|(_, row)| row.find(pane) == Some(entry)).map(|(letter, _)| *letter)
     }
 
     fn set_mark(&mut self, letter: char) {
         let Some(pane) = &self.transcript else { return };
         let (Some(row), key) = (PlaceRow::of(pane), pane.session.item.key.clone()) else { return };
-        self.marks.entry(key).or_default().insert(letter, row);
+        self.navigation.marks.entry(key).or_default().insert(letter, row);
         self.show_toast(format!("Mark {letter} set"), false);
     }
 
     fn go_to_mark(&mut self, letter: char) {
         let Some(pane) = &self.transcript else { return };
-        let mark = self.marks.get(&pane.session.item.key).and_then(|marks| marks.get(&letter));
+        let mark = self.navigation.marks.get(&pane.session.item.key).and_then(|marks| marks.get(&letter));
         match mark.and_then(|row| row.find(pane)) {
             Some(entry) => self.go_to_entry(entry),
             None => self.show_toast(format!("no mark {letter} in this session"), true),

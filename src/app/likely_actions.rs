@@ -40,6 +40,6 @@ impl App {
 
     /// Whether the plan on the screen changes a message.
     pub fn changes_something(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| plan.fates().iter().any(|fate| fate.fate.is_change()))
+        self.preview.plan.as_ref().is_some_and(|plan| plan.fates().iter().any(|fate| fate.fate.is_change()))
     }
 }

@@ -53,7 +53,7 @@ pub struct FateSummary {
 impl App {
     /// Returns the plan's decision about a message; `None` without a plan, and for a message outside the context.
     pub fn fate_summary(&self, message: &MessageText) -> Option<FateSummary> {
-        let (plan, session) = (self.plan.as_ref()?, self.displayed_session()?);
+        let (plan, session) = (self.preview.plan.as_ref()?, self.displayed_session()?);
         let position = session.context.position(message.entry)?;
         let fate = *plan.fates().get(position)?;
         let mut why = explain_fate(&fate, plan, &session.context.messages[position].size);

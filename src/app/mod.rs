@@ -56,6 +56,7 @@ pub mod sessions;
 pub mod source_status;
 mod stale;
 pub mod state;
+pub mod state_parts;
 pub mod status_hints;
 mod store_search;
 mod summary_dialog;

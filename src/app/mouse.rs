@@ -19,8 +19,8 @@ impl App {
     pub(super) fn on_mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
         let shift = mouse.modifiers.contains(KeyModifiers::SHIFT);
         if !matches!(mouse.kind, MouseEventKind::Drag(MouseButton::Left)) {
-            self.is_dragging = false;
-            self.dragged_border = None;
+            self.drag.is_on_slider = false;
+            self.drag.border = None;
         }
         if shift || self.input.is_some() {
             return Vec::new();
@@ -32,7 +32,7 @@ impl App {
         }
         if self.overlay().is_some() {
             return match mouse.kind {
-                MouseEventKind::Drag(MouseButton::Left) if self.is_dragging => {
+                MouseEventKind::Drag(MouseButton::Left) if self.drag.is_on_slider => {
                     self.drag_setting_strip(mouse.column);
                     Vec::new()
                 }
@@ -43,9 +43,9 @@ impl App {
             };
         }
         if mouse.kind == MouseEventKind::Drag(MouseButton::Left) {
-            if let Some(border) = self.dragged_border {
+            if let Some(border) = self.drag.border {
                 self.move_border(border, mouse.column, mouse.row);
-            } else if self.is_dragging {
+            } else if self.drag.is_on_slider {
                 self.drag_slider(mouse.column);
             }
             return Vec::new();
@@ -55,9 +55,9 @@ impl App {
             return self.click_tab(mouse);
         }
         if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
-            self.dragged_border = layout.border_at(mouse.column, mouse.row);
+            self.drag.border = layout.border_at(mouse.column, mouse.row);
             // The policies are in the border of the tuning pane and take clicks.
-            if matches!(self.dragged_border, Some(Border::Sessions | Border::Message)) {
+            if matches!(self.drag.border, Some(Border::Sessions | Border::Message)) {
                 return Vec::new();
             }
         }
@@ -78,7 +78,7 @@ impl App {
             Outcome::Program(ProgramScreen::Search) => self.click_hit(column, row),
             Outcome::Program(ProgramScreen::Timeline) => self.click_timeline(column, row),
             Outcome::Program(ProgramScreen::Compare) => self.click_compare(column, row),
-            Outcome::Program(ProgramScreen::Findings | ProgramScreen::Help | ProgramScreen::Presets) => {
+            Outcome::Program(ProgramScreen::Problems | ProgramScreen::Help | ProgramScreen::Presets) => {
                 Vec::new()
             }
             outcome => self.follow(outcome),
@@ -177,7 +177,7 @@ impl App {
         self.tuning.cursor = at;
         if (track.start..track.end).contains(&column) {
             // A switch toggles once, not with every cell that the pointer passes.
-            self.is_dragging = self.tuning.unit(at).is_some();
+            self.drag.is_on_slider = self.tuning.unit(at).is_some();
             self.drag_slider(column);
         } else {
             self.replan(false);

@@ -28,9 +28,9 @@ const DEVIATION_DIVISOR: u64 = 6;
 impl App {
     /// Makes the plan again. `flash` highlights the differences from the previous plan.
     pub(super) fn replan(&mut self, flash: bool) {
-        let before = self.plan.take();
-        let values = self.planned_values.take();
-        self.waiting_policies = PolicySet::NONE;
+        let before = self.preview.plan.take();
+        let values = self.preview.planned_values.take();
+        self.preview.waiting_policies = PolicySet::NONE;
         self.apply_assumed_settings();
         let Some(session) = self.planned_session().cloned() else { return };
         let gate = gate_at(
@@ -42,18 +42,18 @@ impl App {
         if self.tuning.preview {
             let (plan, waiting) =
                 plan_available_policies(&session, self.tuning.policy_settings(&session), gate);
-            self.waiting_policies = waiting;
+            self.preview.waiting_policies = waiting;
             match plan {
-                Ok(plan) => self.plan = Some(Arc::new(self.with_summary_length(&session, plan))),
+                Ok(plan) => self.preview.plan = Some(Arc::new(self.with_summary_length(&session, plan))),
                 Err(error) => self.show_toast(format!("cannot make a plan: {error}"), true),
             }
             self.update_profile(&session);
-            self.planned_values = Some(self.tuning.values.clone());
+            self.preview.planned_values = Some(self.tuning.values.clone());
         }
         self.measure_policies(&session, gate);
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
-            pane.apply_plan(self.plan.as_deref(), height);
+            pane.apply_plan(self.preview.plan.as_deref(), height);
         }
         let max_chars = self.tuning.prune_settings().soft_trim.max_chars;
         // The path is as long as the session, so its failed calls are counted once.
@@ -63,16 +63,21 @@ impl App {
             _ => count_failed_calls(&session),
         };
         self.failed_calls = Some((subject, failed));
-        self.plan_totals = PlanTotals {
+        self.preview.totals = PlanTotals {
             failed_calls: failed,
-            ..PlanTotals::compute(&session, self.plan.as_deref(), max_chars, self.call_time_ms() as f64)
+            ..PlanTotals::compute(
+                &session,
+                self.preview.plan.as_deref(),
+                max_chars,
+                self.call_time_ms() as f64,
+            )
         };
         self.scale_to_replay();
         if flash {
-            let moved = values.is_some() && values != self.planned_values;
+            let moved = values.is_some() && values != self.preview.planned_values;
             self.flash = self.changed_values(before.as_deref(), moved);
         }
-        if self.plan.is_some() != before.is_some() {
+        if self.preview.plan.is_some() != before.is_some() {
             self.keep_cursors_visible();
         }
     }
@@ -86,7 +91,7 @@ impl App {
     /// Scales the bars to the target's replay, once it is finished.
     pub(super) fn scale_to_replay(&mut self) {
         let Some((recorded, counted, tuned)) = self.target_tokens() else { return };
-        let figures = &mut self.plan_totals;
+        let figures = &mut self.preview.totals;
         figures.current = figures.current.scaled_to(recorded);
         if let Some((after, tuned)) = figures.after.zip(tuned) {
             let off = after.total().abs_diff(tuned);
@@ -105,7 +110,7 @@ impl App {
         if session.context.messages.len() * (1 + details) <= MAX_PROFILE_MESSAGES {
             let (respects_gate, at) = (self.respects_gates(), self.call_time_ms() as f64);
             let gate = |settings: &PruneSettings| gate_at(settings, session, respects_gate, at);
-            self.tuning.compute_profile(session, gate, self.waiting_policies);
+            self.tuning.compute_profile(session, gate, self.preview.waiting_policies);
         } else {
             self.tuning.clear_profile();
         }
@@ -113,7 +118,9 @@ impl App {
 
     /// Returns the values that the last key changed, among the visible ones. `moved`: a setting changed.
     fn changed_values(&self, before: Option<&Plan>, moved: bool) -> Flash {
-        let (Some(before), Some(after)) = (before, self.plan.as_deref()) else { return Flash::default() };
+        let (Some(before), Some(after)) = (before, self.preview.plan.as_deref()) else {
+            return Flash::default();
+        };
         let differs = |at: &usize| before.tokens_after.get(*at) != after.tokens_after.get(*at);
         Flash {
             messages: self.visible_messages().into_iter().filter(differs).collect(),

@@ -21,14 +21,14 @@ impl App {
             session: self.displayed_session().cloned(),
             active_session: self.active_session().cloned(),
             has_grown: self.transcript.as_ref().is_some_and(|pane| pane.appended_since < pane.session.epoch),
-            plan: self.plan.clone(),
+            plan: self.preview.plan.clone(),
             selected_entry: self.selected_entry(),
             selected_session: self.selected_session(),
             visible_policies: self.tuning.visible_policies.clone(),
             focused_policy: self.tuning.policy,
-            finding_count: self.findings().count(),
+            problem_count: self.diagnostics().count(),
             cited_rule: self.cited_rule(),
-            commands: Arc::clone(&self.commands),
+            commands: Arc::clone(&self.history.commands),
         }
     }
 
@@ -41,7 +41,7 @@ impl App {
     /// Returns the rule behind the gate or the policy of the tuning pane, otherwise behind the fate of the selected
     /// message; empty if no rule decides it.
     fn cited_rule(&self) -> &'static str {
-        let plan = self.plan.as_deref();
+        let plan = self.preview.plan.as_deref();
         if self.focus == Pane::Tuning {
             let gate =
                 plan.filter(|_| self.tuning.policy == Policy::Prune).and_then(|plan| plan.gate.reason());
@@ -76,7 +76,7 @@ impl App {
     fn new_palette(&self) -> PaletteScreen {
         let likely = self.likely_actions().into_iter().flat_map(|(actions, _)| actions.to_vec()).collect();
         let presets = self.presets.iter().map(|preset| preset.name.clone()).collect();
-        PaletteScreen::new(self.key_context(), likely, self.recent_actions.clone())
+        PaletteScreen::new(self.key_context(), likely, self.history.recent_actions.clone())
             .with_commands(&self.options.commands)
             .with_presets(presets, self.active_session().map_or(0, |own| self.changed_settings(own).len()))
     }
@@ -90,7 +90,7 @@ impl App {
             self.start_timeline();
         }
         if kind == ScreenKind::Search {
-            self.returns_to_search = false;
+            self.navigation.returns_to_search = false;
             self.type_store_search();
             return self.resume_store_search();
         }
@@ -109,7 +109,7 @@ impl App {
         let context = self.screen_context();
         let is_done = match self.views.top_mut()?.on_action(action, &context) {
             Outcome::Ignored => false,
-            Outcome::Program(ProgramScreen::Findings) => return self.dispatch_findings(action),
+            Outcome::Program(ProgramScreen::Problems) => return self.dispatch_problems(action),
             Outcome::Program(ProgramScreen::Help) => {
                 self.open_in_help();
                 true
@@ -167,12 +167,12 @@ impl App {
         Vec::new()
     }
 
-    fn dispatch_findings(&mut self, action: Action) -> Option<Vec<Effect>> {
-        let Some(Overlay::Findings(screen)) = self.overlay() else { return None };
+    fn dispatch_problems(&mut self, action: Action) -> Option<Vec<Effect>> {
+        let Some(Overlay::Problems(screen)) = self.overlay() else { return None };
         match action {
             Action::Copy => {
-                let text = self.findings().nth(screen.scroll.cursor).map(ToString::to_string);
-                Some(self.follow(Outcome::copy(text, "finding")))
+                let text = self.diagnostics().nth(screen.scroll.cursor).map(ToString::to_string);
+                Some(self.follow(Outcome::copy(text, "problem")))
             }
             _ => None,
         }

@@ -14,7 +14,7 @@ use crate::session::order::SessionOrder;
 impl App {
     /// Filters the sessions; an empty text clears the filter and selects the open session.
     pub(super) fn filter_sessions(&mut self, text: &str) {
-        let loading = self.loading.as_ref().map(|loading| loading.key.clone());
+        let loading = self.opening.loading.as_ref().map(|loading| loading.key.clone());
         let open = loading.or_else(|| Some(self.displayed_session()?.item.key.clone()));
         let height = self.pane_height(Pane::Sessions);
         self.sessions.set_filter(text, open.as_ref(), height);

@@ -71,12 +71,12 @@ impl App {
     }
 
     fn is_loading(&self, key: &SessionKey) -> bool {
-        self.loading.as_ref().is_some_and(|loading| loading.key == *key)
+        self.opening.loading.as_ref().is_some_and(|loading| loading.key == *key)
     }
 
     /// Whether a session is loading, or is displayed and read again.
     fn awaits_session(&self, key: &SessionKey) -> bool {
-        match &self.loading {
+        match &self.opening.loading {
             Some(loading) => loading.key == *key,
             None => self.displayed_session().is_none_or(|shown| shown.item.key == *key),
         }

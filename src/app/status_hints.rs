@@ -94,7 +94,7 @@ fn left_hints(app: &App) -> Vec<Hint> {
         return overlay.hints();
     }
     // Without a store there are no panes; the empty state shows the keys instead.
-    if app.store_error.is_some() {
+    if app.store.error.is_some() {
         return Vec::new();
     }
     let mut hints = pane_hints(app);
@@ -151,7 +151,7 @@ fn detail_hints(app: &App) -> Vec<Hint> {
     let diff = view == MessageView::Diff;
     let changed = app.message.text.as_ref().is_some_and(|text| text.planned_text.is_some());
     let on = |shown: bool, one, other| if shown { one } else { other };
-    let mut hints: Vec<Hint> = if app.plan.is_some() {
+    let mut hints: Vec<Hint> = if app.preview.plan.is_some() {
         vec![(&[Action::NextChange, Action::PreviousChange], "changed")]
     } else {
         vec![(&[Action::NextMessage, Action::PreviousMessage], "message")]
@@ -185,7 +185,7 @@ fn transcript_hints(app: &App) -> Vec<Hint> {
     } else {
         (&[Action::Search], "search")
     });
-    if app.plan.is_some() {
+    if app.preview.plan.is_some() {
         hints.push((&[Action::NextChange, Action::PreviousChange], "change"));
         hints.push((&[Action::TogglePrune], "end preview"));
     } else {
@@ -202,7 +202,7 @@ fn jump_hint(kind: ScreenKind) -> Hint {
         ScreenKind::Timeline => "back to the timeline",
         ScreenKind::Breakdown => "back to the window",
         ScreenKind::Recovery => "back to recovery",
-        ScreenKind::Findings => "back to the findings",
+        ScreenKind::Problems => "back to the problems",
         ScreenKind::Estimators => "back to the estimates",
         ScreenKind::Commits => "back to the commits",
         ScreenKind::Branches => "back to the branches",

@@ -80,8 +80,9 @@ impl App {
 
     /// Stops a search whose screen was closed.
     pub(super) fn stop_store_search(&mut self) -> Option<Effect> {
-        let is_left =
-            self.search_screen.is_running && !self.is_store_search_open() && !self.returns_to_search;
+        let is_left = self.search_screen.is_running
+            && !self.is_store_search_open()
+            && !self.navigation.returns_to_search;
         is_left.then(|| {
             self.search_screen.is_running = false;
             Effect::StopStoreSearch
@@ -130,10 +131,10 @@ impl App {
         // One jump, from the hit to its entry, however many sessions it opens.
         self.record_jump();
         self.views.clear();
-        self.returns_to_search = true;
-        let is_open =
-            self.loading.is_none() && self.displayed_session().is_some_and(|session| session.item.key == key);
-        self.pending_hit = Some(pending);
+        self.navigation.returns_to_search = true;
+        let is_open = self.opening.loading.is_none()
+            && self.displayed_session().is_some_and(|session| session.item.key == key);
+        self.navigation.pending_hit = Some(pending);
         let height = self.pane_height(Pane::Sessions);
         self.sessions.select(&key, height);
         if is_open { self.go_to_pending_hit() } else { self.load_session(key) }
@@ -158,7 +159,9 @@ impl App {
     /// Moves to the hit after its session was opened, and marks the words in transcript and message.
     pub(super) fn go_to_pending_hit(&mut self) -> Vec<Effect> {
         let Some(key) = self.displayed_session().map(|open| open.item.key.clone()) else { return Vec::new() };
-        let Some(pending) = self.pending_hit.take_if(|pending| pending.key == key) else { return Vec::new() };
+        let Some(pending) = self.navigation.pending_hit.take_if(|pending| pending.key == key) else {
+            return Vec::new();
+        };
         let Some(entry) = self.displayed_session().and_then(|session| find_entry(session, &pending)) else {
             self.show_toast("The message is no longer in the transcript. Search again.".into(), true);
             return Vec::new();
@@ -194,9 +197,9 @@ impl App {
 
     /// Shows the hits again after one of them was opened; returns whether it did.
     pub(super) fn return_to_search(&mut self) -> bool {
-        let returns = std::mem::take(&mut self.returns_to_search);
+        let returns = std::mem::take(&mut self.navigation.returns_to_search);
         if returns {
-            self.pending_hit = None;
+            self.navigation.pending_hit = None;
             self.views.push(Overlay::Search);
         }
         returns

@@ -14,13 +14,13 @@ use crate::write::summary::job::SummaryResult;
 impl App {
     /// Applies the length of the finished summary to its plan, if there is one.
     pub(super) fn with_summary_length(&self, session: &LoadedSession, plan: Plan) -> Plan {
-        let made = self.summary.as_ref().filter(|made| made.matches_plan(session, &plan));
+        let made = self.preview.summary.as_ref().filter(|made| made.matches_plan(session, &plan));
         made.and_then(|made| made.apply_to(session, &plan).ok()).unwrap_or(plan)
     }
 
     /// Returns the finished summary of a plan.
     pub(super) fn summary_for(&self, session: &LoadedSession, plan: &Plan) -> Option<Arc<SummaryResult>> {
-        self.summary.clone().filter(|made| made.matches_plan(session, plan))
+        self.preview.summary.clone().filter(|made| made.matches_plan(session, plan))
     }
 
     /// Whether a summary is offered or in progress.
@@ -44,7 +44,7 @@ impl App {
 
     /// Opens the commit dialog again, for the plan with the finished summary.
     fn on_summary_finished(&mut self, made: Arc<SummaryResult>) -> Vec<Effect> {
-        self.summary = Some(made);
+        self.preview.summary = Some(made);
         self.close_write_dialog();
         self.replan(false);
         self.open_commit_dialog()

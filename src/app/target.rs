@@ -27,14 +27,14 @@ impl App {
 
     /// The displayed session, under the changed settings that belong to no policy.
     pub fn planned_session(&self) -> Option<&Arc<LoadedSession>> {
-        self.assumed_session.as_ref().or_else(|| self.displayed_session())
+        self.preview.assumed_session.as_ref().or_else(|| self.displayed_session())
     }
 
     /// Applies the changed settings that belong to no policy, once per plan and not with every frame.
     pub(super) fn apply_assumed_settings(&mut self) {
         let changed = self.tuning.preview && !self.tuning.assumed_changes.is_empty();
         let session = self.displayed_session().filter(|_| changed);
-        self.assumed_session =
+        self.preview.assumed_session =
             session.map(|session| Arc::new(session.with_window_changes(&self.tuning.assumed_changes)));
     }
 
@@ -84,7 +84,7 @@ impl App {
     pub(super) fn show_target(&mut self, target: Target) -> Vec<Effect> {
         self.target = target;
         if self.layout().legend.is_empty() {
-            self.show_toast(format!("showing the {}", target.label()), false);
+            self.show_toast(format!("Showing the {}", target.label()), false);
         }
         let effects = self.load_target();
         self.replan(false);
@@ -134,7 +134,7 @@ impl App {
         let Some(pane) = &mut self.transcript else { return };
         if !Arc::ptr_eq(&pane.session, &session) {
             pane.refresh(session, height);
-            self.details_failed = false;
+            self.preview.details_failed = false;
         }
     }
 

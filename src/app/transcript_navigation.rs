@@ -11,7 +11,7 @@ use crate::store::entry::Role;
 impl App {
     pub(super) fn dispatch_transcript(&mut self, action: Action) {
         let height = self.pane_height(Pane::Transcript);
-        let plan = self.plan.clone();
+        let plan = self.preview.plan.clone();
         let Some(pane) = &mut self.transcript else { return };
         let changed = |row: &TranscriptRow| plan.as_deref().is_some_and(|plan| is_changed_row(row, plan));
         let index = std::sync::Arc::clone(&pane.session.index);

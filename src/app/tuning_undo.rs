@@ -53,7 +53,7 @@ impl TuningPane {
 impl App {
     /// The rules in force, or those that the store is being read under.
     pub(super) fn current_ruleset(&self) -> Option<RulesetChoice> {
-        let listed = self.listing.as_ref().map(|listing| listing.ruleset.clone());
+        let listed = self.store.listing.as_ref().map(|listing| listing.ruleset.clone());
         self.chosen_ruleset.clone().or(listed)
     }
 
@@ -63,11 +63,11 @@ impl App {
 
     /// Remembers what a key, a click or a paste changed, as a step to undo.
     pub(super) fn record_tuning(&mut self, before: TuningState, event: TuningEvent) {
-        let moved = self.moved_setting.take();
+        let moved = self.undo.moved_setting.take();
         let after = self.tuning_state();
         let Some(session) = self.active_session().map(|session| session.item.key.clone()) else { return };
-        let history = self.tuning_histories.entry(session).or_default();
-        if std::mem::take(&mut self.is_undoing) {
+        let history = self.undo.histories.entry(session).or_default();
+        if std::mem::take(&mut self.undo.is_undoing) {
         } else if after.differs_from(&before) {
             history.record(before, &after, moved);
         } else if event.ends_move {
@@ -79,13 +79,13 @@ impl App {
     pub(super) fn step_tuning(&mut self, forward: bool) -> Vec<Effect> {
         let now = self.tuning_state();
         let session = self.active_session().map(|session| session.item.key.clone());
-        let state = session.and_then(|key| self.tuning_histories.get_mut(&key)?.step(forward, now.clone()));
+        let state = session.and_then(|key| self.undo.histories.get_mut(&key)?.step(forward, now.clone()));
         let Some(state) = state else {
             let words = if forward { "nothing to redo" } else { "no changed setting to undo" };
             self.show_note(words.into());
             return Vec::new();
         };
-        self.is_undoing = true;
+        self.undo.is_undoing = true;
         self.tuning.restore(&state);
         if let Some(id) = now.only_change(&state) {
             self.tuning.focus_setting(id);
@@ -101,7 +101,7 @@ impl App {
         self.show_toast(words, false);
         match state.ruleset.clone().filter(|_| state.ruleset != now.ruleset) {
             Some(ruleset) => {
-                self.restored_tuning = Some(state);
+                self.undo.restored = Some(state);
                 self.use_ruleset(ruleset)
             }
             None => Vec::new(),
@@ -110,7 +110,7 @@ impl App {
 
     /// Brings back the values of a state whose rules had to be read again first.
     pub(super) fn restore_after_reading(&mut self) {
-        if let Some(state) = self.restored_tuning.take() {
+        if let Some(state) = self.undo.restored.take() {
             self.tuning.restore(&state);
         }
     }
@@ -119,7 +119,7 @@ impl App {
     pub(super) fn note_moved_setting(&mut self) {
         let row = self.tuning.focused_row();
         let slider = row.filter(|at| self.tuning.unit(*at).is_some());
-        self.moved_setting = slider.and_then(|at| Some(self.tuning.setting(at)?.id));
+        self.undo.moved_setting = slider.and_then(|at| Some(self.tuning.setting(at)?.id));
     }
 }
 

@@ -43,13 +43,14 @@ impl App {
         if let Some((event, before)) = by_person {
             self.record_tuning(before, event);
         }
-        self.is_walking_sessions &= self.focus == Pane::Sessions;
+        self.navigation.is_walking_sessions &= self.focus == Pane::Sessions;
         if self.transcript.is_none() {
             self.message = self.message.cleared();
-            self.requested_message = None;
+            self.requests.message = None;
             self.views.retain(|view| !view.needs_session());
         }
-        self.is_refreshing |= effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
+        self.opening.is_refreshing |=
+            effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
         if estimators && self.estimators().is_none() {
             effects.push(Effect::StopEstimates);
         }
@@ -152,26 +153,27 @@ impl App {
     fn on_listed(&mut self, mut listing: StoreListing) -> Vec<Effect> {
         let height = self.pane_height(Pane::Sessions);
         let items = std::mem::take(&mut listing.items);
-        let another = self.listing.as_ref().is_none_or(|known| known.store_label != listing.store_label);
-        let known_error = self.listing.as_ref().and_then(|known| known.config_error.clone());
+        let another =
+            self.store.listing.as_ref().is_none_or(|known| known.store_label != listing.store_label);
+        let known_error = self.store.listing.as_ref().and_then(|known| known.config_error.clone());
         if let Some(error) = listing.config_error.clone().filter(|error| known_error.as_ref() != Some(error))
         {
             self.show_toast(format!("using defaults: {error}"), true);
         }
-        if self.listing.is_none() && !self.options.warnings.is_empty() {
+        if self.store.listing.is_none() && !self.options.warnings.is_empty() {
             self.show_toast(self.options.warnings.join(" · "), true);
         }
-        self.listing = Some(listing);
-        self.store_error = None;
+        self.store.listing = Some(listing);
+        self.store.error = None;
         self.expect_new_sessions(&items, another);
         let known = std::mem::take(&mut self.sessions.items);
         self.sessions.items.clone_from(&known);
         self.sessions.set_items(keep_counts(items, if another { &[] } else { &known }), height);
         if another {
             self.transcript = None;
-            self.jumps = JumpList::default();
+            self.navigation.jumps = JumpList::default();
         }
-        if self.loading.is_some() {
+        if self.opening.loading.is_some() {
             return Vec::new();
         }
         match self.active_session() {
@@ -203,7 +205,7 @@ impl App {
 
     /// Opens a session; drops requests about the previous one.
     pub(super) fn open_session(&mut self, key: SessionKey) -> Vec<Effect> {
-        let loading = self.loading.as_ref().map(|loading| &loading.key);
+        let loading = self.opening.loading.as_ref().map(|loading| &loading.key);
         let shown = self.displayed_session().map(|session| &session.item.key);
         if loading == Some(&key) || (loading.is_none() && shown == Some(&key)) {
             return Vec::new();
@@ -214,10 +216,10 @@ impl App {
 
     /// Opens a session without remembering the one that it replaces.
     pub(super) fn load_session(&mut self, key: SessionKey) -> Vec<Effect> {
-        self.open_error = None;
-        self.pending_place = None;
-        self.pending_hit = self.pending_hit.take().filter(|hit| hit.key == key);
-        self.loading = Some(Loading {
+        self.opening.error = None;
+        self.navigation.pending_place = None;
+        self.navigation.pending_hit = self.navigation.pending_hit.take().filter(|hit| hit.key == key);
+        self.opening.loading = Some(Loading {
             key: key.clone(),
             bytes_read: Bytes::ZERO,
             bytes_total: Bytes::ZERO,
@@ -227,10 +229,10 @@ impl App {
     }
 
     fn on_list_failed(&mut self, error: String) -> Vec<Effect> {
-        if self.listing.is_some() {
+        if self.store.listing.is_some() {
             self.show_toast(error, true);
         } else {
-            self.store_error = Some(error);
+            self.store.error = Some(error);
         }
         Vec::new()
     }
@@ -243,7 +245,7 @@ impl App {
     }
 
     fn on_open_progress(&mut self, done: Bytes, total: Bytes) {
-        if let Some(loading) = &mut self.loading {
+        if let Some(loading) = &mut self.opening.loading {
             (loading.bytes_read, loading.bytes_total) = (done, total);
         }
     }
@@ -251,7 +253,7 @@ impl App {
     fn on_opened(&mut self, session: &Arc<LoadedSession>) -> Vec<Effect> {
         let key = session.item.key.clone();
         let shown = self.displayed_session().map(|shown| shown.item.key.clone());
-        self.loading = None;
+        self.opening.loading = None;
         let reported = self.displayed_session().filter(|shown| shown.item.key == key);
         let reported = reported.is_some_and(|shown| shown.unfinished_commit == session.unfinished_commit);
         self.epoch = session.epoch;
@@ -269,13 +271,13 @@ impl App {
         }
         self.update_failed_call();
         let looking = self.load_target();
-        self.requested_message = None;
-        self.requested_details = None;
-        self.details_failed = false;
+        self.requests.message = None;
+        self.requests.details = None;
+        self.preview.details_failed = false;
         self.tuning.configure(session);
         self.restore_after_reading();
-        self.policy_savings = crate::app::preview::policy_savings(session);
-        self.is_refreshing = false;
+        self.preview.policy_savings = crate::app::preview::policy_savings(session);
+        self.opening.is_refreshing = false;
         self.replan(false);
         let mut effects = vec![Effect::DropStale { epoch: session.epoch }];
         effects.extend(alerts);
@@ -283,7 +285,7 @@ impl App {
         effects.extend(self.go_to_pending_hit());
         effects.extend(self.transcript.as_mut().map(TranscriptPane::continue_search).unwrap_or_default());
         effects.extend(self.reopen_write_dialog());
-        effects.extend(if self.pending_place.is_some() {
+        effects.extend(if self.navigation.pending_place.is_some() {
             self.arrive_pending()
         } else {
             self.refresh_screens()
@@ -303,23 +305,23 @@ impl App {
     }
 
     fn on_refresh_failed(&mut self, error: String) -> Vec<Effect> {
-        self.is_refreshing = false;
+        self.opening.is_refreshing = false;
         self.show_toast(error, true);
         // The list says whether the file was replaced or removed.
-        let demo = self.listing.as_ref().is_some_and(|listing| listing.demo);
+        let demo = self.store.listing.as_ref().is_some_and(|listing| listing.demo);
         let mut effects = vec![Effect::ListSessions { demo }];
         effects.extend(self.reopen_write_dialog());
         effects
     }
 
     fn on_open_failed(&mut self, key: SessionKey, error: String) {
-        self.loading = None;
-        self.pending_place = None;
-        self.pending_hit = None;
+        self.opening.loading = None;
+        self.navigation.pending_place = None;
+        self.navigation.pending_hit = None;
         self.transcript = None;
-        self.plan = None;
-        self.is_refreshing = false;
-        self.open_error = Some((key, error));
+        self.preview.plan = None;
+        self.opening.is_refreshing = false;
+        self.opening.error = Some((key, error));
     }
 
     /// Follows changed files, or counts the changes while paused.
@@ -347,10 +349,10 @@ impl App {
 
     /// Notes polled folders: the header shows it always, and a toast says why once.
     fn on_polling_changed(&mut self, why: Option<String>) -> Vec<Effect> {
-        if let Some(why) = why.clone().filter(|_| self.polling_reason.is_none()) {
+        if let Some(why) = why.clone().filter(|_| self.store.polling_reason.is_none()) {
             self.show_note(why);
         }
-        self.polling_reason = why;
+        self.store.polling_reason = why;
         Vec::new()
     }
 
@@ -363,7 +365,7 @@ impl App {
         let mut effects = Vec::new();
         let open = self.displayed_session().and_then(|session| session.item.path.clone());
         if list_changed(open.as_deref()) {
-            let demo = self.listing.as_ref().is_some_and(|listing| listing.demo);
+            let demo = self.store.listing.as_ref().is_some_and(|listing| listing.demo);
             effects.push(Effect::ListSessions { demo });
         }
         if let (Some(session), Some(path)) = (self.active_session(), open)
@@ -454,8 +456,8 @@ impl App {
             self.replay_state.next_read_ms(),
         ];
         let next = moments.into_iter().flatten().filter(|at| *at > self.now_ms && *at != i64::MAX).min();
-        if let Some(at) = next.filter(|at| self.next_timer_ms != Some(*at)) {
-            self.next_timer_ms = Some(at);
+        if let Some(at) = next.filter(|at| self.requests.next_timer_ms != Some(*at)) {
+            self.requests.next_timer_ms = Some(at);
             effects.push(Effect::SetTimer(at));
         }
     }
@@ -465,22 +467,23 @@ impl App {
         let Some(pane) = &self.transcript else { return };
         let Some(entry) = pane.selected().map(|row| row.entry) else { return };
         let fate: Option<MessageFate> = self
+            .preview
             .plan
             .as_ref()
             .and_then(|plan| plan.fates().get(pane.session.context.position(entry)?).copied());
-        let texts = self.plan.as_ref().filter(|_| fate.is_some_and(|fate| fate.fate.is_change()));
+        let texts = self.preview.plan.as_ref().filter(|_| fate.is_some_and(|fate| fate.fate.is_change()));
         let texts =
             texts.and_then(|plan| Some(plan.edits_at(pane.session.context.position(entry)?).to_vec()));
         let requested = Some((pane.session.epoch, entry, fate, texts));
-        if self.requested_message == requested {
+        if self.requests.message == requested {
             return;
         }
-        self.requested_message = requested;
+        self.requests.message = requested;
         self.message.request(entry, self.now_ms);
         effects.push(Effect::ReadMessage {
             session: Arc::clone(&pane.session),
             entry,
-            plan: self.plan.clone(),
+            plan: self.preview.plan.clone(),
         });
     }
 }

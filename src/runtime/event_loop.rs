@@ -373,7 +373,7 @@ fn event_name(event: &Event) -> &'static str {
 #[cfg(debug_assertions)]
 #[expect(clippy::panic, reason = "this is the panic that the test asks for")]
 fn crash_for_test(app: &App) {
-    let Some(crash) = std::env::var_os("CLAWSCOPE_TEST_PANIC").filter(|_| app.listing.is_some()) else {
+    let Some(crash) = std::env::var_os("CLAWSCOPE_TEST_PANIC").filter(|_| app.store.listing.is_some()) else {
         return;
     };
     match crash.to_str() {

@@ -40,7 +40,7 @@ impl EventLoop {
             && let Some(because) = self.relist_queue.surveys.try_start()
         {
             self.relist_queue.survey_causes.extend(because);
-            let demo = self.app.listing.as_ref().is_some_and(|listing| listing.demo);
+            let demo = self.app.store.listing.as_ref().is_some_and(|listing| listing.demo);
             self.list(demo);
         }
     }

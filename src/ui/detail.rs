@@ -146,7 +146,7 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
     for (name, value) in &message.facts {
         column.fact(theme, name, value, fact_style(theme, name, value));
     }
-    if app.plan.is_none()
+    if app.preview.plan.is_none()
         && let Some((_, Some(share))) = app.message_tokens(message)
     {
         column.fact(theme, "share", &share_text(share), theme.style(Role::Text));
@@ -179,7 +179,7 @@ fn column_verdict(app: &App, theme: &Theme, verdict: &FateSummary, window: u64, 
     column.y += 1;
     let text = theme.style(Role::Text);
     column.fact(theme, "rule", verdict.fate.reason.rule(), text);
-    if let Some(plan) = app.plan.as_ref().filter(|_| fate == Fate::SoftTrimmed) {
+    if let Some(plan) = app.preview.plan.as_ref().filter(|_| fate == Fate::SoftTrimmed) {
         let trim = &plan.settings.prune.soft_trim;
         column.fact(theme, "head", &format!("{} chars", format_number(trim.head_chars)), text);
         column.fact(theme, "tail", &format!("{} chars", format_number(trim.tail_chars)), text);

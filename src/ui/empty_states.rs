@@ -59,7 +59,7 @@ impl EmptyState<'_> {
 
 /// Draws the state of an unreadable, unread or empty store; returns whether it drew one.
 pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> bool {
-    let state = match (&app.store_error, &app.listing) {
+    let state = match (&app.store.error, &app.store.listing) {
         (Some(error), _) => EmptyState {
             title: "No store",
             headline: ("✗ Cannot read the store", Role::Danger),
@@ -83,7 +83,7 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
             let offers: Offers = &[
                 (Action::Reload, "reload"),
                 (Action::Demo, "demo store"),
-                (Action::Show(ScreenKind::Findings), "findings"),
+                (Action::Show(ScreenKind::Problems), "problems"),
             ];
             EmptyState { title: "Empty store", headline: (&what, Role::Bright), reason: &why, offers }
                 .draw(app, theme, area, buf);
@@ -96,16 +96,16 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
 }
 
 pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    if let Some((key, error)) = &app.open_error {
+    if let Some((key, error)) = &app.opening.error {
         let what = format!("{} Cannot open {key}", glyphs::REFUSED);
         let state = EmptyState {
             title: "",
             headline: (&what, Role::Danger),
             reason: error,
-            offers: &[(Action::Reload, "reload"), (Action::Show(ScreenKind::Findings), "findings")],
+            offers: &[(Action::Reload, "reload"), (Action::Show(ScreenKind::Problems), "problems")],
         };
         state.draw_body(app, theme, area, buf);
-    } else if !draw_opening(app, theme, area, buf) && app.loading.is_none() {
+    } else if !draw_opening(app, theme, area, buf) && app.opening.loading.is_none() {
         let open = first_key(app, crate::app::keymap::KeyContext::Sessions, Action::Open);
         let why = format!("{open} opens the session under the cursor.");
         EmptyState { title: "", headline: ("No session is open.", Role::Bright), reason: &why, offers: &[] }
@@ -115,7 +115,8 @@ pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut
 
 /// Draws the progress of a slow read; returns whether it drew it.
 pub(super) fn draw_opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> bool {
-    let Some(loading) = app.loading.as_ref().filter(|_| app.is_opening_slowly() && area.height >= 5) else {
+    let Some(loading) = app.opening.loading.as_ref().filter(|_| app.is_opening_slowly() && area.height >= 5)
+    else {
         return false;
     };
     let name = app.sessions.items.iter().find(|item| item.key == loading.key);
@@ -152,7 +153,7 @@ pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area
             title: "",
             headline: ("✗ The gateway cannot build this context", Role::Danger),
             reason: "An entry on the active path has the type message but no message in it. clawscope shows the rest of the file.",
-            offers: &[(Action::Show(ScreenKind::Findings), "findings")],
+            offers: &[(Action::Show(ScreenKind::Problems), "problems")],
         }
     } else if index.entries.is_empty() {
         EmptyState {

@@ -44,7 +44,7 @@ fn on_page<'a>(
     breadth: WidthClass,
 ) -> (Vec<Fact<'a>>, Vec<Fact<'a>>) {
     let roomy = breadth >= WidthClass::Medium;
-    let store = app.listing.as_ref().map(|listing| listing.store_label.as_str().into());
+    let store = app.store.listing.as_ref().map(|listing| listing.store_label.as_str().into());
     let session = || app.displayed_session().map(|session| shown_name(&session.item, app.secrets));
     let name = store.filter(|_| matches!(app.page(), Some(Overlay::Search))).or_else(session);
     let mut way = Vec::new();
@@ -59,7 +59,7 @@ fn on_page<'a>(
     let mut right = vec![live_state(app, theme)];
     // The session of the page may have another ruleset than the store.
     let rules = app.displayed_session().map(|open| open.ruleset.id);
-    let rules = rules.or_else(|| Some(app.listing.as_ref()?.ruleset.id));
+    let rules = rules.or_else(|| Some(app.store.listing.as_ref()?.ruleset.id));
     if let Some(rules) = rules.filter(|_| roomy) {
         right.push(vec![Span::styled(rules.display_name(), theme.style(Role::Muted))]);
     }
@@ -114,7 +114,7 @@ fn ranks(app: &App, session: &LoadedSession) -> Vec<Rank> {
     let on_path = path.iter().position(|ix| *ix == entry);
     let mut ranks: Vec<Rank> =
         on_path.map(|at| Rank { group: "entry", position: at + 1, count: path.len() }).into_iter().collect();
-    let fated = app.plan.as_ref().and_then(|plan| {
+    let fated = app.preview.plan.as_ref().and_then(|plan| {
         let at = session.context.position(entry)?;
         let fate = plan.fates().get(at).map(|message| message.fate).filter(|fate| fate.is_change())?;
         let before = plan.fates()[..=at].iter().filter(|message| message.fate == fate).count();
@@ -126,7 +126,7 @@ fn ranks(app: &App, session: &LoadedSession) -> Vec<Rank> {
 
 fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
     let mut facts = vec![vec![Span::styled("clawscope", theme.bold(Role::Bright))]];
-    if let Some(listing) = &app.listing {
+    if let Some(listing) = &app.store.listing {
         facts.push(vec![Span::styled(listing.store_label.as_str(), theme.style(Role::Text))]);
         facts.push(vec![Span::styled(rules_name(app, listing.ruleset.id), theme.style(Role::Muted))]);
     }
@@ -152,7 +152,7 @@ fn rules_name(app: &App, store: Ruleset) -> &'static str {
 fn store<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
     let muted = |text: String| vec![Span::styled(text, theme.style(Role::Muted))];
     let mut facts = vec![live_state(app, theme)];
-    if let Some(listing) = &app.listing {
+    if let Some(listing) = &app.store.listing {
         // A transcript opened as a store has no agents.
         if listing.agent_count > 0 {
             facts.push(muted(quantity(listing.agent_count as u64, "agent")));
@@ -169,7 +169,7 @@ fn live_state<'a>(app: &App, theme: &Theme) -> Fact<'a> {
             Span::styled(glyphs::ON, theme.style(Role::User)),
             Span::styled(" Live", theme.bold(Role::Text)),
             Span::styled(
-                if app.polling_reason.is_some() { ", polling" } else { "" },
+                if app.store.polling_reason.is_some() { ", polling" } else { "" },
                 theme.style(Role::Warn),
             ),
         ],
@@ -282,7 +282,7 @@ fn source_status<'a>(app: &App, theme: &Theme) -> Fact<'a> {
 
 /// Returns the overflow mark and the number of failed calls on this path.
 fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) -> Fact<'a> {
-    let count = app.plan_totals.failed_calls;
+    let count = app.preview.totals.failed_calls;
     let overflow = session.item.has(Mark::Overflow);
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),
@@ -298,17 +298,17 @@ fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) 
 /// Counts the diagnostics above the severity `Note`.
 fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a> {
     let serious = |finding: &&crate::diagnostic::Diagnostic| finding.severity > Severity::Note;
-    let found = app.transcript.iter().flat_map(|pane| &pane.findings);
+    let found = app.transcript.iter().flat_map(|pane| &pane.diagnostics);
     let count = found.filter(serious).count() as u64;
-    let broken = app.listing.as_ref().is_some_and(|listing| listing.config_error.is_some());
+    let broken = app.store.listing.as_ref().is_some_and(|listing| listing.config_error.is_some());
     let words = match session.index.bad_lines {
         _ if broken => "config error: using defaults".to_owned(),
         _ if session.context_throws => "cannot build the context".to_owned(),
         _ if count == 0 => return Vec::new(),
-        0 => quantity(count, "finding"),
+        0 => quantity(count, "problem"),
         lines => format!("{} unreadable", quantity(lines, "line")),
     };
-    let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Findings));
+    let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Problems));
     vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]
 }
 

@@ -244,7 +244,7 @@ impl SessionLine<'_> {
         if unseen.iter().any(|word| !word.ranges(item.short_key()).is_empty()) {
             return item.short_key().to_owned();
         }
-        let agents = self.app.listing.as_ref().map_or(0, |listing| listing.agent_count);
+        let agents = self.app.store.listing.as_ref().map_or(0, |listing| listing.agent_count);
         if sessions.order.column != SortColumn::Age && agents > 1 {
             item.agent.clone()
         } else {

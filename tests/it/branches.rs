@@ -248,7 +248,7 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
         "{:?}",
         driver.app.toast
     );
-    assert!(driver.app.findings().any(|finding| finding.message.contains("was interrupted after")));
+    assert!(driver.app.diagnostics().any(|finding| finding.message.contains("was interrupted after")));
     driver.app.toast = None;
     driver.press("p c");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());

@@ -21,7 +21,7 @@ fn compacting(first: &str) -> Driver {
     driver.press(first);
     driver.press(COMPACT);
     driver.press("2");
-    assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.compaction.is_some()), "it compacts");
+    assert!(driver.app.preview.plan.as_ref().is_some_and(|plan| plan.compaction.is_some()), "it compacts");
     driver
 }
 
@@ -56,7 +56,7 @@ fn bytes(driver: &Driver) -> Vec<u8> {
 
 /// Tokens the plan that is shown counts for the summary.
 fn counted(driver: &Driver) -> u64 {
-    driver.app.plan.as_ref().expect("a plan").settings.summary_tokens
+    driver.app.preview.plan.as_ref().expect("a plan").settings.summary_tokens
 }
 
 fn program(words: &[&str]) -> SummarizerConfig {
@@ -97,7 +97,7 @@ fn behind_pruned_results_a_compaction_is_a_branch() {
     let mut driver = compacting("p 4 j j j H H H");
     keep(&mut driver, "100000");
     driver.press("c");
-    let plan = driver.app.plan.as_ref().expect("a plan");
+    let plan = driver.app.preview.plan.as_ref().expect("a plan");
     assert!(plan.messages.iter().any(|item| !plan.message_edits(item).is_empty()), "what is kept is pruned");
     let WriteStage::Confirming(preview) = &dialog(&driver).stage else {
         panic!("{:?}", dialog(&driver).stage)
@@ -142,7 +142,7 @@ fn esc_cancels_a_summary_and_what_amounts_too_late_is_dropped() {
     assert!(stopped.iter().any(|effect| matches!(effect, Effect::StopSummary)), "{stopped:?}");
     driver.perform(begun);
     assert!(matches!(&dialog(&driver).stage, WriteStage::SummaryFailed(why) if why.contains("cancelled")));
-    assert!(driver.app.summary.is_none());
+    assert!(driver.app.preview.summary.is_none());
     driver.press("esc");
     assert!(driver.app.overlay().is_none() && bytes(&driver) == before);
 }
@@ -163,7 +163,9 @@ fn a_program_that_fails_leaves_the_file_as_it_was() {
     };
     assert!(why.contains("cannot start"), "{why}");
     driver.press("y n");
-    assert!(driver.app.overlay().is_none() && driver.app.summary.is_none() && bytes(&driver) == before);
+    assert!(
+        driver.app.overlay().is_none() && driver.app.preview.summary.is_none() && bytes(&driver) == before
+    );
 }
 
 #[cfg(unix)]

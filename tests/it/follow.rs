@@ -44,7 +44,7 @@ fn a_copied_usage_is_no_measurement_of_the_new_branch() {
     let mut driver = tuned();
     let measured = loaded_session(&driver).measured.expect("the provider counted the old branch");
     let called = loaded_session(&driver).last_call_ms.expect("a call");
-    let plan = driver.app.plan.clone().expect("a plan");
+    let plan = driver.app.preview.plan.clone().expect("a plan");
     let after = loaded_session(&driver).budget_after(&plan).total();
     driver.press("c y");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
@@ -66,7 +66,7 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
     driver.press("c");
     let write = driver.key_effects("y");
     let [Effect::Write { .. }] = write.as_slice() else { panic!("{write:?}") };
-    let plan = driver.app.plan.clone().expect("a plan");
+    let plan = driver.app.preview.plan.clone().expect("a plan");
     let request = clawscope::write::request::WriteRequest {
         session: loaded_session(&driver),
         action: clawscope::write::request::WriteAction::Commit { plan: &plan, summary: None },
@@ -173,7 +173,7 @@ fn switching_the_preview_or_the_gate_lights_no_setting() {
 #[test]
 fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
     let mut driver = Driver::demo(130, 36);
-    assert!(pane(&driver).findings.is_empty());
+    assert!(pane(&driver).diagnostics.is_empty());
     driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
     assert!(loaded_session(&driver).context_throws);
     driver.press("! G y");
@@ -230,7 +230,7 @@ fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() 
     assert!(matches!(relist.as_slice(), [Effect::RefreshListing { .. }]), "{relist:?}");
     driver.perform(relist);
     assert_eq!(driver.app.source_status(), Some(SourceStatus::Replaced));
-    assert!(!driver.app.is_refreshing, "there is nothing to read yet");
+    assert!(!driver.app.opening.is_refreshing, "there is nothing to read yet");
 }
 
 #[test]
@@ -240,9 +240,9 @@ fn folders_that_are_looked_at_are_reported_once_and_are_in_the_header() {
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nfs")));
     driver.app.toast = None;
     driver.event(Event::PollingChanged(Some("/x and /y: checked every second, because nfs.".into())));
-    assert!(driver.app.toast.is_none() && driver.app.polling_reason.is_some());
+    assert!(driver.app.toast.is_none() && driver.app.store.polling_reason.is_some());
     driver.event(Event::PollingChanged(None));
-    assert_eq!(driver.app.polling_reason, None);
+    assert_eq!(driver.app.store.polling_reason, None);
 }
 
 #[test]
@@ -292,13 +292,13 @@ fn the_switch_shows_the_session_as_it_was_when_the_call_failed() {
     assert_eq!(then.context.path.last(), Some(&refused.entry), "what came later is not sent");
     assert_eq!(driver.app.selected_entry(), Some(refused.entry));
     assert_eq!(driver.app.call_time_ms(), refused.time_ms as i64, "its moment decides the gate");
-    assert_eq!(driver.app.plan_totals.current.total(), 203_412);
+    assert_eq!(driver.app.preview.totals.current.total(), 203_412);
     driver.press("a");
     assert_eq!((driver.app.target, loaded_session(&driver).leaf.clone()), (Target::WholeSession, Leaf::Own));
     driver.press("a");
     assert_eq!(driver.app.target, Target::NextCall);
     assert_eq!(loaded_session(&driver).context.path, next.context.path);
-    assert_eq!(driver.app.plan_totals.current.total(), 150_000);
+    assert_eq!(driver.app.preview.totals.current.total(), 150_000);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn a_session_that_grows_keeps_showing_the_failed_call() {
     assert_eq!(driver.app.target, Target::FailedCall);
     assert_eq!(after.context.path, before.context.path);
     assert!(after.epoch > before.epoch && after.index.entries.len() == before.index.entries.len() + 2);
-    assert_eq!(driver.app.plan_totals.current.total(), 203_412);
+    assert_eq!(driver.app.preview.totals.current.total(), 203_412);
     let other = driver.app.sessions.items.iter().find(|item| item.key.0.contains("discord"));
     let other = other.expect("another session").key.0.clone();
     driver.go_to(&other);
@@ -339,16 +339,16 @@ fn texts_are_read_for_the_context_that_is_shown() {
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
     driver.append(&text);
     driver.press("2 , , , , , x");
-    assert!(driver.app.waiting_policies.is_empty() && loaded_session(&driver).details.is_some());
+    assert!(driver.app.preview.waiting_policies.is_empty() && loaded_session(&driver).details.is_some());
     driver.press("a");
     assert!(
-        driver.app.waiting_policies.is_empty() && loaded_session(&driver).details.is_some(),
+        driver.app.preview.waiting_policies.is_empty() && loaded_session(&driver).details.is_some(),
         "those of the failed call"
     );
     driver.press("a a");
     assert!(
-        driver.app.waiting_policies.is_empty()
-            && driver.app.plan.as_ref().is_some_and(|plan| plan.compaction.is_some())
+        driver.app.preview.waiting_policies.is_empty()
+            && driver.app.preview.plan.as_ref().is_some_and(|plan| plan.compaction.is_some())
     );
 }
 

@@ -27,7 +27,7 @@ fn loaded_session(driver: &Driver) -> &LoadedSession {
 }
 
 fn plan(driver: &Driver) -> &Plan {
-    driver.app.plan.as_deref().expect("a plan")
+    driver.app.preview.plan.as_deref().expect("a plan")
 }
 
 fn on(driver: &Driver) -> Vec<Policy> {
@@ -42,13 +42,13 @@ fn cut(driver: &Driver) -> Option<usize> {
 /// The last running total and the plan agree by chars/4, and the bar is the same plan by the provider's count.
 fn agree(driver: &Driver) {
     let (plan, session) = (plan(driver), loaded_session(driver));
-    let estimate = driver.app.plan_totals.estimate_after.expect("a plan");
+    let estimate = driver.app.preview.totals.estimate_after.expect("a plan");
     assert_eq!(estimate, session.fixed_tokens() + plan.total_after());
     let totals = &driver.app.transcript.as_ref().expect("a transcript").running_totals;
     assert!(totals.is_sorted());
     assert_eq!(totals.last().copied(), Some(estimate));
     let bar = session.next_prompt.budget_after(&session.context, plan);
-    assert_eq!(driver.app.plan_totals.after, Some(bar));
+    assert_eq!(driver.app.preview.totals.after, Some(bar));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_requested() {
     driver.press("p , , x");
     assert_eq!(on(&driver), [Policy::History]);
     driver.press("x");
-    assert!(driver.app.plan.is_none() && on(&driver).is_empty());
+    assert!(driver.app.preview.plan.is_none() && on(&driver).is_empty());
     driver.press("p");
     assert_eq!(on(&driver), [Policy::Prune]);
 }
@@ -101,7 +101,7 @@ fn a_step_without_settings_says_so_and_moves_nothing() {
     assert_eq!(driver.app.tuning.policy, Policy::Images);
     driver.press("l");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no settings")));
-    assert!(!driver.app.tuning.has_changes() && driver.app.plan.is_none());
+    assert!(!driver.app.tuning.has_changes() && driver.app.preview.plan.is_none());
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn texts_are_requested_once_and_the_other_steps_are_shown_meanwhile() {
         effects.iter().filter(|effect| matches!(effect, Effect::LoadDetails { .. })).count()
     };
     assert_eq!(requested(&effects), 1);
-    assert_eq!(driver.app.waiting_policies, PolicySet::of(&[Policy::Compact]));
+    assert_eq!(driver.app.preview.waiting_policies, PolicySet::of(&[Policy::Compact]));
     assert_eq!(plan(&driver).total_after(), pruned, "the plan is that of the others");
     let again = driver.key_effects("j");
     assert_eq!(requested(&again), 0);
@@ -172,7 +172,7 @@ fn texts_are_requested_once_and_the_other_steps_are_shown_meanwhile() {
     assert!(driver.app.overlay().is_none(), "a partly loaded plan is not written");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("compact")));
     driver.perform(effects);
-    assert!(driver.app.waiting_policies.is_empty());
+    assert!(driver.app.preview.waiting_policies.is_empty());
     assert!(plan(&driver).compaction.is_some());
 }
 
@@ -193,9 +193,9 @@ fn texts_of_an_older_reading_are_dropped() {
     let mut other = LoadedSession::clone(loaded_session(&driver));
     other.epoch = Epoch(other.epoch.0 + 1);
     driver.effects(Event::Details { subject: other.view_key(), details: Ok(context_details.clone().into()) });
-    assert!(loaded_session(&driver).details.is_none() && !driver.app.waiting_policies.is_empty());
+    assert!(loaded_session(&driver).details.is_none() && !driver.app.preview.waiting_policies.is_empty());
     driver.effects(Event::Details { subject, details: Ok(context_details.into()) });
-    assert!(loaded_session(&driver).details.is_some() && driver.app.waiting_policies.is_empty());
+    assert!(loaded_session(&driver).details.is_some() && driver.app.preview.waiting_policies.is_empty());
 }
 
 fn changed_line() -> EffectError {
@@ -209,10 +209,15 @@ fn texts_that_cannot_be_read_are_reported_and_not_requested_again() {
     driver.key_effects("x");
     let subject = loaded_session(&driver).view_key();
     let effects = driver.effects(Event::Details { subject, details: Err(changed_line()) });
-    assert!(driver.app.details_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.is_error));
+    assert!(
+        driver.app.preview.details_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.is_error)
+    );
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::LoadDetails { .. })));
     driver.press("R");
-    assert!(!driver.app.details_failed && driver.app.waiting_policies.is_empty(), "a new reading asks anew");
+    assert!(
+        !driver.app.preview.details_failed && driver.app.preview.waiting_policies.is_empty(),
+        "a new reading asks anew"
+    );
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl App {
 
     /// Requests the calls of the planned compaction's summary, if the screen is open and the request is new.
     pub(in crate::app) fn request_summary_calls(&mut self, effects: &mut Vec<Effect>) {
-        let plan = self.plan.as_deref().filter(|plan| plan.compaction.is_some());
+        let plan = self.preview.plan.as_deref().filter(|plan| plan.compaction.is_some());
         let (Some(plan), Some(loaded)) = (plan, self.displayed_session()) else { return };
         let session = Arc::clone(loaded);
         let requested = SummaryCallsRequest {

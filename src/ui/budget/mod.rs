@@ -77,8 +77,8 @@ impl<'a> BudgetView<'a> {
         let has_no_parts = app.target == Target::WholeSession;
         // Only the replay knows the largest prompts.
         let replayed = !has_no_parts || app.replay_outcome().is_some();
-        let now = if replayed { app.plan_totals.current } else { Budget::default() };
-        let plan = app.plan_totals.after.map(|after| if replayed { after } else { Budget::default() });
+        let now = if replayed { app.preview.totals.current } else { Budget::default() };
+        let plan = app.preview.totals.after.map(|after| if replayed { after } else { Budget::default() });
         let settings = if plan.is_some() {
             app.tuning.policy_settings(session)
         } else {
@@ -92,7 +92,7 @@ impl<'a> BudgetView<'a> {
             layout,
             marks: threshold_marks(session, &settings, session.next_prompt.scale_factors()),
             window,
-            source: app.plan_totals.count_source,
+            source: app.preview.totals.count_source,
             has_no_parts,
             replayed,
             full: window.max(now.total()).max(1),
@@ -131,7 +131,7 @@ impl<'a> BudgetView<'a> {
                 let after = ("plan", plan.total(), words);
                 self.heading(after, self.theme.bold(Role::Plan), y + 1, buf);
                 Bar { mixed: true, other_row_has_marks: true, ..bar(self.now, y) }.draw(buf);
-                let plain = self.has_no_parts || self.app.plan_totals.parts_unknown;
+                let plain = self.has_no_parts || self.app.preview.totals.parts_unknown;
                 Bar {
                     freed_from: Some(self.now.total()),
                     other_row_has_marks: true,
@@ -244,7 +244,7 @@ impl<'a> BudgetView<'a> {
         let mut x = self.columns.0;
         let end = area.right().saturating_sub(1);
         let room = end.saturating_sub(spans_width(&free));
-        let plain = self.has_no_parts || self.plan.is_some() && self.app.plan_totals.parts_unknown;
+        let plain = self.has_no_parts || self.plan.is_some() && self.app.preview.totals.parts_unknown;
         let parts = BudgetPart::ALL.into_iter().filter(|_| !plain);
         let hidden = parts.filter(|part| budget.tokens(*part) > 0 && !shown.contains(part));
         for part in hidden {
@@ -254,9 +254,13 @@ impl<'a> BudgetView<'a> {
             }
         }
         let x = put_spans(buf, (x, area.y), end, &free);
-        let flush = self.flush_spans();
-        if x + 3 + spans_width(&flush) <= end {
-            put_right(buf, area.y, x, end, &flush);
+        let whole = self.flush_spans();
+        // Without its first word where there is no room for it.
+        for flush in [&whole[..], whole.get(1..).unwrap_or_default()] {
+            if x + 3 + spans_width(flush) <= end {
+                put_right(buf, area.y, x, end, flush);
+                break;
+            }
         }
     }
 
@@ -265,23 +269,24 @@ impl<'a> BudgetView<'a> {
         let (y, target) = (self.layout.legend.y, self.app.target);
         let key = first_key(self.app, KeyContext::Transcript, Action::NextTarget);
         let role = if target == Target::NextCall { Role::Muted } else { Role::Plan };
-        let x = put(buf, (1, y), self.columns.0, &key, self.theme.bold(Role::Text));
-        put(buf, (x + 1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
+        let x = put(buf, (1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
+        put(buf, (x + 1, y), self.columns.0, &key, self.theme.bold(Role::Text));
     }
 
     /// Returns the distance to the next memory flush.
     fn flush_spans<'s>(&self) -> Vec<Span<'s>> {
         let flush = self.app.displayed_session().and_then(|session| session.memory_flush());
-        let muted = |words: String| Span::styled(words, self.theme.style(Role::Muted));
+        let muted = |words: &'static str| Span::styled(words, self.theme.style(Role::Muted));
         match flush.map(|flush| flush.state) {
             Some(FlushState::Due(_)) => {
-                vec![muted("flush ".into()), Span::styled("due", self.theme.style(Role::Warn))]
+                vec![muted("memory "), muted("flush "), Span::styled("due", self.theme.style(Role::Warn))]
             }
             Some(FlushState::Waiting { tokens }) => vec![
-                muted("flush in ".into()),
+                muted("memory "),
+                muted("flush in "),
                 Span::styled(format_short(tokens.whole()), self.theme.style(Role::Text)),
             ],
-            Some(FlushState::Flushed { .. }) => vec![muted("flushed".into())],
+            Some(FlushState::Flushed { .. }) => vec![muted("memory "), muted("flushed")],
             _ => Vec::new(),
         }
     }

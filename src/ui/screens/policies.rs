@@ -60,7 +60,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf
     clear(theme, buf, area);
     heading(app, theme, area, buf);
     // Policies count chars, so this screen uses estimates too.
-    let all = app.plan_totals.estimated_messages.max(1);
+    let all = app.preview.totals.estimated_messages.max(1);
     let view = View { app, theme, screen, columns: columns(area.width), tokens_before: all };
     let lines = screen.lines();
     for (y, line) in (area.y + 1..area.bottom()).zip(&lines) {
@@ -81,7 +81,7 @@ fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let muted = theme.style(Role::Muted);
     let now = app.displayed_session().map_or(0, |open| open.next_prompt.estimated_tokens);
     let mut spans = vec![Span::styled(format_short_estimate(now), theme.bold(Role::Bright))];
-    if let Some(after) = app.plan_totals.estimate_after {
+    if let Some(after) = app.preview.totals.estimate_after {
         spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
         spans.push(Span::styled(format_short_estimate(after), theme.bold(Role::Plan)));
     }
@@ -122,7 +122,7 @@ impl View<'_> {
             frame_box::selected(theme, buf, row, theme.background(BackgroundRole::Selected));
         }
         let on = app.tuning.is_policy_on(policy);
-        let waits = app.waiting_policies.has(policy);
+        let waits = app.preview.waiting_policies.has(policy);
         let (sign, role) = match (on, waits) {
             (true, true) => (glyphs::ON, Role::Warn),
             (true, false) => (glyphs::ON, Role::Plan),
@@ -140,7 +140,7 @@ impl View<'_> {
             let rule = Span::styled(words_of(policy).1, theme.style(Role::Muted));
             end = put_right(buf, y, row.x + self.columns.effect, end, &[rule]).saturating_sub(2);
         }
-        let reported = app.plan.as_ref().and_then(|plan| effect_of(plan, policy)).filter(|_| on);
+        let reported = app.preview.plan.as_ref().and_then(|plan| effect_of(plan, policy)).filter(|_| on);
         match reported {
             Some(effect) => self.active_policy(effect, row, end, buf),
             None => self.inactive_policy(policy, on, row, end, buf),
@@ -175,7 +175,7 @@ impl View<'_> {
             let looks = self.app.displayed_session().is_none_or(|open| {
                 policy.needs_features(open.ruleset.id.rules()) || policy == Policy::Compact
             });
-            let words = match (looks, self.app.details_failed) {
+            let words = match (looks, self.app.preview.details_failed) {
                 (true, true) => "texts cannot be read",
                 (true, false) => "reading texts…",
                 (false, _) => glyphs::UNKNOWN,
@@ -261,7 +261,7 @@ impl View<'_> {
     fn total(&self, row: Rect, buf: &mut Buffer) {
         let theme = self.theme;
         let from = (row.x + NAME, row.y);
-        let Some(plan) = &self.app.plan else {
+        let Some(plan) = &self.app.preview.plan else {
             let words =
                 [Span::styled("No policies on; each is shown as if it ran alone", theme.style(Role::Muted))];
             put_spans(buf, from, row.right(), &words);

@@ -31,7 +31,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if empty_states::draw_opening(app, theme, list, buf) {
         return;
     }
-    let columns = Columns::new(area, layout.width_class, app.plan.is_some());
+    let columns = Columns::new(area, layout.width_class, app.preview.plan.is_some());
     if layout.tabs.is_empty() {
         headings(app, theme, pane, area, &columns, buf);
     }
@@ -72,7 +72,7 @@ fn headings(
     if columns.total_end > 0 {
         on_title(buf, area.y, from, columns.total_end + 1, &[Span::styled("total", muted)]);
     }
-    let words = if app.plan.is_some() {
+    let words = if app.preview.plan.is_some() {
         vec![
             Span::styled("before ", muted),
             Span::styled(glyphs::ARROW, theme.style(Role::Muted)),

@@ -70,7 +70,7 @@ impl RowPainter<'_> {
     }
 
     fn numbers(&self, row: &TranscriptRow) -> TranscriptRowTokens {
-        let mut numbers = self.pane.row_tokens(row, self.app.plan.as_deref());
+        let mut numbers = self.pane.row_tokens(row, self.app.preview.plan.as_deref());
         if let RowKind::Compacted { .. } = row.kind {
             // The number before is the recorded prompt before the compaction.
             let session = &self.pane.session;
@@ -80,7 +80,7 @@ impl RowPainter<'_> {
             numbers.before = before.map_or(numbers.after, |before| before.tokens.whole());
             numbers.before_is_measured = before.is_some_and(|before| !before.is_estimate);
             let is_reset = self.pane.session.index.entry(row.entry).kind == EntryKind::Reset;
-            numbers.fate = self.app.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
+            numbers.fate = self.app.preview.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
         }
         numbers
     }

@@ -24,8 +24,10 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let muted = theme.style(Role::Muted);
     let mut facts: Vec<Vec<Span>> = Vec::new();
     // Pruning first, because most people look for it.
-    let prune = app.policy_savings.iter().filter(|(step, _)| *step == Policy::Prune);
-    for (step, saves) in prune.chain(app.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune)) {
+    let prune = app.preview.policy_savings.iter().filter(|(step, _)| *step == Policy::Prune);
+    for (step, saves) in
+        prune.chain(app.preview.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune))
+    {
         let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
         fact.push(Span::styled(" saves ", muted));
         fact.extend(match saves {

@@ -33,7 +33,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &facts);
         return;
     }
-    let Some(plan) = &app.plan else {
+    let Some(plan) = &app.preview.plan else {
         at_rest::draw(app, theme, Rect { y: area.y - 1, height: 2, ..area }, buf);
         return;
     };
@@ -53,7 +53,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 /// Returns the facts for the title: a short status, or all facts where they have no line of their own.
 pub(super) fn title_facts<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
     let muted = theme.style(Role::Muted);
-    let Some(plan) = &app.plan else {
+    let Some(plan) = &app.preview.plan else {
         let words = if app.tuning.has_changes() { "changed, not previewed" } else { "no changes" };
         return vec![Span::styled(words, muted)];
     };
@@ -72,17 +72,17 @@ pub(super) fn title_facts<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> 
 
 /// Returns a note while message texts are read, or if reading failed.
 fn reading_status<'a>(app: &App, theme: &Theme) -> Option<Span<'a>> {
-    if app.waiting_policies.is_empty() {
+    if app.preview.waiting_policies.is_empty() {
         return None;
     }
-    let failed = app.details_failed;
+    let failed = app.preview.details_failed;
     let words = if failed { "texts cannot be read" } else { "reading texts…" };
     Some(Span::styled(words, theme.style(if failed { Role::Danger } else { Role::Warn })))
 }
 
 fn saved<'a>(app: &App, plan: &Plan, theme: &Theme) -> Fact<'a> {
-    let before = app.plan_totals.current.total();
-    let after = app.plan_totals.after.map_or(before, |after| after.total());
+    let before = app.preview.totals.current.total();
+    let after = app.preview.totals.after.map_or(before, |after| after.total());
     let muted = theme.style(Role::Muted);
     match before.checked_sub(after) {
         _ if plan.is_empty() => vec![Span::styled("nothing changes", muted)],
@@ -187,7 +187,7 @@ fn target<'a>(app: &App, theme: &Theme) -> Option<Vec<Fact<'a>>> {
 
 /// Returns the change in the cost of the next call.
 fn next_call<'a>(app: &App, theme: &Theme) -> Option<Fact<'a>> {
-    let cost = app.plan_totals.cache_cost?;
+    let cost = app.preview.totals.cache_cost?;
     let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
     let words = Span::styled("next call ", theme.style(Role::Muted));
     Some(vec![words, Span::styled(format_estimated_usd_difference(cost.next_call), theme.bold(role))])
@@ -218,8 +218,10 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
 /// Draws why the pruner would not run now, or that the preview ignores this.
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
     let key = || first_key(app, KeyContext::Tuning, Action::ToggleGate);
-    let shown =
-        app.plan.is_some() && app.tuning.is_policy_on(Policy::Prune) && app.target != Target::WholeSession;
+    let shown = app.preview.plan.is_some()
+        && app.tuning.policy == Policy::Prune
+        && app.tuning.is_policy_on(Policy::Prune)
+        && app.target != Target::WholeSession;
     let Some(session) = app.displayed_session().filter(|_| shown) else {
         return at.0;
     };

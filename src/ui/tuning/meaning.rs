@@ -54,7 +54,7 @@ pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
         Hint::IdleTime => last_touch(app, session),
         Hint::Protected => cutoff(app, session),
         Hint::PrunableChars => prunable(app),
-        Hint::LongResults => format!("{} over", quantity(app.plan_totals.long_results, "result")),
+        Hint::LongResults => format!("{} over", quantity(app.preview.totals.long_results, "result")),
         Hint::ClearedResults => cleared(app),
         Hint::DeniedResults => denied(app),
         Hint::CompactionTrigger => trigger(session, Tokens(number)),
@@ -65,7 +65,7 @@ pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
 
 fn cleared(app: &App) -> String {
     if app.tuning.is_policy_on(Policy::Prune) {
-        format!("{} cleared", app.plan_totals.cleared)
+        format!("{} cleared", app.preview.totals.cleared)
     } else {
         String::new()
     }
@@ -117,13 +117,15 @@ fn last_touch(app: &App, session: &LoadedSession) -> String {
 
 /// Returns the time at which the protected zone begins.
 fn cutoff(app: &App, session: &LoadedSession) -> String {
-    let message = app.plan.as_ref().and_then(|plan| session.context.messages.get(plan.pruning.cutoff));
+    let message =
+        app.preview.plan.as_ref().and_then(|plan| session.context.messages.get(plan.pruning.cutoff));
     let at = message.and_then(|message| minute(session.index.entry(message.entry).time_ms));
     at.map_or_else(|| "protected at the end".to_owned(), |at| format!("protected from {at}"))
 }
 
 fn prunable(app: &App) -> String {
-    let chars = app.plan.as_ref().map(|plan| plan.pruning.prunable_chars).filter(|chars| chars.is_finite());
+    let chars =
+        app.preview.plan.as_ref().map(|plan| plan.pruning.prunable_chars).filter(|chars| chars.is_finite());
     chars.map_or_else(
         || "minimum to clear".to_owned(),
         |chars| format!("{} chars prunable", format_number(chars.get() as i64)),
@@ -131,10 +133,10 @@ fn prunable(app: &App) -> String {
 }
 
 fn denied(app: &App) -> String {
-    if app.plan.is_none() {
+    if app.preview.plan.is_none() {
         return "never pruned".to_owned();
     }
-    format!("{} protected", quantity(app.plan_totals.excluded, "result"))
+    format!("{} protected", quantity(app.preview.totals.excluded, "result"))
 }
 
 /// Returns the origin of a value: file name and line, or its owner if that is not a file.

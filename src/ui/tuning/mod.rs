@@ -31,7 +31,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if !tabs {
         title_line(app, theme, &layout, buf);
     }
-    if app.plan.is_none() && app.focus != Pane::Tuning {
+    if app.preview.plan.is_none() && app.focus != Pane::Tuning {
         at_rest::draw(app, theme, area, buf);
         return;
     }
@@ -127,7 +127,7 @@ fn policy_switch<'a>(app: &App, theme: &Theme, step: Policy) -> [Span<'a>; 3] {
         (false, false) => theme.style(Role::Muted),
     };
     let role = match on {
-        true if app.waiting_policies.has(step) => Role::Warn,
+        true if app.preview.waiting_policies.has(step) => Role::Warn,
         true => Role::Plan,
         false => Role::Muted,
     };
@@ -165,7 +165,7 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     }
     let end = area.right().saturating_sub(1);
     let mut start = end;
-    if app.plan.is_some()
+    if app.preview.plan.is_some()
         && let Some(row) = app.tuning.focused_setting()
     {
         let value = meaning::value_text(app, app.tuning.cursor);
@@ -173,7 +173,7 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         let words = Span::styled(format!("{} {value}", row.name()), theme.style(role));
         start = put_right(buf, area.y, area.x + area.width / 2, end, &[words]);
     }
-    let (Some(plan), Some(pane)) = (&app.plan, &app.transcript) else {
+    let (Some(plan), Some(pane)) = (&app.preview.plan, &app.transcript) else {
         at_rest::draw(app, theme, Rect { y: area.y.saturating_sub(1), height: 2, ..area }, buf);
         return;
     };

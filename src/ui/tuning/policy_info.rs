@@ -50,10 +50,10 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 fn effect(app: &App, theme: &Theme, policy: Policy, at: (u16, u16), end: u16, buf: &mut Buffer) {
     let muted = theme.style(Role::Muted);
     let reported =
-        app.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == policy));
+        app.preview.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == policy));
     let Some(effect) = reported else {
         let words = match app.tuning.is_policy_on(policy) {
-            true if app.details_failed => "Cannot read the texts that it needs.",
+            true if app.preview.details_failed => "Cannot read the texts that it needs.",
             true => "Reading the texts that it needs…",
             false => "Off.",
         };

@@ -98,7 +98,7 @@ fn under_a_preview_the_window_says_what_each_part_becomes() {
     let mut driver = tuned();
     driver.press("B");
     let session = driver.app.displayed_session().expect("a session");
-    let after = session.budget_after(driver.app.plan.as_ref().expect("a plan"));
+    let after = session.budget_after(driver.app.preview.plan.as_ref().expect("a plan"));
     let screen = breakdown(&driver);
     let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
     assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after.total());

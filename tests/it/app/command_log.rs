@@ -88,7 +88,7 @@ fn moving_a_setting_is_one_line_and_its_command_frees_what_the_screen_shows() {
     let lines = commands(&mut driver);
     let set: Vec<&String> = lines.iter().filter(|line| line.contains(" --set ")).collect();
     assert_eq!(set.len(), 1, "{lines:#?}");
-    let plan = driver.app.plan.as_ref().expect("a plan");
+    let plan = driver.app.preview.plan.as_ref().expect("a plan");
     assert_eq!(answer(set[0])["after"]["tokens"].as_u64(), Some(plan.total_after()), "{}", set[0]);
 }
 

@@ -10,7 +10,7 @@ fn a_commit_is_requested_written_and_undone_without_touching_an_old_byte() {
     let mut driver = tuned();
     let old = std::fs::read(driver.path()).expect("the transcript");
     let (before, after) = {
-        let plan = driver.app.plan.as_ref().expect("a plan");
+        let plan = driver.app.preview.plan.as_ref().expect("a plan");
         (plan.total_before(), plan.total_after())
     };
     driver.press("2 c");

@@ -45,7 +45,7 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
     assert_eq!((name.as_str(), json["cells"].as_array().map(Vec::len)), ("clawscope-sweep.json", Some(12)));
     driver.press("enter");
-    assert!(driver.app.overlay().is_none() && driver.app.tuning.preview && driver.app.plan.is_some());
+    assert!(driver.app.overlay().is_none() && driver.app.tuning.preview && driver.app.preview.plan.is_some());
     assert_eq!(driver.app.focus, Pane::Tuning);
     let tuning = &driver.app.tuning;
     let value = |key: &str| {

@@ -35,7 +35,7 @@ fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
     let view = explanation(&driver).explanation().expect("read").clone();
     let verdict = view.verdict().expect("a verdict");
     assert_eq!(verdict.class, clawscope::report::explain::FindingClass::ParallelResults);
-    let wanted = verdict.evidence[1].entries[0];
+    let wanted = verdict.evidence()[1].entries[0];
     go_to_row(&mut driver, ExplainRow::Evidence(0, 1));
     driver.press("enter");
     assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);
@@ -164,7 +164,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     driver.press("e enter");
     assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Tuning);
     let tuning = &driver.app.tuning;
-    assert!(tuning.preview && tuning.policies.has(Policy::Prune) && driver.app.plan.is_some());
+    assert!(tuning.preview && tuning.policies.has(Policy::Prune) && driver.app.preview.plan.is_some());
     let row = tuning.focused_setting().expect("a row has the focus");
     assert_eq!(
         (row.name(), tuning.focused_row().map(|at| tuning.values[at].as_f64())),

@@ -37,8 +37,8 @@ fn a_configuration_that_the_gateway_refuses_is_reported_on_the_screen_with_line_
         "{}",
         toast.text
     );
-    let listing = driver.app.listing.as_ref().expect("a list");
-    assert!(listing.config_error.is_some() && !listing.findings.is_empty());
+    let listing = driver.app.store.listing.as_ref().expect("a list");
+    assert!(listing.config_error.is_some() && !listing.diagnostics.is_empty());
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_session_that_is_not_written_yet_says_so() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:9020");
     assert!(driver.app.transcript.is_none());
-    let (_, error) = driver.app.open_error.as_ref().expect("a reason");
+    let (_, error) = driver.app.opening.error.as_ref().expect("a reason");
     assert!(error.contains("does not exist yet"), "{error}");
 }
 

@@ -100,7 +100,7 @@ fn the_diff_of_the_first_change_fills_the_screen_from_the_commit_dialog() {
     driver.press("2 G c d");
     assert!(driver.app.overlay().is_none() && driver.app.zoom);
     assert_eq!((driver.app.message.view, driver.app.focus), (MessageView::Diff, Pane::Message));
-    let plan = driver.app.plan.clone().expect("a plan");
+    let plan = driver.app.preview.plan.clone().expect("a plan");
     let first = plan.fates().iter().position(|fate| fate.fate.is_change()).expect("a change");
     let session = driver.app.displayed_session().cloned().expect("a session");
     assert_eq!(driver.app.selected_entry(), Some(session.context.messages[first].entry));
@@ -246,7 +246,7 @@ fn changes_are_counted_while_the_screen_is_paused_and_read_when_it_goes_on() {
     let effects = driver.key_effects("F");
     assert!(matches!(driver.app.update_mode, UpdateMode::Live) && !effects.is_empty(), "{effects:?}");
     driver.perform(effects);
-    assert!(!driver.app.is_refreshing, "everything was read again");
+    assert!(!driver.app.opening.is_refreshing, "everything was read again");
 }
 
 #[test]

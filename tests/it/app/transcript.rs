@@ -82,5 +82,5 @@ fn a_pasted_entry_id_goes_to_the_entry() {
 fn the_palette_runs_an_action_by_name() {
     let mut driver = Driver::demo(130, 36);
     driver.press(": text:prune enter");
-    assert!(driver.app.plan.is_some());
+    assert!(driver.app.preview.plan.is_some());
 }

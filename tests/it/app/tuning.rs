@@ -40,7 +40,7 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     let mut driver = tuned();
     let ruleset = |driver: &Driver| {
         let open = driver.app.displayed_session().expect("a session").ruleset.clone();
-        let listed = driver.app.listing.as_ref().expect("a list").ruleset.clone();
+        let listed = driver.app.store.listing.as_ref().expect("a list").ruleset.clone();
         assert_eq!(open, listed);
         open
     };
@@ -67,19 +67,22 @@ fn the_rules_of_another_version_fix_settings_and_plan_anew() {
     assert_eq!(words.as_deref(), Some("softTrimRatio is built in since 2026.8.1"));
     driver.press("k k l");
     assert!(driver.app.tuning.has_changes(), "the ttl is a setting still");
-    let settings = driver.app.plan.as_ref().expect("a plan").settings.prune.clone();
+    let settings = driver.app.preview.plan.as_ref().expect("a plan").settings.prune.clone();
     assert_eq!(settings.soft_trim_ratio, 0.3);
     // Around the end: pi's two, then the oldest.
     driver.press("V V V V V V V");
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_2_19);
     driver.press("i");
-    assert!(driver.app.plan.as_ref().is_some_and(|plan| plan.is_empty()), "that version never prunes");
+    assert!(
+        driver.app.preview.plan.as_ref().is_some_and(|plan| plan.is_empty()),
+        "that version never prunes"
+    );
 }
 
 #[test]
 fn the_preview_gives_every_message_a_fate_and_the_total_falls() {
     let driver = tuned();
-    let plan = driver.app.plan.as_ref().expect("a plan");
+    let plan = driver.app.preview.plan.as_ref().expect("a plan");
     assert_eq!(plan.fates().len(), driver.app.displayed_session().expect("a session").context.messages.len());
     assert!(plan.count(Fate::SoftTrimmed) + plan.count(Fate::Cleared) > 5);
     assert!(plan.total_after() < plan.total_before() / 2);
@@ -90,9 +93,9 @@ fn a_shut_gate_is_looked_past_until_it_is_executed() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("llvm-notes");
     driver.press("p");
-    assert!(driver.app.plan.as_ref().expect("a plan").gate.is_open());
+    assert!(driver.app.preview.plan.as_ref().expect("a plan").gate.is_open());
     driver.press("i");
-    let plan = driver.app.plan.as_ref().expect("a plan");
+    let plan = driver.app.preview.plan.as_ref().expect("a plan");
     assert!(!plan.gate.is_open(), "{:?}", plan.gate);
     assert!(plan.is_empty());
 }
@@ -109,9 +112,9 @@ fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
         .position(|row| row.setting.name() == "hardClearRatio")
         .expect("the row");
     driver.press(&"j ".repeat(at - driver.app.tuning.policy_rows().start));
-    let before = driver.app.plan.as_ref().expect("a plan").total_after();
+    let before = driver.app.preview.plan.as_ref().expect("a plan").total_after();
     driver.press("H H H");
-    let after = driver.app.plan.as_ref().expect("a plan").total_after();
+    let after = driver.app.preview.plan.as_ref().expect("a plan").total_after();
     assert!(after < before, "{after} < {before}");
     let pane = driver.app.transcript.as_ref().expect("a transcript");
     let fixed = pane.session.budget().fixed_tokens();
@@ -119,7 +122,7 @@ fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
     assert!(driver.app.flash.total);
     assert!(driver.app.tuning.has_changes());
     driver.press("c");
-    assert_eq!(driver.app.plan.as_ref().expect("a plan").total_after(), before);
+    assert_eq!(driver.app.preview.plan.as_ref().expect("a plan").total_after(), before);
     assert!(!driver.app.tuning.has_changes());
 }
 

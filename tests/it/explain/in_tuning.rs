@@ -35,7 +35,7 @@ pub(crate) fn gives_the_same(driver: &mut Driver) {
         assert_eq!(tuned, advice.whole, "{words}");
         let (_, _, shown) = driver.app.target_tokens().expect("a replay");
         assert_eq!(shown, advice.whole.failing_call_tokens, "{words}");
-        let bar = driver.app.plan_totals.after.expect("a plan").total();
+        let bar = driver.app.preview.totals.after.expect("a plan").total();
         assert_eq!(Some(bar), advice.whole.failing_call_tokens, "{words}: the bar");
         driver.press("a");
         assert_eq!(driver.app.target, Target::WholeSession);

@@ -25,7 +25,7 @@ pub(crate) fn opened(width: u16, height: u16) -> Driver {
 }
 
 fn named(driver: &mut Driver) {
-    if let Some(listing) = &mut driver.app.listing {
+    if let Some(listing) = &mut driver.app.store.listing {
         listing.store_label = "~/.openclaw".into();
     }
 }
@@ -160,8 +160,8 @@ pub(crate) fn finding(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     let path = "/home/pi/.openclaw/agents/main/sessions/9f2c41d7.jsonl";
     let next = "clawscope skips the line, as the runtime does; the tree is complete without it.";
-    let listing = driver.app.listing.as_mut().expect("a list");
-    listing.findings = vec![
+    let listing = driver.app.store.listing.as_mut().expect("a list");
+    listing.diagnostics = vec![
         Diagnostic::new(path, Severity::Warning, "not JSON, 312 bytes", next).at_line(2_041),
         Diagnostic::new(
             path,
@@ -233,7 +233,7 @@ pub(crate) fn no_store(width: u16, height: u16) -> Driver {
 pub(crate) fn loading(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     let key = driver.app.displayed_session().expect("a session").item.key.clone();
-    driver.app.loading = Some(Loading {
+    driver.app.opening.loading = Some(Loading {
         key,
         bytes_read: Bytes(43_000_000),
         bytes_total: Bytes(102_000_000),
@@ -247,7 +247,7 @@ pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
     let key = SessionKey("agent:main:cron:nightly".into());
     driver.app.transcript = None;
     let error = "9f2c41d7.jsonl: cannot read the file: permission denied. Check that it exists and that you may read it.";
-    driver.app.open_error = Some((key, error.into()));
+    driver.app.opening.error = Some((key, error.into()));
     driver
 }
 
@@ -529,7 +529,7 @@ pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
 pub(crate) fn todays_pi(width: u16, height: u16) -> Driver {
     let mut driver = Driver::on(todays_store(), width, height);
     driver.now_ms = TODAY_MS;
-    if let Some(listing) = &mut driver.app.listing {
+    if let Some(listing) = &mut driver.app.store.listing {
         listing.store_label = "~/.pi/agent".into();
     }
     driver
@@ -640,7 +640,7 @@ pub(crate) const STATES: [Named; 61] = [
     ("undo", undoing),
     ("help", helping),
     ("palette", choosing),
-    ("findings", finding),
+    ("problems", finding),
     ("no match", no_match),
     ("search", searching),
     ("search all", searching_everywhere),

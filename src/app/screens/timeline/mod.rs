@@ -2,14 +2,13 @@
 //! tune while watching.
 
 pub mod layout;
-mod screen;
+pub(super) mod screen;
 pub mod viewport;
 
 use std::sync::Arc;
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
-use crate::app::screens::hint::{GO_TO_ENTRY, Hint};
 use crate::app::state::App;
 use crate::report::timeline::Timeline;
 use crate::store::entry::Role;
@@ -19,22 +18,6 @@ use viewport::Viewport;
 
 /// Calls per shift key.
 const SKIPPED_CALLS: isize = 10;
-
-/// The keys of the timeline for the status line.
-pub(super) fn hints() -> Vec<Hint> {
-    vec![
-        (&[Action::PreviousCall, Action::NextCall], "call"),
-        (&[Action::NextOverflow], "overflow"),
-        GO_TO_ENTRY,
-        (&[Action::Back], "back"),
-        (&[Action::ZoomIn, Action::ZoomOut], "zoom"),
-        (&[Action::CostOrCache], "cost/cache"),
-        (&[Action::Less, Action::More], "adjust"),
-        (&[Action::Down, Action::Up], "setting"),
-        (&[Action::TogglePolicy], "on/off"),
-        (&[Action::InWords], "as text"),
-    ]
-}
 
 impl App {
     pub fn timeline(&self) -> Option<&Arc<Timeline>> {
@@ -217,7 +200,7 @@ impl App {
         } else if layout.slider_track().contains(&column)
             && let Some(at) = self.tuning.focused_row()
         {
-            self.is_dragging = self.tuning.unit(at).is_some();
+            self.drag.is_on_slider = self.tuning.unit(at).is_some();
             self.drag_setting_strip(column);
         }
     }

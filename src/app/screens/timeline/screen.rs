@@ -1,5 +1,7 @@
 //! The state of the timeline screen: the selected call, the visible range, and the choice of bars or text.
 
+use crate::app::action::Action;
+use crate::app::screens::hint::{GO_TO_ENTRY, Hint};
 use crate::app::screens::timeline::viewport::Viewport;
 use crate::ids::EntryIx;
 
@@ -25,6 +27,22 @@ pub struct TimelineScreen {
     pub top: usize,
     /// The entry to select as soon as the calls are known.
     pub(super) requested_entry: Option<EntryIx>,
+}
+
+/// The keys of the timeline for the status line.
+pub(in crate::app::screens) fn hints() -> Vec<Hint> {
+    vec![
+        (&[Action::PreviousCall, Action::NextCall], "call"),
+        (&[Action::NextOverflow], "overflow"),
+        GO_TO_ENTRY,
+        (&[Action::Back], "back"),
+        (&[Action::ZoomIn, Action::ZoomOut], "zoom"),
+        (&[Action::CostOrCache], "cost/cache"),
+        (&[Action::Less, Action::More], "adjust"),
+        (&[Action::Down, Action::Up], "setting"),
+        (&[Action::TogglePolicy], "on/off"),
+        (&[Action::InWords], "as text"),
+    ]
 }
 
 impl TimelineScreen {

@@ -61,7 +61,7 @@ pub(super) fn draw(app: &App, theme: &Theme, policy: Policy, area: Rect, buf: &m
 
 /// Returns the result of the preflight check.
 fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
-    let checked = app.plan.as_ref()?.checked?;
+    let checked = app.preview.plan.as_ref()?.checked?;
     let role = if checked.route == crate::policy::preflight::Route::Fits { Role::Text } else { Role::Warn };
     let words = format!(
         "{} of {}: {}",
@@ -82,7 +82,7 @@ fn gate<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Option<FactLin
 /// Returns the lines of a compaction, the most important first, because small screens show only the first ones.
 fn compaction<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Vec<FactLine<'a>> {
     let mut lines = vec![trigger(app, session, theme)];
-    let on = app.plan.as_deref().filter(|plan| plan.settings.enabled.has(Policy::Compact));
+    let on = app.preview.plan.as_deref().filter(|plan| plan.settings.enabled.has(Policy::Compact));
     let Some(plan) = on else { return lines };
     let (Some(cut), Some(view)) = (CompactionMarker::from_plan(plan), session.compaction_view(plan)) else {
         let words = "Nothing to compact: the branch ends in a compaction, or is empty.";

@@ -1,0 +1,109 @@
+//! Arguments of commands that read one session.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// A session to look at.
+#[derive(Debug, Args)]
+pub struct SessionArgs {
+    /// The session: its key, its id or the unique start of one, or a transcript's path
+    pub session: String,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A transcript to draw.
+#[derive(Debug, Args)]
+pub struct TreeArgs {
+    #[command(flatten)]
+    pub target: SessionArgs,
+    /// Show secrets in the rows
+    #[arg(long)]
+    pub no_redact: bool,
+}
+
+/// The sessions to explain.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The session: its key, its id or the unique start of one, or a transcript's path; with --all, the store
+    #[arg(value_name = "SESSION", required_unless_present = "all")]
+    pub target: Option<String>,
+    /// Explain every session of the store, those at risk first
+    #[arg(long)]
+    pub all: bool,
+    /// With --all: check each session against a window of N tokens, such as a fallback model's; repeatable
+    #[arg(long, value_name = "N", requires = "all", value_parser = clap::value_parser!(u64).range(1..))]
+    pub window: Vec<u64>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The calls to look up in the cache ledger.
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    /// The session: its key, its id or the unique start of one, or a transcript's path [default: the whole store]
+    pub session: Option<String>,
+    /// List every call [default: the newest 40]
+    #[arg(long, requires = "session")]
+    pub all: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A session and a leaf.
+#[derive(Debug, Args)]
+pub struct ContextArgs {
+    #[command(flatten)]
+    pub target: SessionArgs,
+    /// End the context at this entry: its id or the unique start of one [default: the active leaf]
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+    /// Print the messages themselves, as the runtime builds them
+    #[arg(long)]
+    pub messages: bool,
+    /// Show secrets in the rows; --messages always shows them
+    #[arg(long)]
+    pub no_redact: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The session: its key, its id or the unique start of one, or a transcript's path
+    pub session: String,
+    /// End the first branch at this entry: its id or the unique start of one [default: the leaf before the last commit,
+    /// else the newest other leaf]
+    #[arg(value_name = "LEAF")]
+    pub first: Option<String>,
+    /// End the second branch at this entry [default: the active leaf]
+    #[arg(value_name = "LEAF")]
+    pub second: Option<String>,
+    /// List every message [default: only those that differ]
+    #[arg(long)]
+    pub all: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A store to follow.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// Follow this store [default: the gateway's state dir]
+    pub path: Option<PathBuf>,
+    /// Follow only this session
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// Alert when a session fills this share of its window, such as 80%; repeat it for several
+    #[arg(long, value_name = "SHARE", value_parser = crate::config::parse_share)]
+    pub alert: Vec<f64>,
+    /// Print one JSON object per line instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Show secrets in the lines
+    #[arg(long)]
+    pub no_redact: bool,
+}
