@@ -176,7 +176,7 @@ impl Failure {
         let messages = self.session.context.messages.iter().enumerate();
         messages.fold((0, Tokens::ZERO), |(count, tokens), (at, message)| {
             let images = f64::from(message.size.images);
-            let text = f64::from(message.size.text_chars) / 4.0;
+            let text = message.size.text_chars.get().get() / 4.0;
             let share = images * IMAGE_TOKENS / (images * IMAGE_TOKENS + text).max(1.0);
             let sent = self.weights[at].max(Tokens(images * IMAGE_TOKENS));
             (

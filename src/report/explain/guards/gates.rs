@@ -14,14 +14,14 @@ use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::guards::reason::GuardReason;
 use crate::report::explain::replay_runner::ReplayRunner;
-use crate::units::Millis;
+use crate::units::{Chars, Millis};
 
 /// A ttl shorter than any usual pause between two runs.
 const SHORT_TTL_MS: Millis = Millis(60_000.0);
 /// Protected assistant messages: the default, and the smallest useful value.
 const KEEP_LAST: [f64; 2] = [3.0, 1.0];
 /// The smallest soft trim: the length above which a result is trimmed, and the length kept, in chars.
-const SMALLEST_TRIM: (f64, f64) = (400.0, 150.0);
+const SMALLEST_TRIM: (Chars, Chars) = (Chars(400.0), Chars(150.0));
 
 /// One gate to open alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +81,9 @@ fn gate_trials(runner: &ReplayRunner) -> Vec<GateTrial> {
         }),
         gate("contextPruning.softTrimRatio", &|it| it.policies.prune.soft_trim_ratio = 0.0),
         gate("contextPruning.hardClearRatio", &|it| it.policies.prune.hard_clear_ratio = 0.0),
-        gate("contextPruning.minPrunableToolChars", &|it| it.policies.prune.min_prunable_tool_chars = 0.0),
+        gate("contextPruning.minPrunableToolChars", &|it| {
+            it.policies.prune.min_prunable_tool_chars = Chars::ZERO;
+        }),
         gate("contextPruning.softTrim.maxChars", &|it| {
             let (max_chars, kept) = SMALLEST_TRIM;
             let trim =
