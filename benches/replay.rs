@@ -1,7 +1,7 @@
-//! How long a replay takes: `cargo bench --bench replay`.
+//! Measures the time of a replay: `cargo bench --bench replay`.
 //!
-//! The sessions have no compaction, so that every list grows with the session: the worst a replay meets. Once the window is
-//! full the guard acts on each call, and each idle time lets the pruner act on all that stands before it.
+//! The sessions have no compaction, so that every list grows with the session: the worst case of a replay. Once the
+//! window is full the guard acts on each call, and each idle time lets the pruner act on everything before it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot begin stops there")]
 

@@ -1,8 +1,8 @@
-//! How long the screen takes: `cargo bench --bench screen`.
+//! Measures the time of a frame: `cargo bench --bench screen`.
 //!
-//! The same keys over a session of 1,350 entries, as a transcript of 10 MB has, and over one of 136,000, as one of a
-//! gigabyte has. Their texts are short: no frame looks at a text that is not in sight. Then what growth costs beside what
-//! was there, and a body from the file to the cells.
+//! Presses the same keys over a session of 1,350 entries (a transcript of 10 MB) and one of 136,000 (a gigabyte). Their
+//! texts are short: no frame reads a text that is out of sight. Then measures growth of a loaded session, and a body
+//! from the file to the cells.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot begin stops there")]
 

@@ -1,5 +1,5 @@
-//! What each step between a file and the screen costs, on generated transcripts: `cargo bench --bench steps`.
-//! One of them: `cargo bench --bench steps -- growth`. Each once and small, to see that it works: `cargo test --bench steps`.
+//! Measures each step between a file and the screen on generated transcripts: `cargo bench --bench steps`.
+//! Run one with `cargo bench --bench steps -- growth`, or each once and small as a check: `cargo test --bench steps`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot begin stops there")]
 
@@ -38,7 +38,7 @@ fn folder() -> &'static Path {
     FOLDER.get_or_init(|| tempfile::Builder::new().prefix("clawscope-bench-").tempdir().unwrap()).path()
 }
 
-/// What is made once and used by many.
+/// Makes a file once for all benches that use it.
 fn made(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     let _one = MADE.lock().unwrap();
     let path = folder().join(name);

@@ -37,7 +37,7 @@ fn preview_of_every_step_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
 }
 
-/// What those steps ask for that look at more than sizes: read once for a session.
+/// The texts that policies need beyond sizes, read once for a session.
 #[divan::bench(sample_count = 5)]
 fn reading_texts_for_every_step(bencher: Bencher<'_, '_>) {
     let session = opened::opened(&whole(CONTEXTS[0]));

@@ -27,7 +27,7 @@ const FILES: [(&str, &str); 9] = [
 /// widths: only signs that no other has come from it, and each stands in the middle of its cell anyway.
 const FAMILIES: [&str; 4] = ["JetBrains Mono", "DejaVu Sans Mono", "Noto Sans CJK SC", "DejaVu Sans"];
 
-/// How many folders deep a file may lie under a font folder.
+/// The deepest level of a font below a font folder.
 const DEPTH: usize = 4;
 
 /// The fonts of all pictures.

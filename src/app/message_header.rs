@@ -31,7 +31,7 @@ pub enum HeaderLine {
     Tokens,
     /// Fate, and tokens before and after.
     Fate,
-    /// How the message was needed again after a prompt lacked it.
+    /// The later need for the message after a prompt lacked it.
     Regret(String),
     /// A line of the reason; the last one ends with the rule.
     Reason(String, Option<&'static str>),

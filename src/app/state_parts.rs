@@ -103,16 +103,16 @@ pub struct Navigation {
     pub(super) is_walking_sessions: bool,
 }
 
-/// What was done, for the command log and the palette.
+/// The actions so far, for the command log and the palette.
 #[derive(Debug, Clone, Default)]
 pub struct ActionHistory {
-    /// The command lines of what was done, oldest first.
+    /// The command lines of the actions, oldest first.
     pub(super) commands: Arc<Vec<LoggedCommand>>,
     /// Actions run from the palette, the last first.
     pub(super) recent_actions: Vec<Action>,
 }
 
-/// What the mouse is dragging.
+/// The element that the mouse is dragging.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Drag {
     pub(super) is_on_slider: bool,
@@ -122,7 +122,7 @@ pub(super) struct Drag {
 /// The inputs of a message text: epoch, entry, its fate and the plan's edits. Equal inputs need no second request.
 pub(super) type MessageRequest = (Epoch, EntryIx, Option<MessageFate>, Option<Vec<Edit>>);
 
-/// What was requested last, so that it is not requested twice.
+/// The last requests, so that nothing is requested twice.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Requests {
     pub(super) message: Option<MessageRequest>,

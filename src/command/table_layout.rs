@@ -13,7 +13,7 @@ pub(super) const COLUMN_GAP: usize = 2;
 /// Columns by which the second line of a row is indented.
 pub(super) const STACK_INDENT: usize = 4;
 
-/// How a column may shrink.
+/// The way a column may shrink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shrink {
     /// Never: a number.

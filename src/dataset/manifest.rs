@@ -13,7 +13,7 @@ use super::stamp::Stamp;
 /// Marks a folder as a dataset.
 const FORMAT: &str = "clawscope-dataset";
 
-/// What a dataset holds.
+/// The contents of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {

@@ -48,7 +48,7 @@ macro_rules! secret_name {
 }
 pub(super) use secret_name;
 
-/// What may be between a name and its value.
+/// The separators allowed between a name and its value.
 macro_rules! separator {
     () => {
         r#"[\\"'`*\])]{0,4}[ \t]*(?::=|=>|->|→|==?|:)[*]{0,2}\s*"#

@@ -65,7 +65,7 @@ impl Host {
         }
     }
 
-    /// How a command line reaches the machine.
+    /// Returns the command line that reaches the machine.
     pub(super) fn link(&self) -> RemoteLink {
         match self {
             Self::Ssh { destination, port } => {

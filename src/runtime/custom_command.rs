@@ -18,7 +18,7 @@ const MAX_LINE_COLUMNS: usize = 120;
 /// Wait for output after the program's end. A process that it left behind may hold the pipe forever.
 const OUTPUT_WAIT: Duration = Duration::from_millis(300);
 
-/// How a program ended, and the end of its output.
+/// The exit status of a program, and the end of its output.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) status: ExitStatus,

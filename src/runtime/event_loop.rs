@@ -49,7 +49,7 @@ pub(super) struct EventLoop {
     pub(super) excerpt_queue: ExcerptQueue,
     pub(super) session_counts: SessionCounts,
     pub(super) relist_queue: RelistQueue,
-    /// How an alert is raised.
+    /// The settings of alerts.
     pub(super) alerts: AlertsConfig,
     /// The program or model that writes summaries.
     pub(super) summarizer: SummarizerConfig,

@@ -19,7 +19,7 @@ pub struct RunOptions {
     pub agent: Option<String>,
     /// The ruleset from the flags; `None` uses the store's own.
     pub ruleset: Option<RulesetChoice>,
-    /// How an alert is raised.
+    /// The settings of alerts.
     pub alerts: AlertsConfig,
     /// The program or model that writes summaries.
     pub summarizer: SummarizerConfig,

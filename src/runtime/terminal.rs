@@ -34,7 +34,7 @@ static PANIC: Notify = Notify::const_new();
 /// Turns off reports of mouse movements without a button: they wake the loop often and change nothing.
 const DISABLE_MOUSE_MOTION: &str = "\x1b[?1003l";
 
-/// What gets the terminal.
+/// The user of a lent terminal.
 #[derive(Debug)]
 pub(super) enum TerminalLoan {
     /// A text in the person's pager.

@@ -19,7 +19,7 @@ const MIN_FUZZY_CHARS: usize = 3;
 /// A fuzzy match may be this many times as long as its word.
 const FUZZY_SPREAD: u32 = 3;
 
-/// How well a word matches, best first.
+/// The quality of a match, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchRank {
     /// The whole name or key, or the start of an id.

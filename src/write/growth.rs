@@ -21,7 +21,7 @@ pub const RETRY_PAUSES_MS: [u64; 8] = [2, 5, 11, 23, 47, 95, 191, 383];
 /// A pause ends within this time after the session grew, ms.
 const LOOK_MS: u64 = 2;
 
-/// How a session grew while it was written to.
+/// The growth of a session while it was written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Growth {
     /// Entries added since the plan was made.

@@ -1,4 +1,4 @@
-//! What was committed, taken back and broken off, on the command line and on the screen.
+//! Committed, undone and interrupted branches, on the command line and on the screen.
 
 use std::cell::Cell;
 use std::fs::File;

@@ -139,7 +139,7 @@ const CASES: &[Case] = &[
     Case { name: "a text in the place of a number", files: &[("s/openclaw.json", "{ agents: { defaults: { compaction: { reserveTokens: '5' } } } }")], error: "s/openclaw.json:1:39: agents.defaults.compaction.reserveTokens: expected a whole number", ..C },
 ];
 
-/// What a case leaves out.
+/// The defaults of a case.
 const C: Case = Case { name: "", files: &[], vars: &[], has: &[], error: "", finds: &[] };
 
 /// A path or a text without the folder it lies in.

@@ -216,7 +216,7 @@ fn a_transcript_without_its_words_has_none_of_them() {
     }
 }
 
-/// What pi makes of files, as JSON values.
+/// Opens files with pi and returns its contexts as JSON.
 fn opened(pi: &Pi, files: &[PathBuf]) -> Vec<Vec<Value>> {
     let contexts = pi.open(files, false).into_iter().map(|opened| opened.context);
     contexts.map(|context| context.iter().map(|json| serde_json::from_str(json).unwrap()).collect()).collect()

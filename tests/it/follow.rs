@@ -1,4 +1,4 @@
-//! What happens while the file changes under a person's hands: a commit and its undo, a search, a rewrite.
+//! A file that changes while a person works on it: a commit and its undo, a search, a rewrite.
 
 use std::path::PathBuf;
 

@@ -473,7 +473,7 @@ fn a_silent_answer_says_so_and_a_small_window_too() {
     assert!(shown.contains("! 1 finding"), "{shown}");
 }
 
-/// What a terminal would obey or hide.
+/// Whether a terminal would execute or hide it.
 fn obeyed(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{e000}'..='\u{f8ff}')

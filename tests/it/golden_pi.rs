@@ -93,7 +93,7 @@ fn answered(folder: &Path, case: &Value, pi: PiRelease) -> Value {
     Value::Object(Object::from([("op", Value::from(op.as_str())), ("result", result)]))
 }
 
-/// What fails of a case; none where it is answered as the release does.
+/// Returns the failures of a case; `None` if the answer matches the release's.
 fn failure(folder: &Path, path: &Path, pi: PiRelease) -> Option<String> {
     let case = read_json(path);
     let expected = read_json(&folder.join("expected").join(path.file_name().unwrap()));

@@ -1,5 +1,5 @@
-//! What every command prints with `--json` on the demo store: size and digest of each output, and the keys with their types.
-//! A change of the JSON shows here, wherever it comes from.
+//! Every command's `--json` output on the demo store: size and digest of each output, and the keys with their types.
+//! A change of the JSON fails here.
 //!
 //! `CLAWSCOPE_JSON_OUT=DIR` writes each output to a file there, so that two revisions can be compared with `diff -r`.
 
@@ -115,7 +115,7 @@ impl Query<'_> {
     }
 }
 
-/// What the program answered, without the folder of the store and what differs from run to run.
+/// The program's answer, without the folder of the store and the values that differ between runs.
 struct Answer {
     code: i32,
     text: String,

@@ -292,7 +292,7 @@ fn an_archive_that_unpacks_to_too_much_is_refused_alone() {
     assert!(said.contains(name) && said.contains("unpacks to more than 67.1 MB"), "{said}");
 }
 
-/// What may stand where a file is expected.
+/// Puts something other than a file where a file is expected.
 fn place(kind: &str, path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     _ = fs::remove_file(path);

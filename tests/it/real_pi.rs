@@ -1,5 +1,5 @@
-//! What we write, opened by the real pi: its context is the planned one, after a commit, after an undo,
-//! and it goes on from there. Says `skipped: …` where the real program is not here.
+//! Opens clawscope's commits with the real pi: its context is the planned one, after a commit and after an undo, and pi
+//! continues from there. Says `skipped: …` where the real program is not installed.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -270,7 +270,7 @@ fn the_real_pi_reads_every_message_of_a_truncation_and_misses_what_the_gateways_
     }
 }
 
-/// What `context --json` says of a file, by the rules of the version that is asked.
+/// Returns the tokens in `context --json` for a file, under the rules of the requested version.
 fn session_tokens(file: &PathBuf) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clawscope"));
     command.args(["context", "--json", "--ruleset", "2026.3.2"]).arg(file).env("HOME", "/nonexistent");

@@ -1,5 +1,5 @@
-//! What we read and write of today's pi, opened by the real program: the same context, before, after a commit and after an
-//! undo, and it goes on from there. Says `skipped: …` where the real program is not here.
+//! Opens files that clawscope read and wrote with today's pi: the context is the same before and after a commit and
+//! after an undo, and pi continues from there. Says `skipped: …` where the real program is not installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

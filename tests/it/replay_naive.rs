@@ -146,7 +146,7 @@ fn features_of(session: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, Co
     context.path.iter().filter(has_message).map(features).collect()
 }
 
-/// What a call comes to.
+/// The numbers of a call.
 #[derive(Debug, PartialEq)]
 struct Made {
     gate: Gate,
@@ -182,8 +182,8 @@ struct Naive<'a> {
 }
 
 impl Naive<'_> {
-    /// What a call comes to; none after a compaction within its run, of which the transcript does not tell what earlier
-    /// runs took away.
+    /// Returns the numbers of a call; `None` after a compaction within its run, because the transcript does not record
+    /// what earlier runs removed.
     fn call(&mut self, calls: &[ModelCall], at: usize) -> Option<Made> {
         let (opened, path) = (self.opened, self.session.path);
         let call = &calls[at];
@@ -327,7 +327,7 @@ fn clearings() -> [ClearSettings; 9] {
     ]
 }
 
-/// How often each step of a call acted in the traces that were compared with naive ones.
+/// The number of calls on which each policy acted, over the traces that were compared with naive ones.
 type Acted = [u32; 4];
 
 fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, acted: &mut Acted) {
@@ -378,7 +378,7 @@ fn options(compactions: bool) -> Options {
     Options { steps: 24, unknown: false, compactions, ..Options::default() }
 }
 
-/// What a session is made of, and what it is replayed under.
+/// The parts of a session, and the settings of its replay.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     seed: u64,

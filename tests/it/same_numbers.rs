@@ -171,7 +171,7 @@ fn a_replay_a_check_a_sweep_and_an_explanation_count_the_same_calls() {
     }
 }
 
-/// What a command prints of a session.
+/// The output of a command about a session.
 struct Printed {
     session: Value,
     command: String,

@@ -177,7 +177,7 @@ fn append(connection: &rusqlite::Connection, seq: i64, event: &str) {
 
 /// Entries that the other process writes.
 const WRITTEN: i64 = 600;
-/// What tells a process of this program that it is the other one.
+/// Set in the process that writes, which is this program too.
 const WRITER: &str = "CLAWSCOPE_TEST_WRITER";
 
 /// The other process: appends entry by entry, now and then several in one transaction, and moves the log into the file.

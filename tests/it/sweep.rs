@@ -75,7 +75,7 @@ fn swept(recording: &RecordedSession, wanted: SweepSpec) -> Sweep {
     sweep(recording, wanted, &|| true, &|_, _| {}).expect("a grid").expect("is waited for")
 }
 
-/// What a combination comes to by a whole replay of its own.
+/// Replays the session once for a single combination and returns its totals.
 fn by_itself(recording: &RecordedSession, changes: &[SettingChange], steps: PolicySet) -> TraceTotals {
     let RecordedSession { session, inputs, .. } = recording;
     let simulated = simulate_settings(session, changes, steps);

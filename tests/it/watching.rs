@@ -86,7 +86,7 @@ impl Drop for Watching {
     }
 }
 
-/// What is written while the program watches is reported once and in order, whoever writes it and however.
+/// Checks that the program reports everything written while it watches once and in order, for any writer.
 fn everything_is_reported_once(sessions: usize, variables: &[(&str, &str)]) -> Watching {
     let busy = Busy::new(sessions);
     let mut watching = Watching::start(busy.path(), variables);
@@ -142,7 +142,7 @@ fn environment() -> Environment {
 /// Key, bytes, entries and whether it is put aside, of every session.
 type Shown = BTreeMap<String, (u64, Option<u64>, bool)>;
 
-/// What the list must show in the end: the store read anew.
+/// Reads the store anew: the list must show this in the end.
 fn truth(store: &Path) -> Shown {
     let place = StoreLocation::new(&StoreRequest::Path(store.to_owned()), environment()).unwrap();
     let listed = list_sessions(&place, 0);

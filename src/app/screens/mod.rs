@@ -67,7 +67,7 @@ pub enum Overlay {
     Record(RecordScreen),
     /// The presets, two of them side by side.
     Presets(PresetsScreen),
-    /// What was done, as command lines.
+    /// The actions so far, as command lines.
     CommandLog(CommandLogScreen),
     /// The text of the rule behind a row.
     Rule(RuleScreen),

@@ -35,7 +35,7 @@ use crate::session::title::shown_title;
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::body::BodyError;
 
-/// What a run adds to every session.
+/// Inputs from the run that every session's tables need.
 #[derive(Debug)]
 pub(super) struct TableRequest<'a> {
     pub(super) workspace: &'a Workspace,

@@ -25,7 +25,7 @@ use crate::store::source::Source;
 const BATCH_BYTES: u64 = 64 << 20;
 const BATCH_SESSIONS: usize = 256;
 
-/// What every session is read for.
+/// The options of an update, the same for every session.
 #[derive(Debug)]
 pub(super) struct UpdateRequest {
     pub(super) replays: Vec<NamedReplay>,
@@ -33,7 +33,7 @@ pub(super) struct UpdateRequest {
     pub(super) host: String,
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Default)]
 pub(super) struct Update {
     /// Sessions that were read.
@@ -41,7 +41,7 @@ pub(super) struct Update {
     pub(super) unchanged: usize,
     /// Sessions that their stores no longer list.
     pub(super) removed: usize,
-    /// What could not be read, by session key.
+    /// Sessions and files that could not be read, by session key.
     pub(super) problems: Vec<(String, String)>,
 }
 

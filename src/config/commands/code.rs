@@ -38,7 +38,7 @@ const CODE_FIRST: [&str; 6] = ["awk", "gawk", "gsed", "mawk", "nawk", "sed"];
 /// Programs that join their arguments and hand them to a shell.
 const JOINING: [&str; 6] = ["eval", "parallel", "script", "ssh", "tmux", "watch"];
 
-/// How a program reads the arguments after its name.
+/// The way a program reads the arguments after its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     /// The next word that is no option is code.

@@ -48,7 +48,7 @@ pub(super) struct MeasuredMessage<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct RoundOptions<'a> {
     pub settings: &'a PruneSettings,
-    /// How the version counts the chars of a message.
+    /// The version's way to count the chars of a message.
     pub size: PruneSize,
     /// In tokens.
     pub window: Tokens,

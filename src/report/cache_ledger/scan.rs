@@ -26,7 +26,7 @@ pub(super) struct SentBefore {
     is_reported: bool,
 }
 
-/// What a call read of the previous prompt.
+/// The part of the previous prompt that a call read from the cache.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Reading {
     /// No cache activity was ever reported.
@@ -42,7 +42,7 @@ pub(super) struct Unread {
     pub(super) tokens: Tokens,
     /// The prompt that should have been in the cache; `None` at the first call.
     pub(super) previous: Option<SentBefore>,
-    /// What began a new context since.
+    /// The cause of a new context since, and its entry.
     pub(super) replaced: Option<(MissCause, EntryIx)>,
 }
 

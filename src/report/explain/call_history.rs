@@ -12,7 +12,7 @@ use crate::store::intern::ValueIx;
 use crate::units::Tokens;
 
 const MAX_CALLS: usize = 40;
-/// How many of the kept calls may follow the failing one.
+/// The limit of kept calls after the failing one.
 const MAX_CALLS_AFTER: usize = 6;
 
 /// One call of the path.

@@ -29,7 +29,7 @@ pub struct AuditedFact {
     pub used_later: Option<EntryIx>,
 }
 
-/// What became of a fact.
+/// The fate of a fact.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FactState {
     /// The summary has it, a sentence perhaps in other words.

@@ -1,4 +1,4 @@
-//! What a person reads off a finished sweep: the trade-offs worth a look, which cells fit, and the warning.
+//! Conclusions from a finished sweep: the trade-offs worth showing, the cells that fit, and the warning.
 
 use super::*;
 use crate::replay::cost::Cost;

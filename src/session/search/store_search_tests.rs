@@ -1,4 +1,4 @@
-//! What a search over a store finds, and in which form texts are in their files.
+//! Results of a search over a store, and the forms that texts take in files.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -62,7 +62,7 @@ fn key(name: &str) -> Option<KeyEvent> {
     Some(KeyEvent::new(code, modifiers))
 }
 
-/// What an event leads to: the frame, and the requests.
+/// Returns the frame and the requests after an event.
 fn after(app: &App, event: Event, now_ms: i64) -> (Buffer, String) {
     let mut app = app.clone();
     let effects = app.update(event, now_ms);

@@ -5,7 +5,7 @@ use clawscope::app::screens::Overlay;
 
 use crate::support::driver::Driver;
 
-/// What a person sees of a place: the session, the entry, and the screens over it.
+/// A place as a person sees it: the session, the entry, and the screens over it.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     session: String,

@@ -1,4 +1,4 @@
-//! What a person does, key by key, without a terminal.
+//! A person's actions, key by key, without a terminal.
 
 mod breakdown;
 mod changes;

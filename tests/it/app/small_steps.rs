@@ -1,4 +1,4 @@
-//! What single keys lead to: a step back, a step on, a jump, a fold.
+//! Single keys: a step back, a step forward, a jump, a fold.
 
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;

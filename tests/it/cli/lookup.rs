@@ -1,4 +1,4 @@
-//! How a session is named on the command line, and names that try to harm the terminal.
+//! Session names on the command line, and names that try to harm the terminal.
 
 use serde_json::{Value, json};
 use std::io::Write as _;

@@ -78,7 +78,7 @@ fn put_into(
     summary.into_iter().chain(messages).map(|json| plain(&json)).collect()
 }
 
-/// What to write: edits, a compaction that keeps about so many tokens, or both.
+/// The content of a commit: edits, a compaction that keeps about this many tokens, or both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum WriteKind {
     Edits,

@@ -15,7 +15,7 @@ fn whole() -> Session {
     Session::new(&lines(&[USER, CALL, RESULT, ANSWER]))
 }
 
-/// What a commit of a cleared third entry is refused for; the sentence names the file.
+/// Returns the refusal of a commit that clears the third entry; its sentence names the file.
 fn refusal(session: &Session) -> Refusal {
     let change = clawscope::plan::EntryChange { entry: EntryIx(2), message: Value::Null };
     let before = session.bytes();

@@ -95,7 +95,7 @@ impl Case {
         }
     }
 
-    /// What is to be written; the same every time.
+    /// Returns the commit to write; it is the same every time.
     pub(crate) fn prepare(self, session: &Session) -> PreparedCommit {
         match self {
             Self::Branch | Self::Long | Self::Unended | Self::LeftLock | Self::Edits => cleared(session),

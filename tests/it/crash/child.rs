@@ -11,7 +11,7 @@ use super::disk::{Fault, Faulty};
 
 const TASK: &str = "CLAWSCOPE_TEST_CRASH";
 
-/// What a child does.
+/// The task of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deed {
     /// Commits.

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use clawscope::commit::{Disk, SystemDisk};
 use rustix::process::{Signal, getpid, kill_process};
 
-/// What happens at the chosen point.
+/// The fault at the chosen point.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fault {
     /// Nothing.

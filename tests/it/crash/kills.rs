@@ -44,7 +44,7 @@ impl Story {
         Self { case, old, new, old_context, new_context, points: disk.passed(), torn: 0.into() }
     }
 
-    /// What the bytes of the file are: those before, those after; none for a part.
+    /// Returns whether the file has its bytes from before or after; `None` for a part.
     pub(crate) fn state(&self, path: &Path) -> Option<&'static str> {
         let bytes = std::fs::read(path).unwrap();
         assert!(bytes.starts_with(&self.old), "{:?}: the old bytes changed", self.case);

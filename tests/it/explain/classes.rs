@@ -7,7 +7,7 @@ use super::made::{Made, words};
 use super::on_store::Read;
 use super::{finding, line, number, verdict, why};
 
-/// How providers say that a prompt of `sent` tokens does not fit `limit`.
+/// Providers' texts for a prompt of `sent` tokens that does not fit `limit`.
 const WORDS: [fn(u64, u64) -> String; 5] = [
     |sent, limit| format!("prompt is too long: {sent} tokens > {limit} maximum"),
     |sent, limit| {

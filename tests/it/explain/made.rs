@@ -99,7 +99,7 @@ impl Made {
         at
     }
 
-    /// What the next call is counted at, whatever it should be.
+    /// Sets the tokens of the next call, in place of the sum.
     pub(crate) fn settle(&mut self, tokens: u64) {
         self.settled = Some(tokens);
     }
@@ -127,7 +127,8 @@ impl Made {
         )
     }
 
-    /// What a call cost by the list prices of Opus, where the provider says so: input, output, cache read and write.
+    /// Returns the cost of a call at the list prices of Opus, where the provider reports it: input, output, cache read
+    /// and write.
     fn cost(&mut self, tokens: &[u64; 4]) -> String {
         let parts: Vec<f64> =
             tokens.iter().zip([5.0, 25.0, 0.5, 6.25]).map(|(n, usd)| *n as f64 * usd / 1e6).collect();
@@ -200,7 +201,7 @@ impl Made {
         self.message(&message, text.encode_utf16().count())
     }
 
-    /// What the gateway notes of a prompt that threw before the model was called.
+    /// Adds the gateway's note of a prompt that threw before the model was called.
     pub(crate) fn threw(&mut self, text: &str) -> usize {
         let data = format!(
             r#""type":"custom","customType":"openclaw:prompt-error","data":{{"error":{}}}"#,
@@ -287,7 +288,7 @@ impl Made {
         self.counted
     }
 
-    /// What all calls cost, USD.
+    /// Returns the cost of all calls, USD.
     pub(crate) fn paid(&self) -> f64 {
         self.paid
     }

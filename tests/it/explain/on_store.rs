@@ -54,7 +54,7 @@ impl Read {
         self.folder.path()
     }
 
-    /// What is said of it.
+    /// Explains the session.
     pub(crate) fn said(&self) -> Explanation {
         explain(&self.session).expect("it reads")
     }

@@ -1,4 +1,4 @@
-//! What advice says of the whole session.
+//! Advice about the whole session.
 
 use clawscope::report::explain::Advice;
 use serde_json::json;

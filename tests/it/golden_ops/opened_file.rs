@@ -1,5 +1,5 @@
-//! What opening does to the file itself, an oracle of these cases (store J3, L4, store-pi-1.5 C3–C5). The program only reads: it
-//! migrates in memory, and leaves the file to the runtime.
+//! The effect of opening on the file itself, an oracle of these cases (store J3, L4, store-pi-1.5 C3–C5). The program
+//! only reads: it migrates in memory, and leaves the file to the runtime.
 
 use clawscope::gateway::ruleset::PiRelease;
 use clawscope::ids::EntryIx;
@@ -13,7 +13,7 @@ use super::{CountedIds, Session, opened};
 /// The first release that ends a last line without an end.
 const ENDS_LINES: PiRelease = PiRelease([0, 84, 4]);
 
-/// What opening does to the file (store-pi-1.5 C3–C5).
+/// Returns the effect of opening on the file (store-pi-1.5 C3–C5).
 pub(crate) fn opening(session: &Session) -> &'static str {
     let len = session.source.len().expect("a length");
     let (to_v2, to_v3) = session.index.migration_steps();

@@ -196,7 +196,7 @@ const BYTES: &[&str] = &[
 const PREFIXES: &[&str] =
     &["", "400 ", "Error: ", "litellm.BadRequestError: OpenAIException - ", "CAPIError: 400 ", "HTTP 400: "];
 
-/// How an answer's text was carried.
+/// The carrier of an answer's text.
 #[derive(Debug, Clone)]
 struct Dress {
     prefix: &'static str,

@@ -95,7 +95,7 @@ const OPENCLAW: [&str; 14] = [
     "2026.10.1",
 ];
 
-/// What every release in a row is expected to recognise, from the first that did; the newest may no longer.
+/// The texts that every release in a row should recognise, from the first that did; the newest may no longer.
 fn expected<'a>(
     releases: &'a [&'a str],
     since: &Value,

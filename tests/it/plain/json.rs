@@ -158,7 +158,7 @@ impl Plain {
         }
     }
 
-    /// What `JSON.stringify` makes of it.
+    /// Returns the text that `JSON.stringify` makes of it.
     pub(crate) fn json(&self) -> String {
         match self {
             Self::Bool(bool) => bool.to_string(),

@@ -1,4 +1,4 @@
-//! What a transcript says: read line by line, and as an index has it, in the same form.
+//! The content of a transcript: read line by line, and from an index, in the same form.
 
 use clawscope::js::{self, Value, is_trimmed};
 use clawscope::store::entry::{AppendMode, Entry, ParentKey, StopReason, Usage};
@@ -38,7 +38,7 @@ pub(crate) struct Said {
     message: Option<Sizes>,
     /// Id, name and chars of each call.
     calls: Vec<(String, String, u32)>,
-    /// What model work beside the conversation took.
+    /// The usage of model work outside the conversation.
     beside: Option<[String; 6]>,
 }
 
@@ -209,7 +209,7 @@ fn other(said: &mut Said, line: &Plain, kind: &str) {
     }
 }
 
-/// What a call that failed was billed.
+/// Returns the bill of a failed call.
 fn billed(message: &Plain) -> Option<[String; 6]> {
     let stop = message.get("stopReason").filter(|stop| stop.is("error") || stop.is("aborted"));
     let usage = message.get("usage").filter(|_| stop.is_some())?;
@@ -236,7 +236,7 @@ fn as_value(plain: &Plain) -> Option<Value> {
     plain.number().map(Value::from).or_else(|| js::parse(&plain.json()).ok())
 }
 
-/// What an index says.
+/// Reads the content from an index.
 pub(crate) fn found(index: &Index) -> Read {
     let entries = index.entries.iter().enumerate().map(|(at, entry)| Said {
         beside: index.unanchored_usage.get(&clawscope::ids::EntryIx(at as u32)).map(usage_found),

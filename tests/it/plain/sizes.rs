@@ -7,7 +7,7 @@ use super::json::Plain;
 /// A count that may be no number, or not come about.
 pub(crate) type Count = Result<f64, JsException>;
 
-/// What is counted of a message.
+/// The counts of a message.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Sizes {
     pub(crate) role: String,
@@ -142,7 +142,7 @@ fn sections(message: &Plain) -> Vec<&Plain> {
     all.into_iter().filter(|text| text.truthy()).collect()
 }
 
-/// What the context pruner counts.
+/// Counts as the context pruner does.
 fn prune(message: &Plain) -> Count {
     let content = message.get("content");
     let other = |block: &Plain| {

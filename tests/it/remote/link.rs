@@ -69,7 +69,7 @@ fn request(words: &str) -> String {
     )
 }
 
-/// What the serving side answers; its input stays open until it ends.
+/// Returns the answers of the serving side; its input stays open until it ends.
 fn served(input: &str) -> String {
     let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("clawscope"))
         .args(["serve", "--stdio"])

@@ -28,7 +28,7 @@ impl Browser {
         found
     }
 
-    /// What a page has become once its script has run, as HTML. `fragment` is what follows `#`.
+    /// Returns the HTML of a page after its script has run. `fragment` is the part after `#`.
     pub(crate) fn opened(&self, page: &Path, fragment: &str) -> String {
         let profile = tempfile::tempdir().expect("a folder");
         let mut command = Command::new(&self.0);

@@ -42,9 +42,9 @@ pub(crate) struct Driver {
     pub(crate) app: App,
     pub(crate) now_ms: i64,
     pub(crate) quit: bool,
-    /// What was put on the clipboard, oldest first.
+    /// The clipboard contents, oldest first.
     pub(crate) copied: Vec<String>,
-    /// What was saved: name and text.
+    /// The saved files: name and text.
     pub(crate) saved: Vec<(String, String)>,
     /// The home with the presets; without one, nothing is saved.
     pub(crate) home: Option<PathBuf>,
@@ -163,8 +163,8 @@ impl Driver {
         self.pending_sweep.expect("sweeps are paused")
     }
 
-    /// What an effect leads to. Those on sessions are performed as the program performs them; those on the terminal and
-    /// its surroundings are noted.
+    /// Performs an effect. Those on sessions run as in the program; those on the terminal and
+    /// its surroundings are recorded.
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
             Effect::ListSessions { .. } | Effect::RefreshListing { .. } => vec![self.list()],

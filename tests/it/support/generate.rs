@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-/// What a transcript may hold besides plain turns.
+/// The optional parts of a transcript besides plain turns.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     /// Steps: most are turns of a user message, tool calls with their results, and an answer.

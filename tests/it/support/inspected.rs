@@ -96,7 +96,7 @@ pub(crate) fn undone(session: &LoadedSession) -> WriteOutcome {
     write(&request(session, ask), None, &SystemClock).expect("it is taken back")
 }
 
-/// What the preview shows: every message under the plan, in plain terms.
+/// Returns the preview: every message under the plan, in plain terms.
 pub(crate) fn previewed(
     session: &LoadedSession,
     plan: &Plan,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::generate::Dice;
 
-/// What a transcript holds.
+/// The contents of a transcript.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recipe {
     /// It ends with the first turn behind so many bytes.
@@ -200,7 +200,7 @@ struct Writer {
     compacted: usize,
     /// Tokens of the prompt, roughly.
     tokens: usize,
-    /// What images and signatures are cut from.
+    /// The text that images and signatures are cut from.
     base64: String,
 }
 

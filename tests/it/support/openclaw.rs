@@ -125,7 +125,7 @@ impl Openclaw {
         &self.dist
     }
 
-    /// What the safeguard makes of cases, in one process. `pi` is the folder of the matching runtime.
+    /// Returns the safeguard's results for cases, in one process. `pi` is the folder of the matching runtime.
     pub(crate) fn safeguard(&self, pi: &Path, cases: &[Value]) -> Vec<Value> {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| {

@@ -117,7 +117,7 @@ impl ResultEditor for Texts<'_> {
     }
 }
 
-/// What clearing made of messages (pruning 7.2).
+/// Messages after clearing (pruning 7.2).
 pub(crate) struct Cleared {
     pub(crate) messages: Vec<Message>,
     pub(crate) tokens_before: usize,

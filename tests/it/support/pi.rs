@@ -42,7 +42,7 @@ for (const name of files) {
 }
 "#;
 
-/// What pi estimates over every message of each file, branches included.
+/// Sums pi's estimates over every message of each file, branches included.
 const SUMS: &str = r#"
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ pub(crate) struct Pi {
     package: PathBuf,
 }
 
-/// What pi makes of a file.
+/// A file as pi reads it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Opened {
     /// The id of its leaf.

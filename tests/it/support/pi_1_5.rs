@@ -62,7 +62,7 @@ for (const file of files) {
 }
 "#;
 
-/// What pi's own statistics say of a transcript.
+/// Pi's own statistics of a transcript.
 #[derive(Debug, PartialEq)]
 pub(crate) struct CacheWaste {
     pub(crate) misses: f64,
@@ -78,7 +78,7 @@ pub(crate) struct Pi {
     node: PathBuf,
 }
 
-/// What pi makes of a file.
+/// A file as pi reads it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Opened {
     /// The id of its leaf.

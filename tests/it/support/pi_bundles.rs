@@ -10,7 +10,7 @@ use clawscope::js::{self, JsString, Value};
 use super::pi_1_5::{Pi, run};
 use crate::support::skipped;
 
-/// What the bundles up to 0.99 leave out. It takes part in nothing that is asked here; not each version of it is published.
+/// A package that the bundles up to 0.99 leave out. These tests do not need it, and not every version of it is published.
 const LIBRARY: &str = "@earendil-works/chord";
 
 /// Opens each file and prints one JSON line: the context, what each message weighs, and the text for whoever summarises.
@@ -38,12 +38,12 @@ pub(crate) struct Bundle {
     node: PathBuf,
 }
 
-/// What a release makes of a file.
+/// A file as a release reads it.
 #[derive(Debug)]
 pub(crate) struct Read {
     /// The messages of its context.
     pub(crate) context: Vec<String>,
-    /// What each weighs; none where that throws.
+    /// The tokens of each message; `None` where the release throws.
     pub(crate) tokens: Vec<Option<f64>>,
     /// The text for whoever summarises; none where that throws.
     pub(crate) text: Option<JsString>,

@@ -85,7 +85,7 @@ fn by_model(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// What a model would take to write the summary, before it is asked.
+/// Shows the cost of a summary by a model, before the call.
 pub(crate) fn offering(width: u16, height: u16) -> Driver {
     let mut driver = by_model(width, height);
     driver.press("c");
@@ -353,7 +353,7 @@ pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// What is in the window, a file that was cut under the cursor.
+/// Shows the parts of the window for a file that was truncated while open.
 pub(crate) fn taken_apart(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("B j j l j");
@@ -435,7 +435,7 @@ pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// What was committed: a commit, its undo, and another one.
+/// Shows the history of commits: a commit, its undo, and another one.
 pub(crate) fn committed(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
     driver.press("y u y p c y U");
@@ -535,14 +535,14 @@ pub(crate) fn todays_pi(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// What a plan becomes in it: edits of the context on the same branch.
+/// Shows a plan that becomes context edits on the same branch.
 pub(crate) fn editing(width: u16, height: u16) -> Driver {
     let mut driver = todays_pi(width, height);
     driver.press("p c");
     driver
 }
 
-/// What would be tried after its next overflow, by lent rules.
+/// Shows the recovery from the next overflow under the rules of another release.
 pub(crate) fn recovering_pi(width: u16, height: u16) -> Driver {
     let mut driver = todays_pi(width, height);
     driver.press("v");

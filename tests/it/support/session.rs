@@ -148,8 +148,7 @@ impl Session {
         EntryChange { entry, message }
     }
 
-    /// What a compaction that keeps about this many tokens would be written with; none when there is nothing to
-    /// prepare.
+    /// Returns a compaction that keeps about this many tokens; `None` when there is nothing to prepare.
     pub(crate) fn compaction(&self, keep_tokens: f64, summary: &str) -> Option<PlannedCompaction> {
         let path = self.tree.branch(&self.index, &Leaf::Own);
         let body = |ix| clawscope::store::body::read_entry(&self.source, &self.index, ix);

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// What the run has skipped so far.
+/// The tests that this run skipped so far.
 #[derive(Default)]
 struct Skips {
     /// Number of tests and the reason, by what they need.

@@ -10,7 +10,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 
 /// A debug build on a busy machine takes its time.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// How often conditions are looked at that no output announces.
+/// The polling interval for conditions that no output announces.
 const TICK: Duration = Duration::from_millis(20);
 
 /// A running program and the screen it draws.
@@ -24,12 +24,12 @@ pub(crate) struct Started {
     modes: String,
 }
 
-/// What the program asked of the terminal besides drawing.
+/// The program's requests to the terminal besides drawing.
 #[derive(Default)]
 pub(crate) struct Signals {
-    /// What it put on the clipboard, as it came: base64.
+    /// The clipboard contents as received: base64.
     copied: Vec<String>,
-    /// How often it rang.
+    /// The number of bells.
     bells: usize,
     /// The texts of its notifications (OSC 9).
     notifications: Vec<String>,
@@ -51,7 +51,7 @@ impl vt100::Callbacks for Signals {
     }
 }
 
-/// How the terminal was left.
+/// The state in which the program left the terminal.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: u32,
@@ -161,12 +161,12 @@ impl Started {
         }
     }
 
-    /// What was put on the clipboard so far, in base64.
+    /// Returns all clipboard contents so far, in base64.
     pub(crate) fn copied(&self) -> &[String] {
         &self.parser.callbacks().copied
     }
 
-    /// How often the program rang so far.
+    /// Returns the number of bells so far.
     pub(crate) fn bells(&self) -> usize {
         self.parser.callbacks().bells
     }
@@ -263,7 +263,7 @@ impl Started {
         }
     }
 
-    /// How often the threads of the program were woken so far; 0 where the system does not say.
+    /// Returns the context switches of the program's threads so far; 0 where the system does not say.
     pub(crate) fn switches(&self) -> u64 {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid().as_raw_nonzero()));
         let of_thread = |status: String| {

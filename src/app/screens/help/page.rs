@@ -22,12 +22,12 @@ impl HelpArea {
         Self { columns: usize::from(width).saturating_sub(8), rows: usize::from(height).saturating_sub(7) }
     }
 
-    /// How many columns of entries are side by side.
+    /// Returns the number of columns of entries.
     pub fn column_count(self) -> usize {
         (self.columns / COLUMN_WIDTH).clamp(1, 3)
     }
 
-    /// How many columns of signs are side by side.
+    /// Returns the number of columns of signs.
     pub(super) fn sign_column_count(self) -> usize {
         (self.columns / SIGN_COLUMN_WIDTH).clamp(1, 2)
     }

@@ -8,7 +8,7 @@ use crate::store::trajectory::{
     CompiledContext, RecordedTool, Recording, RecordingLookup, RunAttempt, find_recording,
 };
 
-/// What comes before the messages of a prompt: the system prompt, or its length where the recorder cut it, and the tools.
+/// The part before the messages of a prompt: the system prompt, or its length where the recorder cut it, and the tools.
 type PromptHead = (Option<String>, Option<u64>, Vec<RecordedTool>);
 
 /// The recorded runs of a session. Their heads are read on demand, because recordings are large.
