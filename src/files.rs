@@ -136,7 +136,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_but_a_regular_file_is_opened_and_nothing_waits() {
+    fn only_regular_files_are_opened_and_opening_never_blocks() {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

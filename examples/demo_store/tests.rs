@@ -96,7 +96,7 @@ fn the_frozen_store_is_the_generated_one() {
 }
 
 #[test]
-fn the_size_stays_in_bounds() {
+fn the_store_has_between_1_5_and_6_megabytes() {
     let bytes: usize = FILES.iter().map(|(_, bytes)| bytes.len()).sum();
     assert!((1_500_000..=6_000_000).contains(&bytes), "{bytes}");
 }

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn among_many_colours_the_flat_ones_stay_and_the_rest_moves_little() {
+    fn reducing_many_colours_keeps_the_flat_ones_and_changes_the_rest_slightly() {
         let surface = [20, 24, 30];
         let mut pixels = vec![surface; 5000];
         for step in 0..2000_u32 {

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_stand_on_the_baseline_inside_their_cell() {
+    fn letters_sit_on_the_baseline_inside_their_cell() {
         let Some(fonts) = fonts() else { return };
         let pixmap = paint(&one_letter("H"), &fonts).unwrap();
         let lit = |x: u32, y: u32| pixmap.pixel(x, y).is_some_and(|pixel| pixel.red() > 0x60);

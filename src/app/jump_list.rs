@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_jump_forgets_what_lay_forward_and_the_list_stays_bounded() {
+    fn a_new_jump_drops_the_forward_places_and_the_list_has_a_limit() {
         let mut jumps = JumpList::default();
         jumps.record(0);
         jumps.step(false, Some(1), |_| true);

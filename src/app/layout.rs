@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn at_60_columns_there_is_one_pane() {
+    fn one_pane_is_visible_at_60_columns() {
         let layout = layout(&shape(60, 20));
         assert!(layout.transcript.height > 0);
         assert_eq!(layout.sessions, EMPTY);

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_of_several_code_points_goes_as_a_whole() {
+    fn editing_keys_treat_a_combined_character_as_one() {
         edits("e\u{301}|x", "back", "|x");
         edits("|👩‍👩‍👧x", "right", "👩‍👩‍👧|x");
         edits("漢字|", "left delete", "漢|");

@@ -67,13 +67,13 @@ fn a_trimmed_text_has_a_mark_where_something_leaves() {
 }
 
 #[test]
-fn a_cleared_text_fades_below_what_replaces_it() {
+fn a_cleared_text_is_faint_below_its_replacement() {
     let message = result("one\ntwo", Some("[cleared]"));
     assert_eq!(drawn(&message, FORM), ["+[cleared]", "<7>", "1~one", "2~two"]);
 }
 
 #[test]
-fn one_column_of_a_diff_shows_what_comes_after_what_leaves() {
+fn a_one_column_diff_shows_removed_lines_before_added_ones() {
     let after = trimmed("one\ntw", "ee\nfour", (6, 7, 22));
     let message = result("one\ntwo\nnew\nthree\nfour", Some(&after));
     let form = BodyOptions { view: MessageView::Diff, ..FORM };

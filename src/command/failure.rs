@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_pipe_is_no_error_and_other_failures_of_the_output_are() {
+    fn a_closed_pipe_exits_with_0_and_other_output_errors_with_3() {
         let closed = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!(closed.exit().code(), 0);
         let full = Failure::from(io::Error::from(io::ErrorKind::StorageFull));

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_come_in_the_order_of_the_questions_and_small_ones_are_alone() {
+    fn answers_keep_the_order_and_small_jobs_use_one_thread() {
         let sizes =
             [5, LARGE_TRANSCRIPT_BYTES + 1, 0, LARGE_TRANSCRIPT_BYTES, 7, LARGE_TRANSCRIPT_BYTES + 9, 3];
         let answers = map_by_size(&sizes, |at| (at, rayon::current_num_threads()));

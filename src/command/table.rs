@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stay_aligned_under_wide_characters() {
+    fn wide_characters_keep_columns_aligned() {
         let mut table = Table::new(&[("name", Align::Left), ("tokens", Align::Right)]);
         table.push(vec!["日本語".into(), "5".into()]);
         table.push(vec!["a".into(), "12345".into()]);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn only_flexible_columns_give_way_to_a_narrow_terminal() {
+    fn only_flexible_columns_shrink_on_a_narrow_terminal() {
         let mut table = Table::new(&[("text", Align::Flexible), ("tokens", Align::Right)]);
         table.push(vec!["x".repeat(80).into(), "12345".into()]);
         let text = printed(&table, Some(40));

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_added_is_never_cut_off() {
+    fn a_rollback_never_removes_lines_of_another_program() {
         let (_folder, path) = file("one\n");
         let snapshot = FileSnapshot::take(&path).unwrap();
         let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_shows_what_was_written_into_it_and_is_no_session() {
+    fn a_journal_reads_back_and_is_not_listed_as_a_session() {
         let (folder, path) = transcript("one\n");
         Journal::begin(&SystemDisk, &path, intent(&path), b"two\nthree\n").unwrap();
         let Some(Journal::Complete(reported, payload)) = Journal::read(&path).unwrap() else {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_end_is_one_byte_of_the_old_file_or_more_and_never_more_than_there_was() {
+    fn a_journal_keeps_at_least_one_and_at_most_all_bytes_of_the_old_end() {
         let (_folder, path) = transcript("one\n");
         let has_end = |size, tail_bytes| Intent { size, tail_bytes, ..intent(&path) }.has_old_end();
         assert!(has_end(4, 4) && has_end(4, 1) && has_end(TAIL_BYTES + 9, TAIL_BYTES));

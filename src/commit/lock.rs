@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_stale_lock_that_was_exchanged_meanwhile_is_looked_at_again_and_stays() {
+    fn a_stale_lock_that_was_replaced_meanwhile_is_not_removed() {
         let (_folder, _, lock) = folder();
         let stale = "{\"pid\": 1}";
         put(&lock, stale);

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_write_is_what_the_gateway_writes() {
+    fn a_lock_has_the_format_of_the_gateways() {
         let pid = std::process::id();
         let start = process::start_ticks(pid)
             .map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn another_process_with_the_same_id_is_no_owner() {
+    fn another_process_with_the_same_id_does_not_own_the_lock() {
         let parent = std::os::unix::process::parent_id();
         let start = process::start_ticks(parent).unwrap();
         let lock = |ticks: u64| payload(parent.into(), MINUTE, &format!(", \"starttime\": {ticks}"));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_of_a_file_is_beside_it() {
+    fn the_lock_is_in_the_folder_of_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let expected = folder.path().canonicalize().unwrap().join("a.jsonl.lock");
         assert_eq!(lock_path(&folder.path().join("a.jsonl")).unwrap(), expected);

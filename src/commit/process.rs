@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_child_is_a_zombie_until_it_is_waited_for_and_then_gone() {
+    fn a_child_is_a_zombie_until_its_parent_waits_for_it() {
         let mut child = Command::new("true").spawn().unwrap();
         let pid = child.id();
         if cfg!(target_os = "linux") {

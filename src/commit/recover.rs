@@ -340,7 +340,7 @@ mod tests {
     use crate::commit::snapshot::FileSnapshot;
 
     #[test]
-    fn how_far_it_came_is_known_by_what_is_behind_the_old_end() {
+    fn the_bytes_after_the_old_end_show_how_much_was_written() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
         let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
         let torn = |written| WrittenExtent::Partial { written, bytes: 18 };
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_others_are_distinguished_from_ours() {
+    fn lines_of_other_programs_are_distinguished_from_ours() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
         let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
         // They wrote, we did not.
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_commit_says_of_when_it_is_how_far_it_came_and_what_became_of_it() {
+    fn the_description_of_an_interrupted_commit_has_time_extent_and_outcome() {
         use RecoveryOutcome::{AlreadyComplete, Discarded, Finished, Unchanged};
         let of = |kind: Option<&str>, time_ms, extent| InterruptedCommit {
             path: PathBuf::from("t.jsonl"),

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_over_the_defaults_and_a_variable_over_the_file() {
+    fn a_file_overrides_the_defaults_and_a_variable_overrides_the_file() {
         let home = home(&[(
             "config.toml",
             "theme = \"light\"\nruleset = \"2026.9\"\nmouse = false\nascii = true\n",
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_reported_with_its_file_line_and_key() {
+    fn a_mistake_is_reported_with_its_file_line_and_key() {
         for (text, words) in [
             ("theme = \"dark\"\nmice = false\n", &["config.toml", "line 2", "mice", "mouse"][..]),
             ("mouse = \"no\"\n", &["config.toml", "line 1", "mouse", "boolean"]),

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_recipe_begins_with_what_it_answers() {
+    fn every_recipe_begins_with_its_question() {
         for recipe in RECIPES {
             assert!(recipe.sql.starts_with("-- "), "{}", recipe.name);
             assert!(recipe.question().ends_with('?') && recipe.question().len() <= 100, "{}", recipe.name);

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_keeps_the_rows_of_unchanged_sessions_and_others_stay_untouched() {
+    fn an_update_keeps_rows_of_unchanged_sessions_and_skips_other_partitions() {
         let dir = tempfile::tempdir().unwrap();
         let mut folder = DatasetFolder::open(dir.path()).unwrap();
         run(&mut folder, &[("a", "d1", 2), ("b", "d1", 1), ("c", "d2", 1)], &[]);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_moves_leaves_its_old_partition_and_an_empty_one_goes() {
+    fn a_moved_session_leaves_its_old_partition_and_empty_partitions_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let mut folder = DatasetFolder::open(dir.path()).unwrap();
         run(&mut folder, &[("a", "d1", 1), ("b", "d1", 1), ("c", "d2", 1)], &[]);

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn other_characters_are_left_to_others() {
+    fn other_characters_are_not_drawn_as_lines() {
         for c in ['a', '╭', '╱', '█', '\u{10ffff}'] {
             assert!(!draw(c, Origin { x: 0, y: 0 }, (0, 0, 0), &mut Shapes::default()), "{c}");
         }

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_the_runtime_stay() {
+    fn runtime_words_are_kept() {
         for text in [
             "toolResult",
             " Read ",
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_people_go() {
+    fn words_of_people_are_replaced() {
         for text in [
             "divorce-lawyer",
             "book_trip",
@@ -244,13 +244,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn different_names_stay_different(one in "[a-zA-Z0-9_ -]{0,12}", other in "[a-zA-Z0-9_ -]{0,12}") {
+        fn different_names_get_different_stand_ins(one in "[a-zA-Z0-9_ -]{0,12}", other in "[a-zA-Z0-9_ -]{0,12}") {
             let stand_in = |text: &str| stand_in_name(&JsString::from(text));
             prop_assert_eq!(one == other, stand_in(&one) == stand_in(&other));
         }
 
         #[test]
-        fn no_word_of_five_letters_stays_but_a_known_one(text in "[a-z]{2,5}[_-][a-z]{5,9}") {
+        fn only_known_words_of_five_letters_are_kept(text in "[a-z]{2,5}[_-][a-z]{5,9}") {
             let shown = name_text(&text);
             prop_assert!(shown != text || is_model(&text) || WORDS.contains(text.as_str()), "{}", text);
         }

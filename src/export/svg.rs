@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_backgrounds_merge_into_one_run_and_the_page_needs_none() {
+    fn equal_backgrounds_merge_into_one_run_and_the_page_background_is_drawn_once() {
         let blue = Style::new().bg(Color::Rgb(0, 0, 255));
         let svg = draw(6, |b| {
             b.set_string(1, 0, "abc", blue);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn underlines_are_rectangles_in_their_own_colour() {
+    fn underlines_are_rectangles_in_the_underline_colour() {
         let style = Style::new().underlined().underline_color(Color::Rgb(255, 0, 0));
         let svg = draw(3, |b| b.set_string(0, 0, "a b", style));
         assert!(svg.contains("<path fill=\"#ff0000\" d=\"M8 26h30v1h-30z\"/>"), "{svg}");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_reads_as_markup_is_escaped() {
+    fn xml_markup_is_escaped() {
         let svg = draw(9, |b| b.set_string(0, 0, "<a&\"b\"'>", Style::new()));
         assert!(svg.contains(">&lt;a&amp;&quot;b&quot;&#39;&gt;</text>"), "{svg}");
     }
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn combined_and_astral_characters_are_alone() {
+    fn combined_and_astral_characters_are_separate_texts() {
         let svg = draw(6, |b| b.set_string(0, 0, "ae\u{301}b🦀", Style::new()));
         let texts = texts(&svg);
         assert_eq!(texts.len(), 4, "{svg}");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_no_text() {
+    fn shapes_are_not_drawn_as_text() {
         let svg = draw(6, |b| b.set_string(0, 0, "┌─█⣿╱", Style::new()));
         assert!(texts(&svg).is_empty(), "{svg}");
     }

@@ -106,7 +106,7 @@ fn included_files_merge_below_their_siblings() {
 }
 
 #[test]
-fn includes_stay_inside_and_end() {
+fn includes_outside_the_folder_and_circular_includes_are_errors() {
     let outside = Files::new(&[("state/openclaw.json", "{\n $include: '../x.json' }"), ("x.json", "{}")]);
     let env = Environment::default();
     let config = GatewayConfig::load(Some(&outside.path("state/openclaw.json")), &env, outside.dir.path());
@@ -126,7 +126,7 @@ fn includes_stay_inside_and_end() {
 }
 
 #[test]
-fn includes_may_go_ten_deep() {
+fn includes_nest_up_to_ten_levels() {
     let chain = |count: usize| {
         let mut files = vec![("openclaw.json".to_owned(), "{ $include: 'f1.json' }".to_owned())];
         for i in 1..count {

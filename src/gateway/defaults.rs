@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_wrong_type_are_left_alone() {
+    fn values_of_a_wrong_type_are_unchanged() {
         let mut root = json!({ "agents": [], "models": { "providers": [] } });
         assert_eq!(apply_defaults(&mut root, &env(&[("ANTHROPIC_API_KEY", "k")])), []);
         assert_eq!(root, json!({ "agents": [], "models": { "providers": [] } }));

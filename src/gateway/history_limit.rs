@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_with_a_limit_of_their_own_is_found_by_every_form_of_the_key() {
+    fn every_form_of_the_key_finds_a_persons_limit() {
         for key in [
             "telegram:dm:123",
             "agent:main:telegram:dm:123",
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn groups_and_channels_have_a_default_of_their_own() {
+    fn groups_and_channels_have_separate_defaults() {
         assert_eq!(limit("telegram:group:-100:topic:4"), Some(20.0));
         assert_eq!(limit("telegram:channel:9"), Some(20.0));
         assert_eq!(limit("agent:main:slack:group:1"), Some(3.0));
     }
 
     #[test]
-    fn other_keys_find_nothing() {
+    fn other_keys_have_no_limit() {
         for key in [
             "agent:main:slack:dm:1",
             "agent:main:main",

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_key_chooses_the_mode_only_where_nothing_else_is_said() {
+    fn the_old_key_decides_the_mode_only_without_newer_keys() {
         let of = |config: &str| reported(config, MAIN, None);
         assert_eq!(of("{ session: { idleMinutes: 0 } }").2, 1.0);
         assert_eq!(of("{ session: { idleMinutes: 90 } }").0, "idle");

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_is_the_same_when_it_is_looked_up_again() {
+    fn looking_up_a_position_again_gives_the_same_one() {
         let text = "{\n a: { b: [1,\n 2] },\n a: 3 }".to_owned();
         let file = SourceFile::new("openclaw.json".into(), text.clone(), Vec::new());
         for key in [&["a"][..], &["a", "b", "1"], &["a", "c"], &[], &["a"], &["a", "c"]] {

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_a_precedence_and_not_a_minimum() {
+    fn the_stored_window_follows_precedence_not_the_minimum() {
         assert_eq!(stored_window(&config(), "m", Some(Tokens(9.0))), Tokens(150_000.0));
         let empty = js::parse("{}").unwrap();
         assert_eq!(stored_window(&empty, "gpt-5.2", Some(Tokens(9.0))), Tokens(400_000.0));

@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outline_says_what_the_value_says() {
+    fn an_outline_agrees_with_the_parsed_value() {
         for text in [
             r#"{"a":1,"b":[1.50,-0,1e400,"x\ny","é😀","\ud83d\ude00","\ud83d","\udc00\ud83d","\u0041\/"],"a":{"c":[]},"":null}"#,
             " [ ] ",

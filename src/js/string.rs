@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_share_units_are_equal_and_change_alone() {
+    fn strings_that_share_units_are_equal_and_change_separately() {
         let mut shared = SharedStrings::default();
         let (mut one, mut other) = (JsString::from("call_1"), JsString::from("call_1"));
         shared.share(&mut one);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn comparing_with_text_looks_at_every_unit() {
+    fn comparing_with_text_checks_every_unit() {
         let text = JsString::from("tool😀");
         assert!(text.eq_str("tool😀") && !text.eq_str("tool") && !text.eq_str("tool😀x"));
         assert!(!JsString::from(vec![0xD83D]).eq_str("\u{FFFD}"));

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cold_cache_makes_the_next_call_cheaper_by_what_leaves() {
+    fn a_plan_with_a_cold_cache_makes_the_next_call_cheaper() {
         let cost = CacheCost::new(&plan(), &OPUS, Some(RETENTION_MS)).expect("a price");
         assert!(!cost.is_warm && cost.next_call < -0.6 && cost.calls_to_break_even().is_none());
     }

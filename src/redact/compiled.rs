@@ -269,14 +269,14 @@ mod tests {
     }
 
     #[test]
-    fn what_replaces_a_secret_is_none_whatever_follows_it() {
+    fn a_placeholder_is_never_taken_for_a_secret() {
         for text in ["[redacted:authorization:1]%27%20x", "[redacted:cookie:2]a=b; c=defghijkl"] {
             assert_eq!(COMPILED.find_hits(text, false), [], "{text}");
         }
     }
 
     #[test]
-    fn a_text_that_only_begins_like_a_placeholder_hides_nothing() {
+    fn a_text_that_only_begins_like_a_placeholder_hides_no_secret() {
         let key = format!("AIza{}", "39kNwkjzBTOB23FJK9mryivFmyVPv6RID7u");
         for text in [
             format!("fn mai[redacted:\nI use {key} for it"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_code_and_numbers_about_tokens_are_no_secrets() {
+    fn prose_code_and_token_counts_are_not_secrets() {
         for text in [
             "The token: see the documentation for what it means.",
             "password: string;",

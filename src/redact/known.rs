@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_found_whole_and_as_what_a_cut_left_of_it() {
+    fn a_secret_is_found_whole_and_as_a_cut_part() {
         assert_eq!(found(KEY, &format!("a{KEY}b {KEY}")), [KEY, KEY]);
         assert_eq!(found(KEY, &format!("head {}\n...\n", &KEY[..20])), [&KEY[..20]]);
         assert_eq!(found(KEY, &format!("\n...\n{} tail", &KEY[16..])), [&KEY[16..]]);

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_one_as_a_whole() {
+    fn only_a_complete_reference_is_a_placeholder() {
         for text in [
             "$TOKEN",
             "${DB_PASSWORD}",

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_masked_when_it_is_off() {
+    fn redaction_switched_off_masks_nothing() {
         assert!(drawn(&[KEY.to_owned()], &Redactor::disabled()).contains(KEY));
     }
 }

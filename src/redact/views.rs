@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_behind_the_prefix_of_every_line_are_part_of_a_word() {
+    fn digits_after_a_line_prefix_are_part_of_a_word() {
         for prefix in ["a/b.rs:12:", "> ", "# ", "| ", "2026-01-01T10:00:00.123Z ", "12-"] {
             let text = format!("{prefix}HRKU-1b0c7c78-4dfa-cd5b-\n{prefix}7099-2025cfe163c5\nend");
             let joined = "HRKU-1b0c7c78-4dfa-cd5b-7099-2025cfe163c5";

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_outside_the_folder_and_no_link_is_made() {
+    fn extraction_writes_only_inside_the_folder_and_makes_no_link() {
         for name in ["../x", "/etc/x", "a/../../x", "..", "a\\..\\x", "."] {
             let (folder, result) = unpacked(|builder| raw_name(builder, name, EntryType::Regular));
             assert!(result.is_err(), "{name}");

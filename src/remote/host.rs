@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_runs_behind_the_persons_command_and_no_shell_here_sees_it() {
+    fn the_program_runs_through_the_persons_command_without_a_local_shell() {
         let via = Host::from_command("docker exec -i 'a b'").unwrap();
         assert_eq!(
             via.command(&["clawscope", "x"], "unused"),

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_survive_the_link_and_others_are_refused() {
+    fn messages_survive_the_link_and_unknown_ones_are_refused() {
         let request = Request { words: vec!["tree".into(), "a\nb\u{1b}".into()], ..Request::default() };
         let mut line = Vec::new();
         send(&mut line, &Question::Run(Box::new(request.clone()))).unwrap();

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_gets_every_byte_and_a_terminal_nothing_that_it_executes() {
+    fn a_pipe_gets_every_byte_and_a_terminal_no_control_sequence() {
         let parts = ["a\u{1b}]0;x", "\u{7}\n\u{1b}[31mred\u{1b}[0m\u{9b}", "2J"];
         for delivery in [Delivery::Streamed, Delivery::Whole] {
             assert_eq!(relayed(delivery, None, &parts), parts.concat());

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn two_compactions_before_one_call_remove_what_both_removed() {
+    fn two_compactions_before_one_call_add_up() {
         let both = event(Tokens(100.0), Some(0.25), false).followed_by(event(Tokens(30.0), Some(0.5), true));
         assert_eq!((both.messages, both.tokens, both.count), (4, Tokens(130.0), 2));
         assert_eq!((both.summary_cost, both.summary_recorded), (Some(0.75), None));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trim_that_touched_no_message_is_no_change() {
+    fn a_trim_without_trimmed_messages_is_not_a_change() {
         let trim =
             |trimmed: u32, cleared: u32| TrimStats { trimmed, cleared, tokens: Tokens(5.0) }.has_changes();
         assert!(!trim(0, 0) && trim(1, 0) && trim(0, 1));

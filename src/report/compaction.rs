@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_inside_a_turn_is_reported_with_what_precedes_it() {
+    fn a_cut_inside_a_turn_lists_the_messages_before_it() {
         let entries = [
             user("12345678"),
             user("12345678"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn by_the_newest_rules_what_the_compaction_before_kept_is_considered_again() {
+    fn the_newest_rules_summarise_previously_kept_messages_too() {
         let before =
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let entries = [user("12345678"), before, user("12345678"), user("12345678")];
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_compaction_before_kept_is_reported_as_lost() {
+    fn previously_kept_messages_are_listed_as_lost() {
         let before =
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let view = view(&[user("12345678"), before, user("12345678"), user("12345678")], 2.0);

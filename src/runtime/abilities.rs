@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_override_what_the_terminal_says() {
+    fn settings_override_detected_abilities() {
         let vars = env(&[("TERM", "linux"), ("COLORFGBG", "0;15")]);
         let detected = terminal_abilities(&vars, &Config::default());
         assert_eq!(find(&detected, "characters"), ("ASCII", "TERM=linux"));

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_requested_is_left_alone_longer_each_time() {
+    fn an_unavailable_database_is_probed_at_growing_intervals() {
         let now = Instant::now();
         let mut pulses = ChangeProbes::default();
         pulses.set_databases(BTreeSet::from([PathBuf::from("/nowhere/x.sqlite")]), now);

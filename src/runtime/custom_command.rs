@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_left_behind_with_the_output_open_does_not_hold_the_result() {
+    fn a_background_process_that_keeps_the_output_open_does_not_delay_the_result() {
         let Event::Notice(text) = script("sleep 30 & echo started") else { panic!("a notice") };
         assert_eq!(text, "List: started");
     }

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_common_term_names_nothing() {
+    fn a_common_term_names_no_emulator() {
         assert_eq!(name(&[("TERM", "xterm-256color")]), None);
         assert_eq!(name(&[("TERM", ""), ("TMUX", " ")]), None);
     }

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn following_the_disk_finishes_what_it_began_and_skips_to_the_newest() {
+    async fn a_queued_refresh_finishes_the_running_one_and_skips_to_the_newest() {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
         let (release, released) = mpsc::channel::<()>();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_writes_is_never_forgotten() {
+    async fn writing_jobs_are_never_dropped() {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
         for at in 0..4 {

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pager_is_clawscopes_own_before_the_persons() {
+    fn clawscope_pager_comes_before_pager() {
         assert_eq!(line(&[("PAGER", "sh -c x")]).as_deref(), Some("sh -c x"));
         assert_eq!(line(&[("PAGER", "more"), ("CLAWSCOPE_PAGER", "sh")]).as_deref(), Some("sh"));
         assert_eq!(line(&[("PAGER", "LESS=S less")]).as_deref(), Some("LESS=S less"));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_text_goes_to_the_pager_whole() {
+    fn a_long_text_reaches_the_pager_completely() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("out");
         let mut paged = PagedOutput::new(io::stdout(), format!("cat > {}", out.display()), 3);

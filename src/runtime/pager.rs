@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pager_that_is_not_there_is_reported_and_one_that_ends_in_its_own_way_is_not() {
+    fn a_missing_pager_is_an_error_and_a_failing_one_is_not() {
         assert!(show("x", &env("clawscope-no-such-pager 2>/dev/null")).is_err());
         assert!(show("x", &env("exit 2")).is_ok());
     }

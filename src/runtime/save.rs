@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_replaced_only_when_requested_and_whole() {
+    fn an_existing_file_is_replaced_only_on_request_and_atomically() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.html");
         save_as(&path, "one, long", false).unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_overwritten() {
+    fn saving_picks_a_free_name() {
         let dir = tempfile::tempdir().unwrap();
         let paths: Vec<PathBuf> =
             ["a", "b", "c"].map(|text| save_unique(dir.path(), "plan.json", text).unwrap()).into();

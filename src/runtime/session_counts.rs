@@ -230,7 +230,7 @@ mod tests {
     use crate::store::demo::NOW_MS;
 
     #[tokio::test]
-    async fn the_whole_demo_is_counted_once_and_again_only_what_changed() {
+    async fn every_session_of_the_demo_is_counted_once_and_only_changed_ones_again() {
         let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
         let mut listed = list_sessions(&place, NOW_MS);
         let counts = SessionCounts::default();

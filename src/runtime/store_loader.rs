@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_was_begun_is_waited_for_once_and_only_by_who_needs_the_own_place() {
+    fn a_prefetched_list_is_used_once_for_the_persons_store() {
         let mut library = library(StoreRequest::Demo);
         library.prefetch();
         let (_, other) = library.list_job(true)();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_place_and_the_demo_are_kept_apart() {
+    fn the_persons_store_and_the_demo_are_separate() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("agents/main/sessions")).unwrap();
         let library = library(StoreRequest::Path(dir.path().into()));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn one_agent_alone_and_a_place_that_is_none() {
+    fn a_list_can_be_limited_to_one_agent_and_a_missing_store_is_an_error() {
         let mut library = library(StoreRequest::Demo);
         library.agent = Some("research".into());
         let (listed, _) = library.list_place(false)().unwrap();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn after_growth_only_what_was_added_is_read() {
+    fn after_growth_only_new_messages_are_read() {
         let rules = Ruleset::V2026_9_2.rules();
         let (before, after) = (loaded_session(&lines(3), 1e5), loaded_session(&lines(5), 1e5));
         let context_details =

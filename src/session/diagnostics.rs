@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_is_not_there_is_reported_and_an_absent_one_is_not() {
+    fn an_unknown_parent_is_reported_and_an_absent_one_is_not() {
         let lines = [
             r#"{"type":"custom","id":"a","parentId":null}"#,
             r#"{"type":"custom","id":"b","parentId":""}"#,
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_transcript_has_nothing_odd() {
+    fn a_plain_transcript_has_no_diagnostics() {
         assert_eq!(
             found(&[
                 r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#

@@ -145,7 +145,7 @@ mod tests {
         }
 
         #[test]
-        fn a_crossing_never_stays_silent(
+        fn every_crossing_raises_an_alert(
             start in 0.0..0.69_f64,
             rise in 0.8..1.5_f64,
         ) {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_a_known_transcript_its_lock_or_its_journal_touches_that_session_alone() {
+    fn a_changed_transcript_lock_or_journal_affects_only_its_session() {
         let dir = tempfile::tempdir().unwrap();
         write(
             dir.path(),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_or_goes_rows_and_settings_need_the_whole_store() {
+    fn new_or_removed_files_rows_and_settings_affect_the_whole_store() {
         let dir = tempfile::tempdir().unwrap();
         let rows = write(
             dir.path(),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_no_look_lists_needs_one_look_only() {
+    fn a_file_that_is_not_listed_causes_only_one_rescan() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "a.jsonl", "");
         let log = dir.path().join("log.jsonl");

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_session_of_an_agent_is_first_and_what_was_put_aside_last() {
+    fn the_newest_session_of_an_agent_is_first_and_archives_are_last() {
         let dir = tempfile::tempdir().unwrap();
         write(
             dir.path(),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_holds_nothing_is_refused_with_what_to_do() {
+    fn an_empty_or_missing_path_is_refused_with_advice() {
         let dir = tempfile::tempdir().unwrap();
         let refusal = listed(&dir.path().join("nowhere")).place_error().unwrap();
         assert!(refusal.contains("nowhere: does not exist. Pass a state dir"), "{refusal}");

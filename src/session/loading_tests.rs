@@ -100,7 +100,7 @@ fn the_overflowed_session_carries_everything_the_screen_needs() {
 }
 
 #[test]
-fn only_what_was_added_is_read_again() {
+fn reopening_reads_only_the_new_lines() {
     let (_place, listed) = demo();
     let before = opened(&listed, "cron:", None);
     let same = opened(&listed, "cron:", Some(&before));

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_matches_from_its_start_alone_also_inside_a_key() {
+    fn an_id_matches_only_from_its_start_even_inside_a_key() {
         let uuid = "0d6f4b52-8a1c-4c55-9e0b-2b7f0f3ad914";
         let text =
             text("web", &format!("agent:main:subagent:{uuid}"), "8f1b77aa-0000-4000-8000-00000000beef");

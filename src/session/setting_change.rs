@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_name_the_nearest_and_wrong_types_say_what_fits() {
+    fn unknown_keys_suggest_the_nearest_and_wrong_types_name_the_expected() {
         assert_eq!(
             set("contextPruning.softTrim.maxChar=9").unwrap_err(),
             "--set: unknown setting `contextPruning.softTrim.maxChar`; did you mean `contextPruning.softTrim.maxChars`?"
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_be_the_whole_configuration_or_the_object_alone() {
+    fn a_settings_file_may_hold_the_whole_configuration_or_one_object() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json5");
         for text in [

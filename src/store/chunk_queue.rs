@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_behind_the_start_comes_once_and_in_order() {
+    fn every_line_after_the_start_arrives_once_and_in_order() {
         let text = text();
         let source = Source::from_memory("t.jsonl", text.clone());
         let (mut lines, mut ends) = (Vec::new(), Vec::new());
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_more_is_handed_on_once_it_is_stopped() {
+    fn a_stopped_queue_delivers_no_more_chunks() {
         let text = text();
         let source = Source::from_memory("t.jsonl", text.clone());
         let mut handed = 0;

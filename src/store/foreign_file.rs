@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_without_an_entry_are_named_for_what_they_are() {
+    fn files_without_an_entry_are_named_by_their_type() {
         for (bytes, expected) in [
             (&b""[..], Some(ForeignFile::Empty)),
             (b"\n \n", Some(ForeignFile::Empty)),

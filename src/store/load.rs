@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aside_that_was_read_before_its_line_ended_is_one_all_the_same() {
+    fn an_auxiliary_entry_read_before_its_line_end_is_still_recognised() {
         let text = concat!(
             "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
             "{\"type\":\"custom\",\"id\":\"a\",\"customType\":\"x\"}",
@@ -499,7 +499,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
         #[test]
-        fn pieces_give_what_the_lines_give_one_by_one(
+        fn reading_in_chunks_equals_reading_line_by_line(
             lines in proptest::collection::vec(line(), 1..60),
             version in 1_u32..4,
         ) {

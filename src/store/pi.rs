@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn activity_is_what_a_user_or_the_model_said_last() {
+    fn the_last_activity_is_the_last_user_or_assistant_message() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("2026-10-21T05-16-55-686Z_a.jsonl");
         let lines = [

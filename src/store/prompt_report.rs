@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_comes_from_is_reported_as_far_as_it_says() {
+    fn the_origin_of_a_report_is_read_and_odd_fields_are_ignored() {
         let full = report(
             r#"{"source":"run","generatedAt":5,"sessionId":"s","provider":"p","model":"m","workspaceDir":"/w",
             "bootstrapMaxChars":20000,"bootstrapTotalMaxChars":150000,"sandbox":{"mode":"all","sandboxed":true},

@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usage_of_a_failed_call_is_no_anchor() {
+    fn the_usage_of_a_failed_call_is_ignored() {
         let line = scanned(
             r#"{"type":"message","message":{"role":"assistant","content":[],"stopReason":"error","usage":{"totalTokens":9}}}"#,
         );
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falsy_parent_is_no_parent() {
+    fn a_falsy_parent_counts_as_absent() {
         assert!(scanned(r#"{"type":"label","parentId":""}"#).parent == ScannedValue::Absent);
         assert!(scanned(r#"{"type":"label","parentId":0}"#).parent == ScannedValue::Absent);
         assert!(scanned(r#"{"type":"label","parentId":5}"#).parent != ScannedValue::Absent);

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_unusual_is_left_to_the_whole_text() {
+    fn unusual_files_are_not_read_in_blocks() {
         let deep = format!("{{\"a\":{}{}}}", "{\"b\":".repeat(100) + "1", "}".repeat(100));
         for text in [
             "",
@@ -262,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_in_blocks_is_what_the_whole_text_says(
+        fn reading_in_blocks_equals_parsing_the_whole_text(
             text in r#"(\{|\}|\[|\]|"|\\|:|,| |a|"k":\{|"v":1|\},|\\"|"systemPromptReport":\{\}|"skillsSnapshot":"x"|é|1){0,40}"#,
             wrapped in any::<bool>(),
             block in 1..50_usize,

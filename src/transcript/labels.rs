@@ -49,7 +49,7 @@ mod tests {
     use crate::store::load::load_bytes;
 
     #[test]
-    fn half_of_a_surrogate_pair_stays_in_the_name() {
+    fn a_session_name_keeps_half_a_surrogate_pair() {
         let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"session_info\",\"id\":\"a\",\"parentId\":null,\"name\":\" x\\ud83d \"}\n";
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let name = last_session_name(&index).unwrap().unwrap();

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn all_five_hundred_sequences_give_what_the_gateway_found() {
+    fn all_500_vectors_resolve_as_in_the_gateway() {
         let vectors = js::parse(VECTORS).unwrap();
         let vectors = vectors.as_array().unwrap();
         assert_eq!(vectors.len(), 500);

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_give_way_to_the_title_the_least_important_first() {
+    fn the_least_important_columns_are_dropped_first_for_the_title() {
         let fitting = |width| Column::fitting(width, SortColumn::Age);
         assert_eq!(fitting(30), []);
         assert_eq!(fitting(60), [Column::Age, Column::Full, Column::Cost]);

@@ -88,7 +88,7 @@ fn refusal(result: Result<WriteResult, WriteError>) -> Refusal {
 }
 
 #[test]
-fn a_commit_beside_new_entries_copies_them_too() {
+fn a_commit_copies_entries_added_meanwhile() {
     let (_place, session) = session();
     let before = std::fs::read(session.source.path()).unwrap();
     let leaf = leaf_id(&session);
@@ -156,7 +156,7 @@ fn growth_that_changes_the_context_refuses_the_plan_by_name() {
 }
 
 #[test]
-fn a_session_that_grows_at_every_try_is_left_alone() {
+fn a_session_that_grows_at_every_try_is_refused() {
     let (_place, session) = session();
     let leaf = leaf_id(&session);
     let (first, pauses) = (message("n0", &leaf), [0; 2]);

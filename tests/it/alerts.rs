@@ -144,7 +144,7 @@ fn the_screen_rings_notifies_and_runs_a_program_once_for_each_crossing() {
 }
 
 #[test]
-fn a_session_that_is_well_and_one_that_was_full_before_stay_quiet() {
+fn sessions_below_the_level_or_already_full_raise_no_alert() {
     let place = Place::new();
     place.append("s2", &answer("b2", "a1", 150_000));
     let mut program = place.start(&[]);

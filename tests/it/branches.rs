@@ -50,7 +50,7 @@ fn ids(answer: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn commits_are_listed_and_any_that_is_in_force_is_taken_back() {
+fn commits_are_listed_and_any_active_one_can_be_undone() {
     let store = Store::new();
     assert_eq!(store.json(&["commits", "main"])["commits"], json!([]));
     store.json(&["commit", "main", "--apply"]);
@@ -115,7 +115,7 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
 }
 
 #[test]
-fn a_commit_that_was_broken_off_is_known_by_every_command_and_settled_by_none_that_reads() {
+fn every_command_reports_an_interrupted_commit_and_reading_repairs_none() {
     let store = Store::new();
     let before = broken_off(&store.transcript());
     let torn = std::fs::read(store.transcript()).unwrap();
@@ -135,7 +135,7 @@ fn a_commit_that_was_broken_off_is_known_by_every_command_and_settled_by_none_th
 }
 
 #[test]
-fn doctor_repairs_what_was_broken_off_and_says_so() {
+fn doctor_repair_finishes_an_interrupted_commit() {
     let store = Store::new();
     broken_off(&store.transcript());
     let torn = std::fs::read(store.transcript()).unwrap();
@@ -227,7 +227,7 @@ fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
 }
 
 #[test]
-fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
+fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("A");

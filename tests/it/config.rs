@@ -210,7 +210,7 @@ fn wrong(case: &Case) -> Vec<String> {
 }
 
 #[test]
-fn every_configuration_amounts_to_what_the_gateway_makes_of_it() {
+fn every_configuration_resolves_as_in_the_gateway() {
     let wrong: Vec<String> = CASES.iter().flat_map(wrong).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     assert!(CASES.len() >= 40);

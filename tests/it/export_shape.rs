@@ -262,7 +262,7 @@ fn found(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn no_word_of_a_person_is_in_a_shape_wherever_it_was() {
+fn a_shape_contains_no_personal_word_from_any_place() {
     let store = tempfile::tempdir().unwrap();
     let mut made = transcript();
     let sessions = store.path().join("agents/main/sessions");

@@ -40,7 +40,7 @@ fn line(driver: &Driver, id: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_copied_usage_is_no_measurement_of_the_new_branch() {
+fn copied_usage_does_not_count_as_measured_on_the_new_branch() {
     let mut driver = tuned();
     let measured = loaded_session(&driver).measured.expect("the provider counted the old branch");
     let called = loaded_session(&driver).last_call_ms.expect("a call");
@@ -120,7 +120,7 @@ fn a_reading_that_fails_does_not_keep_the_dialog_waiting() {
 }
 
 #[test]
-fn a_search_goes_on_while_the_session_is_read_again() {
+fn a_search_continues_while_the_session_reloads() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("2 / text:libatomic");
@@ -182,7 +182,7 @@ fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
 }
 
 #[test]
-fn a_file_that_is_gone_shows_in_the_list() {
+fn a_deleted_file_is_marked_missing_in_the_list() {
     let mut driver = Driver::demo(130, 36);
     let key = loaded_session(&driver).item.key.clone();
     std::fs::remove_file(driver.path()).expect("removes");
@@ -199,7 +199,7 @@ fn listed_anew(driver: &mut Driver) {
 }
 
 #[test]
-fn a_transcript_that_left_its_place_is_said_to_have_until_it_is_back() {
+fn a_moved_transcript_is_reported_until_it_is_back() {
     let mut driver = Driver::demo(130, 36);
     let path = driver.path();
     assert_eq!(driver.app.source_status(), None);
@@ -217,7 +217,7 @@ fn a_transcript_that_left_its_place_is_said_to_have_until_it_is_back() {
 }
 
 #[test]
-fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() {
+fn a_reset_session_shows_the_old_transcript_until_the_new_one_is_written() {
     let mut driver = Driver::demo(130, 36);
     let rows = driver.path().with_file_name("sessions.json");
     let key = loaded_session(&driver).item.key.0.clone();
@@ -234,7 +234,7 @@ fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() 
 }
 
 #[test]
-fn folders_that_are_looked_at_are_reported_once_and_are_in_the_header() {
+fn polled_folders_are_reported_once_and_shown_in_the_header() {
     let mut driver = Driver::demo(130, 36);
     driver.event(Event::PollingChanged(Some("/x: checked every second, because nfs.".into())));
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nfs")));
@@ -246,7 +246,7 @@ fn folders_that_are_looked_at_are_reported_once_and_are_in_the_header() {
 }
 
 #[test]
-fn a_slider_that_was_taken_keeps_moving_wherever_the_mouse_strays() {
+fn a_dragged_slider_follows_the_mouse_outside_its_row() {
     use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
     let mut driver = tuned();
     driver.press("4");
@@ -322,7 +322,7 @@ fn a_session_that_grows_keeps_showing_the_failed_call() {
 }
 
 #[test]
-fn nothing_is_committed_while_a_call_of_the_past_is_shown() {
+fn a_past_call_cannot_be_committed() {
     let mut driver = tuned();
     driver.press("2 a c");
     assert!(driver.app.overlay().is_none());

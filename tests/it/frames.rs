@@ -260,7 +260,7 @@ fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
 }
 
 #[test]
-fn blocks_lie_side_by_side_from_110_columns_on() {
+fn blocks_are_side_by_side_from_110_columns_on() {
     let states = ["explain", "explain none helps", "explain well"];
     for (name, make) in STATES.iter().filter(|(name, _)| states.contains(name)) {
         let driver = make(110, 30);
@@ -277,7 +277,7 @@ fn without_colour_the_signs_of_an_explanation_carry_it() {
 }
 
 #[test]
-fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
+fn verdict_and_advice_have_separate_colours() {
     for (width, height) in [(130, 36), (80, 24), (60, 20)] {
         let driver = screens::explaining(width, height);
         for name in ["dark", "light"] {
@@ -343,7 +343,7 @@ fn a_terminal_that_is_too_small_is_reported_the_size_it_needs() {
 }
 
 #[test]
-fn mint_replaces_the_plan_and_for_nothing_else() {
+fn mint_is_used_only_for_the_plan() {
     let rest = drawn(&unsaved(), &dark());
     let mint = [Color::Rgb(0x4f, 0xd6, 0xb8), Color::Rgb(0x3a, 0x9c, 0x88)];
     assert!(rest.content.iter().all(|cell| !mint.contains(&cell.fg)), "{}", text_of(&rest));
@@ -571,7 +571,7 @@ fn every_sign_on_a_screen_has_its_row_in_the_legend() {
 }
 
 #[test]
-fn the_command_log_names_what_was_done_in_any_width() {
+fn the_command_log_fits_every_width() {
     let mut driver = driver::Driver::embedded(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("p 4 j l e esc t esc @");
@@ -583,7 +583,7 @@ fn the_command_log_names_what_was_done_in_any_width() {
 }
 
 #[test]
-fn presets_stand_side_by_side_in_any_width() {
+fn presets_are_side_by_side_at_every_width() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join(".config/clawscope/presets");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -604,7 +604,7 @@ fn presets_stand_side_by_side_in_any_width() {
 }
 
 #[test]
-fn marks_stand_beside_their_rows_and_in_the_window() {
+fn marks_are_shown_at_their_rows_and_in_the_marks_window() {
     let mut driver = preview(80, 24);
     driver.press("2 g j m a j m b j '");
     insta::assert_snapshot!("marks 80x24", text_of(&drawn(&driver.app, &dark())));

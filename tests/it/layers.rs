@@ -236,7 +236,7 @@ fn no_path_climbs_out_of_its_module_unseen() {
 }
 
 #[test]
-fn imports_are_found_wherever_they_stand() {
+fn imports_are_found_everywhere_in_a_file() {
     let source = "use crate::store::{self, body};\nuse crate::{ui, app::{state, event}, js::Value};\n// crate::runtime\n\
                   fn f() { crate::plan::after(); mycrate::context::x() }\nuse crate::{\n    policy::fate,\n    ids,\n};";
     let expected = ["app", "ids", "js", "plan", "policy", "store", "ui"];
@@ -244,7 +244,7 @@ fn imports_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn only_what_is_above_may_be_used() {
+fn a_module_may_use_only_modules_above_it() {
     assert!(may("session", "commit") && may("store", "store") && may("cli", "command"));
     assert!(
         !may("commit", "session") && !may("policy", "app") && !may("session", "report") && !may("js", "text")

@@ -275,7 +275,7 @@ fn includes_share_one_limit() {
 }
 
 #[test]
-fn an_archive_that_unpacks_to_too_much_is_refused_alone() {
+fn only_the_archive_that_unpacks_to_too_much_is_refused() {
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
     let store = Store::new();
     // Frames follow each other, so one is enough to make any length.
@@ -308,7 +308,7 @@ fn place(kind: &str, path: &Path) {
 }
 
 #[test]
-fn nothing_in_the_place_of_a_file_stops_the_store() {
+fn no_odd_file_type_stops_the_store() {
     const SESSIONS: &str = "agents/main/sessions/";
     let places = [
         "agents/main/sessions/x.jsonl",

@@ -68,7 +68,7 @@ fn changed(state: &Path, sql: &str) {
 }
 
 #[test]
-fn a_store_of_schema_19_reads_as_the_gateways_own_modules_read_it() {
+fn a_store_of_schema_19_reads_as_in_the_gateways_modules() {
     let state = state_2026_8_1();
     let store = listed(state.path());
     let expected = fs::read(fixture::fixture("sqlite-2026.8.1/expected.json")).unwrap();
@@ -123,7 +123,7 @@ fn a_store_of_schema_19_says_its_version_and_lists_every_kind_of_keeping() {
 }
 
 #[test]
-fn a_database_of_schema_1_holds_no_sessions_and_the_files_beside_it_are_read() {
+fn a_database_of_schema_1_has_no_sessions_and_the_session_files_are_read() {
     let state = tempfile::tempdir().unwrap();
     fixture::copy(&fixture::fixture("sqlite-2026.9.6/legacy"), state.path());
     let without = listed(state.path());
@@ -268,7 +268,7 @@ fn without_a_database_without_files_and_without_either_it_says_so() {
 }
 
 #[test]
-fn agents_are_compared_with_their_own_databases() {
+fn each_agent_is_compared_with_its_database() {
     let state = state_2026_8_1();
     let other = state.path().join("agents/other");
     fixture::copy(&main_of(state.path()), &other);
@@ -310,7 +310,7 @@ fn hostile_ids_never_reach_the_terminal_and_texts_are_never_shown() {
 }
 
 #[test]
-fn it_is_requested_instead_of_a_repair() {
+fn migration_and_repair_exclude_each_other() {
     let (code, _, error) = run(&["doctor", "--migration", "--repair", "--demo"]);
     assert!(code == 2 && error.contains("--repair"), "{error}");
 }
@@ -440,7 +440,7 @@ fn odd_transcripts_are_kept_by_the_real_importers() {
 }
 
 #[test]
-fn what_the_real_importer_leaves_out_on_purpose_is_no_loss() {
+fn lines_that_the_real_importer_skips_on_purpose_are_not_lost() {
     let Some(import) = real_import::RealImport::find("2026.9.6") else { return };
     let state = tempfile::tempdir().unwrap();
     let id = "00000001-0000-4000-8000-000000000000";
@@ -474,7 +474,7 @@ fn cold_archives_and_packed_events_are_compared_too() {
 }
 
 #[test]
-fn a_folder_of_sessions_leads_to_what_an_import_put_away() {
+fn a_sessions_folder_is_compared_with_its_imported_files() {
     let state = state_2026_8_1();
     for folder in ["agents/main", "agents/main/sessions"] {
         let (code, answer) = checked(&state.path().join(folder));
@@ -516,7 +516,7 @@ fn plant(state: &Path, session: &str, seq: u64, kind: &str) {
 }
 
 #[test]
-fn what_the_real_importer_takes_is_clean_and_every_loss_in_it_is_found() {
+fn a_real_import_is_clean_and_every_planted_loss_is_found() {
     for version in ["2026.8.1", "2026.9.6"] {
         let Some(import) = real_import::RealImport::find(version) else { continue };
         let state = tempfile::tempdir().unwrap();

@@ -300,7 +300,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_steps_predict_is_what_the_texts_become(
+    fn predicted_sizes_equal_the_sizes_of_edited_texts(
         messages in vec(message(), 1..30),
         prune in settings(),
         details in closer_settings(),
@@ -371,7 +371,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_in_the_window_adds_up_to_the_bar(seed: u64, steps in 1_usize..20, report in report(), cut in 1_u64..4, leaf: prop::sample::Index) {
+    fn the_contents_of_the_window_add_up_to_the_bar(seed: u64, steps in 1_usize..20, report in report(), cut in 1_u64..4, leaf: prop::sample::Index) {
         let options = generate::Options { steps, ..generate::Options::default() };
         let index = load_bytes("t.jsonl", &generate::transcript(seed, &options), &mut LineIds);
         let tree = Tree::new(&index);
@@ -405,7 +405,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_reported_of_guard_and_clearing_is_what_they_make_of_messages(
+    fn predictions_of_guard_and_clearing_match_their_results(
         messages in vec(message(), 1..30),
         details in closer_settings(),
         window in 1_u32..4000,
@@ -457,7 +457,7 @@ proptest! {
     }
 
     #[test]
-    fn by_the_newest_rules_steps_make_what_the_rules_make_of_texts(messages in vec(message(), 1..30), window in 1_u32..6000) {
+    fn the_newest_policies_match_the_rules_applied_to_texts(messages in vec(message(), 1..30), window in 1_u32..6000) {
         let text = transcript(&messages);
         let source = Source::from_memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");

@@ -66,7 +66,7 @@ fn assert_restored(ended: &Ended) {
 }
 
 #[test]
-fn a_persons_keys_and_signs_are_those_they_requested() {
+fn the_screen_uses_the_persons_keymap_and_glyphs() {
     let store = Store::new();
     let folder = store.dir.path().join("config/clawscope");
     std::fs::create_dir_all(&folder).unwrap();
@@ -111,7 +111,7 @@ fn without_a_store_the_demo_is_shown_and_says_so() {
 }
 
 #[test]
-fn screens_lie_over_each_other_and_one_key_goes_back_to_the_evidence() {
+fn screens_stack_and_one_key_returns_to_the_evidence() {
     let home = tempfile::tempdir().unwrap();
     let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
     program.until_shown("last call");
@@ -168,7 +168,7 @@ fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
 }
 
 #[test]
-fn esc_and_leaving_end_the_program_that_writes_a_summary_and_what_it_started() {
+fn esc_and_quitting_stop_the_summary_program_and_its_children() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("id");
     let mut program = offered_to_a_program_that_hangs(folder.path(), &file);
@@ -209,7 +209,7 @@ fn home_with_keymap(text: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_keymap_of_ones_own_changes_keys() {
+fn a_custom_keymap_changes_keys() {
     let home = home_with_keymap("[global]\n\"q\" = \"\"\n\"x\" = \"quit\"\n\"f2\" = \"help\"\n");
     let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
     program.until_shown("8812");
@@ -224,7 +224,7 @@ fn a_keymap_of_ones_own_changes_keys() {
 }
 
 #[test]
-fn a_slip_in_the_keymap_is_reported_and_the_screen_is_not_taken() {
+fn a_mistake_in_the_keymap_is_reported_before_the_screen_opens() {
     let home = home_with_keymap("[global]\n\"x\" = \"qiut\"\n");
     let ended = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]).ended();
     assert_eq!(ended.code, 2);
@@ -363,7 +363,7 @@ fn a_panic_in_another_thread_ends_the_program() {
 /// The terminal is the pager's or the shell's then.
 #[cfg(target_os = "linux")]
 #[test]
-fn nothing_is_restored_for_a_process_that_dies_without_the_terminal() {
+fn a_process_that_dies_without_the_terminal_does_not_restore_it() {
     let store = Store::new();
     let state = tempfile::tempdir().unwrap();
     let variables = [("XDG_STATE_HOME", state.path().to_str().unwrap())];
@@ -432,7 +432,7 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
 }
 
 #[test]
-fn a_persons_commands_run_beside_the_screen_or_in_the_terminal() {
+fn custom_commands_run_in_the_background_or_in_the_terminal() {
     let store = Store::new();
     let folder = store.dir.path().join("config/clawscope");
     std::fs::create_dir_all(&folder).unwrap();
@@ -500,7 +500,7 @@ fn the_pager_gets_the_terminal_and_gives_it_back() {
 }
 
 #[test]
-fn what_is_copied_goes_through_the_terminal() {
+fn copying_uses_the_terminals_clipboard() {
     let store = Store::new();
     let mut program = start(store.dir.path());
     program.until_shown("hello there");

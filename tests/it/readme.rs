@@ -224,7 +224,7 @@ fn all_parse(text: &str, least: usize) {
 }
 
 #[test]
-fn every_command_of_readme_and_guide_is_one() {
+fn every_command_in_readme_and_guide_parses() {
     for page in pages() {
         let text = read(&page);
         let shell: Vec<&str> = blocks(&text).into_iter().filter(|block| block.starts_with("sh\n")).collect();
@@ -235,7 +235,7 @@ fn every_command_of_readme_and_guide_is_one() {
 
 /// Commands in running text, with examples for placeholders.
 #[test]
-fn every_command_in_a_sentence_is_one() {
+fn every_command_in_a_sentence_parses() {
     for page in pages() {
         let text = read(&page);
         let prose: Vec<&str> = text.split("```").step_by(2).collect();
@@ -273,7 +273,7 @@ fn readme_and_guide_list_every_command() {
 }
 
 #[test]
-fn every_example_of_the_help_is_a_command() {
+fn every_example_in_the_help_parses() {
     let mut cli = Cli::command();
     cli.build();
     let long = |command: &clap::Command| {
@@ -362,7 +362,7 @@ fn renew_example(shown: &str, output: &str) -> String {
 }
 
 #[test]
-fn the_examples_show_what_the_program_prints() {
+fn the_examples_match_the_programs_output() {
     let mut seen = 0;
     for page in pages() {
         let text = read(&page);

@@ -63,7 +63,7 @@ fn a_run_of_the_gateway_keeps_a_commit_out_until_it_is_over() {
 }
 
 #[test]
-fn what_a_killed_gateway_left_is_kept_for_a_minute_and_then_taken() {
+fn the_lock_of_a_killed_gateway_is_taken_after_a_minute() {
     let Some(gateways) = Gateways::find() else { return };
     let session = session();
     let mut gateway = gateways.start("hold", &session.path, &[]);
@@ -120,7 +120,7 @@ impl Disk for Ends {
 }
 
 #[test]
-fn what_a_killed_commit_left_is_taken_over_by_the_gateway_at_once() {
+fn the_gateway_takes_the_lock_of_a_killed_commit_at_once() {
     let Some(gateways) = Gateways::find() else { return };
     let session = session();
     let status = child("ends", &session.path, 1).wait().unwrap();
@@ -168,7 +168,7 @@ const LOCKS: [Judged; 18] = [
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_lock_is_left_behind_for_us_when_it_is_for_the_gateway() {
+fn clawscope_and_the_gateway_agree_on_stale_locks() {
     let Some(gateways) = Gateways::find() else { return };
     let folder = tempfile::tempdir().unwrap();
     let case = |judged: &Judged| {
@@ -268,7 +268,7 @@ const COMMITS: usize = 400;
 const TURNS: usize = 200;
 
 #[test]
-fn two_programs_that_commit_and_a_gateway_that_appends_lose_nothing_in_a_thousand_rounds() {
+fn two_committing_programs_and_a_gateway_lose_no_line_in_a_thousand_rounds() {
     let Some(gateways) = Gateways::find() else { return };
     let session = session();
     let (path, old, began) = (session.path.clone(), session.bytes(), Instant::now());

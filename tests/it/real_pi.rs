@@ -82,7 +82,7 @@ fn the_real_pi_reads_commits_and_undos_as_planned() {
 }
 
 #[test]
-fn the_real_pi_goes_on_from_a_commit() {
+fn the_real_pi_continues_after_a_commit() {
     let Some(pi) = Pi::find() else { return };
     let mut committed = Vec::new();
     for (seed, session) in sessions().into_iter().take(6) {
@@ -111,7 +111,7 @@ fn plain_all(context: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compact() {
+fn the_real_pi_reads_a_compaction_as_previewed_and_does_not_compact_again() {
     let Some(pi) = Pi::find() else { return };
     for steps in [&[Policy::Compact][..], &[Policy::Compact, Policy::Prune]] {
         let (mut compacted, mut previews, mut old) = (Vec::new(), Vec::new(), Vec::new());
@@ -235,7 +235,7 @@ fn rewritten(session: &Session, window: f64) -> Session {
 }
 
 #[test]
-fn the_real_pi_reads_every_message_of_a_truncation_and_misses_what_the_gateways_rewrite_loses() {
+fn the_real_pi_reads_every_message_after_our_truncation_but_not_after_the_gateways() {
     let Some(pi) = Pi::find() else { return };
     let window = 1000.0;
     let (mut ours, mut theirs, mut expected) = (Vec::new(), Vec::new(), Vec::new());

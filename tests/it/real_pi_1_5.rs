@@ -191,7 +191,7 @@ fn first_use(session: &LoadedSession) -> Option<Vec<EntryIx>> {
 }
 
 #[test]
-fn the_real_pi_leaves_out_what_an_edit_omits_a_call_with_its_results() {
+fn the_real_pi_omits_a_call_with_its_results_after_an_edit() {
     let Some(pi) = Pi::find() else { return };
     let (mut files, mut expected, mut folders) = (Vec::new(), Vec::new(), Vec::new());
     for (name, session, loaded) in todays() {

@@ -122,7 +122,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn without_a_step_every_call_is_sent_what_its_own_context_holds(seed in any::<u64>()) {
+    fn without_policies_every_call_is_sent_its_recorded_context(seed in any::<u64>()) {
         let (_session, session, inputs) = opened(seed, &options());
         let replay = replayed(&session, &inputs, &settings(&[], 300.0));
         for (at, call) in replay.calls.iter().enumerate() {
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn the_steps_of_a_call_do_what_a_plan_of_its_context_does(seed in any::<u64>(), window in 100_u32..2_000) {
+    fn policies_per_call_match_a_plan_of_its_context(seed in any::<u64>(), window in 100_u32..2_000) {
         let (_session, session, inputs) = opened(seed, &options());
         for policies in [&[Policy::Prune][..], &[Policy::Guard], &[Policy::Clear], &[Policy::Prune, Policy::Guard, Policy::Clear]] {
             let settings = settings(policies, f64::from(window));
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn the_steps_of_a_run_do_what_a_plan_of_its_history_does(seed in any::<u64>()) {
+    fn policies_per_run_match_a_plan_of_its_history(seed in any::<u64>()) {
         let (_session, session, inputs) = opened(seed, &options());
         for policies in [&[Policy::History][..], &[Policy::Repair], &[Policy::Images], &[Policy::Repair, Policy::History, Policy::Images]] {
             let settings = settings(policies, 1_000.0);

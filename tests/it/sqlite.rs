@@ -58,7 +58,7 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_session_reads_as_the_gateways_own_modules_read_it() {
+fn every_session_reads_as_in_the_gateways_modules() {
     let state = state();
     let store = listed(state.path());
     assert_eq!(store.ruleset.id, Ruleset::V2026_9_2);
@@ -137,7 +137,7 @@ fn a_packed_event_has_its_text() {
 }
 
 #[test]
-fn one_database_named_alone_is_a_store_too() {
+fn a_single_database_is_a_store_too() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("copy.sqlite");
     copy(&fixture("openclaw-agent.sqlite"), &path);
@@ -211,7 +211,7 @@ fn the_other_process() {
 }
 
 #[test]
-fn what_another_process_appends_is_followed_and_nothing_is_missed() {
+fn every_entry_of_another_process_is_followed() {
     use clawscope::runtime::watch::{Watch, WatchEvent, WatchMode, store_databases, store_folders};
     let dir = tempfile::tempdir().unwrap();
     drop(made(dir.path()));
@@ -261,7 +261,7 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
 }
 
 #[test]
-fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_reported() {
+fn a_database_is_never_written_and_the_refusal_names_the_gateways_way() {
     use clawscope::commit::UndoTarget;
     use clawscope::write::request::{WriteAction, WriteError, WriteRequest, prepare};
     let state = state();
@@ -287,7 +287,7 @@ fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_reported() {
 }
 
 #[test]
-fn a_database_that_cannot_be_read_is_reported_and_never_passes_for_none() {
+fn an_unreadable_database_is_reported_and_still_decides_the_ruleset() {
     let whole = fs::read(fixture("openclaw-agent.sqlite")).unwrap();
     let noise: Vec<u8> = (0..9_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for bytes in [Some(&whole[..100_000]), Some(&noise[..]), None] {
@@ -309,7 +309,7 @@ fn a_database_that_cannot_be_read_is_reported_and_never_passes_for_none() {
 }
 
 #[test]
-fn watch_shows_what_is_added_to_a_database_and_new_sessions_in_it() {
+fn watch_shows_new_entries_and_sessions_of_a_database() {
     use std::io::BufRead as _;
     use std::process::{Command, Stdio};
     let dir = tempfile::tempdir().unwrap();
@@ -449,7 +449,7 @@ fn a_database_that_may_not_be_read_is_reported_and_the_rest_is_listed() {
 }
 
 #[test]
-fn what_an_import_moved_aside_is_listed_and_reported_from_history_that_is_not_in_the_database() {
+fn files_moved_aside_by_an_import_are_listed_and_missing_history_is_reported() {
     let state = state();
     let aside = state.path().join("agents/main/session-sqlite-import-archive");
     fs::create_dir_all(&aside).unwrap();

@@ -52,7 +52,7 @@ fn agree(driver: &Driver) {
 }
 
 #[test]
-fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_requested() {
+fn a_preview_shows_the_configured_policies_or_a_single_one() {
     let mut driver = opened();
     assert_eq!(on(&driver), []);
     driver.press("p");
@@ -66,7 +66,7 @@ fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_requested() {
 }
 
 #[test]
-fn each_step_changes_the_totals_by_itself_and_together() {
+fn each_policy_changes_the_totals_separately_and_together() {
     let mut driver = opened();
     driver.press("p");
     let pruned = plan(&driver).total_after();
@@ -84,7 +84,7 @@ fn each_step_changes_the_totals_by_itself_and_together() {
 }
 
 #[test]
-fn moving_a_setting_switches_its_step_on() {
+fn moving_a_setting_switches_its_policy_on() {
     let mut driver = opened();
     driver.press("p , , , , , 4");
     assert_eq!(driver.app.tuning.policy, Policy::Compact);
@@ -95,7 +95,7 @@ fn moving_a_setting_switches_its_step_on() {
 }
 
 #[test]
-fn a_step_without_settings_says_so_and_moves_nothing() {
+fn a_policy_without_settings_shows_a_message() {
     let mut driver = opened();
     driver.press("4 , ");
     assert_eq!(driver.app.tuning.policy, Policy::Images);
@@ -105,7 +105,7 @@ fn a_step_without_settings_says_so_and_moves_nothing() {
 }
 
 #[test]
-fn a_compaction_puts_its_cut_between_what_goes_and_what_stays() {
+fn a_compaction_draws_its_cut_between_summarised_and_kept_messages() {
     let mut driver = opened();
     driver.press("2 k k k");
     let entry = driver.app.selected_entry();
@@ -128,7 +128,7 @@ fn a_compaction_puts_its_cut_between_what_goes_and_what_stays() {
 }
 
 #[test]
-fn the_cut_follows_what_is_kept_and_survives_folds_and_filters() {
+fn the_cut_follows_the_kept_tokens_and_survives_folds_and_filters() {
     let mut driver = opened();
     driver.press(", , , , , x 4 j j");
     let before = cut(&driver).expect("a line");
@@ -154,7 +154,7 @@ fn keys_on_the_cut_lead_to_the_steps() {
 }
 
 #[test]
-fn texts_are_requested_once_and_the_other_steps_are_shown_meanwhile() {
+fn texts_are_requested_once_while_other_policies_are_shown() {
     let mut driver = opened();
     driver.press("p");
     let pruned = plan(&driver).total_after();
@@ -203,7 +203,7 @@ fn changed_line() -> EffectError {
 }
 
 #[test]
-fn texts_that_cannot_be_read_are_reported_and_not_requested_again() {
+fn unreadable_texts_are_reported_and_not_requested_again() {
     let mut driver = opened();
     driver.press("p , , , , ,");
     driver.key_effects("x");
@@ -331,7 +331,7 @@ fn among_tabs_the_line_under_them_names_the_step() {
 }
 
 #[test]
-fn the_patch_puts_every_key_where_its_reader_looks() {
+fn the_patch_puts_every_key_at_its_readers_path() {
     let mut driver = opened();
     driver.press(", , 4 e ctrl-u text:20 enter");
     driver.press(", , , e ctrl-u text:34000 enter");

@@ -49,7 +49,7 @@ fn bytes(store: &Store) -> Vec<u8> {
 }
 
 #[test]
-fn the_default_is_offline_reported_in_full_and_writes_nothing() {
+fn the_default_summary_is_offline_complete_and_not_written() {
     let store = store();
     let before = bytes(&store);
     let answer = store.json(&["summarize", "agent:main:main"]);
@@ -69,7 +69,7 @@ fn the_default_is_offline_reported_in_full_and_writes_nothing() {
 }
 
 #[test]
-fn the_text_goes_to_the_output_and_everything_about_it_beside() {
+fn the_summary_goes_to_stdout_and_its_details_to_stderr() {
     let (code, out, err) = store().run(&["summarize", "agent:main:main"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.starts_with("## Goal\n") && !out.contains("nothing was written"), "{out}");
@@ -99,7 +99,7 @@ fn the_calls_are_reported_without_making_one() {
 }
 
 #[test]
-fn where_there_is_nothing_to_summarise_it_is_reported_why() {
+fn a_session_that_cannot_be_summarised_names_the_reason() {
     // The whole session is kept: nothing is before the cut.
     let (code, out, err) = Store::new().run(&["summarize", "agent:main:main"]);
     assert_eq!((code, out.as_str()), (4, ""));
@@ -111,7 +111,7 @@ fn where_there_is_nothing_to_summarise_it_is_reported_why() {
 }
 
 #[test]
-fn settings_that_make_no_summarizer_are_reported_before_anything_is_requested() {
+fn invalid_summarizer_settings_are_reported_before_any_call() {
     let store = store();
     for (table, with, words) in [
         ("", "command", "no program is configured"),
@@ -207,7 +207,7 @@ fn a_server_that_repeats_the_key_does_not_make_us_show_it() {
 /// ctrl-c ends the program that writes the summary, and what that started, before it ends clawscope.
 #[cfg(unix)]
 #[test]
-fn ctrl_c_leaves_nothing_behind() {
+fn ctrl_c_stops_the_summary_program_and_its_children() {
     use rustix::process::{Pid, Signal, kill_process};
     use std::time::{Duration, Instant};
 
@@ -304,7 +304,7 @@ fn the_length_of_earlier_summaries_is_the_measure_of_the_next_unless_one_is_repo
 }
 
 #[test]
-fn a_summary_without_a_compaction_is_a_slip() {
+fn a_summary_without_a_compaction_is_a_usage_error() {
     let store = store();
     for words in [
         &["simulate", "agent:main:main", "--summary"][..],
@@ -346,7 +346,7 @@ fn a_compaction_is_committed_by_hand_offline_and_taken_back() {
 
 #[cfg(unix)]
 #[test]
-fn a_dry_run_queries_nobody_who_was_not_named_on_the_command_line() {
+fn a_dry_run_calls_only_a_summarizer_named_on_the_command_line() {
     let (store, folder) = (store(), tempfile::tempdir().unwrap());
     let mark = folder.path().join("called");
     let script = format!("cat > /dev/null; touch {}; echo by hand", mark.display());
@@ -366,7 +366,7 @@ fn a_dry_run_queries_nobody_who_was_not_named_on_the_command_line() {
 
 #[cfg(unix)]
 #[test]
-fn a_summary_that_fails_or_is_not_wanted_writes_nothing() {
+fn a_failed_or_refused_summary_is_not_written() {
     let (store, folder) = (store(), tempfile::tempdir().unwrap());
     let before = bytes(&store);
     let bad = settings("kind = \"command\"\ncommand = [\"sh\", \"-c\", \"exit 7\"]");

@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn cells_are_reported_one_by_one_and_nothing_is_reported_once_nobody_waits() {
+fn cells_are_reported_one_by_one_until_the_sweep_is_cancelled() {
     let (_session, recording) = opened(7, 0.5);
     let reported = AtomicUsize::new(0);
     let wanted = spec(&recording.session, 3, 0.0);
@@ -261,7 +261,7 @@ fn an_axis_knows_how_far_each_value_is_from_the_one_in_force() {
 }
 
 #[test]
-fn a_value_that_is_written_in_two_ways_is_one_point() {
+fn equal_values_in_two_spellings_are_one_point() {
     let (_session, recording) = with_window(1, 1000.0);
     let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
     let texts = |text: &str| -> Vec<String> {
@@ -376,7 +376,7 @@ fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
 }
 
 #[test]
-fn a_setting_without_effect_is_no_second_axis() {
+fn a_setting_without_effect_does_not_become_an_axis() {
     let (_session, recording) = fitting(&[9_000, 9_020]);
     assert_eq!(varied_keys(&recording).len(), 1, "one axis must be there to see anything");
 }

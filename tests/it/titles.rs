@@ -66,7 +66,7 @@ fn holds(text: &str, secret: &str) -> bool {
 }
 
 #[test]
-fn lists_and_rows_of_commands_hold_no_secret_unless_requested() {
+fn commands_show_secrets_only_on_request() {
     let store = store_of_secrets();
     for (at, (secret, _)) in pasted().iter().enumerate() {
         let session = format!("orphan-{at}");
@@ -94,7 +94,7 @@ fn lists_and_rows_of_commands_hold_no_secret_unless_requested() {
 }
 
 #[test]
-fn the_title_is_what_the_person_said() {
+fn the_title_is_the_persons_text() {
     let store = Store::new();
     let sender = "Sender (untrusted metadata):\n```json\n{\"label\": \"Mei\"}\n```\n\n";
     let cases = [

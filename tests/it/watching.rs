@@ -130,7 +130,7 @@ fn of_2000_sessions_with_many_writers_watch_shows_every_entry_once() {
 }
 
 #[test]
-fn where_the_system_shows_nothing_watch_looks_and_shows_every_entry_once_too() {
+fn polling_watch_shows_every_entry_once() {
     let watching = everything_is_reported_once(300, &[("CLAWSCOPE_POLL", "1")]);
     assert!(watching.reported.len() > 10);
 }
@@ -166,7 +166,7 @@ fn shown(app: &clawscope::app::App) -> Shown {
 }
 
 #[tokio::test]
-async fn the_programs_own_list_and_the_open_session_follow_2000_sessions_with_many_writers() {
+async fn the_session_list_and_the_open_session_follow_2000_sessions_with_many_writers() {
     let busy = Busy::new(2_000);
     let options = RunOptions { environment: environment(), ..RunOptions::default() };
     let mut program =

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_that_claim_more_than_there_is_get_what_is_left() {
+    fn pieces_that_claim_too_much_share_the_remaining_chars() {
         let (pieces, rest) = split_pieces(25, 100, [60, 70, 5].into_iter());
         let chars: Vec<u64> = pieces.iter().map(|piece| piece.chars).collect();
         assert_eq!((chars, rest), (vec![60, 40, 0], PromptPiece::default()));

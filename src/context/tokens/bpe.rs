@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_goes_by_the_start_of_the_id_and_others_are_near_only() {
+    fn the_start_of_the_id_selects_the_vocabulary_and_other_families_are_inexact() {
         let named = |model| {
             let bpe = Bpe::for_model(model);
             (bpe.vocabulary.name(), bpe.is_exact)

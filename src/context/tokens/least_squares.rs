@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_far_off_moves_nothing() {
+    fn one_outlier_does_not_change_the_fit() {
         let points: Vec<[f64; 3]> =
             (1..12).map(|at| [f64::from(at) * 1000.0, f64::from(at % 5) * 700.0, 0.0]).collect();
         let mut rows = rows(&points, [0.25, 0.7, 0.0]);

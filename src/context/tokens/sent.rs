@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_sent_has_no_text_and_images_are_counted() {
+    fn unsent_messages_have_no_text_and_images_are_counted() {
         let hidden = r#"{"role":"bashExecution","command":"ls","output":"x","excludeFromContext":true}"#;
         assert_eq!(texts(hidden), (Vec::new(), 0));
         assert_eq!(texts(r#"{"role":"hook","content":"x"}"#), (Vec::new(), 0));

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_guard_plain_chars_weigh_double_and_heavy_ones_stay() {
+    fn the_guard_doubles_the_weight_of_plain_chars_only() {
         let lengths = ["ab", "你好", "㐀", "𠀀", "\u{1D360}", "😀"].map(|text| length_of(text, GUARD_WEIGHT));
         assert_eq!(lengths, [4.0, 8.0, 12.0, 16.0, 12.0, 4.0]);
     }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_not_sent_weighs_nothing() {
+    fn an_unsent_command_weighs_0_tokens() {
         let command =
             r#"{"role":"bashExecution","command":"ls","output":"abcdef","excludeFromContext":false}"#;
         assert_eq!(tokens(command), Tokens(2.0));

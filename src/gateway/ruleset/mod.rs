@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ruleset_is_found_by_its_own_id_and_is_at_its_place() {
+    fn every_ruleset_is_found_by_its_id_and_matches_its_range() {
         for ruleset in Ruleset::all_known() {
             let version: Version = ruleset.id().parse().unwrap();
             assert_eq!((version.ruleset(), version.note()), (ruleset, None));

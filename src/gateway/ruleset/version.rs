@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_lists_the_known_ones() {
+    fn an_invalid_version_error_lists_the_known_ones() {
         for text in [
             "",
             "latest",

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_with_an_image_keeps_its_blocks_and_any_other_is_one_text() {
+    fn a_result_with_an_image_keeps_its_blocks_and_others_become_one_text() {
         let plain = of(
             r#"{"role":"toolResult","content":[{"type":"text","text":"a"},5,{"type":"text","text":"b"}]}"#,
         );
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_classes_do_not_take_throws() {
+    fn messages_that_the_classes_reject_throw() {
         for json in [
             r#"{"role":"user","content":[{"type":"text"}]}"#,
             r#"{"role":"user","content":5}"#,

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_requested_at_anthropics_own_endpoint_alone() {
+    fn only_anthropics_endpoint_clears_on_the_server() {
         let facts = ServerFacts {
             is_mode_on: true,
             api: Some("Anthropic-Messages"),

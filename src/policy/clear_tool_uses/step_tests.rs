@@ -39,7 +39,7 @@ fn reasons(settings: &ClearSettings) -> [Reason; 3] {
 }
 
 #[test]
-fn old_uses_go_and_the_last_are_kept() {
+fn old_uses_are_cleared_and_the_last_are_kept() {
     use Reason::{BelowTrigger, ClearedAtLeast, ClearedUse, ExcludedTool, KeptUse};
     assert_eq!(reasons(&ClearSettings { keep: 1.0, ..eager() }), [ClearedUse, ClearedUse, KeptUse]);
     assert_eq!(reasons(&ClearSettings::default()), [BelowTrigger; 3]);
@@ -64,7 +64,7 @@ fn a_negative_keep_clears_only_as_many_and_a_fraction_throws() {
 }
 
 #[test]
-fn nothing_happens_at_the_trigger_itself() {
+fn clearing_starts_above_the_trigger() {
     let trigger = tokens(&ListFixture::of(&three()).bodies) as f64;
     let first = |trigger| reasons(&ClearSettings { trigger, ..eager() })[0];
     assert_eq!([first(trigger), first(trigger - 1.0)], [Reason::BelowTrigger, Reason::ClearedUse]);
@@ -87,7 +87,7 @@ fn a_cleared_result_is_one_text_block_without_details() {
 }
 
 #[test]
-fn arguments_go_with_the_result_from_the_first_equal_answer() {
+fn arguments_are_cleared_in_the_first_equal_answer() {
     let settings = ClearSettings { clear_tool_inputs: true, ..eager() };
     let (made, reasons) = cleared(&three(), &settings);
     assert_eq!(reasons[1], Reason::InputsCleared);

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falsy_message_contributes_nothing() {
+    fn a_falsy_message_is_left_out() {
         let entry = |message: &str| js::parse(&format!(r#"{{"message":{message}}}"#)).expect("test JSON");
         assert_eq!(message_to_summarise(&entry("\"\""), EntryKind::Message), None);
         assert_eq!(message_to_summarise(&entry("5"), EntryKind::Message), Some(Value::from(5)));

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_left_out_but_an_empty_answer_is_not() {
+    fn empty_messages_are_left_out_except_empty_answers() {
         let messages = r#"{"role":"user","content":""},{"role":"toolResult","content":[]},
             {"role":"assistant","content":[{"type":"text","text":""}]},{"role":"assistant","content":"x"}"#;
         assert_eq!(text(messages).as_deref(), Ok("[Assistant]: "));

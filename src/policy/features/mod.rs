@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_content_reported_anew_is_the_one_that_was_read() {
+    fn features_rebuilt_from_their_content_are_equal() {
         for content in [
             r#""a😀\nb""#,
             r#"[{"type":"text","text":"a😀"},{"type":"text","text":""}]"#,
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_cannot_be_known_keeps_its_message() {
+    fn only_irregular_messages_keep_their_body() {
         let keeps = |json: &str| of(json).1.body.is_some();
         assert!(!keeps(r#"{"role":"toolResult","content":[{"type":"text","text":"a"},5]}"#));
         assert!(keeps(r#"{"role":"toolResult","content":[{"type":"text","text":5}]}"#));

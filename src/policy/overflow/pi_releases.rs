@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_commas_only_where_the_pattern_takes_them_and_a_limit_of_rate_is_none() {
+    fn commas_match_only_where_the_pattern_allows_them_and_rate_limits_never_match() {
         for text in [
             "too large for model with 4,000 maximum context length",
             "input (5,000 tokens) is longer than the model's context length (4,000 tokens)",

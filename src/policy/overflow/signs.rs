@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_of_a_rate_limiter_and_other_reasons_are_no_sign() {
+    fn rate_limit_headers_and_other_stop_reasons_are_no_evidence() {
         assert!(
             !Signs::find("x-ratelimit-remaining-tokens: 5").has(RateLimit)
                 && Signs::find("litellm.ratelimiterror").has(RateLimit)

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_alone_has_to_take_half_as_much_again_and_2048_chars_more() {
+    fn truncation_is_enough_only_if_it_frees_half_more_plus_2048_chars() {
         let route = |chars| checked(NEW, Tokens(100_000.0), Tokens(20_000.0), 70_000.0, chars).route;
         // 84,000 tokens in 80,000: 4,000 too many.
         assert_eq!(

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_weighs_twice_what_a_text_does() {
+    fn a_result_weighs_twice_as_much_as_a_text() {
         let user = r#"{"role":"user","content":"abcdefgh"}"#;
         assert_eq!(pressure(Ruleset::V2026_5_22, user), 12.0 + 2.0);
         let result = r#"{"role":"toolResult","toolName":"exec","content":[{"type":"text","text":"你好ab"},{"type":"image"}]}"#;
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn from_8_1_on_what_a_provider_counted_replaces_what_came_before() {
+    fn from_8_1_on_a_providers_count_replaces_the_estimate_before_it() {
         let answer = r#"{"role":"assistant","content":"abcd","usage":{"contextUsage":{"state":"available","totalTokens":700.5}}}"#;
         let all = |ruleset: Ruleset, middle: &str| {
             let message = |json: &str| Pressure::from_message(ruleset.rules(), &parse(json).unwrap());

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_without_a_pruner_keeps_it_shut_whatever_is_configured() {
+    fn a_version_without_a_pruner_never_opens_the_gate() {
         let settings = PruneSettings::default();
         let under =
             |ruleset: Ruleset| gate_under(ruleset.rules(), Some(&settings), true, Some(1.0), 9e12).is_open();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_version_queries_whose_touch_it_was() {
+    fn only_the_newest_version_ignores_touches_of_other_models() {
         let marker = |id: &str, time: u32, model: &str| {
             format!(
                 r#"{{"type":"custom","id":"{id}","customType":"openclaw.cache-ttl","data":{{"timestamp":{time},"provider":" Anthropic","modelId":"{model}"}}}}"#
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_pruning_keeps_it_shut() {
+    fn an_ineligible_model_or_a_disabled_pruner_keeps_the_gate_closed() {
         let settings = PruneSettings::default();
         assert_eq!(gate(Some(&settings), false, Some(1.0), 9e12), Gate::NotEligible);
         assert_eq!(gate(None, true, Some(1.0), 9e12), Gate::Off);

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_pruned_stays_pruned_while_its_texts_are_the_same() {
+    fn unchanged_results_keep_their_earlier_pruning() {
         let long = "x".repeat(5000);
         let messages = [
             result(r#","toolCallId":"a""#, &long),

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_trimmed_from_three_tenths_on_and_images_go_too() {
+    fn results_and_images_are_trimmed_above_three_tenths_of_the_window() {
         assert_eq!(sizes("u 5000 100+ a 5000 a a", Tokens(2000.0)), [3086.0, 139.0, 5000.0]);
         assert_eq!(sizes("u 5000 a a a", Tokens(1e6)), [5000.0]);
         assert_eq!(sizes("5000 u a a a", Tokens(1000.0)), [5000.0]);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_applied_behind_a_shut_gate_and_counts_as_done_behind_an_open_one() {
+    fn remembered_pruning_applies_at_a_closed_gate_and_counts_as_done_at_an_open_one() {
         let messages = list("u 5000 5000 a a a");
         let data = r#"{"prunedToolResults":[{"key":"tool:c1","mode":"hard","placeholder":"gone"},{"key":"tool:c2","mode":"soft"}]}"#;
         let remembered = ProjectionSnapshot::from_marker_data(&parse(data).unwrap()).unwrap();

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invented_result_weighs_what_is_said_of_it_and_is_known_again() {
+    fn a_synthetic_result_has_the_predicted_size_and_is_recognised() {
         for (ruleset, is_responses_api, tokens) in [
             (Ruleset::V2026_3_2, true, 27.0),
             (Ruleset::V2026_4_25, true, 2.0),

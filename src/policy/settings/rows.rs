@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn untouched_values_amount_to_the_configured_settings() {
+    fn untouched_values_give_the_configured_settings() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
         let mut configured = PolicySettings::default();
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn each_moved_value_arrives_where_its_step_looks() {
+    fn each_changed_value_reaches_its_policy() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let moves = |row: &PolicySetting| {
             row.setting.id != SettingId::PruneMode && row.setting.control.fixed_reason().is_none()
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_version_has_built_in_is_where_its_rows_start() {
+    fn rows_start_at_the_versions_built_in_values() {
         let config = GatewayConfig::empty();
         let rows = |ruleset| {
             let (runtime, window) = (CompactionSettings::default(), 128_000.0);

@@ -181,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_limit_turns_empty_blocks_into_the_suffix_alone() {
+    fn a_negative_limit_turns_empty_blocks_into_the_suffix() {
         assert_eq!(truncated(&[0], -4.0), Some(vec![217]));
         assert!(is_oversized(&result("\"text\""), -4.0) && !is_oversized(&result("\"text\""), 0.0));
         assert_eq!(truncated_message(&result("\"text\""), -4.0, &CutOptions::default()), None);
     }
 
     #[test]
-    fn what_is_no_text_stays_and_keys_keep_their_places() {
+    fn other_blocks_are_unchanged_and_keys_keep_their_order() {
         let odd = result(
             r#"[null,5,{"type":"text","text":7},{"type":"image"},{"a":1,"text":"yyyy","type":"text","b":2}]"#,
         );

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn share_cap_and_least_may_be_others_than_the_gateways() {
+    fn share_cap_and_minimum_are_configurable() {
         let settings = TruncateSettings { window_share: 0.1, max_chars: 1000.0, min_keep_chars: 500.0 };
         assert_eq!(truncated(&[1001], Tokens(1e6), &settings), [(1000, Reason::OverLimit)]);
         assert_eq!(truncated(&[1001], Tokens(1000.0), &settings), [(717, Reason::OverLimit)]);

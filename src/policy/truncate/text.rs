@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_exactly_the_budget_stays() {
+    fn a_text_of_exactly_the_budget_is_not_cut() {
         assert_eq!(cut("12345", 4.0), None);
         assert_eq!(cut("123456", 4.0).as_deref(), Some("1234!"));
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_is_no_number_leaves_the_suffix_alone() {
+    fn a_nan_budget_leaves_only_the_suffix() {
         assert_eq!(cut("a\nb", f64::NAN).as_deref(), Some("!"));
     }
 

@@ -31,7 +31,7 @@ fn a_prompt_without_room_is_compacted_before_it_is_sent() {
 }
 
 #[test]
-fn what_the_rules_of_the_record_requested_and_nobody_wrote_did_not_happen() {
+fn a_compaction_that_was_due_but_never_recorded_did_not_happen() {
     let checking = |policies: &[Policy]| checking(Ruleset::V2026_4_8, policies);
     let replay = full().with_session(Tokens(200_000.0), &[], |session| {
         replay(session, &checking(&[Policy::Check]), &checking(&[Policy::Check, Policy::Compact]))

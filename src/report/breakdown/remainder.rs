@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_report_the_remainder_holds_what_precedes_the_messages() {
+    fn without_a_report_the_remainder_includes_the_part_before_the_messages() {
         let remainder = Remainder::new(&session(50, None)).unwrap();
         assert_eq!(
             (remainder.estimated, remainder.difference(), &remainder.cause),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_that_is_the_larger_is_no_less_than_nothing() {
+    fn an_estimate_above_the_count_has_a_negative_remainder() {
         let remainder = Remainder::new(&session(10, Some(&format!("{{{RUN}}}")))).unwrap();
         assert_eq!((remainder.difference(), remainder.cause.clone()), (-16, RemainderCause::Estimator));
         assert_eq!(remainder.label(), "the estimate is higher");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_counted_cannot_be_compared() {
+    fn an_uncounted_prompt_has_no_remainder() {
         let session = LoadedSession { measured: Err(Unmeasured::SinceCommit), ..session(50, None) };
         assert_eq!(Remainder::new(&session), Err(Unmeasured::SinceCommit));
     }

@@ -42,7 +42,7 @@ fn every_estimator_shows_the_prompt_of_each_call_without_its_answer() {
 }
 
 #[test]
-fn before_a_compaction_the_context_is_what_it_was_then() {
+fn calls_before_a_compaction_are_estimated_with_their_context_then() {
     let compaction =
         r#"{"type":"compaction","summary":"ssssssss","firstKeptEntryId":"e2","tokensBefore":100}"#.to_owned();
     let estimates = estimates(&[
@@ -143,7 +143,7 @@ fn one_walk_gives_the_contexts_that_building_each_would() {
 }
 
 #[test]
-fn the_fit_is_nearer_than_chars_over_four_wherever_there_is_one() {
+fn a_fit_is_always_closer_than_chars_over_four() {
     let mut fitted = 0;
     for session in demos() {
         let estimates = read(&session, &mut |_, _| true).expect("memory is readable");

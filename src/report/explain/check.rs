@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_was_compared_before_the_first_count() {
+    fn no_trigger_check_happens_before_the_first_count() {
         let first = [user("go"), call("c", "exec", "{}"), result("c", "exec", "done", ""), refusal()];
         assert_eq!(checked(&first), None);
         let compaction =

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_became_smaller_and_one_after_a_compaction_say_nothing_of_the_ratio() {
+    fn smaller_prompts_and_prompts_after_a_compaction_do_not_count_in_the_ratio() {
         let mut smaller = calls(&[(300, 200); 5]);
         smaller[2].prompt_tokens = 10;
         // A session that shrank to 10 tokens and then reached 1,900 has grown too.

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_limit_in_tokens_tells_of_a_smaller_window() {
+    fn only_a_token_limit_reveals_a_smaller_window() {
         let serves_less = |kind: OverflowKind, limit: u64| {
             failure(|it| {
                 it.believed_window.runtime = Tokens(5_000.0);

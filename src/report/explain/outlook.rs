@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_fits_says_how_much_is_left_until_what() {
+    fn the_outlook_of_a_fitting_session_names_the_distance_to_its_limit() {
         let line = |tokens: u64, reserve: f64, window: Tokens| {
             let session = loaded_session(&transcript(&[user("hi")]), window.get());
             let mut settings = session.configured_settings.clone();

@@ -14,7 +14,7 @@ fn phrase(sizes: &str, fixed: u64, mechanism: &Mechanism) -> String {
 }
 
 #[test]
-fn a_message_is_alone_too_large_above_the_limit_with_or_without_the_fixed_parts() {
+fn a_message_is_too_large_if_it_exceeds_the_limit_with_the_fixed_parts() {
     let said = |tokens: f64, fixed: u64| {
         phrase("u:9 a:9 r:75", fixed, &mechanism(FindingClass::UserMessage, tokens))
     };
@@ -55,7 +55,7 @@ fn tokens_in_no_message_are_named_from_three_tenths_of_the_prompt_on() {
 }
 
 #[test]
-fn a_headline_says_how_often_and_what_to_do_where_both_fit() {
+fn a_headline_has_count_and_advice_if_both_fit() {
     let said = |verdict: &Finding, guards: &[GuardReport]| {
         with_failure("u:9 a:9 r:75", 1_100, 100, |case, failure| headline(case, failure, verdict, guards))
     };

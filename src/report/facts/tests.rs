@@ -212,7 +212,7 @@ const FRAMES: [(&str, &str); 9] = [
 
 proptest! {
     #[test]
-    fn every_planted_fact_is_found_and_none_is_invented(
+    fn every_planted_fact_is_found_and_no_other(
         plants in prop::collection::vec((planted(), 0..FRAMES.len()), 1..12),
     ) {
         let framed = plants.iter().map(|((_, fact), frame)| format!("{}{fact}{}", FRAMES[*frame].0, FRAMES[*frame].1));
@@ -228,7 +228,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_and_every_fact_stands_in_it(text in "\\PC{0,200}") {
+    fn every_fact_found_in_a_text_occurs_in_it(text in "\\PC{0,200}") {
         for fact in facts(&text).iter().chain(&constraints(&text)).chain(&decisions(&text)) {
             prop_assert!(text.contains(fact.text));
         }

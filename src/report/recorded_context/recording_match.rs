@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_mark_matches_what_it_can_replace_and_nothing_else() {
+    fn a_truncation_mark_matches_only_values_it_can_replace() {
         let mark = |rest: &str| format!(r#"{{"a":{{"truncated":true,"reason":"trajectory-{rest}}}}}"#);
         let text = mark(r#"field-size-limit","originalChars":3"#);
         assert_eq!(compared(&text, r#"{"a":"abc"}"#), (paths(&["/a"]), vec![], vec![]));

@@ -36,7 +36,7 @@ fn recorded(view: &RecoveryView) -> Vec<&'static str> {
 }
 
 #[test]
-fn the_last_overflow_is_looked_at_with_the_errors_that_belong_to_it() {
+fn the_last_overflow_is_shown_with_its_retries() {
     let view = view(&[
         user("one"),
         error(TOO_LONG),
@@ -54,7 +54,7 @@ fn the_last_overflow_is_looked_at_with_the_errors_that_belong_to_it() {
 }
 
 #[test]
-fn what_the_transcript_shows_is_beside_the_step_it_belongs_to() {
+fn recorded_events_are_next_to_their_expected_steps() {
     let words = "x".repeat(90_000);
     let view = view(&[
         user(&words),
@@ -88,7 +88,7 @@ fn without_an_overflow_the_next_call_is_thought_of() {
 }
 
 #[test]
-fn an_error_of_another_kind_is_no_overflow() {
+fn another_error_is_not_recorded_as_an_overflow() {
     assert!(!view(&[user("one"), error("overloaded_error")]).is_recorded());
 }
 

@@ -141,7 +141,7 @@ fn naive(
 }
 
 #[test]
-fn the_search_finds_what_a_naive_one_finds() {
+fn the_search_finds_the_same_needs_as_a_naive_one() {
     let mut found = 0;
     for seed in 0..400 {
         let (path, losses, answers) = story(seed);

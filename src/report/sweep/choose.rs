@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn of_axes_that_save_nothing_the_one_that_changes_more_is_better() {
+    fn among_axes_without_gain_the_one_with_more_effect_is_better() {
         let peak = gain(&[totals(0, 10.0, 1.0), totals(0, 20.0, 1.0)]);
         let cost = gain(&[totals(0, 10.0, 1.0), totals(0, 10.0, 4.0)]);
         let neither = gain(&[totals(0, 10.0, 1.0); 2]);

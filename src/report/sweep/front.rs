@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_front_is_whoever_nobody_beats(values in prop::collection::vec(prop::array::uniform3(0..5_u8), 0..40)) {
+        fn the_front_is_every_cell_that_no_other_beats(values in prop::collection::vec(prop::array::uniform3(0..5_u8), 0..40)) {
             let values: Vec<[f64; 3]> = values.into_iter().map(|three| three.map(f64::from)).collect();
             let beaten = |at: &usize| values.iter().any(|other| {
                 let mine = values[*at];

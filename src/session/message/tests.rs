@@ -56,7 +56,7 @@ fn an_assistant_shows_thinking_text_calls_and_its_error() {
 }
 
 #[test]
-fn what_the_provider_counted_is_reported_with_its_cost() {
+fn measured_usage_is_shown_with_its_cost() {
     let text = r#"{"role":"assistant","stopReason":"stop","usage":{"input":10,"output":812,"cacheRead":190000,"cacheWrite":2,"totalTokens":190824,"cost":{"total":0.41}},"content":[]}"#;
     let read = read_one(&[message(text)], 0);
     assert_eq!(read.fact("prompt"), Some("190,012 measured"));
@@ -87,7 +87,7 @@ fn a_result_without_its_call_says_so() {
 }
 
 #[test]
-fn the_call_of_a_result_is_the_one_on_its_own_branch() {
+fn the_call_of_a_result_is_on_the_same_branch() {
     let fork = |parent: &str, entry: &str| entry.replacen('{', &format!("{{\"parentId\":\"{parent}\","), 1);
     let lines = [
         user("go"),
@@ -206,7 +206,7 @@ fn prunable() -> Vec<String> {
 }
 
 #[test]
-fn a_trimmed_result_comes_with_what_the_plan_makes_of_it() {
+fn a_trimmed_result_includes_its_text_after_the_plan() {
     let session = loaded_session(&transcript(&prunable()), 1_000.0);
     let plan = prune_plan(&session, &PruneSettings::default());
     let read = |number| read_message(&session, entry_ix(number), Some(&plan)).unwrap();

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_kinds_and_image_data_are_no_text_but_arguments_are_and_a_whole_id() {
+    fn a_search_covers_arguments_and_ids_but_not_block_types_or_image_data() {
         assert_eq!(found("tooluse"), [0; 0]);
         assert_eq!(found("ninja"), [1]);
         assert_eq!(found("ninja \"all\""), [1]);

@@ -68,7 +68,7 @@ fn text_thinking_calls_results_and_summaries_are_hits() {
 }
 
 #[test]
-fn ids_images_and_settings_of_the_provider_are_no_hits() {
+fn ids_images_and_provider_fields_are_not_searched() {
     let text = transcript(&[
         r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","data":"needle","mimeType":"image/needle"}]}"#,
         r#"{"role":"assistant","content":[{"type":"text","text":"b","textSignature":"needle"}],"api":"needle","model":"needle","responseId":"needle","usage":{"needle":5}}"#,
@@ -150,7 +150,7 @@ fn a_transcript_that_cannot_be_read_is_named_and_the_rest_is_searched() {
 }
 
 #[test]
-fn damaged_lines_and_an_empty_store_are_no_hits() {
+fn damaged_lines_and_an_empty_store_have_no_hits() {
     assert_eq!(
         lines("{\"type\":\"session\",\"id\":\"s\"}\nword {broken word\n[1, \"word\"]\n\"word\"\n", "word"),
         [0; 0]

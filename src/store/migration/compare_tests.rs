@@ -67,7 +67,7 @@ fn a_changed_entry_is_named_with_the_place_and_without_its_text() {
 }
 
 #[test]
-fn a_doubled_entry_is_named_under_its_own_id_and_under_another() {
+fn a_duplicate_entry_is_found_under_the_same_and_another_id() {
     let (lines, mut rows) = (transcript(), transcript());
     rows.push(rows[2].clone());
     rows.push(rows[4].replace("\"id\":\"e4\"", "\"id\":\"zz\""));
@@ -108,7 +108,7 @@ fn all_planted_losses_are_found_at_once() {
 }
 
 #[test]
-fn what_a_file_in_use_has_at_its_end_came_after_the_import() {
+fn new_lines_at_the_end_of_a_file_in_use_are_added_not_lost() {
     let (lines, rows) = (transcript(), transcript());
     let found = compare("s1", &source(&lines), &source(&rows[..5]), true).unwrap();
     assert_eq!(reported(&found), [("e5", 6, "added"), ("e6", 7, "added")]);
@@ -129,7 +129,7 @@ fn a_line_that_repeats_another_is_left_out_and_one_that_only_has_its_id_is_lost(
 }
 
 #[test]
-fn an_import_that_stopped_at_a_broken_line_lost_what_follows_it() {
+fn lines_after_a_broken_line_are_lost_by_the_import() {
     let (mut lines, rows) = (transcript(), transcript());
     lines[5] = "{broken".to_owned();
     let found = compared(&lines, &rows[..5]);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn directives_may_go_but_no_word_beside_them() {
+    fn an_import_may_remove_directives_but_no_other_word() {
         assert!(rewritten(
             "assistant",
             "[[reply_to_current]] hi there [[audio_as_voice]]\n\n\n\nx",

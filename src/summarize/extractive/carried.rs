@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_to_their_places_without_their_marks() {
+    fn carried_lines_keep_their_section_and_lose_their_markers() {
         let text = "## Goal\nShip it\n\n## Progress\n### Done\n- [x] a\n### In Progress\n- [ ] b\n## Next Steps\n1. c\n\
             ## Critical Context\n- (none)\n- Extractive summary: quoted\n\n<read-files>\nx.rs\n</read-files>";
         let line = |part, text: &str| (part, text.to_owned());

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_the_lightest_goes_first_and_is_counted() {
+    fn the_oldest_line_of_the_lowest_weight_is_dropped_first_and_counted() {
         let text = draft().into_text(700);
         assert!(units(&text) <= 700);
         assert!(text.contains("goal") && text.contains("decision") && text.contains("step 19"), "{text}");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_go_is_shortened() {
+    fn lines_that_cannot_be_dropped_are_shortened() {
         let mut draft = draft();
         draft.add(SummaryPart::Next, Weight::Key, "y".repeat(2000));
         let text = draft.into_text(450);

@@ -93,7 +93,7 @@ fn heads_in_brackets_become_the_channel_and_the_job() {
 }
 
 #[test]
-fn blocks_of_metadata_go_and_the_group_stays() {
+fn metadata_blocks_are_removed_and_the_group_is_kept() {
     assert_opens(&[
         (&format!("{SENDER}[Mon 2026-03-09 06:40 UTC] retry"), "", "retry"),
         (&format!("{GROUP}{SENDER}retry"), "⟨group⟩", "retry"),
@@ -156,7 +156,7 @@ fn blocks_of_metadata_go_and_the_group_stays() {
 }
 
 #[test]
-fn prompts_of_the_gateway_are_a_mark_alone() {
+fn gateway_prompts_become_a_mark() {
     assert_opens(&[
         (
             "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.\nCurrent time: Friday",
@@ -217,7 +217,7 @@ fn queued_messages_and_trailers_leave_the_words() {
 }
 
 #[test]
-fn what_was_cut_off_in_the_middle_of_an_envelope_stays() {
+fn a_truncated_envelope_is_kept() {
     let cut = "Sender (untrusted metadata):\n```json\n{\n  \"label\": \"Mei";
     assert_eq!(taken(cut), (String::new(), cut.to_owned()));
     assert_eq!(taken("[Telegram Mei id:7"), (String::new(), "[Telegram Mei id:7".to_owned()));
@@ -225,7 +225,7 @@ fn what_was_cut_off_in_the_middle_of_an_envelope_stays() {
 }
 
 #[test]
-fn few_short_marks_stay_of_a_text_that_is_all_envelope() {
+fn an_all_envelope_text_becomes_a_few_short_marks() {
     let names: Vec<String> = (0..5000).map(|at| format!("[cron:1 {at} {}] ", "long ".repeat(20))).collect();
     let heads = names.concat();
     let opened = unwrap_message(&heads);

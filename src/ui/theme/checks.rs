@@ -193,7 +193,7 @@ fn every_theme_loads_at_every_depth() {
 }
 
 #[test]
-fn an_own_theme_changes_single_meanings_and_says_what_is_wrong_with_it() {
+fn a_custom_theme_changes_single_roles_and_names_its_mistakes() {
     let text = "like = \"dark\"\n[role]\nplan = { rgb = \"ff00ff\" }\n";
     let theme = Theme::parse("mine", text, ColourDepth::True).expect("loads");
     assert_eq!(theme.style(super::Role::Plan).fg, Some(ratatui::style::Color::Rgb(255, 0, 255)));

@@ -86,7 +86,7 @@ fn help_palette_and_command_log_know_the_commands() {
 }
 
 #[test]
-fn a_hostile_key_of_a_store_is_no_argument() {
+fn a_hostile_session_key_never_becomes_an_argument() {
     let folder = tempfile::tempdir().expect("a folder");
     let sessions = folder.path().join("agents/main/sessions");
     std::fs::create_dir_all(&sessions).expect("folders");

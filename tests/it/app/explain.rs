@@ -28,7 +28,7 @@ fn go_to_row(driver: &mut Driver, wanted: ExplainRow) {
 }
 
 #[test]
-fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
+fn e_explains_the_session_and_enter_opens_the_evidence() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
     driver.press("g e");
@@ -98,7 +98,7 @@ fn the_cursor_visits_call_mechanism_guards_counts_changes_and_evidence_in_this_o
 }
 
 #[test]
-fn the_row_under_the_cursor_stays_in_sight_at_every_size() {
+fn the_row_under_the_cursor_is_visible_at_every_size() {
     for (width, height) in [(130, 36), (110, 30), (80, 24), (60, 20)] {
         let mut driver = Driver::demo(width, height);
         driver.go_to("slack:channel:c07infra");
@@ -182,7 +182,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
 }
 
 #[test]
-fn a_line_without_an_entry_stays_open_and_an_older_reading_is_dropped() {
+fn enter_on_a_row_without_an_entry_keeps_the_screen_open() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("slack:channel:c07infra");
     let requested = driver.key_effects("e");

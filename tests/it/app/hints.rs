@@ -104,7 +104,7 @@ fn a_click_on_a_hint_does_what_its_key_does() {
 }
 
 #[test]
-fn a_click_between_two_hints_does_nothing() {
+fn a_click_between_two_hints_has_no_effect() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("2");

@@ -38,7 +38,7 @@ fn demo() -> Driver {
 }
 
 #[test]
-fn one_key_goes_back_from_a_hit_to_the_hits_whatever_session_it_opened() {
+fn one_key_returns_from_a_hit_in_any_session_to_the_hits() {
     for steps in ["", "G"] {
         let mut driver = demo();
         driver.press("2 g");
@@ -121,7 +121,7 @@ fn a_place_is_found_again_after_the_file_grew() {
 
 /// Random jumps of every kind, then all the way back and forward: every place is passed again in order.
 #[test]
-fn a_walk_goes_back_and_forward_over_the_same_places() {
+fn a_walk_passes_the_same_places_back_and_forward() {
     let jumps = [
         "e g j j j j j enter",
         "t h h enter",

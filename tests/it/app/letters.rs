@@ -14,7 +14,7 @@ fn cursor(driver: &Driver) -> usize {
 }
 
 #[test]
-fn the_copy_menu_offers_what_the_row_has() {
+fn the_copy_menu_offers_the_parts_of_the_row() {
     let mut driver = tuned();
     driver.press("2 : text:copy-menu enter");
     let Some(Overlay::Letters(window)) = driver.app.overlay() else { panic!("no menu") };

@@ -27,7 +27,7 @@ fn listed(driver: &Driver) -> Vec<Action> {
 }
 
 #[test]
-fn what_the_session_suggests_and_what_was_run_come_first() {
+fn suggested_and_recent_actions_come_first() {
     let mut driver = demo();
     driver.press(":");
     assert_eq!(listed(&driver)[0], Action::Show(ScreenKind::Explain), "it overflowed");

@@ -22,7 +22,7 @@ const DRAG: MouseEventKind = MouseEventKind::Drag(MouseButton::Left);
 const UP: MouseEventKind = MouseEventKind::Up(MouseButton::Left);
 
 #[test]
-fn a_dragged_border_follows_the_pointer_and_stays() {
+fn a_dragged_border_follows_the_pointer_and_is_kept() {
     let mut driver = demo();
     let x = driver.app.layout().transcript.x;
     let row = driver.app.layout().transcript.y + 5;

@@ -149,7 +149,7 @@ fn unread_transcripts_are_counted() {
 }
 
 #[test]
-fn a_search_is_stopped_once_where_its_screen_is_left_and_never_where_none_runs() {
+fn leaving_the_screen_stops_a_running_search_once() {
     let stops = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::StopStoreSearch));
     let mut driver = Driver::demo(140, 40);
     assert!(!stops(&driver.key_effects("j")), "nothing runs");

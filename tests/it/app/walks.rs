@@ -186,7 +186,7 @@ fn cells_of_a_comparison() {
 }
 
 #[test]
-fn an_explanation_and_what_it_is_made_of() {
+fn an_explanation_and_its_rows() {
     walk("explain", WIDE, "e j j k space h l - + G g y P W esc pgdn enter < >");
 }
 
@@ -305,7 +305,7 @@ fn a_comparison_under_its_map_on_a_small_terminal() {
 }
 
 #[test]
-fn a_search_beside_a_preview() {
+fn a_search_next_to_a_preview() {
     walk_in(INFRA, "search wide", (150, 40), "ctrl-f paste:atomic enter j j enter n N esc");
 }
 
@@ -373,6 +373,6 @@ fn settings_opened_from_the_policies_and_other_ways_to_the_tuning_pane() {
 }
 
 #[test]
-fn a_summary_that_is_asked_for_and_the_gate_of_pruning() {
+fn a_requested_summary_and_the_pruning_gate() {
     walk_in(INFRA, "compacting", WIDE, ", , , , , x 2 } } { { 3 j 4 l L c esc x p i 2 G } { i");
 }

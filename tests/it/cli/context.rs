@@ -100,7 +100,7 @@ fn a_silent_answer_is_marked_in_the_tree() {
 }
 
 #[test]
-fn a_context_shows_how_far_the_memory_flush_is_and_what_the_gateway_thinks_of_the_window() {
+fn a_context_shows_the_memory_flush_and_the_window_check() {
     let store = Store::new();
     let flush = &store.json(&["context", "main"])["memoryFlush"];
     has_keys(flush, &["state", "threshold", "total", "toGo", "late", "rule"]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::store::Store;
 
 #[test]
-fn a_database_beside_an_agent_means_2026_9() {
+fn a_database_of_an_agent_means_2026_9() {
     let store = Store::new();
     store.write("agents/main/agent/openclaw-agent.sqlite", "");
     // One without sessions is of another use.

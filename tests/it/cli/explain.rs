@@ -6,7 +6,7 @@ use super::{has_keys, overflowed};
 use crate::support::store::Store;
 
 #[test]
-fn recovery_sets_what_is_recorded_beside_what_is_expected() {
+fn recovery_compares_recorded_and_expected_steps() {
     let store = overflowed();
     let answer = store.json(&["recovery", "main"]);
     let wanted =

@@ -136,7 +136,7 @@ fn the_dataset_holds_counts_that_are_not_whole() {
 }
 
 #[test]
-fn after_a_commit_the_next_prompt_keeps_what_precedes_the_messages() {
+fn after_a_commit_the_next_prompt_includes_the_fixed_part() {
     let mut entries = vec![answer("a0", "q", 25_000, "toolUse")];
     let mut last = "a0".to_owned();
     for at in 1..8 {

@@ -58,7 +58,7 @@ fn a_session_of_todays_pi_is_committed_as_context_edits_and_taken_back() {
 }
 
 #[test]
-fn pis_own_settings_are_shown_set_and_varied_with_the_file_that_holds_them() {
+fn pi_settings_are_shown_set_and_varied_with_their_file() {
     let (dir, _) = todays_store();
     let settings = dir.path().join("settings.json");
     write_file(&settings,
@@ -158,7 +158,7 @@ fn outgrown() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_run_of_todays_pi_that_outgrew_its_window_is_answered_by_its_own_settings() {
+fn advice_for_an_overflow_in_todays_pi_names_pi_settings() {
     let dir = outgrown();
     let session = ["019bb7d3", "--store", dir.path().to_str().unwrap(), "--json"];
     let json = |words: &[&str]| -> Value {
@@ -193,7 +193,7 @@ fn a_run_of_todays_pi_that_outgrew_its_window_is_answered_by_its_own_settings() 
 }
 
 #[test]
-fn todays_pi_is_known_by_its_own_rules_wherever_it_is_spoken_of() {
+fn every_command_uses_todays_pi_rules_for_its_sessions() {
     let (dir, _) = todays_store();
     let path = dir.path().to_str().unwrap();
     let ask = |words: &[&str]| run(&mut program(words));

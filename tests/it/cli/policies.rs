@@ -26,7 +26,7 @@ fn steps_run_in_the_gateways_order_and_hand_their_tokens_on() {
 }
 
 #[test]
-fn a_compaction_shows_what_it_keeps_and_what_a_summary_replaces() {
+fn a_compaction_shows_kept_and_summarised_messages() {
     let store = Store::new();
     let words = [
         "simulate",

@@ -84,7 +84,7 @@ fn every_command_fits_the_terminal() {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_cut() {
+fn without_a_terminal_no_text_is_truncated() {
     let text = output(&["explain", "--all", "--demo"], None);
     assert!(
         text.contains("c9e3fcc7-3348-4239-872c-794309560f18.jsonl.reset.2026-03-04T08-12-44.918Z"),

@@ -16,7 +16,7 @@ pub(crate) fn text_of(line: &Value, key: &str) -> String {
 }
 
 #[test]
-fn a_changed_result_is_copied_with_what_follows_and_the_record_is_last() {
+fn a_changed_result_is_copied_with_later_entries_and_the_receipt_is_last() {
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER]));
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     let ids: Vec<&str> = prepared.lines.iter().map(|line| line.id.as_str()).collect();
@@ -58,7 +58,7 @@ fn a_branch_from_the_first_entry_begins_a_new_root() {
 }
 
 #[test]
-fn references_follow_the_copies_and_shared_ones_stay() {
+fn references_to_copied_entries_follow_and_shared_ones_are_kept() {
     let session = Session::new(&lines(&[
         USER,
         CALL,

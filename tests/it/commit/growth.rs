@@ -123,7 +123,7 @@ fn gap(folder: &Path) -> Duration {
 }
 
 #[test]
-fn commits_beside_a_steady_writer_succeed_and_lose_nothing() {
+fn commits_during_steady_writes_succeed_and_lose_no_line() {
     let [folder, quiet] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let path = session_file(folder.path());
     let before = fs::read(&path).unwrap();

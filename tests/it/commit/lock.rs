@@ -130,7 +130,7 @@ fn the_lock_of_another_process_with_the_same_id_is_taken() {
 }
 
 #[test]
-fn a_lock_older_than_half_an_hour_is_taken_whoever_holds_it() {
+fn a_lock_older_than_half_an_hour_is_taken_from_any_owner() {
     let (session, owner) = (session(), Owner::start());
     put(&session, &payload(owner.pid(), NOW - 30 * 60_000 - 1));
     assert_eq!(
@@ -141,7 +141,7 @@ fn a_lock_older_than_half_an_hour_is_taken_whoever_holds_it() {
 }
 
 #[test]
-fn garbage_is_left_alone_while_the_file_is_young_and_taken_when_it_is_old() {
+fn a_malformed_lock_is_respected_while_young_and_taken_when_old() {
     let session = session();
     let lock = put(&session, "{\"pid\":");
     let written = fs::metadata(&lock).unwrap().modified().unwrap();
@@ -168,7 +168,7 @@ fn a_lock_that_cannot_be_made_is_reported_with_its_path() {
 }
 
 #[test]
-fn the_index_of_sessions_beside_the_file_is_not_touched() {
+fn a_commit_does_not_touch_sessions_json() {
     let session = session();
     let rows = session.path.with_file_name("sessions.json");
     fs::File::create(&rows).unwrap().write_all(b"{}").unwrap();

@@ -53,7 +53,7 @@ impl Disk for TakesOver<'_> {
 }
 
 #[test]
-fn nothing_is_written_once_another_program_took_the_lock_over_and_its_lock_stays() {
+fn a_lost_lock_stops_the_write_and_the_other_lock_is_kept() {
     let session = session();
     let before = session.bytes();
     let disk = TakesOver { transcript: &session.path, only_removes: false };

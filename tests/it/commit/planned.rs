@@ -47,7 +47,7 @@ fn write_all(policies: &[Policy]) -> usize {
 }
 
 #[test]
-fn what_was_previewed_is_what_is_read_back() {
+fn a_commit_reads_back_as_previewed() {
     for policies in
         [&[Policy::Compact][..], &[Policy::Prune], &[Policy::Compact, Policy::Prune, Policy::Images]]
     {
@@ -115,7 +115,7 @@ fn compacted() -> Session {
 }
 
 #[test]
-fn where_results_are_cut_the_checks_show_what_the_gateways_rewrite_would_lose() {
+fn checks_for_cut_results_show_the_losses_of_the_gateways_rewrite() {
     let session = compacted();
     let mut loaded = inspected(&session.path);
     loaded.ruleset.id = Ruleset::V2026_3_2;
@@ -137,7 +137,7 @@ fn where_results_are_cut_the_checks_show_what_the_gateways_rewrite_would_lose() 
 }
 
 #[test]
-fn what_the_last_summary_left_in_place_and_this_one_loses_is_reported() {
+fn the_checks_report_messages_kept_by_the_last_compaction_and_now_lost() {
     let session = compacted();
     let loaded = inspected(&session.path);
     let plan = planned(&loaded, &[Policy::Compact], 1.0);

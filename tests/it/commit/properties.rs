@@ -160,7 +160,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn so_does_a_compaction_alone_or_behind_edits(seed: u64, steps in 0_usize..24, keep in 1_u32..600) {
+    fn a_compaction_only_appends_with_and_without_edits(seed: u64, steps in 0_usize..24, keep in 1_u32..600) {
         let options = Options { steps, ..Options::default() };
         commit_and_undo(seed, &options, WriteKind::Compaction(f64::from(keep)));
         commit_and_undo(seed, &options, WriteKind::Both(f64::from(keep)));

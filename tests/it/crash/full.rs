@@ -12,7 +12,7 @@ use super::kills::{Left, Story, settled};
 use crate::support::skipped;
 
 #[test]
-fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() {
+fn a_disk_that_fills_up_at_any_step_leaves_only_the_old_file() {
     let (mut points, mut left) = (0, Left::default());
     let stories = [Case::Branch, Case::Unended, Case::Compaction, Case::Edits].map(Story::of);
     for story in &stories {
@@ -133,7 +133,7 @@ fn a_small_disk_that_fills_up_holds_the_old_file_or_the_new_one() {
 }
 
 #[test]
-fn a_full_disk_is_reported_with_the_file_and_what_to_do() {
+fn a_full_disk_is_reported_with_file_and_advice() {
     let story = Story::of(Case::Branch);
     let error_at = |point| {
         let folder = tempfile::tempdir().unwrap();

@@ -191,7 +191,7 @@ fn put(path: &Path, bytes: &[u8]) {
 }
 
 #[test]
-fn a_power_failure_behind_any_step_leaves_the_old_context_or_the_new_one() {
+fn a_power_failure_after_any_step_leaves_the_old_context_or_the_new_one() {
     let (mut states, mut found) = (0, BTreeMap::<&str, usize>::new());
     for case in [Case::Branch, Case::Compaction, Case::Unended] {
         let (_folder, path, steps) = recorded(case);

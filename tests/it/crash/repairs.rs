@@ -106,7 +106,7 @@ fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
 }
 
 #[test]
-fn a_part_that_cannot_be_finished_stays_until_it_can_and_the_time_with_it() {
+fn an_unfinishable_commit_keeps_file_and_time_until_a_repair_succeeds() {
     let story = Story::of(Case::Branch);
     for point in torn_points(&story) {
         let (_folder, path) = torn(&story, point);
@@ -125,7 +125,7 @@ fn a_part_that_cannot_be_finished_stays_until_it_can_and_the_time_with_it() {
 }
 
 #[test]
-fn nothing_is_cut_off_or_added_once_another_program_wrote_behind_it() {
+fn a_repair_changes_no_byte_after_another_program_appended() {
     let story = Story::of(Case::Branch);
     for point in torn_points(&story) {
         let (_folder, path) = torn(&story, point);
@@ -140,7 +140,7 @@ fn nothing_is_cut_off_or_added_once_another_program_wrote_behind_it() {
 }
 
 #[test]
-fn a_file_that_was_rewritten_or_put_away_since_is_left_as_it_is() {
+fn a_file_rewritten_or_archived_since_is_not_repaired() {
     let story = Story::of(Case::Branch);
     let middle = torn_points(&story)[3];
     let (_folder, path) = torn(&story, middle);
@@ -165,7 +165,7 @@ fn a_file_that_was_rewritten_or_put_away_since_is_left_as_it_is() {
 }
 
 #[test]
-fn nothing_is_planned_for_a_file_that_ends_in_a_part_of_a_commit() {
+fn a_file_with_an_interrupted_commit_cannot_be_planned_for() {
     let story = Story::of(Case::Branch);
     for point in torn_points(&story) {
         let (_folder, path) = torn(&story, point);
@@ -178,7 +178,7 @@ fn nothing_is_planned_for_a_file_that_ends_in_a_part_of_a_commit() {
 }
 
 #[test]
-fn the_next_commit_settles_what_was_left_and_goes_on_where_the_file_is_the_one_it_was_planned_for() {
+fn the_next_commit_repairs_an_interrupted_one_and_continues_on_the_planned_file() {
     let story = Story::of(Case::Branch);
     let session_of = |point| {
         let (folder, path) = torn(&story, point);

@@ -179,7 +179,7 @@ fn every_sum_equals_that_of_the_command() {
 }
 
 #[test]
-fn a_second_run_reads_only_what_changed() {
+fn a_second_run_reads_only_changed_sessions() {
     let store = Store::new();
     let folder = tempfile::tempdir().unwrap();
     let (place, out) = (store.path().to_string_lossy().into_owned(), path(&folder, "out"));
@@ -204,7 +204,7 @@ fn a_second_run_reads_only_what_changed() {
 }
 
 #[test]
-fn sessions_of_other_stores_and_hosts_stay() {
+fn a_run_keeps_sessions_of_other_stores_and_hosts() {
     let (one, other) = (Store::new(), Store::new());
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "out");
@@ -235,7 +235,7 @@ fn copy_rows(from: &Path, to: &Path) {
 }
 
 #[test]
-fn the_rows_of_another_machine_can_be_copied_in_and_stay() {
+fn rows_copied_from_another_machine_are_kept() {
     let (here, there) = (Store::new(), Store::new());
     let folder = tempfile::tempdir().unwrap();
     let (own, other) = (path(&folder, "own"), path(&folder, "other"));

@@ -97,7 +97,7 @@ fn stories() -> Vec<(u64, Made)> {
 }
 
 #[test]
-fn what_is_advised_amounts_to_the_same_in_replay_and_check() {
+fn replay_and_check_confirm_the_advice() {
     for (window, made) in stories() {
         let folder = made.on(window).write();
         let store = folder.path().to_str().expect("text");
@@ -116,7 +116,7 @@ fn the_demo_agrees_with_itself() {
 }
 
 #[test]
-fn no_setting_is_said_only_where_the_search_is_exhausted() {
+fn no_setting_helps_is_said_only_after_an_exhausted_search() {
     for (window, made) in stories() {
         let message: Explanation = made.read(window).said();
         let helps = message.advice.iter().any(|advice| advice.fits_all);

@@ -39,7 +39,7 @@ fn a_session_without_a_message_and_one_of_two() {
 }
 
 #[test]
-fn a_reply_that_its_own_limit_cut() {
+fn a_reply_cut_at_its_output_limit() {
     for tokens in [1_024, 4_096, 8_192] {
         let mut made = chat();
         made.cut(tokens);
@@ -48,7 +48,7 @@ fn a_reply_that_its_own_limit_cut() {
 }
 
 #[test]
-fn failures_that_speak_of_tokens_limits_and_sizes_and_are_no_overflow() {
+fn failures_that_mention_tokens_limits_and_sizes_without_an_overflow() {
     for text in [
         "429 Request too large for gpt-5 on tokens per minute (TPM): Limit 30000, Requested 40000",
         "429 rate_limit_error: This request would exceed your organization's rate limit of 400,000 input tokens per minute",

@@ -67,7 +67,7 @@ fn select(driver: &mut Driver, advice: usize) {
 }
 
 #[test]
-fn advice_for_the_demo_amounts_to_the_same_in_tuning() {
+fn advice_for_the_demo_has_the_same_effect_in_tuning() {
     let mut driver = Driver::demo(130, 36);
     for key in ["telegram:direct:8812", "slack:channel:c07infra"] {
         driver.go_to(key);

@@ -64,7 +64,7 @@ fn seven_compactions_refilled_by_the_same_loop() {
 }
 
 #[test]
-fn an_overflow_that_nothing_follows_names_the_fault_beside_the_cause() {
+fn an_overflow_without_a_recovery_names_cause_and_fault() {
     let mut made = Made::new();
     made.grow_to(150_000, 2_000);
     while made.count < 1_052 {
@@ -85,7 +85,7 @@ fn an_overflow_that_nothing_follows_names_the_fault_beside_the_cause() {
 }
 
 #[test]
-fn a_counter_that_predates_the_last_entries_lies_low() {
+fn a_counter_older_than_the_last_entries_is_too_low() {
     let mut made = Made::new();
     made.grow_to(100_000, 700);
     while made.count < 1_026 {
@@ -112,7 +112,7 @@ fn a_counter_that_predates_the_last_entries_lies_low() {
 }
 
 #[test]
-fn a_cumulative_counter_is_no_overflow() {
+fn a_cumulative_counter_is_not_an_overflow() {
     let mut made = Made::new();
     made.grow_to(90_000, 20_000);
     let row = json!({ "totalTokens": 1_821_240, "inputTokens": 497_720, "cacheRead": 1_323_520 });
@@ -126,7 +126,7 @@ fn a_cumulative_counter_is_no_overflow() {
 }
 
 #[test]
-fn a_reserve_that_eats_the_window_must_go_down() {
+fn a_reserve_that_fills_the_window_must_be_lowered() {
     let mut made = Made::new();
     made.fixed = 20_000.0;
     made.user("hello");

@@ -39,7 +39,7 @@ fn a_change_that_saves_the_call_and_not_another_does_not_help() {
 }
 
 #[test]
-fn every_change_says_what_all_calls_amount_to() {
+fn every_change_has_totals_over_all_calls() {
     let mut made = Made::new();
     made.grow_to(110_000, 20_000);
     made.user("now everything");

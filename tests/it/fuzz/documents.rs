@@ -85,6 +85,6 @@ fn an_element_or_attribute_that_a_text_brings_is_noticed() {
 }
 
 #[test]
-fn a_page_of_any_texts_has_the_programs_elements_alone() {
+fn a_page_of_any_texts_has_only_the_programs_elements() {
     for_each_seed(25, |dice| pages::page_of_words_is_harmless(|| hostile(dice)));
 }

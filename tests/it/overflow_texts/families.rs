@@ -264,7 +264,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn every_overflow_is_found_however_it_is_carried(
+    fn every_overflow_is_found_in_any_carrier(
         dress in Dress::any(),
         limit in 4_096..2_000_000_u64,
         over in 1..900_000_u64,
@@ -281,7 +281,7 @@ proptest! {
     }
 
     #[test]
-    fn no_look_alike_is_an_overflow_however_it_is_carried(
+    fn no_look_alike_is_an_overflow_in_any_carrier(
         dress in Dress::any(),
         limit in 4_096..2_000_000_u64,
         over in 1..900_000_u64,
@@ -300,7 +300,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reply_that_takes_the_whole_limit_is_no_overflow(dress in Dress::any(), limit in 300..200_000_u64, more in 0..9_000_u64) {
+    fn a_reply_limit_as_large_as_the_window_is_not_an_overflow(dress in Dress::any(), limit in 300..200_000_u64, more in 0..9_000_u64) {
         for (rule, text) in OVERFLOWS.iter().filter(|(_, text)| text.contains("{b}")) {
             let details = dress.put_on(&filled(text, &dress, 30, limit + more, limit));
             let judgement = judged(&details);

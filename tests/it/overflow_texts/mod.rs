@@ -135,7 +135,7 @@ fn releases_recognise_the_words_from_the_first_that_did_and_not_before() {
 }
 
 #[test]
-fn every_release_recognises_what_it_was_seen_to_recognise() {
+fn every_release_recognises_its_recorded_texts() {
     let mut rows = include_str!("../../fixtures/overflow-releases.jsonl")
         .lines()
         .map(|line| -> Value { serde_json::from_str(line).unwrap() });

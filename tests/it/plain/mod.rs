@@ -93,7 +93,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn long_texts_may_lie_across_any_border(seeds in vec(any::<u64>(), 1..8), long in vec(any::<u64>(), 1..4)) {
+    fn long_texts_may_cross_any_block_boundary(seeds in vec(any::<u64>(), 1..8), long in vec(any::<u64>(), 1..4)) {
         let mut all: Vec<Line> = seeds.iter().map(|seed| Line(lines::line(&mut Dice::new(*seed)))).collect();
         for (at, seed) in long.iter().enumerate() {
             let at = (at * 3).min(all.len());

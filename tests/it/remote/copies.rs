@@ -49,7 +49,7 @@ fn one_transcript_comes_with_the_store_around_it() {
 }
 
 #[test]
-fn a_database_is_copied_with_what_is_only_in_its_log() {
+fn a_database_is_copied_with_its_wal() {
     let programs = Programs::without_clawscope();
     let state = state_2026_8_1();
     let connection = Connection::open(database_of(state.path())).unwrap();

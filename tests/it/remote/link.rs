@@ -28,7 +28,7 @@ fn a_link_that_is_cut_says_so_and_prints_no_half_of_an_object() {
 }
 
 #[test]
-fn what_a_login_prints_first_is_ignored() {
+fn login_messages_are_ignored() {
     let (_dir, store) = demo();
     let programs = Programs::with_ssh("echo 'Welcome!'; echo '{\"a\":1}'; exec sh -c \"$*\"");
     let own = programs.run(&["sessions", store.to_str().unwrap(), "--json"]);
@@ -36,7 +36,7 @@ fn what_a_login_prints_first_is_ignored() {
 }
 
 #[test]
-fn a_machine_that_cannot_be_reached_is_reported_in_its_own_words() {
+fn an_unreachable_machine_is_reported_with_the_error_of_ssh() {
     let programs = Programs::with_ssh("echo 'ssh: Could not resolve hostname' >&2; exit 255");
     let (code, out, err) = programs.run(&["sessions", "ssh://nowhere"]);
     assert_eq!((code, out.as_str()), (3, ""));
@@ -91,7 +91,7 @@ fn served(input: &str) -> String {
 }
 
 #[test]
-fn the_serving_side_runs_nothing_that_writes_whoever_asks() {
+fn the_serving_side_refuses_every_writing_command() {
     let (_dir, store) = demo();
     let before = contents(&store);
     let place = store.to_str().unwrap();
@@ -112,7 +112,7 @@ fn the_serving_side_runs_nothing_that_writes_whoever_asks() {
 }
 
 #[test]
-fn the_serving_side_ends_with_a_link_that_is_no_clawscope() {
+fn the_serving_side_ends_on_an_invalid_greeting() {
     for input in ["hello\n", "{}\n", "{\"clawscope_protocol\":99,\"version\":\"9\"}\n", &"x".repeat(1 << 20)]
     {
         let answer = served(input);
@@ -130,7 +130,7 @@ fn another_protocol_is_named_with_both_versions() {
 }
 
 #[test]
-fn a_large_transcript_stays_where_it_is() {
+fn a_large_transcript_is_not_transferred() {
     let dir = tempfile::tempdir().unwrap();
     let transcript = dir.path().join("large.jsonl");
     let bytes = file(Recipe::of(20 << 20, 7), &transcript).unwrap();

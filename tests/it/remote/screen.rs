@@ -12,7 +12,7 @@ fn open(programs: &Programs, place: &str) -> Started {
 }
 
 #[test]
-fn keys_go_there_and_cells_come_back() {
+fn the_remote_screen_receives_keys_and_sends_cells() {
     let programs = Programs::new();
     let (_dir, store) = demo();
     let mut program = open(&programs, &format!("ssh://gateway{}", store.display()));

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pointer_selects_a_call_on_the_curves_the_signs_the_times_and_the_bars_alone() {
+    fn only_curves_signs_times_and_bars_react_to_the_pointer() {
         let places = at(80, 30);
         let column = |x, y| places.column_at(x, y);
         for y in [places.chart.y, places.markers.y, places.axis.y, places.cache_lane.y, places.bars.y] {

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_fits_to_the_token_and_compactions_are_told_only_where_there_are_some() {
+    fn a_turn_fits_to_the_token_and_notes_mention_only_existing_compactions() {
         let note = |tokens, compactions| said(ReplaySummary { compactions, ..summary(0, tokens) }).note;
         assert_eq!(note(900, 0), "every call fits");
         assert_eq!(note(901, 0), "fits, but leaves less room than a typical turn needs");
@@ -319,13 +319,13 @@ mod tests {
     }
 
     #[test]
-    fn the_mildest_that_helps_is_advised_where_none_leaves_room() {
+    fn the_mildest_helpful_value_is_advised_if_none_leaves_room() {
         assert_eq!(picked(&[(1, 990), (0, 950), (0, 940)], 900), (Some(1), 3));
         assert_eq!(picked(&[(0, 950), (1, 100)], 900), (Some(0), 2));
     }
 
     #[test]
-    fn the_nearest_is_shown_where_none_helps() {
+    fn the_closest_value_is_shown_if_none_helps() {
         assert_eq!(picked(&[(2, 700), (1, 990), (1, 980), (1, 985)], 900), (Some(2), 4));
         assert_eq!(picked(&[], 900), (None, 0));
     }

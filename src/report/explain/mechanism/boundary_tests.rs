@@ -80,7 +80,7 @@ fn fixed_parts_and_images_are_the_cause_from_their_share_on() {
 }
 
 #[test]
-fn the_parts_of_a_prompt_are_told_apart_by_the_run_and_by_what_was_sent_before() {
+fn prompt_parts_are_split_by_run_and_by_the_last_counted_call() {
     use PromptPartKind::{Fixed, NewestMessage, NewestResults, OlderResults, Rest, RunResults};
     let parts = |sizes: &str, first_new: Option<usize>| {
         with_failure(sizes, 1_100, 50, |_, failure| {
@@ -143,7 +143,7 @@ fn a_smaller_model_is_the_cause_only_above_half_of_its_limit_from_the_model_befo
 }
 
 #[test]
-fn the_same_model_is_no_switch_however_much_it_was_sent() {
+fn the_same_model_is_never_a_model_switch() {
     let found = with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
         detect_model_switch(case, &Failure { last_counted: Some((EntryIx(1), 900)), ..failure.clone() })
     });

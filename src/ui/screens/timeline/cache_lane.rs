@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_the_prompt_by_a_step_share_a_letter_and_other_causes_have_their_own() {
+    fn prompt_changes_by_a_policy_share_a_letter_and_other_causes_do_not() {
         let letter = |cause| Letter::of(cause).0;
         assert_eq!(letter(MissCause::Pruning), letter(MissCause::ContextEdit));
         let others = [MissCause::Pause, MissCause::ModelChanged, MissCause::BranchSwitched, MissCause::Guard];
