@@ -27,8 +27,8 @@ fn main() {
     divan::main();
 }
 
-/// A transcript of so many calls, each with a result of 20 to 40,000 chars, most of them short. Someone speaks before every
-/// eighth call, after six minutes each fifth time; one result in 500 is missing.
+/// A transcript with this many calls, each with a result of 20 to 40,000 chars, most of them short. Someone speaks
+/// before every eighth call, after six minutes each fifth time; one result in 500 is missing.
 fn transcript(calls: usize) -> String {
     let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
     let (mut entries, mut clock, mut dice) = (0_usize, 1_771_650_000_u64, 1_u64);

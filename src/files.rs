@@ -28,7 +28,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Opens a regular file; refuses a link in its place.
 ///
 /// # Errors
-/// As [`open`].
+/// Like [`open`].
 pub fn open_without_link(path: &Path) -> io::Result<File> {
     check_regular(&std::fs::symlink_metadata(path)?)?;
     let file = open_without_waiting(path, true)?;
@@ -39,7 +39,7 @@ pub fn open_without_link(path: &Path) -> io::Result<File> {
 /// Creates a file that serves as a lock, or opens it; refuses anything but a regular file, which is never truncated.
 ///
 /// # Errors
-/// As [`open_without_link`].
+/// Like [`open_without_link`].
 pub fn open_for_lock(path: &Path) -> io::Result<File> {
     if let Ok(found) = std::fs::symlink_metadata(path) {
         check_regular(&found)?;
@@ -54,7 +54,7 @@ pub fn open_for_lock(path: &Path) -> io::Result<File> {
 /// Reads a whole file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`open`], and [`io::ErrorKind::FileTooLarge`] beyond the limit.
+/// Like [`open`], but fails with [`io::ErrorKind::FileTooLarge`] beyond the limit.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     match attached::text(path) {
         Some(text) if text.len() as u64 > limit => Err(too_large(limit)),
@@ -83,7 +83,7 @@ fn too_large(limit: u64) -> io::Error {
 /// Reads a whole text file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`read`], and [`io::ErrorKind::InvalidData`] for invalid UTF-8.
+/// Like [`read`], but fails with [`io::ErrorKind::InvalidData`] for invalid UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     }
     write_report_on_crash(&invocation.env);
     let on_terminal = stdout().is_terminal();
-    // Only the screen asks the terminal; without a terminal the query would start other programs.
+    // Only the screen queries the terminal; without a terminal the query would start other programs.
     let size = if on_terminal { crossterm::terminal::size().ok() } else { None };
     let columns = size.map(|(columns, _)| usize::from(columns));
     let colour = on_terminal && invocation.env.get("NO_COLOR").is_none();

@@ -33,7 +33,7 @@ fn indexing_the_small_one(bencher: Bencher<'_, '_>) {
     bencher.counter(BytesCount::new(bytes)).bench_local(|| read(&source));
 }
 
-/// One line more of a file of so many MB: what is there must not matter.
+/// Adds one line to a file of this many MB: its size must not matter.
 #[divan::bench(args = SIZES, sample_count = 30)]
 fn growth_by_a_line_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let path = folder().join(format!("growing-{megabytes}.jsonl"));

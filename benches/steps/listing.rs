@@ -10,7 +10,7 @@ use crate::{WHOLE, large, made, opened};
 
 const SESSIONS: usize = if WHOLE { 300 } else { 20 };
 
-/// A gateway's state with so many sessions.
+/// A gateway's state with this many sessions.
 fn store() -> PathBuf {
     made("state", |path| {
         large::store(path, SESSIONS, 3).unwrap();

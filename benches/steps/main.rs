@@ -48,7 +48,7 @@ fn made(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     path
 }
 
-/// A transcript of so many MB.
+/// A transcript of this many MB.
 fn transcript(megabytes: u64) -> PathBuf {
     made(&format!("{megabytes}.jsonl"), |path| {
         large::file(large::Recipe::of(megabytes * 1_000_000, 1), path).unwrap();

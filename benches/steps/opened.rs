@@ -25,7 +25,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// A place as it is listed before any transcript is read.
+/// Lists a place before any transcript is read.
 pub(crate) fn listed(path: &Path) -> SessionListing {
     let place =
         StoreLocation::new(&StoreRequest::Path(path.into()), Environment::default()).expect("a place");

@@ -21,7 +21,7 @@ fn settings(session: &LoadedSession, policies: PolicySet) -> PolicySettings {
     }
 }
 
-/// The pruner alone, as every notch of a slider asks for it.
+/// Plans with the pruner only, as each step of a slider does.
 #[divan::bench(args = CONTEXTS)]
 fn preview_of_pruning_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let session = opened::opened(&whole(megabytes));

@@ -23,8 +23,8 @@ const FILES: [(&str, &str); 9] = [
     ("NotoSansCJK-Bold.ttc", "fonts-noto-cjk"),
 ];
 
-/// Families in the order in which they are asked for a character. The last one has letters of many
-/// widths: only signs that no other has come from it, and each stands in the middle of its cell anyway.
+/// Families in the order in which they are tried for a character. The last one has letters of many widths: it supplies
+/// only signs that no other has, and each stands in the middle of its cell anyway.
 const FAMILIES: [&str; 4] = ["JetBrains Mono", "DejaVu Sans Mono", "Noto Sans CJK SC", "DejaVu Sans"];
 
 /// The deepest level of a font below a font folder.

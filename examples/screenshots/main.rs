@@ -54,7 +54,7 @@ impl Screen {
     }
 }
 
-/// The file from which a test knows whether the pictures show the program as it is: pixels differ with the fonts.
+/// The file that lets a test decide whether the pictures are current: pixels differ with the fonts.
 const DIGESTS: &str = "screens.sha256";
 
 /// Returns a line for each screen: the digest of its SVG, and its name.

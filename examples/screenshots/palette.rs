@@ -10,7 +10,7 @@ pub(crate) type Colour = [u8; 3];
 
 /// The size of a PNG palette.
 const MOST: usize = 256;
-/// The quantizer wants at least 64 colours of its own.
+/// The quantizer needs at least 64 colours.
 const MOST_FLAT: usize = MOST - 64;
 
 /// A picture as indices into a palette.

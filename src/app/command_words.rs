@@ -1,4 +1,4 @@
-//! A command of clawscope while it is made: its values and options stay what they are, whatever a store holds.
+//! A clawscope command line under construction: no value of a store can become an option.
 
 use crate::text::shell;
 

@@ -111,7 +111,7 @@ impl App {
         self.views.retain(|view| !matches!(view, Overlay::Write(_)));
     }
 
-    /// Repeats a request that waited for the session, for the file as it is now.
+    /// Repeats a request that waited for the session, for the current file.
     pub(super) fn reopen_write_dialog(&mut self) -> Vec<Effect> {
         let waiting = self.views.find(|view| match view {
             Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. }) => Some(write),

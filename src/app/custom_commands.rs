@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_with_a_name_that_is_near() {
+    fn an_unknown_key_is_an_error_that_suggests_the_nearest() {
         let tables = "[[command]]\nkey = \"entr\"\nname = \"x\"\ncommand = \"ls\"\n";
         let error =
             bind_commands(&mut Keymap::standard(), &commands(tables)).expect_err("a slip").to_string();

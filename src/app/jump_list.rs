@@ -30,7 +30,7 @@ impl<Place> JumpList<Place> {
     }
 
     /// Takes the nearest place in a direction that still exists and remembers `here` for the way back; drops places
-    /// that no longer exist. Leaves everything as it is when there is no such place.
+    /// that no longer exist. Changes nothing when there is no such place.
     pub(super) fn step(
         &mut self,
         forward: bool,

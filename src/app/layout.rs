@@ -84,7 +84,7 @@ pub enum Border {
     Tuning,
 }
 
-/// The fewest columns of a pane beside others, and of the transcript.
+/// The fewest columns of a pane next to others, and of the transcript.
 const MIN_PANE: u16 = 12;
 const MIN_TRANSCRIPT: u16 = 36;
 
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_names_every_step_where_they_fit_and_else_the_focused_one() {
+    fn the_title_names_every_policy_if_they_fit_and_otherwise_the_focused_one() {
         let shown = Policy::visible_for(crate::gateway::ruleset::Ruleset::default().rules());
         let words = |width| -> Vec<Policy> {
             let area = Rect { x: 0, y: 0, width, height: 1 };
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn no_size_panics_or_leaves_the_screen() {
+    fn no_size_panics_or_draws_outside_the_screen() {
         for width in 0..200 {
             for height in 0..60 {
                 for (plan, zoom) in [(true, false), (false, false), (true, true)] {

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_a_shell_edit_the_line() {
+    fn shell_keys_edit_the_line() {
         edits("one two|three", "c-u", "|three");
         edits("one two|three", "c-k", "one two|");
         edits("one a.b-c  |", "c-w", "one |");

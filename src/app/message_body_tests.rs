@@ -87,7 +87,7 @@ fn a_one_column_diff_shows_removed_lines_before_added_ones() {
 }
 
 #[test]
-fn texts_of_a_result_are_numbered_through_and_images_named() {
+fn texts_of_a_result_are_numbered_consecutively_and_images_named() {
     let mut message = result("one", None);
     message.parts.push(TextPart { kind: PartKind::Text, text: "two\nthree".into() });
     let image = PartKind::Image { mime: "image/png".into(), chars: 12 };
@@ -109,7 +109,7 @@ fn thinking_can_be_hidden_and_an_empty_message_says_so() {
 }
 
 #[test]
-fn a_path_is_known_by_a_title_of_one_word() {
+fn only_a_title_of_one_word_is_a_path() {
     let path = |title: &str| {
         let message = MessageText { title: (Some("read".into()), title.into()), ..result("", None) };
         let ContentKind::Output { path } = output_kind(&message) else { return None };

@@ -84,7 +84,7 @@ impl App {
     }
 }
 
-/// Returns the lines above a message. On a wide full screen the facts are beside the text, so only a blank line is
+/// Returns the lines above a message. On a wide full screen the facts are next to the text, so only a blank line is
 /// above it.
 pub fn header_lines(app: &App, message: &MessageText, room: MessageArea) -> Vec<HeaderLine> {
     if app.message.has_side_facts(room) {

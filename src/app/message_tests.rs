@@ -116,7 +116,7 @@ fn the_full_screen_is_a_diff_where_the_plan_changes_something() {
 }
 
 #[test]
-fn a_layout_is_made_once_for_a_room() {
+fn a_layout_is_cached_for_its_size() {
     let mut app = open((130, 36), 2, true);
     app.update_message_layout();
     let room = app.message_area();

@@ -1,4 +1,4 @@
-//! Opens screens, gives them their actions, and does what they ask for.
+//! Opens screens, passes actions to them, and carries out their outcomes.
 
 use std::sync::Arc;
 
@@ -150,7 +150,7 @@ impl App {
         true
     }
 
-    /// Does what a screen asks for.
+    /// Carries out the outcome of a screen.
     pub(super) fn follow(&mut self, outcome: Outcome) -> Vec<Effect> {
         match outcome {
             Outcome::Ignored | Outcome::Done | Outcome::Program(_) => {}

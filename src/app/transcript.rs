@@ -294,7 +294,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Moves to an entry and unfolds whatever hides it.
+    /// Moves to an entry and opens the folds that hide it.
     pub fn reveal(&mut self, entry: EntryIx, height: usize) {
         if let Some(turn) = self.hiding_turn(entry) {
             self.folds.turns.remove(&turn);

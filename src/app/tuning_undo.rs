@@ -28,7 +28,7 @@ impl TuningPane {
         }
     }
 
-    /// Brings a state back, as far as the release has its settings.
+    /// Restores a state, for settings that the release has.
     fn restore(&mut self, state: &TuningState) {
         for (row, value) in self.rows.iter().zip(&mut self.values) {
             let kept = state.values.iter().find(|kept| kept.id == row.setting.id);
@@ -123,7 +123,7 @@ impl App {
     }
 }
 
-/// An event as far as it matters for steps to undo.
+/// The parts of an event that matter for undo.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TuningEvent {
     /// Whether the event ends the move of a slider that it does not move on.

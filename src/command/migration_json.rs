@@ -15,7 +15,7 @@ use crate::store::migration::{
     ValueSummary,
 };
 
-/// Every transcript file beside its import into a database.
+/// Every transcript file compared with its import into a database.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MigrationJson {

@@ -34,7 +34,7 @@ mod tests {
     use clap::{CommandFactory as _, Parser as _};
 
     #[test]
-    fn every_other_name_is_free_and_its_command_is_read() {
+    fn every_alias_is_unused_and_its_command_parses() {
         let commands = Cli::command();
         for (names, words) in OTHER_NAMES {
             for name in names {

@@ -1,4 +1,4 @@
-//! One session replayed as the arguments ask: the values that the text and the JSON of `replay` are made from.
+//! One session replayed under the arguments: the values that the text and the JSON of `replay` are made from.
 
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;

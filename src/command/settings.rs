@@ -311,7 +311,7 @@ fn range(setting: &SettingSpec) -> (Option<f64>, Option<f64>) {
     }
 }
 
-/// Returns [`releases_text`], which asks every release and is therefore computed once.
+/// Returns [`releases_text`], which checks every release and is therefore computed once.
 fn releases(setting: &'static SettingSpec) -> &'static str {
     static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
     let texts = TEXTS.get_or_init(|| SETTINGS.iter().map(releases_text).collect());

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_name_that_is_near_is_suggested() {
+    fn only_a_similar_name_is_suggested() {
         let names = ["explain", "export", "sessions"];
         assert_eq!(nearest("explian", names), Some("explain"));
         assert_eq!(nearest("SESSION", names), Some("sessions"));

@@ -114,7 +114,7 @@ impl Table {
         Column { natural, shrink, dropped }
     }
 
-    /// Prints cells that begin at column `from` beside each other, over as many lines as their texts need.
+    /// Prints cells that begin at column `from` side by side, over as many lines as their texts need.
     fn print_cells(
         &self,
         output: &mut Output,

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_leave_by_importance_before_any_moves_below() {
+    fn the_least_important_columns_are_dropped_before_any_is_stacked() {
         let time = Column { natural: 20, dropped: Some(0), ..NUMBER };
         assert_eq!(fit(&[NUMBER, time, NUMBER], Some(30)), Layout { widths: vec![7, 0, 7], stacked_from: 3 });
         let fixed = Column { natural: 40, ..NUMBER };

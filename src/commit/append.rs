@@ -58,7 +58,7 @@ impl<'a> Appender<'a> {
     }
 
     /// Appends in one write and syncs; returns whether nothing follows our bytes. A partial write is rolled back, and
-    /// nothing is written behind lines that another program has added meanwhile.
+    /// nothing is written after lines that another program has added meanwhile.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<bool, CommitError> {
         let (from, count) = (self.end, bytes.len() as u64);
         self.disk.reserve(&self.file, from, count).map_err(|source| self.write_error(source))?;

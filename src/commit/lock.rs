@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_given_back_when_it_is_dropped_and_in_a_panic() {
+    fn a_lock_is_released_on_drop_and_on_panic() {
         let (_folder, transcript, lock) = folder();
         let held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
         assert!(lock.exists());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_someone_else_took_over_is_not_given_back_for_them() {
+    fn a_lock_taken_over_by_another_program_is_not_released() {
         let (_folder, transcript, lock) = folder();
         let held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
         fs::remove_file(&lock).unwrap();
@@ -201,7 +201,7 @@ mod tests {
         while open_handles(&lock) < 2 && !waiting.is_finished() {
             std::thread::yield_now();
         }
-        // Whoever has its turn removes the stale lock and makes its own. Only the file tells the two apart.
+        // The writer whose turn it is replaces the stale lock. Only the file distinguishes the two.
         fs::remove_file(&lock).unwrap();
         put(&lock, stale);
         drop(turn);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn two_writers_of_one_program_keep_each_other_out() {
+    fn two_writers_of_one_program_exclude_each_other() {
         let (_folder, transcript, _) = folder();
         let lock = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
         let second = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pauses_grow_up_to_a_second_until_the_wait_is_over() {
+    fn pauses_grow_up_to_a_second_until_the_wait_ends() {
         let (_folder, transcript, lock) = folder();
         // Somebody is just writing this lock.
         put(&lock, "");

@@ -79,14 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_runs_and_on_linux_says_since_when() {
+    fn this_process_is_alive_and_has_a_start_time_on_linux() {
         assert_eq!(process_state(std::process::id()), ProcessState::Alive);
         assert_eq!(start_ticks(std::process::id()).is_some(), cfg!(target_os = "linux"));
     }
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn this_process_runs_somewhere() {
+    fn this_process_has_a_boot_id_and_a_namespace() {
         let home = process_namespace().unwrap();
         assert!(home.boot.len() == 36 && home.pids.starts_with("pid:["), "{home:?}");
     }

@@ -1,4 +1,4 @@
-//! The bytes of a session file that were read, by their hash. They tell a file that only grew from one that was
+//! The bytes of a session file that were read, by their hash. They distinguish a file that only grew from one that was
 //! rewritten, replaced or truncated (store H10).
 
 use std::io;

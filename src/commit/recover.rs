@@ -10,7 +10,7 @@
 //!
 //! Lines are appended in one write(2), so a part of them can only remain when the machine stopped or the process was
 //! killed within that call. No order of lines would hide such a part from a reader: the last line of a file is its
-//! leaf, whatever it holds (store K1), so a message that arrived alone is read.
+//! leaf, with any content (store K1), so a message that arrived alone is read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ pub enum RecoveryOutcome {
     Finished,
     /// The file contained all of it.
     AlreadyComplete,
-    /// The file stays unchanged: others wrote behind the commit, or the file was replaced.
+    /// The file is unchanged: another program wrote after the commit, or the file was replaced.
     Unchanged,
 }
 
@@ -249,7 +249,7 @@ fn finish(
 }
 
 /// Whether the runtime would accept every line of the file, and the last line is the planned one. A check of the
-/// context is not needed: it was made before the same lines were written behind the same bytes.
+/// context is not needed: it was made before the same lines were written after the same bytes.
 fn reads_back(transcript: &Path, intent: &Intent) -> bool {
     let Ok(source) = Source::open(transcript) else { return false };
     let Ok(index) = load(&source, &mut LineIds, &mut |_, _| true) else { return false };
@@ -296,7 +296,7 @@ fn content_fault(intent: &Intent, payload: &[u8]) -> Option<JournalFault> {
     (!are_commit_lines(payload)).then_some(JournalFault::NoCommitLines)
 }
 
-/// Returns the bytes behind the old end of the file; `None` if the file or its old end was replaced.
+/// Returns the bytes after the old end of the file; `None` if the file or its old end was replaced.
 fn appended_bytes(transcript: &Path, intent: &Intent) -> io::Result<Option<Vec<u8>>> {
     let metadata = match std::fs::symlink_metadata(transcript) {
         Ok(metadata) => metadata,
@@ -329,7 +329,7 @@ fn measure_extent(payload: &[u8], behind: &[u8]) -> WrittenExtent {
     let line = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
     let first = line(behind);
     let is_json = std::str::from_utf8(&first).is_ok_and(|text| js::parse(text).is_ok());
-    // A whole line of ours, or a part of one with another program's line behind it.
+    // A whole line of ours, or a part of one followed by another program's line.
     if first == line(payload) || !is_json { WrittenExtent::Overtaken } else { WrittenExtent::NotStarted }
 }
 
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(reported("{\"id\":7}\n"), WrittenExtent::NotStarted);
         // They wrote at the same moment, before us.
         assert_eq!(reported("{\"id\":7}\n{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
-        // They wrote behind a line of ours, and behind a part of one.
+        // They wrote after a line of ours, and after a part of one.
         assert_eq!(reported("{\"id\":1}\n{\"id\":7}\n"), WrittenExtent::Overtaken);
         assert_eq!(reported("{\"id\"{\"id\":7}\n"), WrittenExtent::Overtaken);
     }
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_that_reads_back_another_leaf_takes_back_its_bytes_and_keeps_the_journal() {
+    fn a_repair_that_reads_back_another_leaf_is_rolled_back_and_keeps_the_journal() {
         let (_folder, path, before) = interrupted("other", 10);
         let failed = recover_locked(&path, &SystemDisk);
         assert!(matches!(failed, Err(CommitError::NotFinished { restored: true, .. })), "{failed:?}");

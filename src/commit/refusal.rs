@@ -57,7 +57,7 @@ pub enum Refusal {
         /// The interrupted commit and its extent.
         what: String,
     },
-    /// The journal beside the file is not one that clawscope acts on.
+    /// The journal of the file is not one that clawscope acts on.
     #[error("{}: clawscope does not trust the commit journal beside this file: {fault}. Look at the file with the same name and the ending .clawscope-journal, move it away, and try again.", .path.display())]
     UntrustedJournal { path: PathBuf, fault: JournalFault },
     /// An interrupted commit was just finished: the file differs from the one that was read.

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn without_files_the_defaults_hold() {
+    fn defaults_apply_without_files() {
         let home = tempfile::tempdir().unwrap();
         assert_eq!(load(&env(&home, &[])).unwrap(), Config::default());
         assert_eq!(load(&Environment::new([("A", "b")], None, "/".into())).unwrap(), Config::default());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_reported_and_not_passed_over() {
+    fn an_unreadable_file_is_reported_and_not_ignored() {
         let home = home(&[]);
         fs::create_dir(home.path().join(".config/clawscope/keymap.toml")).unwrap();
         let error = load(&env(&home, &[])).unwrap_err().to_string();

@@ -92,7 +92,7 @@ impl<'a> Rewrite<'a> {
     /// Writes what is left.
     ///
     /// # Errors
-    /// As [`Self::add`].
+    /// Like [`Self::add`].
     pub fn finish(mut self) -> Result<Rewritten, FolderError> {
         while let Some(partition) = self.due.first().copied() {
             self.begin(partition)?;

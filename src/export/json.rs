@@ -83,7 +83,7 @@ struct PlanJson<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct NewMessageJson<'a> {
-    /// Position of the message behind it.
+    /// Position of the next message.
     before: usize,
     message: &'a Value,
 }
@@ -248,7 +248,7 @@ pub trait JsonOutput: Serialize {
     const VERSION: u64 = SCHEMA_VERSION;
 }
 
-/// An answer as it is written.
+/// An answer with its version.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "{T}")]

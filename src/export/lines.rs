@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn arms_without_a_double_line_hang_together() {
+    fn arms_without_a_double_line_are_connected() {
         for (index, _) in ARMS.iter().enumerate().filter(|(i, arms)| **arms != 0 && !(0x50..0x6d).contains(i))
         {
             let c = char::from_u32(0x2500 + index as u32).unwrap();

@@ -94,7 +94,7 @@ fn is_version(text: &str) -> bool {
             .all(|part| (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a text has no room for a word: hexadecimal, a few letters and a number, or random characters behind a prefix.
+/// Whether a text has no room for a word: hexadecimal, a few letters and a number, or random characters after a prefix.
 fn is_generated_id(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     // A single letter has no room for a word.

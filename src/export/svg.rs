@@ -19,7 +19,7 @@ const FONT_SIZE: &str = "16.667";
 /// The size fits the first font; the others provide the characters that it lacks.
 const FONT_FAMILY: &str = "'JetBrains Mono', 'DejaVu Sans Mono', 'Noto Sans CJK SC', monospace";
 
-/// Without it, browsers join the blanks of a run, and the letters behind them move to the left; other programs read the
+/// Without it, browsers join the blanks of a run, and the letters after them move to the left; other programs read the
 /// attribute `xml:space`.
 const KEEP_BLANKS: &str = "text{white-space:pre}\n";
 

@@ -73,7 +73,7 @@ fn hostile_nesting_is_an_error_not_a_crash() {
 }
 
 #[test]
-fn a_directory_is_an_error_and_a_file_that_is_named_but_not_there_only_a_note() {
+fn a_directory_is_an_error_and_a_missing_named_file_only_a_note() {
     let files = Files::new(&[("openclaw.json/x", "")]);
     assert_eq!(files.load().error.unwrap().message, "not a regular file");
     let missing = Files::new(&[]).load();
@@ -194,7 +194,7 @@ fn main_key_is_ignored_with_a_warning() {
 }
 
 #[test]
-fn provenance_names_the_file_and_line_that_has_the_last_word() {
+fn provenance_names_the_deciding_file_and_line() {
     let files = Files::new(&[
         (
             "openclaw.json",

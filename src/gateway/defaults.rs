@@ -1,7 +1,7 @@
 //! The defaults that the gateway fills in while loading its configuration: the "smart" pruning defaults and their
 //! neighbours (pruning 3.2, compaction 2.5, 7.4).
 //!
-//! They depend on the environment: beside any configuration file, an Anthropic key in the environment is enough to
+//! They depend on the environment: next to any configuration file, an Anthropic key in the environment is enough to
 //! switch pruning on, with a ttl of 1 h.
 
 use schemars::JsonSchema;

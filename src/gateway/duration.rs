@@ -23,7 +23,7 @@ pub fn parse_duration_ms(text: &JsString) -> Option<f64> {
     rounded_ms(total)
 }
 
-/// As [`parse_duration_ms`], for versions that read one number with one unit (releases R10).
+/// Like [`parse_duration_ms`], but for versions that read one number with one unit (releases R10).
 pub fn parse_single_duration_ms(text: &JsString) -> Option<f64> {
     let lower = text.trim().to_lowercase().to_string_lossy();
     let (_, rest) = split_number(&lower)?;

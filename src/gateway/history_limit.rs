@@ -30,7 +30,7 @@ pub fn history_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
 
 pub(super) const CONVERSATION_KINDS: [&str; 4] = ["dm", "direct", "channel", "group"];
 
-/// As [`history_limit`], for a version that has limits only for some kinds, or that ignores the case of channel names
+/// Like [`history_limit`], but for a version that has limits only for some kinds, or that ignores the case of channel names
 /// (releases R81).
 pub(super) fn find_history_limit(
     key: &str,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_thread_is_taken_off_and_only_a_whole_one() {
+    fn only_the_last_complete_thread_part_is_removed() {
         assert_eq!(without_thread("a:topic:1:thread:2"), "a:topic:1");
         assert_eq!(without_thread(":thread:5"), "");
         for whole in ["thread:5", "a:thread:", "a:thread:5b", "a\nb:thread:5", "a:thread:٣", "é"] {

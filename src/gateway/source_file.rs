@@ -13,7 +13,7 @@ pub(super) struct SourceFile {
     text: String,
     /// The keys that lead to the place of inclusion.
     pub(super) mount: Vec<String>,
-    /// Positions that were looked up. A search over many settings asks for the same few keys thousands of times, and each
+    /// Positions that were looked up. A search over many settings looks up the same few keys thousands of times, and each
     /// lookup scans the whole text.
     found: Arc<Mutex<HashMap<Vec<String>, Option<TextPosition>>>>,
 }

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_not_taken_in() {
+    fn variables_in_secrets_are_not_substituted() {
         let mut value = json!({ "apiKey": "${KEY}", "botToken": "${GONE}" });
         let missing = substitute(&mut value, &env(&[("KEY", "sk-1")]));
         assert_eq!(value, json!({ "apiKey": "${KEY}", "botToken": "${GONE}" }));

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_only_ever_lowers() {
+    fn the_cap_only_lowers_the_window() {
         use WindowSource::{AgentContextTokens, Default};
         let capped = |cap: &str| format!(r#"{{"agents":{{"defaults":{{"contextTokens":{cap}}}}}}}"#);
         check(&capped("1000.99"), "x", "y", None, Tokens(1000.0), AgentContextTokens);

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_line_may_say_a_million_where_the_parameters_need_it() {
+    fn the_status_line_shows_a_million_for_anthropics_large_models() {
         let of = |provider, model| window_for_status(&config(), provider, model);
         assert_eq!(of("anthropic", "claude-opus-4-6"), Tokens(1_048_576.0));
         assert_eq!(of("openrouter", "claude-opus-4-6"), Tokens(200_000.0));

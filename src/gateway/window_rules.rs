@@ -28,7 +28,7 @@ pub fn window_under(
     resolve_window_under(rules, Some(config), (provider, model), own, window::DEFAULT_WINDOW)
 }
 
-/// As [`window_under`], with everything that may be known. `of` is provider and model. The default is only floored,
+/// Like [`window_under`], but with everything that may be known. `of` is provider and model. The default is only floored,
 /// not tested (compaction 7.1a), unless shares judge the window (releases R71).
 pub fn resolve_window_under(
     rules: &Rules,

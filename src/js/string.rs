@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn two_halves_pushed_together_are_one_character_again() {
+    fn two_surrogate_halves_pushed_together_are_one_character() {
         let text = JsString::from("😀");
         let mut joined = text.slice(0, 1);
         joined.push(&text.slice(1, 2));

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dearer_call_is_paid_back_by_the_later_ones() {
+    fn later_calls_pay_back_a_more_expensive_one() {
         let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
         assert_eq!(cost.calls_to_break_even(), Some(3));
     }

@@ -101,7 +101,7 @@ const COLON: u16 = b':' as u16;
 /// Units that are searched together; enough to use the processor's wide registers.
 const CHUNK: usize = 64;
 
-/// Returns the next sign that every reference has: the bracket that begins it, or the colon behind its scheme. Both are
+/// Returns the next sign that every reference has: the bracket that begins it, or the colon after its scheme. Both are
 /// rare, and long texts are searched often.
 fn next_sign(units: &[u16], from: usize) -> Option<usize> {
     let is_sign = |unit: &u16| *unit == BRACKET || *unit == COLON;

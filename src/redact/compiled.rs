@@ -157,7 +157,7 @@ impl CompiledRule {
     }
 }
 
-/// Leaves punctuation behind a value to the text, unless the value has its other half.
+/// Excludes punctuation after a value, unless the value has its other half.
 fn trimmed(text: &str, from: usize, to: usize) -> (usize, usize) {
     let mut end = to;
     while let Some(last) = text[from..end].chars().next_back() {

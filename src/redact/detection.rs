@@ -98,7 +98,7 @@ fn for_encoded(text: &str, views: &[View], mut visit: impl FnMut(&str, Vec<(usiz
         for (from, to, inner) in encoded_texts(&view.text) {
             let spans_seam = !view.is_joined || view.seams().any(|seam| from < seam && seam < to);
             if spans_seam {
-                // A word before or behind the lines sticks to them.
+                // A word before or after the lines belongs to them.
                 let ranges = original_ranges(views, at, from, to);
                 let is_part = |range: &(usize, usize)| !view.is_joined || is_random(&text[range.0..range.1]);
                 visit(&inner, ranges.into_iter().filter(is_part).collect());

@@ -50,7 +50,7 @@ fn decode_base64(text: &str) -> Option<String> {
 /// Reads bytes as UTF-8 or UTF-16, unless they hold control characters. A word that sticks to the end decodes to noise,
 /// so only the start must be text.
 fn as_text(bytes: &[u8]) -> Option<String> {
-    // Text in two bytes a character: most of every second byte is 0, whatever script a few letters have.
+    // Text in two bytes a character: most of every second byte is 0, even if a few letters are of another script.
     let head = &bytes[..bytes.len().min(64)];
     let zeros = |first: usize| head.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
     let is_most = |count: usize| head.len() >= 8 && count * 3 > head.len();

@@ -234,7 +234,7 @@ impl Redactor {
         places
     }
 
-    /// As [`Self::redact_text`], for JavaScript strings; keeps lone surrogates.
+    /// Like [`Self::redact_text`], for JavaScript strings; keeps lone surrogates.
     pub fn redact_js(&mut self, text: &JsString) -> JsString {
         self.redact_pieces(text, &[])
     }

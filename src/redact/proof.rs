@@ -116,12 +116,12 @@ fn is_secret_identifier(text: &str) -> bool {
     is_identifier(text) && ["token", "secret", "passw", "key"].iter().any(|name| lower.contains(name))
 }
 
-/// Whether a text is an expression or a name of code, as behind `:` in a struct or a call.
+/// Whether a text is an expression or a name of code, as after `:` in a struct or a call.
 pub(super) fn is_expression(text: &str) -> bool {
     is_code(text) || is_identifier(text) || text.starts_with(['&', ':', '*'])
 }
 
-/// Whether a text is a word or a path of words: small letters behind the first, or capitals only.
+/// Whether a text is a word or a path of words: small letters after the first, or capitals only.
 pub(super) fn is_word(text: &str) -> bool {
     let word = text.trim_end_matches(['.', ':', '!', '?', ',', ';', ')', '}', ']', '*', '`']);
     let is_small = |char: char| char.is_lowercase() || "-_/.".contains(char);

@@ -235,7 +235,7 @@ pub(super) const RULES: &[Rule] = &[
             r"(?:\s[^<>]*)?>\s*(?:<!\[CDATA\[)?([^<>\]]{3,}?)\s*(?:\]\]>)?</"
         ),
     ),
-    // A name as a value, and the value beside it.
+    // A name as a value, and the value next to it.
     rule(
         "value",
         Proof::Unquoted,
@@ -424,7 +424,7 @@ pub(super) const RULES: &[Rule] = &[
         NAMES,
         concat!(r"(?i)", secret_name!(), separator!(), r#"\{\{[^}\n]*\}\}([^\s"'`]{6,})"#),
     ),
-    // The login of mail and file servers; a test report has the name of a file behind the word.
+    // The login of mail and file servers; a test report has the name of a file after the word.
     rule(
         "value",
         Proof::Random,

@@ -29,7 +29,7 @@ pub(super) struct View {
     runs: Vec<Run>,
     /// The view that it was made from; `None` for the original.
     parent: Option<usize>,
-    /// Whether its runs were apart, as lines are; only tokens with a form of their own are looked for then.
+    /// Whether its runs were apart, as lines are; then only tokens with a distinctive form are searched.
     pub is_joined: bool,
 }
 
@@ -371,7 +371,7 @@ fn join_lines(text: &str, parent: Option<usize>, strips_prefix: bool) -> Option<
     Some(view)
 }
 
-/// Bytes of the prefix of a line, which is that of the line above with other digits: digits and a `-` behind it may be the
+/// Bytes of the prefix of a line, which is that of the line above with other digits: digits and a `-` after it may be the
 /// rest of a token.
 fn prefix_len(above: &str, line: &str) -> usize {
     let find = |line: &str| PREFIX.find(line).map_or(0, |found| found.end());

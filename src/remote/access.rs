@@ -9,7 +9,7 @@ use crate::config::SummarizerKind;
 pub(super) enum Refusal {
     /// It writes to a store.
     Writes,
-    /// It writes files beside its answer.
+    /// It writes files besides its answer.
     WritesFiles {
         /// The option that names them.
         option: &'static str,

@@ -97,7 +97,7 @@ fn try_copy(host: &Host, path: Option<&str>) -> Result<Option<StoreCopy>, CopyEr
     }
 }
 
-/// The other machine has a POSIX shell, whatever this one has.
+/// The other machine has a POSIX shell, even if this one does not.
 fn posix_word(text: &str) -> String {
     if cfg!(windows) { format!("'{}'", text.replace('\'', r"'\''")) } else { shell::word(text) }
 }

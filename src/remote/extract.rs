@@ -20,7 +20,7 @@ pub(super) struct Unpacked {
     pub(super) bytes: u64,
 }
 
-/// Unpacks an archive; leaves the reader behind its end.
+/// Unpacks an archive; leaves the reader after its end.
 ///
 /// # Errors
 /// The system's, or [`io::ErrorKind::InvalidData`] for an archive that clawscope did not request.

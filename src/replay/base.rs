@@ -102,7 +102,7 @@ impl ReplayBase {
         self.push(ix, size, weight, is_result);
     }
 
-    /// Adds an invented result behind the message that needs it. Its entry is that message's entry.
+    /// Adds an invented result after the message that needs it. Its entry is that message's entry.
     fn push_missing(&mut self, missing: MissingResult, rules: RepairRules) {
         let at = self.len();
         let message = PlannedMessage::invented(missing, rules.rules);

@@ -28,9 +28,9 @@ impl TokenSplit {
         [self.read, self.write, self.input, self.output].iter().all(|tokens| *tokens == Tokens::ZERO)
     }
 
-    /// Splits a request of `request` tokens, of which the first `reusable` are cached and the last `uncached` are
-    /// behind the last breakpoint (compaction 10.11). Without a write price no tokens count as written; without a read
-    /// price the provider sells no cache.
+    /// Splits a request of `request` tokens, of which the first `reusable` are cached and the last `uncached` are after
+    /// the last breakpoint (compaction 10.11). Without a write price no tokens count as written; without a read price
+    /// the provider sells no cache.
     pub fn for_request(
         request: Tokens,
         reusable: Tokens,

@@ -48,7 +48,7 @@ pub struct CompactionEvent {
 }
 
 impl CompactionEvent {
-    /// Returns the tokens before it: from the transcript, otherwise `after`, the tokens of the call behind it, plus the
+    /// Returns the tokens before it: from the transcript, otherwise `after`, the tokens of the next call, plus the
     /// tokens that the compaction removed.
     pub fn tokens_before_or_estimate(&self, after: Tokens) -> TokensBefore {
         self.tokens_before.unwrap_or_else(|| TokensBefore::estimate(after + self.tokens))
@@ -136,7 +136,7 @@ pub struct CallReplay {
     pub cost: Option<f64>,
     /// Cost that the file records for exactly these tokens, in USD; 0 counts as recorded.
     pub recorded_cost: Option<f64>,
-    /// Cost by the cache model in USD, whatever the file records.
+    /// Cost by the cache model in USD, even where the file records one.
     pub modelled_cost: Option<f64>,
     /// The split is the provider's count, not the cache model's.
     pub is_measured: bool,

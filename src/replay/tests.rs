@@ -279,7 +279,7 @@ fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
 }
 
 #[test]
-fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
+fn an_answer_to_a_prompt_above_the_window_is_a_silent_overflow() {
     let silent = [refused_at(3, None, None)];
     let replay = two_runs(12_000).replay(&settings(&[]), Tokens(10_000.0), &silent);
     let overflows: Vec<bool> = replay.recorded.iter().map(|call| call.overflowed).collect();

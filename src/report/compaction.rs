@@ -146,7 +146,7 @@ fn kept_range(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize>
     preparation.cut.first_kept..branch.len()
 }
 
-/// Sums the messages of a range. The previous summary does not take part in the new compaction, so it is left out.
+/// Sums the messages of a range. The new compaction does not include the previous summary, so it is left out.
 fn message_totals(branch: &[BranchEntry], range: Range<usize>, previous: Option<usize>) -> MessageTotals {
     range.filter(|at| Some(*at) != previous).map(|at| &branch[at]).fold(MessageTotals::default(), add_entry)
 }

@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_distinguished_from_where_they_part() {
+    fn branches_are_compared_from_their_fork() {
         let session = session();
         let other = default_other_branch(&session, &[]).unwrap();
         let reported = BranchComparison::new(&session, other, EntryIx(5), &[]).unwrap();

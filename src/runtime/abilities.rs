@@ -1,4 +1,4 @@
-//! The abilities of the terminal, each with the reason. Only variables and settings decide; the terminal is not asked.
+//! The abilities of the terminal, each with the reason. Only variables and settings decide; the terminal is not queried.
 
 use std::io::IsTerminal as _;
 
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_locales_are_warned_of() {
+    fn wide_locales_cause_a_warning() {
         let of = |locale| terminal_abilities(&env(&[("LANG", locale)]), &Config::default());
         assert!(find(&of("ja_JP.UTF-8"), "ambiguous width").1.contains("--ascii"));
         assert!(!find(&of("de_DE.UTF-8"), "ambiguous width").1.contains("--ascii"));

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_is_believed_first() {
+    fn the_environment_comes_before_the_terminals_answer() {
         for (text, expected) in [
             ("15;0", Some(Background::Dark)),
             ("0;15", Some(Background::Light)),

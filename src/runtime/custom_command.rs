@@ -15,7 +15,7 @@ const MAX_TAIL_BYTES: usize = 4096;
 /// Columns of the last line in a toast.
 const MAX_LINE_COLUMNS: usize = 120;
 
-/// Wait for output after the program's end. A process that it left behind may hold the pipe forever.
+/// Wait for output after the program's end. A background process of it may keep the pipe open forever.
 const OUTPUT_WAIT: Duration = Duration::from_millis(300);
 
 /// The exit status of a program, and the end of its output.

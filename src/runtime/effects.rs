@@ -186,7 +186,7 @@ impl EventLoop {
         });
     }
 
-    /// Runs a program beside the screen; several may run at once, and they outlive clawscope.
+    /// Runs a program in the background; several may run at once, and they outlive clawscope.
     fn run_command(&mut self, name: String, words: Vec<String>) {
         let folder = self.env.cwd.clone();
         self.jobs.enqueue(JobKind::External, move |ticket| {

@@ -1,4 +1,4 @@
-//! Terminals by the variables that they set, and the abilities of each. Nothing asks the terminal.
+//! Terminals by the variables that they set, and the abilities of each. Nothing queries the terminal.
 
 use crate::gateway::env::Environment;
 

@@ -369,7 +369,7 @@ fn event_name(event: &Event) -> &'static str {
     }
 }
 
-/// Crashes if a test asks for it, to check that the terminal is restored.
+/// Crashes if a test requests it, to check that the terminal is restored.
 #[cfg(debug_assertions)]
 #[expect(clippy::panic, reason = "this is the panic that the test asks for")]
 fn crash_for_test(app: &App) {

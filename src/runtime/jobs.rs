@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn kinds_do_not_disturb_each_other_and_a_cancelled_one_is_silent() {
+    async fn jobs_of_different_kinds_are_independent_and_cancelled_ones_send_nothing() {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
         jobs.start(JobKind::Search, |ticket| ticket.send_event(said("search")));
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_throttle_lets_the_first_through_and_holds_the_next() {
+    fn a_throttle_passes_the_first_event_and_delays_the_next() {
         let mut throttle = Throttle::new(Duration::from_hours(1));
         assert!(throttle.try_pass());
         assert!(!throttle.try_pass());

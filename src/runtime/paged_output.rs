@@ -17,7 +17,7 @@ pub fn pager_line(env: &Environment) -> Option<String> {
     let named = env.raw("CLAWSCOPE_PAGER").or_else(|| env.raw("PAGER"));
     let line = named.unwrap_or(DEFAULT_PAGER).trim();
     let program = line.split(' ').next().filter(|program| !program.is_empty() && *program != "cat")?;
-    // A first word with `=` sets a variable; the shell finds the program behind it.
+    // A first word with `=` sets a variable; the shell finds the program after it.
     let exists = program.contains(['=', '/']) || find_program(env, program).is_some();
     exists.then(|| line.to_owned())
 }

@@ -130,7 +130,7 @@ impl TerminalScreen {
     }
 
     /// Draws the next frame in full, after something else wrote to the terminal. `Terminal::clear` is not used, as it
-    /// asks the terminal for its cursor and waits for the answer.
+    /// queries the terminal's cursor and waits for the answer.
     pub(super) fn invalidate(&mut self) -> io::Result<()> {
         if let Some(remote) = &mut self.remote {
             let Ok(()) = remote.terminal.resize(self.area);

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_era_makes_the_same_context_of_it() {
+    fn the_file_era_builds_the_same_context() {
         let reset = |parent: &str, kept: &str| {
             format!(r#"{{"type":"reset","id":"r","parentId":"{parent}","reason":"new"{kept}}}"#)
         };

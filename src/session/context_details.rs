@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_stops_when_nobody_wants_it() {
+    fn reading_details_can_be_cancelled() {
         let rules = Ruleset::default().rules();
         let all = loaded_session(&lines(5), 1e5);
         let mut left = 2;

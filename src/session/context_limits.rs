@@ -134,7 +134,7 @@ fn is_chat(kind: SessionKind) -> bool {
     )
 }
 
-/// Returns why no flush runs, as far as the store shows. The store does not record the purpose of a run, such as a
+/// Returns the reason that no flush runs, if the store shows one. The store does not record the purpose of a run, such as a
 /// heartbeat (compaction 9.8).
 fn flush_skip_reason(config: &Value, row: Option<&SessionRecord>, provider: &str) -> Option<FlushSkip> {
     let Some(row) = row else { return Some(FlushSkip::NoRow) };

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_twice_is_reported_at_the_line_that_lost() {
+    fn a_duplicate_id_is_reported_at_the_ignored_line() {
         let line = r#"{"type":"custom","id":"a","parentId":null}"#;
         assert_eq!(found(&[line, line]), one(Severity::Note, 2, "a", "line 3 has the same id"));
     }

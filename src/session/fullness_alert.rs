@@ -128,7 +128,7 @@ mod tests {
         }
 
         #[test]
-        fn two_alerts_of_a_level_have_a_fall_between_them(
+        fn two_alerts_of_a_level_need_a_fall_between_them(
             shares in prop::collection::vec(0.05..1.2_f64, 1..5),
             start in 0.0..1.5_f64,
             run in prop::collection::vec(0.0..1.5_f64, 0..80),

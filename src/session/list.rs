@@ -196,12 +196,12 @@ fn mark_for_flag(flag: Flag) -> Option<Mark> {
         Flag::Cold => Mark::Cold,
         Flag::Imported => Mark::Imported,
         Flag::NotImported => Mark::NotImported,
-        // Not a fault: a held lock shows as a run, and a second key is no news to anyone.
+        // Not a fault: a held lock shows as a run, and a second key is not worth a note.
         Flag::Locked | Flag::DuplicateRun => return None,
     })
 }
 
-/// A held lock means a run (store H11); a stale lock does not. In a database the row says it (sqlite I5).
+/// A held lock means a run (store H11); a stale lock does not. In a database the row decides (sqlite I5).
 fn is_running(session: &Session, now_ms: i64) -> bool {
     if session.has_flag(Flag::Running) {
         return true;
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_lock_that_someone_holds_means_that_a_run_is_going_on() {
+    fn only_a_held_lock_means_a_running_session() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "agents/main/sessions/sessions.json", r#"{"agent:main:x":{"sessionId":"a"}}"#);
         write(dir.path(), "agents/main/sessions/a.jsonl", "");

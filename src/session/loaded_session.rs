@@ -60,7 +60,7 @@ pub struct LoadedSession {
     /// Model id of the next call; empty if unknown.
     pub model: String,
     pub ruleset: RulesetChoice,
-    /// The route to the model, as far as the configuration shows it.
+    /// The route to the model, if the configuration shows it.
     pub route: ModelRoute,
     pub window: WindowInfo,
     /// List price in USD per million tokens: from the configuration, else the catalogue.

@@ -214,7 +214,7 @@ fn compares(field: NumberField, value: f64, comparison: Comparison, amount: Amou
     match comparison {
         Comparison::Below => value < limit,
         Comparison::AtMost => value <= limit,
-        // An age counts full units, as it is shown; other numbers are equal when they round to what was typed.
+        // A shown age counts full units; other numbers are equal when they round to the typed one.
         Comparison::Equal if field == NumberField::Age => (limit..limit + amount.unit).contains(&value),
         Comparison::Equal => (value - limit).abs() < amount.unit / 2.0,
         Comparison::AtLeast => value >= limit,

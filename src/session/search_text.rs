@@ -80,7 +80,7 @@ impl SearchText {
     }
 }
 
-/// Whether a part of a key is a UUID, perhaps with the name of an archive behind it.
+/// Whether a part of a key is a UUID, perhaps followed by the name of an archive.
 fn is_id(part: &str) -> bool {
     let bytes = part.as_bytes();
     bytes.len() >= 36

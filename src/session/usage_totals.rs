@@ -46,7 +46,7 @@ impl UsageTotals {
 pub struct SessionUsage {
     /// Answers of the model on every branch, without copies, which were billed only once.
     pub answers: UsageTotals,
-    /// Answers that failed or were aborted, which are billed all the same.
+    /// Answers that failed or were aborted but are billed.
     pub failed: UsageTotals,
     /// Calls outside the conversation: `usage` entries, summaries of compactions and branches, and calls made by tools.
     pub side_calls: UsageTotals,

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_agree_are_not_worth_a_word() {
+    fn agreeing_windows_have_no_diagnostic() {
         assert_eq!(found(|it| it.limits.stored_totals.context_tokens = Some(Tokens(200_000.0))), []);
     }
 
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_nobody_named_says_so() {
+    fn a_default_window_is_described_as_not_configured() {
         let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
         assert_eq!(session.describe_window_source(), "default, not configured");
         session.window.source = WindowSource::ModelsConfig;

@@ -29,7 +29,7 @@ struct QueueState {
 }
 
 impl<'a> ChunkQueue<'a> {
-    /// Starts behind `start` and reuses the buffers in `room`.
+    /// Starts after `start` and reuses the buffers in `room`.
     pub(crate) fn new(pass: ReadPass<'a>, start: u64, room: Vec<Chunk>) -> Self {
         let state = Mutex::new(QueueState { free_chunks: room, ..QueueState::default() });
         Self { pass, start, chunk_count: pass.chunk_count(start), state, changed: Condvar::new() }

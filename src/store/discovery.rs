@@ -230,8 +230,8 @@ fn unlisted_session(file: &Path, store: &Store, agent: &str) -> Session {
     }
 }
 
-/// Returns the `sessions.json` that may list a transcript: beside it, or in a parent folder, since rows may name files
-/// in subfolders.
+/// Returns the `sessions.json` that may list a transcript: in the same folder, or in a parent folder, since rows may
+/// name files in subfolders.
 fn find_store_file(file: &Path) -> PathBuf {
     let beside = file.with_file_name(STORE_FILE_NAME);
     let above = file.ancestors().skip(1).take(MAX_PARENTS).map(|dir| dir.join(STORE_FILE_NAME));

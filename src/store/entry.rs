@@ -333,7 +333,7 @@ pub enum AppendMode {
     Other,
 }
 
-/// One entry: a fixed size of about 200 bytes, whatever the line holds.
+/// One entry: a fixed size of about 200 bytes, for a line of any length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub kind: EntryKind,

@@ -1,7 +1,7 @@
 //! Interned strings: entry ids, and values such as tool names, models and custom types.
 //!
 //! In a damaged file both may be any JSON value, and the rules compare that value: the id `"1"` is not the id `1`. So
-//! tables hold values other than strings as JSON behind a mark.
+//! tables hold values other than strings as JSON after a mark.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -87,7 +87,7 @@ fn add_database(store: &mut Store, agent: &str, database: &Database, sizes: &Siz
     }
 }
 
-/// Marks every file beside a database as imported or not.
+/// Marks every file next to a database as imported or not.
 pub(super) fn mark_leftovers_of_databases(store: &mut Store) {
     for holding in store.databases.clone() {
         let Some(agent) = holding.schema.as_ref().and_then(|schema| schema.agent.clone()) else { continue };

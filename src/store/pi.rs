@@ -57,7 +57,7 @@ pub fn list_agent_dir_sessions(
     sessions
 }
 
-/// Reports working directories that no longer exist, each once with its first session: pi asks the user there, or fails
+/// Reports working directories that no longer exist, each once with its first session: pi then asks the user, or fails
 /// (store-pi-1.5 L3).
 fn missing_cwd_diagnostics(sessions: &[Session]) -> Vec<Diagnostic> {
     let mut looked_at = HashSet::new();

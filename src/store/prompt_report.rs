@@ -32,7 +32,7 @@ pub struct SystemPromptReport {
     pub skills_chars: u64,
     /// Part of `system_chars`: the list of tools.
     pub tool_list_chars: u64,
-    /// JSON schemas of the tools, sent beside the prompt.
+    /// JSON schemas of the tools, sent next to the prompt.
     pub tool_schema_chars: u64,
     pub files: Vec<InjectedFile>,
     pub skills: Vec<SkillSize>,
@@ -52,7 +52,7 @@ pub enum ReportSource {
     Transcript,
     /// The gateway's recording of the run; the record has none (trajectory 6.4).
     Recorded,
-    /// Estimated by clawscope from the workspace as it is now: no run left a report.
+    /// Estimated by clawscope from the current workspace: no run left a report.
     Workspace,
     #[default]
     Unknown,

@@ -49,7 +49,7 @@ pub struct ScannedLine {
     pub is_excluded: bool,
     pub message: Option<ScannedMessage>,
     pub projection_data: Option<ProjectionData>,
-    /// Usage of model work that anchors no estimate: work beside the conversation (store-pi-1.5 B12), failed and
+    /// Usage of model work that anchors no estimate: work outside the conversation (store-pi-1.5 B12), failed and
     /// aborted replies.
     pub unanchored_usage: Option<Usage>,
     /// The message whose sizes are not enough, a leaf row or a header.
@@ -353,7 +353,7 @@ fn billed_usage<'a>(message: impl Json<'a>, size: &MessageSize) -> Option<Usage>
     (usage.prompt_tokens() + usage.output > Tokens::ZERO).then_some(usage)
 }
 
-/// Returns the recorded usage of work beside the conversation.
+/// Returns the recorded usage of work outside the conversation.
 fn side_usage<'a>(usage: Option<impl Json<'a>>) -> Option<Usage> {
     usage.filter(|usage| usage.kind() == JsonKind::Object).map(parse_usage)
 }

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_name_there_is_is_shown() {
+    fn the_first_available_name_is_shown() {
         for (json, expected) in [
             (r##"{"displayName":"D","channel":"slack","groupChannel":"#infra"}"##, "D"),
             (r##"{"channel":"slack","groupChannel":"#infra","subject":"S"}"##, "slack:#infra"),

@@ -156,7 +156,7 @@ impl Splitter {
         }
     }
 
-    /// Moves behind the next quote or brace of a record.
+    /// Moves past the next quote or brace of a record.
     fn step_in_record(&mut self, bytes: &[u8], members: &mut Vec<Member>) {
         let Some(run) = memchr::memchr3(b'"', b'{', b'}', &bytes[self.position..]) else {
             self.position = bytes.len();

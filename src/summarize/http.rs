@@ -1,4 +1,4 @@
-//! A model behind an HTTP address, with `OpenAI` chat completions or Anthropic messages. The only part of clawscope
+//! A model at an HTTP address, with `OpenAI` chat completions or Anthropic messages. The only part of clawscope
 //! that opens a connection, and only where the configuration or an option names it.
 //!
 //! The request runs on its own thread. A cancellation shuts its connections down, so that the provider stops too.

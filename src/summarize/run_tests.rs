@@ -49,7 +49,7 @@ fn made(job: &SummarySpec, reported: &ScriptedSummarizer) -> (Result<Summary, Su
 }
 
 #[test]
-fn the_calls_made_are_the_calls_reported() {
+fn the_calls_made_equal_the_predicted_calls() {
     let job = job(users(80, 4000));
     let (summary, seen) = made(&job, &ScriptedSummarizer::default());
     let (summary, reported) = (summary.unwrap(), predict_calls(&job, Tokens(1.0)).unwrap());

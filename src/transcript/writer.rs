@@ -1,4 +1,4 @@
-//! Detects the runtime that wrote a transcript, as far as the file shows it (store-pi-1.5, table at the top).
+//! Detects the runtime that wrote a transcript, if the file shows it (store-pi-1.5, table at the top).
 
 use crate::gateway::ruleset::{PiChange, PiMark, PiRelease, Ruleset};
 use crate::store::entry::{Entry, EntryKind, Role};

@@ -45,7 +45,7 @@ impl Column {
         }
     }
 
-    /// Returns the columns that fit beside the titles, that of the order first.
+    /// Returns the columns that fit next to the titles, that of the order first.
     pub(super) fn fitting(width: u16, sorted: SortColumn) -> Vec<Self> {
         let mut room = width.saturating_sub(MIN_TITLE_WIDTH);
         let mut chosen = Vec::new();

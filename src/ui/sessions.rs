@@ -31,7 +31,7 @@ use crate::ui::widgets::{
 const BAR_WIDTH: u16 = 4;
 /// Deepest indent of a sub-agent, in steps.
 const MAX_INDENT: usize = 4;
-/// Chars of an id behind a name.
+/// Chars of an id after a name.
 const ID_CHARS: usize = 8;
 
 /// Draws the pane; returns the cursor position while a filter is typed.
@@ -122,7 +122,7 @@ fn filter(app: &App, theme: &Theme, area: Rect, columns: &[Column], buf: &mut Bu
     }
 }
 
-/// Draws the titles of the columns beside the filter, or in a narrow pane only that of the order, which gives way to a
+/// Draws the titles of the columns next to the filter, or in a narrow pane only that of the order, which gives way to a
 /// filter; returns where they start.
 fn headings(
     app: &App,

@@ -1,4 +1,4 @@
-//! Writes beside a session that grows. Programs append without the lock (store H10), so a commit that was refused for
+//! Writes to a session that grows meanwhile. Programs append without the lock (store H10), so a commit that was refused for
 //! growth alone reads the new lines and tries again: at most as often as there are pauses, and only while the plan
 //! still holds. A file that was rewritten, truncated or replaced is refused.
 
@@ -82,7 +82,7 @@ impl<'a> GrowingWrite<'a> {
         Growth { entries: now.saturating_sub(before), retries: self.retries }
     }
 
-    /// Prepares the entries to append to the session as it is now. Writes nothing.
+    /// Prepares the entries to append to the current session. Writes nothing.
     pub fn prepare(&mut self, clock: &dyn Clock) -> Result<PreparedCommit, WriteError> {
         self.repeat(clock, prepare_on)
     }

@@ -131,7 +131,7 @@ fn a_line_that_is_being_written_is_waited_for() {
 }
 
 #[test]
-fn growth_that_changes_the_context_refuses_the_plan_by_name() {
+fn growth_that_changes_the_context_is_refused_with_its_entry() {
     let compaction = |leaf: &str| {
         format!(
             r#"{{"type":"compaction","id":"k1","parentId":"{leaf}","timestamp":"2026-03-05T10:00:00.000Z","summary":"all","firstKeptEntryId":"{leaf}","tokensBefore":9}}"#

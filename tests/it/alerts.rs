@@ -48,7 +48,7 @@ impl Place {
         self.home.path().join("store")
     }
 
-    /// Where the person's own program writes what it was told.
+    /// Returns the file in which the person's program records its input.
     fn heard(&self) -> PathBuf {
         self.home.path().join("heard")
     }
@@ -82,7 +82,7 @@ fn user(id: &str, before: Option<&str>, text: &str) -> String {
     )
 }
 
-/// An answer whose prompt had so many tokens.
+/// An answer to a prompt of this many tokens.
 fn answer(id: &str, before: &str, tokens: u64) -> String {
     format!(
         "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{before}\",\"timestamp\":\"2026-03-05T10:00:02.000Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {id}\"}}],\"api\":\"anthropic-messages\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"usage\":{{\"input\":{tokens},\"output\":10,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":{}}},\"stopReason\":\"stop\",\"timestamp\":1772704802000}}}}\n",

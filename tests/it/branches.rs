@@ -151,7 +151,7 @@ fn doctor_repair_finishes_an_interrupted_commit() {
 }
 
 #[test]
-fn a_repair_waits_for_nobody_and_says_who_holds_the_lock() {
+fn a_repair_does_not_wait_and_names_the_lock_owner() {
     let store = Store::new();
     broken_off(&store.transcript());
     let lock =

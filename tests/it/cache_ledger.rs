@@ -1,4 +1,4 @@
-//! The cache ledger beside pi's own statistics of cache misses: the same calls, tokens and cost on pi's sessions and on
+//! The cache ledger against pi's own statistics of cache misses: the same calls, tokens and cost on pi's sessions and on
 //! generated ones. Says `skipped: …` where the real program is not here.
 
 use std::fmt::Write as _;

@@ -42,7 +42,7 @@ fn dialog(driver: &Driver) -> &WriteDialog {
     }
 }
 
-/// The summary the dialog asks about.
+/// Returns the summary in the dialog.
 fn dialog_summary(driver: &Driver) -> &SummaryResult {
     match &dialog(driver).write {
         PendingWrite::Commit { summary: Some(made), .. } => made,

@@ -18,10 +18,10 @@ use clawscope::units::Tokens;
 #[derive(Default)]
 struct Case {
     name: &'static str,
-    /// Files below a folder of their own. `s` is the state dir, `home` the home, `cwd` the working directory.
+    /// Files below a separate folder. `s` is the state dir, `home` the home, `cwd` the working directory.
     files: &'static [(&'static str, &'static str)],
     vars: &'static [(&'static str, &'static str)],
-    /// Key, value as JSON, origin and what it goes over.
+    /// Key, value as JSON, origin and the overridden origin.
     has: &'static [(&'static str, &'static str, &'static str)],
     /// Place and part of what is said of a configuration that the gateway refuses.
     error: &'static str,

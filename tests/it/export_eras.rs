@@ -43,7 +43,7 @@ impl Era {
     }
 }
 
-/// Messages with every secret, chained to a parent: asked, called, answered by a tool, in turn.
+/// Messages with every secret, chained to a parent: question, call and tool result in turn.
 fn leaky(parent: &str) -> Vec<Value> {
     let mut parent = parent.to_owned();
     let mut entries = Vec::new();
@@ -98,7 +98,7 @@ fn files() -> Era {
     Era { name: "files", folder, key: "agent:main:telegram:direct:88120042".into() }
 }
 
-/// The real database, with entries behind those it has.
+/// The real database, with entries after those it has.
 fn database() -> Era {
     let folder = tempfile::tempdir().unwrap();
     let fixture =

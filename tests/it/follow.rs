@@ -171,7 +171,7 @@ fn switching_the_preview_or_the_gate_lights_no_setting() {
 }
 
 #[test]
-fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
+fn an_entry_without_its_message_is_a_diagnostic_that_can_be_copied() {
     let mut driver = Driver::demo(130, 36);
     assert!(pane(&driver).findings.is_empty());
     driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
@@ -269,7 +269,7 @@ fn a_dragged_slider_follows_the_mouse_outside_its_row() {
     assert_eq!(driver.app.tuning.share(first), Some(1.0), "the end of the track, not beyond");
 }
 
-/// A question and its answer behind the refused call, which was repeated with less in its prompt.
+/// Adds a question and its answer after the refused call, as if repeated with a smaller prompt.
 fn went_on(driver: &Driver, ids: (&str, &str)) -> String {
     let answer = format!(
         "{{\"type\":\"message\",\"id\":\"{1}\",\"parentId\":\"{0}\",\"timestamp\":\"2026-03-05T14:06:51.000Z\",\"message\":{{\"role\":\"assistant\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"content\":[{{\"type\":\"text\",\"text\":\"so it is\"}}],\"stopReason\":\"stop\",\"usage\":{{\"input\":150000,\"output\":9,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":150009}}}}}}\n",
@@ -279,7 +279,7 @@ fn went_on(driver: &Driver, ids: (&str, &str)) -> String {
 }
 
 #[test]
-fn the_switch_shows_the_session_as_it_was_when_the_call_failed() {
+fn the_switch_shows_the_session_at_the_failed_call() {
     let mut driver = tuned();
     let refused = driver.app.failed_overflow().expect("a refused call").clone();
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
@@ -353,7 +353,7 @@ fn texts_are_read_for_the_context_that_is_shown() {
 }
 
 #[test]
-fn a_step_that_is_switched_off_is_replayed_without() {
+fn a_disabled_policy_is_not_replayed() {
     let mut driver = tuned();
     driver.press("2 e enter");
     let with = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("a replay");

@@ -224,7 +224,7 @@ fn colours_show_how_far_an_estimate_is_off() {
 }
 
 #[test]
-fn a_map_is_known_by_colour_and_by_signs_without_it() {
+fn a_map_is_readable_by_colour_and_by_signs() {
     let mut driver = comparing_typed(130, 36);
     for (name, depth, (width, height)) in [
         ("dark", ColourDepth::True, (130, 36)),
@@ -269,7 +269,7 @@ fn blocks_are_side_by_side_from_110_columns_on() {
 }
 
 #[test]
-fn without_colour_the_signs_of_an_explanation_carry_it() {
+fn without_colour_the_signs_of_an_explanation_carry_the_meaning() {
     let mono = Theme::load("mono", ColourDepth::None).expect("a theme").with_ascii(true);
     let buf = drawn(&screens::explaining_in_vain(130, 36).app, &mono);
     assert!(buf.content.iter().all(|cell| cell.symbol().is_ascii()));
@@ -289,7 +289,7 @@ fn verdict_and_advice_have_separate_colours() {
 }
 
 #[test]
-fn a_recovery_is_known_by_colour_and_sign_in_a_light_theme() {
+fn a_recovery_is_readable_by_colour_and_sign_in_a_light_theme() {
     let driver = screens::recovering(130, 36);
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     insta::assert_snapshot!("recovery styles light", styles_of(&drawn(&driver.app, &theme)));
@@ -315,7 +315,7 @@ fn curves_and_signs_of_the_timeline_have_their_colours() {
 }
 
 #[test]
-fn without_colour_letters_and_signs_say_the_same() {
+fn without_colour_letters_and_signs_carry_the_meaning() {
     let driver = settled(preview(130, 36));
     let theme = Theme::load("mono", ColourDepth::True).expect("a theme");
     let buf = drawn(&driver.app, &theme);
@@ -336,7 +336,7 @@ fn without_unicode_every_sign_is_ascii() {
 }
 
 #[test]
-fn a_terminal_that_is_too_small_is_reported_the_size_it_needs() {
+fn a_terminal_that_is_too_small_shows_the_needed_size() {
     let driver = opened(40, 10);
     let text = text_of(&drawn(&driver.app, &dark()));
     assert!(text.contains("60x20"), "{text}");
@@ -508,7 +508,7 @@ proptest! {
     }
 }
 
-/// The sizes at which a screen changes its layout, and one column or row beside them.
+/// The sizes at which a screen changes its layout, and one column or row more and less.
 #[test]
 fn no_state_panics_at_the_sizes_where_layouts_change() {
     let widths = [1, 3, 20, 40, 45, 46, 60, 109, 110];

@@ -87,7 +87,7 @@ struct Tally {
 type Tallies = BTreeMap<String, Tally>;
 
 #[test]
-fn every_golden_case_of_a_built_op_is_answered_as_the_real_programs_do() {
+fn every_golden_case_matches_the_real_programs() {
     match named_folder() {
         Some(root) if root.join("set.json").exists() => {
             let out = std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(PathBuf::from);
@@ -105,18 +105,18 @@ fn named_folder() -> Option<PathBuf> {
 }
 
 #[test]
-fn every_golden_case_of_todays_pi_is_answered_as_it_does() {
+fn every_golden_case_of_todays_pi_matches_it() {
     every_case(&folder("golden-pi-1.5"), PI_CASES);
 }
 
 #[test]
-fn every_golden_case_of_every_release_is_answered_as_it_does() {
+fn every_golden_case_of_every_release_matches_it() {
     let tallies = every_set(&folder("golden-releases"));
     assert_minimums("golden-releases", &tallies, RELEASE_CASES);
 }
 
 #[test]
-fn every_breakpoint_has_a_case_that_shows_the_releases_before_it_from_those_after_it() {
+fn every_breakpoint_has_a_case_that_separates_older_from_newer_releases() {
     let gateways: Vec<Ruleset> = Ruleset::all_known().filter(|ruleset| !ruleset.is_pi()).collect();
     let mut lines = Vec::new();
     for pair in gateways.windows(2) {
@@ -193,7 +193,7 @@ fn assert_minimums(folder: &str, tallies: &Tallies, minimums: Minimums) {
     }
 }
 
-/// Where the answers of a set go: each has a folder of its own.
+/// Returns the folder for a set's answers; each set has its own.
 fn out_of(root: &Path) -> Option<PathBuf> {
     let out = PathBuf::from(std::env::var_os("CLAWSCOPE_GOLDEN_OUT")?);
     let named = named_folder().map_or_else(Vec::new, |named| {
@@ -248,7 +248,7 @@ fn an_unknown_op_and_an_unknown_ruleset_fail() {
     assert!(!check_set(dir.path(), &[None, None]).is_passed(), "no such release");
 }
 
-/// The answers of a set beside the recorded ones.
+/// The answers of a set and the recorded ones.
 #[derive(Default)]
 struct Checked {
     tallies: Tallies,

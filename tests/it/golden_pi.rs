@@ -1,8 +1,8 @@
 //! Parity with the releases of pi: the cases of every folder of `tests/golden-pi`, one folder a release
 //! (`tests/golden-pi/README.md`).
 //!
-//! `CLAWSCOPE_GOLDEN_PI=DIR` names another place of such folders. A field that a release does not tell is not in its answers
-//! and not compared.
+//! `CLAWSCOPE_GOLDEN_PI=DIR` names another place of such folders. A field that a release does not report is not in its
+//! answers and not compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -82,7 +82,7 @@ fn overflows(release: &str, case: &Value) -> Value {
     Value::Array(judged.collect())
 }
 
-/// The answer to a case. Error texts change at releases of their own, so the very release is tested.
+/// The answer to a case. Error texts change with single releases, so the exact release is tested.
 fn answered(folder: &Path, case: &Value, pi: PiRelease) -> Value {
     let op = word(case, "op");
     if op != "overflow_match" {
@@ -103,7 +103,7 @@ fn failure(folder: &Path, path: &Path, pi: PiRelease) -> Option<String> {
 }
 
 #[test]
-fn every_release_of_pi_is_answered_as_it_does() {
+fn every_release_of_pi_is_matched() {
     let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
     let mut failures = Vec::new();
     for (folder, ruleset) in releases() {

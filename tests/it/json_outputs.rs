@@ -122,7 +122,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// Errors are printed as JSON too, beside the output.
+    /// Errors are JSON too and follow the output.
     fn of(query: &Query, store: &str) -> Self {
         let output = program(&query.words()).env("OPENCLAW_STATE_DIR", store).env("TZ", "UTC").output();
         let output = output.expect("it runs");

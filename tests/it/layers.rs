@@ -33,7 +33,7 @@ const ROWS: &[&[&str]] = &[
     &["remote"],
 ];
 
-/// `command` answers what `cli` asks: the only pair of a row that may look at each other.
+/// `command` implements `cli`: the only pair of a row that may import each other.
 const PAIR: [&str; 2] = ["cli", "command"];
 
 fn row(module: &str) -> Option<usize> {
@@ -155,7 +155,7 @@ const NONE: Vec<String> = Vec::new();
 #[test]
 fn only_the_shell_knows_the_terminal_and_the_executor() {
     assert_eq!(uses(&["tokio::"], |module| module != "runtime"), NONE);
-    // The machine takes keys as the terminal tells them; everything above it knows none.
+    // The event loop receives keys from the terminal; modules above it know no terminal.
     let far = |module: &str| row(module).is_some_and(|at| at < row("app").unwrap()) || module == "ui";
     assert_eq!(uses(&["crossterm::"], far), NONE);
     assert!(
@@ -201,10 +201,10 @@ fn only_a_commit_opens_files_to_write() {
     let words = ["OpenOptions", "File::options", "File::create", "fs::rename", "fs::remove_file", "fs::copy"];
     // `files` opens with flags: for reading, and a file that serves as a lock.
     let others = uses(&words, |module| module != "commit" && module != "files");
-    // What a person asks to keep is saved in one place: a plan, an export, a picture, as a new file, or over one that they
-    // name and agree to lose, never beside sessions. The demo store is written to a folder of its own.
-    // A dataset is a folder of its own too, which nothing else may be in.
-    // The log and crash reports go to clawscope's own state folder, and a preset is deleted by the name that a person typed.
+    // One place saves files for a person: a plan, an export, a picture; as a new file, or over one that they name and
+    // agree to lose, never next to sessions. The demo store is written to a separate folder. A dataset is a separate
+    // folder too, which may contain nothing else. The log and crash reports go to clawscope's own state folder, and a
+    // preset is deleted by the name that a person typed.
     let writers = [
         "/runtime/save.rs:",
         "/store/demo/",
@@ -223,7 +223,7 @@ fn only_a_commit_opens_files_to_write() {
 }
 
 #[test]
-fn no_path_climbs_out_of_its_module_unseen() {
+fn no_super_path_leaves_its_top_module() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for path in sources(&src).iter().filter(|path| !path.to_string_lossy().ends_with("tests.rs")) {
         let below = path.strip_prefix(&src).expect("below");

@@ -200,7 +200,7 @@ impl LongSession {
 fn a_long_transcript_takes_little_memory_for_each_byte() {
     const BYTES: [usize; 2] = [6 << 20, 22 << 20];
     const SHARE: f64 = 0.55;
-    // Under rules since 2026.9 a replay also keeps some texts, up to a limit of its own.
+    // Under rules since 2026.9 a replay also keeps some texts, up to a separate limit.
     let commands: [&[&str]; 4] =
         [&["replay"], &["cache"], &["sweep", "--vary", "contextPruning.keepLastAssistants=1,3"], &["regret"]];
     let store = Store::new();
@@ -330,7 +330,7 @@ fn no_odd_file_type_stops_the_store() {
         let store = Store::new();
         store.write("openclaw.json", "{\"$include\":\"./included.json\"}");
         for name in places {
-            // clawscope refuses to start with settings of its own that it cannot read.
+            // clawscope refuses to start with a config.toml that it cannot read.
             if !name.ends_with("config.toml") && !name.ends_with("keymap.toml") {
                 place(kind, &store.path(name));
             }

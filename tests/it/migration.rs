@@ -106,7 +106,7 @@ fn a_store_of_schema_19_reads_as_in_the_gateways_modules() {
 }
 
 #[test]
-fn a_store_of_schema_19_says_its_version_and_lists_every_kind_of_keeping() {
+fn a_store_of_schema_19_shows_its_version_and_lists_every_storage_kind() {
     let state = state_2026_8_1();
     let store = listed(state.path());
     let schema = store.databases[0].schema.as_ref().unwrap();
@@ -149,7 +149,7 @@ fn a_database_of_schema_1_has_no_sessions_and_the_session_files_are_read() {
 }
 
 #[test]
-fn a_clean_import_reports_zero_though_the_gateway_went_on() {
+fn a_clean_import_reports_zero_although_the_gateway_continued() {
     let state = state_2026_8_1();
     let (code, answer) = checked(state.path());
     assert_eq!((code, &answer["clean"], faults(&answer).len()), (0, &json!(true), 0), "{answer:#}");
@@ -182,7 +182,7 @@ fn one(kind: &str, entry: &str, line: u64) -> Vec<(String, String, u64)> {
 }
 
 #[test]
-fn planted_losses_are_found_each() {
+fn every_planted_loss_is_found() {
     let at = "session_id LIKE '11111111%' AND seq";
     assert_eq!(planted(&format!("DELETE FROM transcript_events WHERE {at} = 5")), one("lost", "a0000005", 6));
     let shorter = format!(
@@ -241,7 +241,7 @@ fn a_file_that_grew_after_the_import_is_distinguished_from_a_loss() {
 }
 
 #[test]
-fn without_a_database_without_files_and_without_either_it_says_so() {
+fn missing_databases_and_files_are_reported() {
     let state = state_2026_8_1();
     fs::remove_file(database_of(state.path())).unwrap();
     let (code, answer) = checked(state.path());
@@ -283,7 +283,7 @@ fn each_agent_is_compared_with_its_database() {
     assert_eq!(run(&["doctor", "--migration", "--agent", "other", path]).0, 1);
 }
 
-/// A transcript with hostile ids beside a database that lacks one of its entries.
+/// A transcript with hostile ids next to a database that lacks one of its entries.
 fn hostile() -> TempDir {
     let state = state_2026_8_1();
     let name = "66666666-6666-4666-8666-666666666666.jsonl";

@@ -277,7 +277,7 @@ fn kept(message: &Value) -> Value {
     Value::Object(copy)
 }
 
-/// The sizes that rules ask for; NaN equals itself.
+/// Returns the sizes that rules use; NaN equals itself.
 fn bits(size: &MessageSize) -> [Option<u64>; 6] {
     let bits = |number: f64| Some(number.to_bits());
     [
@@ -498,7 +498,7 @@ proptest! {
     }
 
     #[test]
-    fn tailing_in_any_split_equals_one_read(messages in vec(message(), 1..12), cuts in vec(0.0..1.0_f64, 0..6), broken in any::<bool>()) {
+    fn following_in_any_steps_equals_one_read(messages in vec(message(), 1..12), cuts in vec(0.0..1.0_f64, 0..6), broken in any::<bool>()) {
         let mut text = transcript(&messages);
         if broken {
             text.push_str("{\"type\":\"message\",\"id\":\"half");
@@ -530,7 +530,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_the_reading_panic(bytes in vec(any::<u8>(), 0..400)) {
+    fn no_bytes_make_reading_panic(bytes in vec(any::<u8>(), 0..400)) {
         let index = load_bytes("t.jsonl", &bytes, &mut LineIds);
         let tree = Tree::new(&index);
         let _ = build_context(&index, &tree, &Leaf::Own);

@@ -257,9 +257,9 @@ fn a_session_that_is_new_on_disk_appears_by_itself() {
     assert_eq!(program.ended().code, 0);
 }
 
-/// The variable that asks for the panic has a meaning only in a debug build: nobody can make a release crash by it.
+/// The variable that requests the panic works only in a debug build: nobody can make a release crash by it.
 #[test]
-fn a_panic_gives_the_terminal_back_and_writes_a_report_without_text() {
+fn a_panic_restores_the_terminal_and_writes_a_report_without_text() {
     if !cfg!(debug_assertions) {
         return skipped::note("a debug build", "a release has no panic that a test can ask for");
     }
@@ -288,7 +288,7 @@ fn a_panic_gives_the_terminal_back_and_writes_a_report_without_text() {
 }
 
 #[test]
-fn a_signal_to_end_gives_the_terminal_back() {
+fn a_termination_signal_restores_the_terminal() {
     use rustix::process::Signal;
     let signals =
         [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::ABORT, Signal::USR1, Signal::USR2];
@@ -303,10 +303,10 @@ fn a_signal_to_end_gives_the_terminal_back() {
     }
 }
 
-/// A process that is killed, or that aborts, runs none of its own code any more.
+/// A process that is killed or aborts no longer runs its own code.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_that_dies_at_once_gives_the_terminal_back_and_leaves_a_report() {
+fn an_aborted_process_restores_the_terminal_and_writes_a_report() {
     use rustix::process::Signal;
     for signal in [Signal::KILL, Signal::ILL, Signal::ALARM] {
         let store = Store::new();
@@ -330,7 +330,7 @@ fn a_process_that_dies_at_once_gives_the_terminal_back_and_leaves_a_report() {
 /// An allocation that fails aborts the process.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_failed_allocation_gives_the_terminal_back() {
+fn a_failed_allocation_restores_the_terminal() {
     if !cfg!(debug_assertions) {
         return skipped::note("a debug build", "a release has no failure that a test can ask for");
     }
@@ -415,7 +415,7 @@ fn an_update_while_the_program_runs_starts_no_other_program() {
 }
 
 #[test]
-fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
+fn ctrl_z_releases_the_terminal_and_fg_takes_it_again() {
     let store = Store::new();
     let mut program = start(store.dir.path());
     program.until_shown("hello there");

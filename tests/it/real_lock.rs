@@ -1,4 +1,4 @@
-//! Our locks and the real gateway's: each keeps the other out, each takes over what the other left behind, and three
+//! Our locks and the real gateway's: each keeps the other out, each takes over the other's stale lock, and three
 //! writers in turn lose nothing. Says `skipped: …` where the real programs are not here.
 
 #![cfg(unix)]
@@ -107,7 +107,7 @@ fn a_commit_keeps_the_gateway_out_until_it_is_over() {
     assert_eq!(after[0].get("took"), Some(&Value::Bool(true)));
 }
 
-/// A disk on which the process ends before a step; what it held stays.
+/// A disk on which the process ends before a step; its lock is left behind.
 #[derive(Debug)]
 struct Ends;
 
@@ -200,7 +200,7 @@ fn clawscope_and_the_gateway_agree_on_stale_locks() {
 
 const TASK: &str = "CLAWSCOPE_TEST_LOCK";
 
-/// This program again: it commits so many times, or ends in the middle of the first.
+/// This program again: it commits this many times, or ends in the middle of the first.
 fn child(verb: &str, path: &Path, rounds: usize) -> std::process::Child {
     let mut command = Command::new(crate::support::process::this_program());
     command.args(["real_lock::child_process", "--exact", "--nocapture", "--test-threads=1"]);
@@ -239,10 +239,10 @@ fn commit_one(session: &mut Session, words: &str) {
     }
 }
 
-/// Copies at most so many entries; a compaction copies none.
+/// Copies at most this many entries; a compaction copies none.
 const MOST_COPIES: usize = 6;
 
-/// Replaces the last result, or where much stands behind it already, compacts what stands before it.
+/// Replaces the last result, or compacts if much follows it already.
 fn prepared(session: &Session, words: &str) -> Result<PreparedCommit, Refusal> {
     let last = *session.results().last().expect("a result");
     let path = session.tree.branch(&session.index, &Leaf::Own);

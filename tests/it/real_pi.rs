@@ -281,7 +281,7 @@ fn session_tokens(file: &PathBuf) -> u64 {
 }
 
 #[test]
-fn the_sum_over_a_whole_session_is_that_of_the_real_pi() {
+fn the_sum_over_a_whole_session_equals_the_real_pis() {
     let Some(pi) = Pi::find() else { return };
     let small = (0..SEEDS).map(|seed| transcript(seed, &Options::default()));
     let large = (0..4).map(|seed| large::bytes(large::Recipe::of(600_000, seed)));

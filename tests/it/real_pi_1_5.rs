@@ -37,7 +37,7 @@ fn sessions() -> Vec<(String, Session)> {
     paths.into_iter().map(named).collect()
 }
 
-/// A session by the rules that its transcript tells.
+/// Loads a session under the rules that its transcript shows.
 fn own(path: &Path) -> LoadedSession {
     inspected_under(path, None)
 }
@@ -97,7 +97,7 @@ fn opened(pi: &Pi, files: &[PathBuf]) -> Vec<Opened> {
 }
 
 #[test]
-fn the_real_pi_builds_the_context_that_we_build_of_each_of_its_sessions() {
+fn clawscope_builds_the_same_contexts_as_the_real_pi() {
     let Some(pi) = Pi::find() else { return };
     let sessions = all_todays();
     assert!(sessions.len() > 40, "only {} sessions are today's", sessions.len());

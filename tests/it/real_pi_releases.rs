@@ -18,7 +18,7 @@ use crate::support::pi_bundles::{Bundle, Read};
 use crate::support::sorted::sorted;
 use clawscope::units::Tokens;
 
-/// One published release of each ruleset that has a bundle of its own.
+/// One published release of each ruleset that has a separate bundle.
 const RELEASES: [&str; 8] = ["0.85.1", "0.86.1", "0.87.1", "0.99.1", "1.3.0", "1.4.0", "1.5.0", "1.5.2"];
 
 fn transcripts() -> Vec<PathBuf> {
@@ -52,7 +52,7 @@ fn same(release: &str, path: &Path, session: &LoadedSession, theirs: &Read) {
 }
 
 #[test]
-fn every_release_reads_a_file_as_we_do_by_its_rules() {
+fn every_pi_release_reads_a_file_as_clawscope_under_its_rules() {
     let paths = transcripts();
     for release in RELEASES {
         let Some(bundle) = Bundle::find(release) else { continue };

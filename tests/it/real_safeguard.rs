@@ -1,5 +1,5 @@
-//! Our summaries call by call beside the real gateway's: the same calls with the same messages, the same fallbacks, the
-//! same text to the letter. Says `skipped: …` where the real programs are not here.
+//! Compares our summaries call by call with the real gateway's: the same calls with the same messages, the same
+//! fallbacks, the same text to the letter. Says `skipped: …` where the real programs are not here.
 
 use clawscope::gateway::ruleset::PiRelease;
 use clawscope::js::{self, JsString, Object, Value};
@@ -257,7 +257,7 @@ impl SummaryModel for Ours<'_> {
 }
 
 #[test]
-fn every_call_fallback_and_section_is_the_real_gateways() {
+fn every_call_fallback_and_section_matches_the_real_gateway() {
     let (Some(pi), Some(gateway)) = (Pi::find(), Openclaw::find()) else { return };
     let cases: Vec<Case> = (0..CASES).map(case).collect();
     let real = gateway.safeguard(pi.package(), &cases.iter().map(Case::value).collect::<Vec<_>>());

@@ -94,7 +94,7 @@ fn overflows_compactions_and_the_largest_call_are_the_same_everywhere() {
     assert!(explained >= 2, "{explained} sessions overflowed");
 }
 
-/// A cost in cents, as it is shown.
+/// Returns a shown cost in cents.
 fn cents(value: &Value) -> i64 {
     (value.as_f64().unwrap_or(0.0) * 100.0).round() as i64
 }

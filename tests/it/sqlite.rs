@@ -31,7 +31,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The state dir of the fixture, in a folder of its own.
+/// The state dir of the fixture, in a temporary folder.
 fn state() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let main = dir.path().join("agents/main");
@@ -95,7 +95,7 @@ fn every_session_reads_as_in_the_gateways_modules() {
 }
 
 #[test]
-fn every_kind_of_keeping_is_listed_and_opens() {
+fn every_storage_kind_is_listed_and_opens() {
     let state = state();
     let store = listed(state.path());
     assert_eq!(store.diagnostics, []);
@@ -143,7 +143,7 @@ fn a_single_database_is_a_store_too() {
     copy(&fixture("openclaw-agent.sqlite"), &path);
     let store = listed(&path);
     assert_eq!((store.ruleset.id, store.sessions.len()), (Ruleset::V2026_9_2, 9));
-    // Its cold archives are not beside it.
+    // Its cold archives are not in the same folder.
     let cold: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(cold, ["cold, unavailable: the archive of its transcript does not exist"; 2]);
     assert_eq!(opened(&store, "agent:main:main").index.entries.len(), 19);
@@ -368,7 +368,7 @@ fn as_nobody(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
     // The build folder may be closed to others.
     let program = folder.join("clawscope");
     if !program.exists() {
-        // By a process of its own: a child another test starts meanwhile would inherit the copy
+        // In a separate process: a child another test starts meanwhile would inherit the copy
         // open for writing, and such a file cannot be run ("Text file busy").
         let copied =
             std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_clawscope")).arg(&program).status();
@@ -396,7 +396,7 @@ fn permit(path: &Path, mode: u32) {
 
 #[cfg(unix)]
 #[test]
-fn a_database_in_a_folder_that_may_not_be_written_is_read_as_it_is() {
+fn a_database_in_a_read_only_folder_is_read() {
     let state = state();
     permit(state.path(), 0o755);
     let agent = state.path().join("agents/main/agent");

@@ -129,7 +129,7 @@ fn invalid_summarizer_settings_are_reported_before_any_call() {
 
 #[cfg(unix)]
 #[test]
-fn a_program_writes_the_summary_or_says_why_not() {
+fn a_program_writes_the_summary_or_fails_with_its_error() {
     let store = store();
     let before = bytes(&store);
     let good = settings(
@@ -195,7 +195,7 @@ fn a_server_writes_the_summary_and_its_counts_are_measured() {
 }
 
 #[test]
-fn a_server_that_repeats_the_key_does_not_make_us_show_it() {
+fn a_key_repeated_by_the_server_is_masked() {
     let body = format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#);
     let ((url, _asked), store) = (serve("401 Unauthorized", body), store());
     let settings = settings(&format!("kind = \"http\"\nmodel = \"m\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
@@ -233,7 +233,7 @@ fn ctrl_c_stops_the_summary_program_and_its_children() {
     waited(&mut || process::is_gone(started));
 }
 
-/// The whole session under a plan that compacts it: what the words before it ask for.
+/// The whole session under a plan that compacts it, as a summary requires.
 const COMPACT: [&str; 2] = ["--policy", "compact"];
 
 fn words<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {

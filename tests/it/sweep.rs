@@ -24,7 +24,7 @@ fn all_steps() -> PolicySet {
     Policy::ALL.into_iter().fold(PolicySet::NONE, |steps, step| steps.with(step, true))
 }
 
-/// A short session whose provider takes so many tokens.
+/// A short session whose provider takes this many tokens.
 fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
     let file = Session::new(&transcript(seed, &Options::default()));
     let session = inspected(&file.path);
@@ -132,7 +132,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
-    fn cells_front_and_smallest_change_are_those_of_trying_everything(
+    fn cells_front_and_smallest_change_equal_an_exhaustive_search(
         seed in any::<u64>(),
         share in 0.0..1.0_f64,
         headroom in 0.0..20.0_f64,
@@ -203,7 +203,7 @@ fn small_sessions_have_each_of_the_three_answers() {
 }
 
 #[test]
-fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
+fn axes_are_validated_as_by_the_gateway_and_include_the_current_value() {
     let (_session, recording) = with_window(1, 1000.0);
     let read = |text: &str| {
         Axis::parse(&AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE }, text)
@@ -237,7 +237,7 @@ fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
 }
 
 #[test]
-fn an_axis_knows_how_far_each_value_is_from_the_one_in_force() {
+fn an_axis_has_the_distance_of_each_value_from_the_current_one() {
     let (_session, recording) = with_window(1, 1000.0);
     let read = |text: &str| {
         Axis::parse(&AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE }, text)
@@ -247,7 +247,7 @@ fn an_axis_knows_how_far_each_value_is_from_the_one_in_force() {
         let axis = read(text);
         (0..=axis.points.len()).map(|at| axis.distance(at)).collect()
     };
-    // The window of 200,000 is in force; there is no point behind the last.
+    // The window of 200,000 is in force; there is no point after the last.
     assert_eq!(distances("agents.defaults.contextTokens=150000,100000"), [1.0, 0.5, 0.0, 0.0]);
     assert_eq!(distances("contextPruning.mode=cache-ttl"), [0.0, 1.0, 0.0], "a word is a whole axis away");
     // Pruning is off, so that the value in force is the default of 5 minutes.
@@ -281,7 +281,7 @@ fn equal_values_in_two_spellings_are_one_point() {
 }
 
 #[test]
-fn settings_that_hold_in_every_cell_move_the_value_in_force() {
+fn settings_for_every_cell_change_the_current_value_of_an_axis() {
     let (_session, recording) = with_window(1, 1000.0);
     let current = |base: &[&str], text: &str| {
         let base: Vec<SettingChange> =
@@ -357,7 +357,7 @@ fn varied_keys(recording: &RecordedSession) -> Vec<String> {
 }
 
 #[test]
-fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
+fn default_axes_are_settings_with_an_effect() {
     let (_session, recording) = fitting(&growing(150_000));
     let keys = varied_keys(&recording);
     assert_eq!(keys, ["compaction.reserveTokens"]);
@@ -382,7 +382,7 @@ fn a_setting_without_effect_does_not_become_an_axis() {
 }
 
 #[test]
-fn compaction_is_not_varied_where_the_session_did_not_compact_as_its_settings_say() {
+fn compaction_is_not_varied_if_the_session_did_not_compact_as_configured() {
     let compacts = |keys: &[String]| keys.iter().any(|key| key.contains("compaction"));
     let full = [growing(190_000), vec![192_000, 194_000]].concat();
     let (_session, recording) = fitting(&full);
@@ -400,7 +400,7 @@ fn the_json_names_axes_cells_front_and_change() {
     let text = js::json_text(&json::sweep_json(&recording.session, &whole)).expect("JSON");
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(value["axes"][0]["key"], "contextPruning.keepLastAssistants");
-    // Left as it is, as pruning is off: no value, and no key in a cell.
+    // Unchanged, as pruning is off: no value, and no key in a cell.
     assert_eq!(value["axes"][0]["values"], serde_json::json!([null, 0, 1, 2]));
     let cells = value["cells"].as_array().unwrap();
     assert_eq!(cells.len(), whole.cells.len());

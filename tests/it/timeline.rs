@@ -62,7 +62,7 @@ fn on(lines: &[String], width: u16, height: u16) -> Driver {
     Driver::on(dir, width, height)
 }
 
-/// A session of so many questions and answers, one a minute; `overflows` are the calls that were refused.
+/// A session of this many questions and answers, one a minute; `overflows` are the calls that were refused.
 fn session(calls: usize, overflows: &[usize]) -> Vec<String> {
     let mut lines =
         vec![r#"{"type":"session","version":3,"id":"s","timestamp":"2026-03-05T08:00:00.000Z"}"#.to_owned()];

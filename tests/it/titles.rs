@@ -1,5 +1,5 @@
-//! Titles, rows and lines show what a person said, without the envelope of the gateway and without secrets, until someone
-//! asks for them.
+//! Titles, rows and lines show what a person said, without the envelope of the gateway and without secrets unless
+//! requested.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,5 +1,5 @@
-//! A store of 2,000 sessions while others write to it: added to, rewritten, cut, put aside, deleted, begun. What `watch`
-//! tells and what the program's own loop shows is every entry once, in the order of its file.
+//! A store of 2,000 sessions while others write to it: added to, rewritten, cut, put aside, deleted, begun. `watch` and
+//! the program's event loop report every entry once, in the order of its file.
 #![cfg(unix)]
 
 use std::collections::{BTreeMap, BTreeSet};

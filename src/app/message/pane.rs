@@ -9,7 +9,7 @@ use crate::app::message_layout::{MessageLayout, ViewOptions};
 use crate::ids::EntryIx;
 use crate::session::message::MessageText;
 
-/// Columns of the facts beside a full-screen message.
+/// Columns of the facts next to a full-screen message.
 pub const FACTS_COLUMNS: usize = 30;
 /// The time for which the last message stays while the next one is read, ms: most reads are shorter.
 const KEPT_MS: i64 = 120;
@@ -179,7 +179,7 @@ impl MessagePane {
         self.layout = Some(shown);
     }
 
-    /// Whether the facts are beside the text: on the full screen from 100 columns (98 inside the edges).
+    /// Whether the facts are next to the text: on the full screen from 100 columns (98 inside the edges).
     pub fn has_side_facts(&self, room: MessageArea) -> bool {
         room.zoom && room.columns >= 98
     }

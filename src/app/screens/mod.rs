@@ -53,7 +53,7 @@ pub enum Overlay {
     /// Problems found while reading.
     Findings(FindingsScreen),
     Policies(PoliciesScreen),
-    /// Every estimator beside the provider's count.
+    /// Every estimator compared with the provider's count.
     Estimators(EstimatorsScreen),
     /// The parts of the window.
     Breakdown(Box<BreakdownScreen>),

@@ -21,7 +21,7 @@ pub const HEADER_ROWS: u16 = 3;
 /// Bytes of the shortest query that is searched while it is typed. A wide character has as many.
 pub const MIN_LIVE_BYTES: usize = 2;
 
-/// Returns the columns of the message beside the list; 0 without room.
+/// Returns the columns of the message next to the list; 0 without room.
 pub fn preview_width(width: u16) -> u16 {
     if width < 100 { 0 } else { width * 2 / 5 }
 }

@@ -38,7 +38,7 @@ pub struct WriteDialog {
 /// The progress of a write.
 #[derive(Debug, Clone)]
 pub enum WriteStage {
-    /// Waiting until the session is read again, so that the dialog describes the file as it is now.
+    /// Waiting until the session is read again, so that the dialog describes the current file.
     Waiting,
     /// The summary is offered or in progress.
     Summarising(SummaryStage),

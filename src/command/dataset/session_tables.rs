@@ -345,7 +345,7 @@ impl<'a> Builder<'a> {
                 "measured": json.recorded.measured.filter(|_| is_recorded),
             });
             let mut call = value(&json);
-            // The traces are beside the call, not in it.
+            // The traces are next to the call, not in it.
             if let Some(members) = call.as_object_mut() {
                 members.retain(|name, _| name != "recorded" && name != "simulated");
             }

@@ -3,7 +3,7 @@
 //!
 //! The system prompt and the tool schemas are in every count but in no transcript. Therefore the factors are fitted not
 //! to the counts but to their *growth* from one call to the next, in which that fixed part cancels out. For example, if
-//! 4,000 more ASCII chars raise the count by 1,000 tokens, the factor is 0.25, whatever the system prompt holds. The
+//! 4,000 more ASCII chars raise the count by 1,000 tokens, the factor is 0.25, for any system prompt. The
 //! fixed part is then the median of the remainders; if it would be negative, the factors are scaled to the counts
 //! instead.
 //!

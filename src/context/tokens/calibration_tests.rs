@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn a_session_of_one_script_gets_back_the_rate_it_was_made_with(
+    fn a_session_of_one_script_is_fitted_with_its_rate(
         rate in 0.15_f64..1.5, sizes in proptest::collection::vec(50_u64..20_000, 6..40)
     ) {
         let growths: Vec<[u64; 3]> = sizes.iter().map(|size| [*size, 0, 0]).collect();

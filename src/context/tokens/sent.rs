@@ -32,7 +32,7 @@ enum SentPiece<J> {
     Arguments(J),
 }
 
-/// Passes every text of a message to `take` as it is sent (compaction 4.6 to 4.9): texts, thinking, names and arguments
+/// Passes every text of a message to `take` in its sent form (compaction 4.6 to 4.9): texts, thinking, names and arguments
 /// of calls. Returns the number of images. Ids, signatures and a provider's own wrapping are unknown and not counted.
 /// A message that is not sent has no text.
 pub fn each_text(message: &Value, take: &mut dyn FnMut(&JsString)) -> u32 {

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_those_of_the_real_gateway() {
+    fn lengths_match_the_real_gateway() {
         let lengths = ["你好", "㐀", "𠀀", "｡", "😀", "é"].map(|text| length_of(text, NORMAL_WEIGHT));
         assert_eq!(lengths, [8.0, 12.0, 16.0, 8.0, 2.0, 1.0]);
     }
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn from_9_6_on_texts_count_as_a_summary_is_reported_them() {
+    fn from_9_6_on_texts_count_with_their_summary_envelope() {
         let tokens = |json: &str| {
             [false, true].map(|counts_envelope| estimate(&js::parse(json).unwrap(), counts_envelope))
         };

@@ -2,7 +2,7 @@
 //!
 //! The evidence, strongest first: the release that last wrote a database or `openclaw.json`, the way in which the
 //! store keeps its sessions, the marks of pi in a transcript, the reference version. For example, a database written
-//! by 2026.9.2 beside an `openclaw.json` written by 2026.3.2 gets the rules of 2026.9.2, because 2026.3.2 has no
+//! by 2026.9.2 next to an `openclaw.json` written by 2026.3.2 gets the rules of 2026.9.2, because 2026.3.2 has no
 //! databases.
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
 const FIRST_DATABASE: &str = "2026.8.1 (betas from 2026.7.2)";
 
-/// The storage format of a store, as far as it reveals a version.
+/// The storage format of a store, if it reveals a version.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Era {
     /// JSONL files: any gateway up to the last one that writes files.
@@ -89,7 +89,7 @@ impl RulesetChoice {
                     let why = format!("{text} last wrote {name}{}", older_config_note(config));
                     Self::from_version(text, store_provenance(why)).ok()
                 });
-                // Either may be older: the configuration, or the database beside it.
+                // Either may be older: the configuration or the database.
                 let newest = own.into_iter().chain(config_says).filter(Self::has_databases);
                 let unknown = || {
                     let why = format!(

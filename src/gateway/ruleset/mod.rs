@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn going_on_from_one_to_the_next_meets_all_and_comes_back() {
+    fn stepping_through_rulesets_visits_all_and_wraps_around() {
         let mut seen = vec![Ruleset::default()];
         while seen[0] != seen[seen.len() - 1].next() {
             seen.push(seen[seen.len() - 1].next());

@@ -101,7 +101,7 @@ pub enum ServerState {
 }
 
 impl ServerState {
-    /// Whether the gateway requests clearing, as far as is known.
+    /// Whether the gateway requests clearing, if it is known.
     pub fn is_on(self) -> bool {
         matches!(self, Self::On | Self::OnWithApiKey)
     }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn both_numbers_follow_the_window_and_have_a_least() {
+    fn both_numbers_follow_the_window_and_have_a_minimum() {
         let of = |window| {
             let clearing = ServerClearRequest::new(window, None, []);
             (clearing.trigger, clearing.clear_at_least)

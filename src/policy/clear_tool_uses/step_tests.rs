@@ -49,7 +49,7 @@ fn old_uses_are_cleared_and_the_last_are_kept() {
 }
 
 #[test]
-fn a_negative_keep_clears_only_as_many_and_a_fraction_throws() {
+fn a_negative_keep_clears_that_many_and_a_fraction_throws() {
     use Reason::{ClearedAtLeast, ClearedUse};
     assert_eq!(
         reasons(&ClearSettings { keep: -1.0, ..eager() }),
@@ -127,7 +127,7 @@ fn a_message_that_cannot_be_sent_throws_and_one_that_is_not_does_not_count() {
 }
 
 #[test]
-fn a_reply_that_only_python_has_equal_is_edited_in_the_place_of_the_later_one() {
+fn of_replies_equal_only_in_python_the_first_is_edited() {
     let reply = |number: &str| {
         format!(
             r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"f","arguments":{{"n":{number}}}}}]}}"#

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_summary_without_text_contributes_all_the_same_and_one_without_summary_throws() {
+    fn a_branch_summary_with_empty_text_contributes_and_one_without_summary_throws() {
         assert_eq!(chars(r#","summary":"abc""#), Ok(3.0));
         assert_eq!(chars(r#","summary":"""#), Ok(0.0));
         assert!(chars(r#","summary":0"#).is_ok_and(f64::is_nan));

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_numbers_of_parts_are_made_usable() {
+    fn invalid_part_counts_are_corrected() {
         for parts in [f64::NAN, f64::INFINITY, 0.0, -3.0, 1.0] {
             assert_eq!(normalized_parts(parts, 9), 1, "{parts}");
         }

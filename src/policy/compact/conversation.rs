@@ -91,7 +91,7 @@ fn join_texts(content: Option<&Value>) -> Result<JsString, JsException> {
     Ok(js_join(texts, ""))
 }
 
-/// Returns up to three parts (thinking, text, calls), in this order whatever the order of the blocks. A part of empty
+/// Returns up to three parts (thinking, text, calls), in this order for any order of the blocks. A part of empty
 /// blocks is still written.
 fn assistant_parts(pi: PiRelease, content: Option<&Value>) -> Result<Vec<JsString>, JsException> {
     let thinks = !pi.has(PiChange::OmitsThinking);

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_earlier_cut_will_do_where_no_later_one_exists() {
+    fn the_nearest_earlier_cut_is_used_if_no_later_one_exists() {
         assert_eq!(cut("u:10 a:1 u:1 a:1 r:1000", 100.0), (3, Some(2)));
     }
 

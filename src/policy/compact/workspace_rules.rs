@@ -6,7 +6,7 @@ use crate::js::{self, JsString};
 /// Longest rules in a summary, in UTF-16 units (compaction 5.18).
 pub const MAX_RULES_UNITS: usize = 2000;
 
-/// Names of the sections, in output order whatever their order in the file.
+/// Names of the sections, in output order for any order in the file.
 const SECTIONS: [&str; 2] = ["session startup", "red lines"];
 
 /// Writes the rules of an `AGENTS.md` as a section of a summary; empty without any.

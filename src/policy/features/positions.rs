@@ -76,7 +76,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn positions_are_read_as_they_were_written(distances in proptest::collection::vec(0..3_000_000_u32, 0..40)) {
+        fn positions_read_back_as_written(distances in proptest::collection::vec(0..3_000_000_u32, 0..40)) {
             let positions: Vec<u32> = distances
                 .iter()
                 .scan(0, |sum, distance| {

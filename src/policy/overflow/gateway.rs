@@ -126,7 +126,7 @@ pub(super) fn is_excluded(lower: &str) -> bool {
         || (lower.contains("reasoning") && lower.contains("cannot be disabled"))
 }
 
-/// Whether a word occurs with no ASCII letter, digit or `_` beside it.
+/// Whether a word occurs with no ASCII letter, digit or `_` next to it.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         !text[..at].ends_with(is_word_char) && !text[at + word.len()..].starts_with(is_word_char)
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_is_never_a_guess() {
+    fn a_rate_limit_is_never_guessed_to_be_an_overflow() {
         assert!(is_rate_limit("Error 4290") && !is_rate_limit("nothing"));
         assert!(!is_likely_overflow("prompt over the daily quota") && is_likely_overflow("prompt over it"));
     }

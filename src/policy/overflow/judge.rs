@@ -28,7 +28,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The deciding rule of overflow-texts.md, such as "T06", "C1", "C2", "L1", "B"; "" for no rule.
     pub rule: &'static str,
-    /// Tokens requested and allowed, as far as the text names them.
+    /// Tokens requested and allowed, if the text names them.
     pub numbers: RefusalNumbers,
     /// The gateway refused by its own estimate (precheck, mid-turn precheck, tool-loop guard) without calling a
     /// provider.
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_without_a_body_says_it_at_one_provider_only() {
+    fn a_status_without_a_body_is_an_overflow_at_one_provider_only() {
         for text in ["400 status code (no body)", "413 (no body)", "413"] {
             assert_eq!(failed("cerebras", text, &[]).rule, "T43", "{text}");
         }

@@ -301,7 +301,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_reference_release_is_the_one_known_to_the_letter(picks in proptest::collection::vec(0..PIECES.len(), 0..9)) {
+        fn the_reference_release_matches_its_exact_detector(picks in proptest::collection::vec(0..PIECES.len(), 0..9)) {
             let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
             prop_assert_eq!(is_overflow(&text, REFERENCE), gateway::is_likely_overflow(&text), "{}", text);
         }

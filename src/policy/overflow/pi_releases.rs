@@ -215,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_oldest_release_is_the_one_known_to_the_letter(picks in proptest::collection::vec(0..PIECES.len(), 0..9), cerebras: bool) {
+        fn the_oldest_release_matches_its_exact_detector(picks in proptest::collection::vec(0..PIECES.len(), 0..9), cerebras: bool) {
             let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
             let provider = if cerebras { "cerebras" } else { "zai" };
             prop_assert_eq!(is_overflow(&text, provider, [0, 55, 3]), pi_0_55::is_overflow(&text));

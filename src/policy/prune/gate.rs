@@ -22,7 +22,7 @@ pub enum Gate {
     },
     /// The mode is not `cache-ttl`.
     Off,
-    /// This version never prunes, whatever the configuration (pruning 8).
+    /// This version never prunes, under any configuration (pruning 8).
     NoPruner,
     /// Provider and model are not eligible.
     NotEligible,

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_note_is_as_long_as_it_is_reported_to_be() {
+    fn the_note_has_its_predicted_length() {
         let soft_trim = crate::gateway::pruning::PruneSettings::default().soft_trim;
         let settings = SoftTrim { head_chars: 1_500.0, tail_chars: 0.5, ..soft_trim };
         for chars in [0.0, 1.0, 9.0, 10.0, 99_999.0, 1e15, 1e21, f64::NAN, -7.0, 4_000.25] {

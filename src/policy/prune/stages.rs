@@ -72,7 +72,7 @@ impl PruneOutcome {
         !self.replaced.is_empty()
     }
 
-    /// Builds the outcome behind a closed gate: no change, and a reason for every tool result.
+    /// Builds the outcome at a closed gate: no change, and a reason for every tool result.
     pub fn gate_closed(input: &PruneInput, reason: Reason) -> Self {
         let columns = input.list.columns();
         let mut run = PruneRun::new(input, &columns);

@@ -129,13 +129,13 @@ fn one_long_turn_is_cancelled_run_again_thrice_and_given_up() {
 }
 
 #[test]
-fn words_that_only_the_gateway_knows_are_compacted_by_the_gateway() {
+fn errors_that_only_the_gateway_recognises_are_compacted_by_the_gateway() {
     let recovery = predict_recovery(&facts(sized(&turns()), STRICT_ONLY));
     assert_eq!(words(&recovery), [vec!["refused", "run: notSeen", "gateway: done"], vec!["answered"]]);
 }
 
 #[test]
-fn words_that_only_the_runtime_knows_end_as_they_are_when_its_compaction_fails() {
+fn errors_that_only_the_runtime_recognises_are_final_if_its_compaction_fails() {
     let recovery = predict_recovery(&facts(sized(&one_turn()), "too many tokens"));
     assert_eq!(words(&recovery), [["refused", "run: cancelled"]]);
     assert_eq!((recovery.ending, recovery.ending.reply()), (Ending::RawError, None));

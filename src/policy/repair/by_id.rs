@@ -205,7 +205,7 @@ impl<'a> PairingRun<'a> {
         self.pairing.order.append(&mut results.rest);
     }
 
-    /// Returns the first result of a call behind its span, if the version moves such results up.
+    /// Returns the first result of a call after its span, if the version moves such results up.
     fn late_result(
         &mut self,
         calls: &[PairedCall],

@@ -36,7 +36,7 @@ pub struct RepairedInputs {
     pub changed: bool,
 }
 
-/// Removes unusable calls from assistant messages, whatever their stop reason.
+/// Removes unusable calls from assistant messages with any stop reason.
 pub fn repair_inputs(messages: &[Value], allowed: &AllowedTools) -> RepairedInputs {
     let mut repaired = RepairedInputs {
         messages: Vec::with_capacity(messages.len()),

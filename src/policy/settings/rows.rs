@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_there_once_and_steps_come_in_their_order() {
+    fn every_key_occurs_once_and_policies_are_in_order() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let mut keys: Vec<&str> = rows.iter().map(PolicySetting::key).collect();
         assert!(rows.iter().map(|row| row.policy).is_sorted());
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn no_summary_is_taken_to_be_longer_than_any_window() {
+    fn the_assumed_summary_length_has_a_maximum() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let of = |row: &PolicySetting| {
             if row.key() == "compaction.summaryTokens" { 1e300.into() } else { row.setting.value.clone() }

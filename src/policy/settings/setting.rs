@@ -121,7 +121,7 @@ pub enum Field {
     Elsewhere,
 }
 
-/// The words beside a setting in the tuning pane: its meaning for the open session.
+/// The words next to a setting in the tuning pane: its meaning for the open session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
     None,

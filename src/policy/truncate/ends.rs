@@ -16,7 +16,7 @@ const TAIL_SHARE: f64 = 0.2;
 const TAIL_BUDGET_SHARE: f64 = 0.3;
 const MAX_TAIL_UNITS: f64 = 4000.0;
 
-/// Limits `min_keep` to the units that the budget leaves beside the suffix for one lost unit.
+/// Limits `min_keep` to the units that the budget leaves next to the suffix for one lost unit.
 fn bounded_min_keep(budget: f64, min_keep: f64, suffix: Suffix<'_>) -> f64 {
     min_keep.min((budget - suffix.len(1.0)).max(0.0)).max(0.0)
 }

@@ -49,7 +49,7 @@ impl SessionRewrite {
     }
 }
 
-/// The session as it is on disk, after the runtime's upgrade of older files.
+/// The session on disk, after the runtime's upgrade of older files.
 #[derive(Debug, Clone, Copy)]
 pub struct RewriteInput<'a> {
     pub index: &'a Index,

@@ -12,7 +12,7 @@ const NEWLINE_SHARE: f64 = 0.8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct CutOptions {
     pub suffix: JsString,
-    /// Chars that every text keeps, whatever its budget; may be negative or a fraction.
+    /// Chars that every text keeps at any budget; may be negative or a fraction.
     pub min_keep_chars: f64,
 }
 
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_to_keep_may_make_a_text_longer() {
+    fn the_minimum_to_keep_may_make_a_text_longer() {
         let cut = CutOptions { suffix: "[cut]".into(), min_keep_chars: 50.0 };
         assert_eq!(truncated_text(&"1234567".into(), 6.0, &cut).unwrap(), "1234567[cut]");
     }

@@ -155,7 +155,7 @@ fn remainder_cause(session: &LoadedSession, at: usize) -> RemainderCause {
     match report.source {
         ReportSource::Estimate => return RemainderCause::EstimatedReport,
         ReportSource::Workspace => return RemainderCause::Workspace,
-        // A report from the transcript was in force whatever its age.
+        // A report from the transcript was in force at any age.
         ReportSource::Transcript => return RemainderCause::Estimator,
         ReportSource::Run | ReportSource::Recorded | ReportSource::Unknown => {}
     }
@@ -215,7 +215,7 @@ mod tests {
     const TURN: i64 = 1_795_093_327_000;
 
     #[test]
-    fn measured_and_estimated_are_of_the_same_prompt() {
+    fn measured_and_estimated_tokens_belong_to_the_same_prompt() {
         let remainder = Remainder::new(&session(50, Some(&format!("{{{RUN}}}")))).unwrap();
         // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came later.
         assert_eq!((remainder.measured, remainder.estimated, remainder.tokens_since), (50, 26, 2));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_is_not_of_that_run_says_so() {
+    fn a_report_of_another_run_is_named_as_the_cause() {
         assert_eq!(cause_of(r#"{"source":"estimate"}"#), RemainderCause::EstimatedReport);
         assert_eq!(
             cause_of(&format!("{{{RUN}}}").replace(r#":"s""#, r#":"t""#)),

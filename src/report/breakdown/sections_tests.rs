@@ -59,7 +59,7 @@ fn counted_and_free_images_are_listed_separately() {
 }
 
 #[test]
-fn people_extensions_and_shells_speak_in_one_part() {
+fn user_extension_and_shell_messages_share_a_part() {
     let text = transcript(&[
         user("12345678"),
         r#"{"type":"custom_message","customType":"note","content":"1234","display":true}"#.into(),

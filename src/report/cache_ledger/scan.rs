@@ -1,5 +1,5 @@
-//! pi's rule of a cache miss, as its own `core/cache-stats` applies it: a prompt should read what the previous prompt
-//! held, up to its own size.
+//! pi's rule of a cache miss, as its own `core/cache-stats` applies it: a prompt should read the previous prompt, up to
+//! its own size.
 
 use crate::ids::EntryIx;
 use crate::replay::CacheKey;

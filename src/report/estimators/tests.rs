@@ -124,7 +124,7 @@ fn demos() -> impl Iterator<Item = LoadedSession> {
 }
 
 #[test]
-fn one_walk_gives_the_contexts_that_building_each_would() {
+fn one_walk_gives_the_same_contexts_as_building_each() {
     let mut calls = 0;
     for session in demos() {
         let weights =

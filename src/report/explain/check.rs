@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_trigger_was_last_compared_with_the_answer_before_the_failing_run() {
+    fn the_last_trigger_check_used_the_answer_before_the_failing_run() {
         let turn = |prompt: u64| [user("go on"), answer(prompt)];
         let entries = [turn(500).to_vec(), turn(700).to_vec(), vec![user("more"), refusal()]].concat();
         assert_eq!(checked(&entries), Some((EntryIx(3), Tokens(710.0))));

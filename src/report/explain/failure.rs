@@ -50,7 +50,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Builds the failure behind an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
+    /// Builds the failure of an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
     /// calls of its path.
     pub(super) fn new(runner: &ReplayRunner, overflow: &Overflow, calls: &[CountedCall]) -> Option<Self> {
         let loaded = &runner.session;
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_takes_its_share_of_the_message_that_holds_it() {
+    fn an_image_counts_its_share_of_its_message() {
         let images = with_failure("i:2400 a:9 i:600", 1_100, 0, |_, failure| failure.images());
         assert_eq!(images, (2, Tokens(2_400.0 + 1_200.0)), "never less than the runtime counts for an image");
     }

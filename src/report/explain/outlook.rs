@@ -254,7 +254,7 @@ mod tests {
         assert!(!is_treadmill([95_001, 50_000]));
     }
 
-    /// Returns the findings for so many fixed tokens in a window of 200,000 with this reserve.
+    /// Returns the findings for this many fixed tokens in a window of 200,000 with this reserve.
     fn with_fixed(fixed: u64, reserve: f64, look: fn(&Case<'_>) -> Option<Finding>) -> Option<String> {
         let session = loaded_session(&transcript(&[user("hi")]), 200_000.0);
         let mut settings = session.configured_settings.clone();

@@ -211,7 +211,7 @@ fn closing(text: &str, start: usize, quote: char) -> Option<usize> {
     near.into_iter().find(|(_, char)| *char == close).map(|(at, _)| start + at)
 }
 
-/// Whether a quoted text ends as a path does: with a folder, or with an ending of a file, behind its last blank.
+/// Whether a quoted text ends as a path does: with a folder, or with a file extension, after its last blank.
 fn is_file_end(quoted: &str) -> bool {
     let last = quoted.rsplit(' ').next().unwrap_or_default();
     last.contains(['/', '\\'])

@@ -157,7 +157,7 @@ impl Matcher {
     }
 }
 
-/// Whether a member is the masked `value` beside the name of a secret (trajectory 7.1).
+/// Whether a member is the masked `value` next to the name of a secret (trajectory 7.1).
 fn is_masked_pair(object: &Object, key: &str, value: &Value) -> bool {
     let names = ["name", "key"].into_iter().filter_map(|key| object.get(key).and_then(Value::as_str));
     let mut names = names.map(JsString::to_string_lossy);

@@ -80,7 +80,7 @@ fn recorded_events_are_next_to_their_expected_steps() {
 }
 
 #[test]
-fn without_an_overflow_the_next_call_is_thought_of() {
+fn without_an_overflow_the_next_call_is_predicted() {
     let view = view(&[user("one"), answer("fine"), user("two")]);
     assert!(!view.is_recorded() && view.events.is_empty());
     assert_eq!(view.refusal.text, "prompt is too long");
@@ -101,7 +101,7 @@ fn a_prompt_that_threw_is_in_an_entry_of_the_gateway() {
 }
 
 #[test]
-fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
+fn an_answer_to_a_prompt_above_the_window_is_a_silent_overflow() {
     let silent = message(
         r#"{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","content":[],"stopReason":"stop","usage":{"input":150000,"output":1,"cacheRead":60000,"cacheWrite":0}}"#,
     );

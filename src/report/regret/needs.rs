@@ -185,7 +185,7 @@ impl Asking<'_> {
         .collect()
     }
 
-    /// Returns the position of the first result of a call behind its caller.
+    /// Returns the position of the first result of a call after its caller.
     fn result_of(&self, caller: usize, id: &str) -> Option<usize> {
         let next = self.results.partition_point(|result| *result <= (id, caller));
         self.results.get(next).filter(|(call, _)| *call == id).map(|(_, at)| *at)

@@ -1,4 +1,4 @@
-//! The search of needs beside a naive one that looks through the whole path for every question.
+//! Compares the search of needs with a naive one that reads the whole path for every question.
 
 use std::sync::Arc;
 

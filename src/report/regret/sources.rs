@@ -12,7 +12,7 @@ const UNSHARED: u32 = u32::MAX;
 /// For each message of a path, the positions of its identifiers among those that speakers use.
 #[derive(Debug, Default)]
 pub(super) struct UsedIdentifiers {
-    /// Of all messages, one behind the other.
+    /// The positions of all messages, one after another.
     positions: Vec<u32>,
     /// Where the positions of each message end.
     ends: Vec<usize>,

@@ -34,7 +34,7 @@ pub struct AuditedFact {
 pub enum FactState {
     /// The summary has it, a sentence perhaps in other words.
     Kept,
-    /// A message behind the cut has it, so the prompt does too.
+    /// A message after the cut has it, so the prompt does too.
     InKeptMessages,
     /// The summary has an older value of the same name.
     Stale { summary: String },

@@ -83,7 +83,7 @@ pub fn default_axes(
         let best =
             (0..left.len()).reduce(|best, at| if gains[at].is_better_than(&gains[best]) { at } else { best });
         let Some(best) = best else { break };
-        // A second axis without any effect beside the first is useless.
+        // A second axis without any effect besides the first is useless.
         if gains[best].is_zero() && !chosen.is_empty() {
             break;
         }

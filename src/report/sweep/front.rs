@@ -81,7 +81,7 @@ mod tests {
         }
 
         #[test]
-        fn the_smallest_change_is_that_of_looking_at_all(cells in prop::collection::vec(weighed(), 0..40)) {
+        fn the_smallest_change_equals_that_of_an_exhaustive_search(cells in prop::collection::vec(weighed(), 0..40)) {
             let rank = |cell: &CellScore| (cell.changed_keys, cell.distance as u8, cell.cost as u8, cell.peak as u8);
             let mut all: Vec<usize> = (0..cells.len()).filter(|at| cells[*at].fits).collect();
             all.sort_by_key(|at| (rank(&cells[*at]), *at));

@@ -125,7 +125,7 @@ impl RecordedSession {
     }
 }
 
-/// A recorded session and, if other settings are given, its simulation beside it.
+/// A recorded session and, if other settings are given, its simulation.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     pub recorded: Arc<RecordedSession>,

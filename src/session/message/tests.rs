@@ -65,7 +65,7 @@ fn measured_usage_is_shown_with_its_cost() {
 }
 
 #[test]
-fn a_result_is_titled_by_its_call_and_shows_how_it_went() {
+fn a_result_is_titled_by_its_call_and_shows_its_outcome() {
     let details = r#","isError":true,"details":{"status":"failed","exitCode":1,"durationMs":38412}"#;
     let entries = [
         user("go"),

@@ -106,7 +106,7 @@ impl Overflow {
         Some(self.requested?.saturating_sub(self.reply_reserve.unwrap_or(0)))
     }
 
-    /// Returns the tokens that a prompt may have beside the reserved reply.
+    /// Returns the tokens that a prompt may have next to the reserved reply.
     pub fn prompt_limit(&self) -> Option<u64> {
         Some(self.limit?.saturating_sub(self.reply_reserve.unwrap_or(0)))
     }

@@ -162,7 +162,7 @@ fn damaged_lines_and_an_empty_store_have_no_hits() {
 }
 
 #[test]
-fn a_search_stops_when_nobody_wants_it_any_more() {
+fn a_search_can_be_cancelled() {
     let dir = tempfile::tempdir().unwrap();
     for at in 0..20 {
         write(dir.path(), &format!("s{at}.jsonl"), &transcript(&[r#"{"role":"user","content":"word"}"#]));

@@ -39,7 +39,7 @@ fn reported(found: &ImportComparison) -> Vec<(&str, u64, &'static str)> {
 }
 
 #[test]
-fn a_clean_import_has_no_fault_also_after_the_gateway_went_on() {
+fn a_clean_import_has_no_fault_even_after_the_gateway_continued() {
     let (lines, mut rows) = (transcript(), transcript());
     rows.push(message("e7", "\"e6\"", "later"));
     let found = compared(&lines, &rows);

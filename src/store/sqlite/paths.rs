@@ -32,7 +32,7 @@ pub fn database_of(path: &Path) -> Option<PathBuf> {
     is_database.then(|| path.with_file_name(database))
 }
 
-/// Returns the folder for artifacts of a database: the `sessions` beside a folder `agent`, else the database's own
+/// Returns the folder for artifacts of a database: the sibling `sessions` of a folder `agent`, else the database's own
 /// folder (sqlite A5).
 pub(in crate::store) fn artifact_dir(database: &Path) -> PathBuf {
     let own = database.parent().unwrap_or(Path::new("/"));

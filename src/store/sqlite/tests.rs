@@ -357,7 +357,7 @@ fn files_next_to_a_database_are_imported_or_extra_history() {
 }
 
 #[test]
-fn a_store_that_may_not_be_written_is_read_as_it_is_there() {
+fn a_read_only_store_is_read() {
     let made = TestStore::new();
     made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
     let closed = made.close();

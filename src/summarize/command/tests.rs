@@ -62,7 +62,7 @@ fn a_large_prompt_does_not_block_a_program_that_writes_while_it_reads() {
 }
 
 #[test]
-fn a_program_that_does_not_listen_is_heard_all_the_same() {
+fn output_of_a_program_that_ignores_its_input_is_read() {
     let messages = users(300, 2000);
     let deaf = program(&["sh", "-c", "exec <&-; echo heard"], Duration::from_secs(20));
     assert_eq!(deaf.summarise(&request(&messages), &CancelToken::new()).unwrap().text, "heard");

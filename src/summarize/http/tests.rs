@@ -215,7 +215,7 @@ fn a_key_does_not_follow_a_redirect() {
 }
 
 #[test]
-fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
+fn a_broken_connection_and_a_non_json_answer_are_transient() {
     passing(Server::new(vec![Reply::Cut]).send(Api::OpenAi));
     let (what, _) = passing(Server::new(vec![ok("<html>")]).send(Api::OpenAi));
     assert!(what.contains("not JSON"), "{what}");
@@ -234,7 +234,7 @@ fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
 }
 
 #[test]
-fn a_slow_server_is_given_up_after_the_time_for_a_call() {
+fn a_slow_server_times_out() {
     let server = Server::new(vec![Reply::Hang]);
     let begun = Instant::now();
     let (what, _) = passing(server.send_within(Api::OpenAi, Duration::from_millis(300)));

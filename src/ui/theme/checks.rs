@@ -112,7 +112,7 @@ fn words_can_be_read_on_page_surface_and_selection() {
 }
 
 #[test]
-fn fates_can_be_distinguished_by_every_eye() {
+fn fates_can_be_distinguished_with_every_colour_vision() {
     for (name, least) in [("dark", 8.0), ("light", 6.5)] {
         let fates = fates(&file(name));
         for (at, (one, first)) in fates.iter().enumerate() {
@@ -127,7 +127,7 @@ fn fates_can_be_distinguished_by_every_eye() {
 }
 
 #[test]
-fn neighbours_in_the_budget_bar_do_not_melt() {
+fn neighbours_in_the_budget_bar_are_distinguishable() {
     for name in COLOURED {
         let file = file(name);
         for (share, least) in [(0.0, 10.0), (super::MIXED_SHARE, 5.0)] {

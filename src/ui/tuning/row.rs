@@ -16,7 +16,7 @@ use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
 
-/// Largest width of the words beside a track: meaning, `was`, origin.
+/// Largest width of the words next to a track: meaning, `was`, origin.
 const MEANING_WIDTH: u16 = 19;
 
 /// The position of a setting's row.

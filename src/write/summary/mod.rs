@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_word_safeguard_switches_the_safeguard_on() {
+    fn only_the_mode_safeguard_enables_the_safeguard() {
         assert_eq!(settings(r#"{"mode":"safeguard"}"#).mode, SummaryMode::Safeguard);
         for other in ["{}", r#"{"mode":"default"}"#, r#"{"mode":true}"#] {
             assert_eq!(settings(other).mode, SummaryMode::Default, "{other}");

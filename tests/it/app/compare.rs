@@ -134,7 +134,7 @@ fn a_cell_with_settings_outside_the_tuning_pane_can_only_be_copied() {
 }
 
 #[test]
-fn room_to_leave_makes_the_smallest_change_a_larger_one() {
+fn headroom_makes_the_smallest_change_larger() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("w");

@@ -43,7 +43,7 @@ fn e_explains_the_session_and_enter_opens_the_evidence() {
 }
 
 #[test]
-fn the_course_ends_with_the_refused_call_and_knows_the_lines_it_ran_into() {
+fn the_call_history_ends_with_the_refused_call_and_has_its_limits() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("e");

@@ -57,7 +57,7 @@ fn one_key_returns_from_a_hit_in_any_session_to_the_hits() {
 }
 
 #[test]
-fn other_words_searched_since_are_replaced_by_those_of_the_place() {
+fn a_jump_back_restores_the_query_of_its_place() {
     let mut driver = demo();
     driver.press("ctrl-f text:libatomic enter enter ctrl-f ctrl-f text:ninja enter");
     assert_eq!(driver.app.search_screen.query.text(), "ninja");
@@ -89,7 +89,7 @@ fn keys_pressed_faster_than_a_session_loads_walk_the_same_places() {
 }
 
 #[test]
-fn the_same_place_counts_once() {
+fn the_same_place_is_recorded_once() {
     let mut driver = demo();
     driver.press("2 g");
     let start = seen(&driver);

@@ -56,7 +56,7 @@ fn a_number_in_the_palette_goes_to_the_row() {
 }
 
 #[test]
-fn every_typed_line_edits_alike() {
+fn every_text_input_has_the_same_editing_keys() {
     let mut driver = demo();
     driver.press("1 / text:tele space text:gram ctrl-w ctrl-a ctrl-e");
     assert_eq!(driver.app.sessions.filter, "tele ");

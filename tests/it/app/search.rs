@@ -77,7 +77,7 @@ fn space_shows_the_other_hits_of_a_session() {
 }
 
 #[test]
-fn an_answer_to_other_words_is_dropped() {
+fn hits_of_an_older_query_are_dropped() {
     let mut driver = searched("text:libatomic");
     let old = driver.app.search_screen.request_id;
     let effects = driver.key_effects("x");

@@ -18,7 +18,7 @@ fn demo() -> Driver {
     driver
 }
 
-/// Presses a digit with alt, which begins a number whatever the digit alone does.
+/// Presses a digit with alt, which begins a number for any binding of the digit.
 fn number(driver: &mut Driver, digit: char) {
     driver.event(Event::Key(KeyEvent::new(KeyCode::Char(digit), KeyModifiers::ALT)));
 }

@@ -87,7 +87,7 @@ fn walked(driver: &mut Driver, words: &str, has_new_ids: bool) -> String {
             .filter(|(_, (old, new))| old != new)
             .map(|(row, (_, line))| (row, line))
             .collect();
-        // A whole screen is a snapshot of its own in `frames.rs`; here its digest will do.
+        // A whole screen has a separate snapshot in `frames.rs`; here its digest is enough.
         let shown = if changed.len() > MAX_LINES { MAX_LINES / 2 } else { changed.len() };
         for (row, line) in &changed[..shown] {
             let _ = writeln!(said, "{row:>2} {line}");
@@ -191,7 +191,7 @@ fn an_explanation_and_its_rows() {
 }
 
 #[test]
-fn screens_of_numbers() {
+fn the_screens_of_numbers() {
     walk(
         "numbers",
         WIDE,

@@ -78,7 +78,7 @@ fn now_ms() -> i64 {
 }
 
 #[test]
-fn an_orphan_is_written_to_only_when_that_is_allowed() {
+fn an_orphan_is_written_only_if_allowed() {
     let store = Store::new();
     store.write_rows(&json!({}));
     let words = ["commit", "long-1"];

@@ -119,7 +119,7 @@ fn a_context_shows_the_memory_flush_and_the_window_check() {
 }
 
 #[test]
-fn long_results_are_as_long_as_these_tests_reckon_with() {
+fn long_results_have_the_length_that_these_tests_assume() {
     let answer = Store::new().json(&["context", "main"]);
     let result =
         answer["messages"].as_array().unwrap().iter().find(|message| message["role"] == "toolResult");

@@ -59,7 +59,7 @@ fn doctor_reads_the_retired_place_of_settings_and_says_when_a_release_ignores_it
 }
 
 #[test]
-fn doctor_notices_a_price_per_token_at_its_line() {
+fn doctor_reports_a_price_per_token_with_its_line() {
     let store = Store::new();
     let config = |input: &str| {
         format!(

@@ -35,7 +35,7 @@ fn recovery_compares_recorded_and_expected_steps() {
 }
 
 #[test]
-fn recovery_of_a_session_that_never_overflowed_is_that_of_its_next_call() {
+fn recovery_without_an_overflow_predicts_the_next_call() {
     let answer = Store::new().json(&["recovery", "main"]);
     assert_eq!((&answer["happened"], &answer["overflow"]["entry"]), (&json!(false), &json!(null)));
     assert_eq!(answer["recorded"], json!([]));

@@ -126,7 +126,7 @@ fn a_part_of_several_sessions_lists_them_newest_first_with_the_line_to_type() {
 }
 
 #[test]
-fn commands_that_write_take_no_part_of_a_name() {
+fn writing_commands_need_a_complete_name() {
     let store = channels();
     for command in ["commit", "undo"] {
         let (code, out, error) = store.run(&[command, "8812"]);

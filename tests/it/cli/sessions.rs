@@ -130,7 +130,7 @@ fn a_store_copied_from_another_machine_opens() {
 }
 
 #[test]
-fn without_a_store_the_demo_is_in_and_says_so() {
+fn without_a_store_the_demo_opens_with_a_notice() {
     let (code, out, error) = run(&mut program(&["sessions"]));
     assert!(code == 0 && out.starts_with("demo store"), "{out}");
     assert!(error.contains("no gateway store") && error.contains("OPENCLAW_STATE_DIR"), "{error}");

@@ -123,7 +123,7 @@ fn a_changed_custom_message_keeps_its_other_members() {
 }
 
 #[test]
-fn copies_bear_the_labels_of_their_originals_and_older_entries_keep_theirs() {
+fn copies_get_the_labels_of_their_originals() {
     let label = |id: &str, parent: &str, target: &str, label: &str| {
         format!(
             r#"{{"type":"label","id":"{id}","parentId":"{parent}","timestamp":"2026-02-21T05:00:05.000Z","targetId":"{target}"{label}}}"#
@@ -181,7 +181,7 @@ fn new_lines_are_never_older_than_their_parent() {
 }
 
 #[test]
-fn a_transcript_in_memory_can_be_planned_for_and_not_written() {
+fn a_transcript_in_memory_can_be_planned_but_not_written() {
     use clawscope::ids::LineIds;
     use clawscope::store::{load::load, source::Source};
     let bytes = lines(&[USER, CALL, RESULT, ANSWER]);

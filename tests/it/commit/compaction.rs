@@ -1,4 +1,4 @@
-//! A compaction as the entry that ends a branch: alone behind the active leaf, behind an edited copy of the path, and
+//! A compaction as the entry that ends a branch: after the active leaf, after an edited copy of the path, and
 //! with everything that refers to what was copied.
 
 use clawscope::commit::{PlannedCompaction, Refusal, Remap, SystemClock, UndoTarget, receipts, write};

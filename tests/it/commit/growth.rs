@@ -83,7 +83,7 @@ fn wait_for_growth(path: &Path, bytes: u64) {
     }
 }
 
-/// Commits once to a session, after it has grown since it was read if `beside`; the number of retries.
+/// Commits once to a session, after it has grown since it was read if `beside`; returns the number of retries.
 fn commit_once(path: &Path, beside: bool) -> Result<usize, WriteError> {
     let (session, plan) = readable_plan(path);
     let read = ReadPrefix::of(&session.source, &session.index);

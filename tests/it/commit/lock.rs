@@ -106,7 +106,7 @@ fn the_lock_of_a_process_that_ended_is_taken_once_it_cannot_be_of_another_contai
 }
 
 #[test]
-fn waiting_ends_when_the_lock_becomes_free() {
+fn waiting_ends_when_the_lock_is_released() {
     let session = session();
     let pid = Owner::start().end();
     put(&session, &payload(pid, NOW - 59_000));

@@ -67,7 +67,7 @@ fn a_lost_lock_stops_the_write_and_the_other_lock_is_kept() {
 }
 
 #[test]
-fn a_lock_that_someone_removed_is_lost_too() {
+fn a_removed_lock_is_lost_too() {
     let session = session();
     let before = session.bytes();
     let disk = TakesOver { transcript: &session.path, only_removes: true };
@@ -105,7 +105,7 @@ impl Disk for Breaks<'_> {
     }
 }
 
-/// A session with 7 bytes of a commit behind it, and what was seen while they were written.
+/// A session with 7 bytes of a commit after it, and the states seen while they were written.
 fn broken_off() -> (Session, Vec<Option<InterruptedCommit>>) {
     let session = session();
     let disk = Breaks { transcript: &session.path, reserved: Cell::default(), seen: RefCell::default() };

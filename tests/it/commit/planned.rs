@@ -149,7 +149,7 @@ fn the_checks_report_messages_kept_by_the_last_compaction_and_now_lost() {
 }
 
 #[test]
-fn the_record_shows_of_every_step_that_changed_something_and_the_real_length_of_the_summary() {
+fn the_receipt_lists_every_active_policy_and_the_real_summary_length() {
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
     let session = Session::new(&lines(&[USER, ANSWER_1, USER_2, CALL_2, &long, ANSWER, NEXT, LAST]));
     let loaded = inspected(&session.path);
@@ -195,7 +195,7 @@ fn details_that_are_not_written_do_not_shift_the_check_of_sizes() {
 }
 
 #[test]
-fn the_record_names_the_window_that_the_guard_went_by() {
+fn the_receipt_names_the_window_of_the_guard() {
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
     let session = Session::new(&lines(&[USER, CALL, &long, ANSWER]));
     let mut loaded = inspected(&session.path);

@@ -47,7 +47,7 @@ fn ids_and_parents_hold(bytes: &[u8], old_lines: usize) {
 }
 
 /// The context with the changes put into the old one, in plain terms, and with a compaction what it leaves of that:
-/// the messages of the path from the first kept entry on, behind the summary. Timestamps of messages that are built
+/// the messages of the path from the first kept entry on, after the summary. Timestamps of messages that are built
 /// from entries, and ids they name, may differ.
 fn put_into(
     session: &Session,
@@ -105,14 +105,14 @@ fn commit_and_undo(seed: u64, options: &Options, requested: WriteKind) {
     let (before, old_entries) = (session.context(), session.index.entries.len());
     let wanted = put_into(&session, &changes, compaction.as_ref());
     let copies = !changes.is_empty();
-    // What model work beside the conversation took is not copied.
+    // Usage of model work outside the conversation is not copied.
     let path = session.tree.path_to(&session.index, session.index.last().unwrap());
     let mut kinds = path.iter().rev().map(|ix| session.index.entry(*ix).kind);
     let ends_in_compaction =
         compaction.is_some() || kinds.find(|kind| *kind != EntryKind::Usage) == Some(EntryKind::Compaction);
     let prepared = match session.prepare_with(changes, compaction) {
         Ok(prepared) => prepared,
-        // A cut between a call and a result far behind it (store P5).
+        // A cut between a call and a result much later (store P5).
         Err(Refusal::Unpaired { .. }) if requested != WriteKind::Edits => return,
         Err(refusal) => panic!("seed {seed}: {refusal}"),
     };
@@ -168,7 +168,7 @@ proptest! {
 }
 
 #[test]
-fn the_same_holds_for_a_long_transcript_with_a_thousand_entries() {
+fn a_commit_on_a_thousand_entries_only_appends_and_reads_back() {
     let options = Options { steps: 300, result_pieces: 8, ..Options::default() };
     commit_and_undo(7, &options, WriteKind::Edits);
     commit_and_undo(7, &options, WriteKind::Both(20_000.0));

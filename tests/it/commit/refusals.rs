@@ -1,4 +1,4 @@
-//! Every reason to leave a file as it is, and that it is left so.
+//! Every reason to refuse a commit, and that the file is unchanged.
 
 use std::fs;
 use std::io::Write as _;
@@ -84,7 +84,7 @@ fn a_file_the_runtime_would_rewrite_or_erase_is_refused() {
 }
 
 #[test]
-fn a_last_line_without_its_end_means_that_someone_is_writing() {
+fn a_last_line_without_a_line_end_means_a_running_writer() {
     let whole = lines(&[USER, CALL, RESULT, ANSWER]);
     for cut in [2, 30] {
         let refusal = refused_bytes(&whole[..whole.len() - cut]);
@@ -210,7 +210,7 @@ fn the_same_commit_is_not_written_twice() {
 
 #[test]
 #[cfg(unix)]
-fn a_commit_keeps_who_may_read_the_file_and_one_that_is_taken_back_keeps_its_time() {
+fn a_commit_keeps_permissions_and_a_rolled_back_one_keeps_the_time() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let session = whole();
     fs::set_permissions(&session.path, fs::Permissions::from_mode(0o640)).unwrap();

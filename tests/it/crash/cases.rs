@@ -22,7 +22,7 @@ pub(crate) enum Case {
     Branch,
     /// A branch of many kinds of entries, several pages long.
     Long,
-    /// A compaction behind the leaf.
+    /// A compaction after the leaf.
     Compaction,
     /// An undo.
     Undo,
@@ -30,7 +30,7 @@ pub(crate) enum Case {
     Redo,
     /// A branch, to a file whose last line has no end.
     Unended,
-    /// A branch, over a lock that someone left behind.
+    /// A branch, despite a lock that was left behind.
     LeftLock,
     /// Context edits, the way of today's pi.
     Edits,
@@ -69,7 +69,7 @@ impl Case {
         Self::ALL.into_iter().find(|case| case.name() == name).expect("a case")
     }
 
-    /// Puts the session, as it is before, into a folder.
+    /// Puts the original session into a folder.
     pub(crate) fn set_up(self, folder: &Path) -> PathBuf {
         let path = folder.join("session.jsonl");
         let bytes = if self == Self::Long { long() } else { short(self == Self::Unended).into_bytes() };
@@ -130,7 +130,7 @@ fn cleared(session: &Session) -> PreparedCommit {
     prepare(&session.request(changes), &mut Counted::of(session)).unwrap()
 }
 
-/// Clears one result more, with ids of its own: what someone does next.
+/// Clears one result more, with new ids: the next action of a person.
 pub(crate) fn another(session: &Session) -> PreparedCommit {
     let last = *session.results().last().expect("a result");
     session.prepare(vec![session.replace(last, &format!("seen, {} bytes", session.bytes().len()))]).unwrap()

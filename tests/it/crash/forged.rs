@@ -1,4 +1,4 @@
-//! Journals that clawscope did not write: whatever they say, a repair leaves every byte that was in the file.
+//! Journals that clawscope did not write: with any content, a repair keeps every byte that was in the file.
 
 #![expect(clippy::disallowed_methods, reason = "these files stand for those of others")]
 

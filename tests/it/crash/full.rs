@@ -49,7 +49,7 @@ fn a_disk_that_fills_up_at_any_step_leaves_only_the_old_file() {
     assert!(points > 60, "{points}");
 }
 
-/// A shell that lets no file grow beyond so many blocks of 512 bytes, with the signal for it on or off.
+/// A shell that lets no file grow beyond this many blocks of 512 bytes, with the signal for it on or off.
 fn limited(blocks: usize, ignored: bool, case: Case, path: &Path) -> std::process::Output {
     let child = command(case, Deed::Commit, 0, path);
     let trap = if ignored { "trap '' XFSZ; " } else { "" };
@@ -61,7 +61,7 @@ fn limited(blocks: usize, ignored: bool, case: Case, path: &Path) -> std::proces
 }
 
 #[test]
-fn a_file_that_may_not_grow_any_more_is_left_as_it_was() {
+fn a_file_that_cannot_grow_is_unchanged() {
     let story = Story::of(Case::Long);
     let (least, most) = (story.old.len() / 512, story.new.len() / 512 + 2);
     let (mut refused, mut killed, mut written) = (0, 0, 0);
@@ -90,7 +90,7 @@ fn a_file_that_may_not_grow_any_more_is_left_as_it_was() {
     assert!(refused > 2 && written > 0, "{refused} {killed} {written}");
 }
 
-/// Commits on a file system of its own with so many KiB, in a user's own name space; none where the system gives none.
+/// Commits on a separate file system of this many KiB, in a user's name space; `None` where the system has none.
 fn on_small_disk(story: &Story, kib: usize, folder: &Path) -> Option<(bool, Vec<u8>, Vec<String>)> {
     story.case.set_up(folder);
     std::fs::create_dir(folder.join("disk")).unwrap();

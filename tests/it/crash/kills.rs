@@ -69,7 +69,7 @@ pub(crate) fn settled(story: &Story, path: &Path, point: usize) -> &'static str 
     settled_after(story, path, point, false)
 }
 
-/// The same of what a repair left, whose lock no journal tells of.
+/// Checks the same after a repair, whose lock no journal names.
 pub(crate) fn settled_after(story: &Story, path: &Path, point: usize, by_repair: bool) -> &'static str {
     let what = format!("{:?} at point {point}", story.case);
     let before = std::fs::read(path).unwrap();
@@ -184,7 +184,7 @@ impl Left {
     }
 }
 
-/// Messages whatever the order of their keys.
+/// Messages in any order of keys.
 fn values(messages: &[String]) -> Vec<serde_json::Value> {
     messages.iter().map(|message| serde_json::from_str(message).expect("JSON")).collect()
 }

@@ -1,5 +1,5 @@
-//! Power failures: the order of writes and syncs of a commit, and every state of the disk that a power failure can leave
-//! behind each prefix of them.
+//! Power failures: the order of writes and syncs of a commit, and every state of the disk that a power failure can
+//! leave after each prefix of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ impl Disk for Recorder {
     }
 }
 
-/// A commit in a folder of its own, with its steps. The story and the folder hold the same transcript.
+/// Commits in a temporary folder and records the steps. The story and the folder hold the same transcript.
 fn recorded(case: Case) -> (tempfile::TempDir, PathBuf, Vec<Step>) {
     let folder = tempfile::tempdir().unwrap();
     let path = case.set_up(folder.path());

@@ -76,7 +76,7 @@ fn torn(story: &Story, point: usize) -> (tempfile::TempDir, std::path::PathBuf) 
 }
 
 #[test]
-fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
+fn a_killed_repair_is_completed_by_the_next_one() {
     let story = Story::of(Case::Branch);
     let points = torn_points(&story);
     let middle = points[points.len() / 2];

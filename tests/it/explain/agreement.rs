@@ -125,7 +125,7 @@ fn no_setting_helps_is_said_only_after_an_exhausted_search() {
 }
 
 #[test]
-fn a_share_of_the_window_is_of_the_window_that_a_call_was_made_with() {
+fn a_share_of_the_window_refers_to_the_window_of_its_call() {
     let mut made = Made::new();
     made.grow_to(180_000, 20_000);
     let kept = made.user("go on");

@@ -243,7 +243,7 @@ fn a_fallback_model_with_a_smaller_window() {
         FindingClass::ModelSwitch,
         &["the call went to mistral-large, whose limit is 131,072"],
     );
-    // The calls that the first model answered do fit, whatever the second one takes.
+    // The calls that the first model answered do fit, for any window of the second one.
     assert_eq!(message.recorded.unwrap().overflows, 1);
 }
 

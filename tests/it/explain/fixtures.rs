@@ -23,7 +23,7 @@ fn the_gateways_check_counts_twice_as_much_as_the_provider() {
 }
 
 #[test]
-fn exhausted_though_no_prompt_ever_came_near() {
+fn exhausted_without_a_prompt_near_the_window() {
     let mut made = Made::new();
     made.grow_to(43_000, 8_000);
     made.user("go on");

@@ -1,4 +1,4 @@
-//! Sessions that look like an overflow and are none: a false alarm is as bad as a missed one.
+//! Sessions that look like an overflow but are not: a false alarm is as bad as a missed one.
 
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::report::explain::{Explanation, FindingClass};
@@ -133,7 +133,7 @@ fn a_little_chinese() {
 }
 
 #[test]
-fn another_model_that_has_room() {
+fn another_model_with_room() {
     let mut made = Made::new();
     made.grow_to(60_000, 9_000);
     made.model = ("openai", "gpt-5.2");
@@ -183,7 +183,7 @@ fn a_run_that_someone_stopped() {
 }
 
 #[test]
-fn an_overflow_on_a_branch_that_was_left_is_of_the_file_and_named_so() {
+fn an_overflow_on_an_abandoned_branch_is_named_as_such() {
     let mut made = Made::new();
     made.grow_to(150_000, 20_000);
     made.user("go on");

@@ -152,19 +152,19 @@ impl Made {
         self.message(&message, chars)
     }
 
-    /// An answer of so many chars that ends a run.
+    /// Adds an answer of this many chars that ends a run.
     pub(crate) fn answer(&mut self, chars: usize) -> usize {
         let text = words(chars);
         let output = (chars as f64 / self.chars_per_token) as u64;
         self.assistant(&format!(r#"{{"type":"text","text":"{text}"}}"#), "stop", output, chars)
     }
 
-    /// An answer of so many chars for which the provider counts nothing.
+    /// Adds an answer of this many chars without usage.
     pub(crate) fn uncounted(&mut self, chars: usize) -> usize {
         self.reported(chars, 0)
     }
 
-    /// An answer of so many chars for which the provider reports a prompt of so many tokens, whatever was sent.
+    /// Adds an answer of this many chars whose reported prompt has this many tokens.
     pub(crate) fn reported(&mut self, chars: usize, tokens: u64) -> usize {
         let (provider, model) = self.model;
         let text = words(chars);
@@ -176,12 +176,12 @@ impl Made {
         self.message(&message, chars)
     }
 
-    /// A reply that the window cut after so many tokens.
+    /// Adds a reply that the window cut after this many tokens.
     pub(crate) fn cut(&mut self, output: u64) -> usize {
         self.assistant(r#"{"type":"text","text":"so"}"#, "length", output, 2)
     }
 
-    /// A step: calls of one tool, and what each returned, so many chars.
+    /// Adds a step: calls of one tool, and results of these many chars.
     pub(crate) fn step(&mut self, tool: &str, chars: &[usize]) -> Vec<usize> {
         let first = self.calls;
         self.calls += chars.len();
@@ -261,7 +261,7 @@ impl Made {
         )
     }
 
-    /// Turns of a question, results and an answer each, until the next prompt has so many tokens.
+    /// Turns of a question, results and an answer each, until the next prompt has this many tokens.
     pub(crate) fn grow_to(&mut self, tokens: u64, result_chars: usize) {
         while self.prompt() < tokens {
             let number = self.count;
@@ -273,7 +273,7 @@ impl Made {
         }
     }
 
-    /// The session in a store of its own, on a window of so many tokens.
+    /// Puts the session into a temporary store with a window of this many tokens.
     pub(crate) fn on(&self, window: u64) -> OnStore {
         OnStore::new(self.clone(), window)
     }
@@ -299,7 +299,7 @@ impl Made {
     }
 }
 
-/// Words of so many chars.
+/// Returns words of this many chars.
 pub(crate) fn words(chars: usize) -> String {
     "the linker wants it so ".chars().cycle().take(chars).collect()
 }

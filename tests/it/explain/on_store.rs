@@ -161,7 +161,7 @@ impl OnStore {
     }
 }
 
-/// A row with a report of so many chars of system prompt and tool schemas.
+/// A row with a report of this many chars of system prompt and tool schemas.
 pub(crate) fn report(prompt_chars: u64, schema_chars: u64) -> Value {
     json!({ "systemPromptReport": {
         "source": "run",

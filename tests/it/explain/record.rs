@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::made::{Made, words};
 use super::on_store::Read;
 
-/// A session in which the provider counts so many chars as a token.
+/// A session whose provider counts this many chars as a token.
 fn session(
     turns: &[(usize, Vec<usize>, usize)],
     chars_per_token: f64,

@@ -140,7 +140,7 @@ fn a_reserve_that_fills_the_window_must_be_lowered() {
 }
 
 #[test]
-fn a_trigger_that_no_prompt_ever_comes_near() {
+fn a_trigger_that_no_prompt_ever_reaches() {
     let mut made = Made::new();
     (made.model, made.first_model) = (("vllm", "qwen3.5"), ("vllm", "qwen3.5"));
     // 4 questions, 98 answers, 88 results; the prompts grow from 2,994 to 76,149.
@@ -186,7 +186,7 @@ fn chinese_that_counts_three_times_as_much_is_a_note_while_it_fits() {
 }
 
 #[test]
-fn pruning_that_no_gate_lets_run() {
+fn pruning_with_every_gate_closed() {
     let mut made = Made::new();
     (made.model, made.first_model) = (("openai", "gpt-5.2"), ("openai", "gpt-5.2"));
     while made.prompt() < 190_000 {
@@ -232,7 +232,7 @@ fn tool_schemas_that_no_estimate_counted() {
 }
 
 #[test]
-fn a_history_that_the_summariser_cannot_take_either() {
+fn a_history_too_large_for_the_summariser_too() {
     let mut made = Made::new();
     // 627 messages, which the gauge showed as 108k of 200k: chars count for twice as much.
     made.chars_per_token = 2.0;
@@ -261,7 +261,7 @@ fn a_history_that_the_summariser_cannot_take_either() {
 }
 
 #[test]
-fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
+fn a_key_silently_moved_to_a_fresh_session() {
     let mut made = Made::new();
     made.grow_to(185_000, 20_000);
     made.user("fix the build");
@@ -277,7 +277,7 @@ fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
         (fault.headline.as_str(), number(fault, "entries")),
         (moved.as_str(), (made.count - 1) as f64)
     );
-    // Of two that began then, nobody can tell.
+    // With two that began then, the choice is unknown.
     let two = made.on(200_000).without_row().beside(KEY, &fresh, json!({}));
     let two = two.beside("agent:main:main", &fresh, json!({})).read().said();
     assert_eq!(

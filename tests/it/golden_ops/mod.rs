@@ -90,7 +90,7 @@ impl Session {
         clawscope::context::bodies::read_messages(&self.source, &self.index, &self.context).expect("bodies")
     }
 
-    /// A list of messages, full or as digests, as the case asks.
+    /// Builds a list of messages, full or as digests, as the case requests.
     pub(crate) fn list(&self, messages: &[Value]) -> Value {
         list_of(&self.case, messages)
     }
@@ -123,7 +123,7 @@ fn on_session(case: &Value, root: &Path) -> Result<Session, JsException> {
     Ok(session)
 }
 
-/// A case's session, before anyone asks for its context.
+/// Opens a case's session without its context.
 fn open_session(case: &Value, root: &Path) -> Result<Session, JsException> {
     let source = Source::open(&transcript(case, root)).expect("the transcript opens");
     let index = opened(&source, &mut CountedIds(0))?;

@@ -39,7 +39,7 @@ pub(crate) fn upgraded(bytes: Vec<u8>, ids: &mut CountedIds) -> Result<Vec<u8>, 
     if index.header.is_none() {
         return Ok(b"{\"type\":\"session\",\"version\":3,\"id\":\"fresh\"}\n".to_vec());
     }
-    // A version that is no number compares false with everything and is written again all the same (store L1).
+    // A version that is not a number compares false with everything and is still written again (store L1).
     if index.version() >= 3.0 {
         return Ok(bytes);
     }

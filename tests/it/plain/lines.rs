@@ -75,7 +75,7 @@ const NUMBERS: [&str; 30] = [
     "123456789.123456789",
 ];
 
-/// Names of members that nothing asks for, and of some that are asked for elsewhere.
+/// Names of members that no rule reads, and of some that rules read elsewhere.
 const KEYS: [&str; 10] = ["x", "", "0", "17", "type", "content", "text", "length", "__proto__", "é"];
 
 /// Members of an object, each with its value as written.
@@ -212,7 +212,7 @@ impl Pen<'_> {
     fn object(&mut self, mut members: Members) -> Vec<u8> {
         if self.dice.once_in(5) {
             let key = KEYS[self.dice.below(KEYS.len())];
-            // What a member says that is asked for would be lost.
+            // A member that rules read would be lost.
             if !members.iter().any(|(known, _)| *known == key) {
                 let value = self.value(2);
                 members.push((key, value));

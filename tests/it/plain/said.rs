@@ -17,7 +17,7 @@ pub(crate) struct Read {
     pub(crate) bad_lines: u64,
 }
 
-/// One entry; numbers as texts, so that one that is none equals itself.
+/// One entry; numbers as texts, so that NaN equals itself.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Said {
     /// First byte, bytes, line.
@@ -90,7 +90,7 @@ pub(crate) const KINDS: [&str; 13] = [
     "context_edit",
 ];
 
-/// The entry that a line is; headers and `null` are none.
+/// Returns the entry of a line; `None` for headers and `null`.
 fn entry(line: &Plain, place: (u64, u32, u64), rename_hooks: bool) -> Option<Said> {
     if *line == Plain::Null || is(line, "session") {
         return None;
@@ -222,7 +222,7 @@ fn spent(value: &Plain) -> Option<[String; 6]> {
     value.get("usage").filter(|usage| matches!(usage, Plain::Object(_))).map(usage_of)
 }
 
-/// A time as programs write it; what else JavaScript makes a date of is held to it elsewhere.
+/// A time as programs write it; other date forms of JavaScript are tested elsewhere.
 fn time(value: Option<&Plain>) -> String {
     let text = value.and_then(Plain::units).map(String::from_utf16_lossy);
     // JavaScript knows no comma before the fraction of a second.

@@ -48,7 +48,7 @@ pub(crate) fn shown(count: Count) -> String {
     count.map_or_else(|_| "throws".to_owned(), digits)
 }
 
-/// A number as text, zeros all the same.
+/// A number as text, with the same text for both zeros.
 pub(crate) fn digits(number: f64) -> String {
     (number + 0.0).to_string()
 }
@@ -277,7 +277,7 @@ pub(crate) fn id(value: Option<&Plain>) -> String {
     }
 }
 
-/// A word as it is kept.
+/// A word in its stored form.
 pub(crate) fn word(value: Option<&Plain>) -> String {
     value.map_or_else(|| "absent".to_owned(), Plain::json)
 }

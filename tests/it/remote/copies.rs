@@ -105,7 +105,7 @@ fn credentials_are_not_copied_and_a_missing_store_is_named() {
             moved.display()
         ),
     );
-    // A pipe hides the exit code, as some commands do; the words of the shell tell.
+    // A pipe hides the exit code, as some commands do; the shell's message shows it.
     let (code, _, err) = programs.run(&["sessions", &format!("ssh://gateway{}", store.display())]);
     assert_eq!(code, 0, "{err}");
     assert!(!String::from_utf8_lossy(&std::fs::read(moved).unwrap()).contains(secret));

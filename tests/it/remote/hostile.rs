@@ -72,7 +72,7 @@ fn a_remote_screen_cannot_copy_or_save_unasked() {
 }
 
 #[test]
-fn a_screen_that_breaks_the_protocol_gives_the_terminal_back() {
+fn a_screen_that_breaks_the_protocol_restores_the_terminal() {
     for bad in [
         "{\"screen\":{\"frame\":{\"styles\":[],\"runs\":[[0,0,7,\"x\"]]}}}",
         "{\"screen\":{\"frame\":{\"styles\":[[\"\\u001b[31m\",\"Reset\",\"Reset\",0]],\"runs\":[]}}}",

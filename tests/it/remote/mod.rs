@@ -42,7 +42,7 @@ impl Programs {
         programs
     }
 
-    /// An `ssh` with other commands behind the options.
+    /// An `ssh` with other commands after the options.
     pub(super) fn with_ssh(commands: &str) -> Self {
         let programs = Self::new();
         programs.write("ssh", &format!("{SSH}{commands}\n"));

@@ -59,7 +59,7 @@ fn a_copied_id_reaches_the_clipboard_of_the_person() {
 }
 
 #[test]
-fn a_link_that_ends_gives_the_terminal_back_and_says_so() {
+fn a_broken_link_restores_the_terminal_with_a_message() {
     let programs = Programs::new();
     let (dir, store) = demo();
     let pid = dir.path().join("pid");

@@ -12,7 +12,7 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chro
 pub(crate) struct Browser(PathBuf);
 
 impl Browser {
-    /// Finds one. None, with a line that says why, when there is none.
+    /// Finds a browser; `None`, after a line with the reason, if there is none.
     pub(crate) fn find() -> Option<Self> {
         let named = std::env::var_os("CLAWSCOPE_BROWSER").map(PathBuf::from);
         let mut candidates = named.into_iter().chain(NAMES.map(PathBuf::from));

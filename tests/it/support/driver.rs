@@ -37,7 +37,7 @@ impl Clock for Still {
     fn pause(&self, _ms: u64) {}
 }
 
-/// The program on a store of its own.
+/// The program on a separate store.
 pub(crate) struct Driver {
     pub(crate) app: App,
     pub(crate) now_ms: i64,
@@ -133,12 +133,12 @@ impl Driver {
         self.perform(effects);
     }
 
-    /// Sends one event and hands back what it asks for, not performed yet.
+    /// Sends one event and returns its effects, not performed yet.
     pub(crate) fn effects(&mut self, event: Event) -> Vec<Effect> {
         self.app.update(event, self.now_ms)
     }
 
-    /// Presses one key and hands back what it asks for, not performed yet.
+    /// Presses one key and returns its effects, not performed yet.
     pub(crate) fn key_effects(&mut self, key: &str) -> Vec<Effect> {
         let (code, modifiers) = named(key);
         self.effects(Event::Key(KeyEvent::new(code, modifiers)))

@@ -1,4 +1,4 @@
-//! The stores that real gateways wrote, unpacked into folders of their own.
+//! Unpacks stores that real gateways wrote into temporary folders.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! A gateway as far as its locks go: its own lock code, cut out of the published package at run time, and the runtime's
+//! A gateway reduced to its locks: its lock code, cut out of the published package at run time, and the runtime's
 //! own session manager to append with.
 
 use std::io::{BufRead as _, BufReader, Write as _};

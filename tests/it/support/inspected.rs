@@ -22,13 +22,13 @@ use clawscope::write::request::{
 
 use super::session::NOW;
 
-/// The session of a transcript, with everything that steps ask for, by the rules of the reference whatever it holds.
+/// Loads the session of a transcript with the data of all policies, always under the reference rules.
 pub(crate) fn inspected(path: &Path) -> LoadedSession {
     let reference = RulesetChoice::from_version("2026.3.2", Provenance::Flag).expect("a version");
     inspected_under(path, Some(&reference))
 }
 
-/// The same by these rules, else by those that it tells.
+/// Loads it under these rules, or those that it shows.
 pub(crate) fn inspected_under(path: &Path, requested: Option<&RulesetChoice>) -> LoadedSession {
     let place =
         StoreLocation::new(&StoreRequest::Path(path.to_path_buf()), Environment::default()).expect("a place");

@@ -12,7 +12,7 @@ use super::generate::Dice;
 /// The contents of a transcript.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recipe {
-    /// It ends with the first turn behind so many bytes.
+    /// It ends with the first turn after this many bytes.
     pub(crate) bytes: u64,
     /// Which of all transcripts of this size.
     pub(crate) seed: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
-    /// An ordinary transcript of so many bytes.
+    /// An ordinary transcript of this many bytes.
     pub(crate) fn of(bytes: u64, seed: u64) -> Self {
         Self { bytes, seed, compact_every: 1_500, halves: true }
     }
@@ -132,7 +132,7 @@ pub(crate) fn file(recipe: Recipe, path: &Path) -> io::Result<u64> {
     Ok(written)
 }
 
-/// A gateway's state: `agents/main/sessions` with so many transcripts, most of some tens of KB, and their `sessions.json`.
+/// A gateway's state: `agents/main/sessions` with this many transcripts, most of some tens of KB, and their `sessions.json`.
 /// Each row carries the skills and the report of the prompt, as a gateway writes them.
 #[allow(dead_code, reason = "the benches use it")]
 pub(crate) fn store(state_dir: &Path, sessions: usize, seed: u64) -> io::Result<u64> {
@@ -258,7 +258,7 @@ impl Writer {
         self.entry("message", &message);
     }
 
-    /// Words of about so many chars, as they stand in JSON.
+    /// Words of about this many chars, as they are in JSON.
     fn words(&mut self, chars: usize) -> String {
         let mut text = String::with_capacity(chars + 64);
         // A text is wide or it is not.

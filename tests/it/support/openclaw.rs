@@ -151,7 +151,7 @@ fn unpack() -> Result<PathBuf, String> {
     if folder.join(DIST).is_dir() {
         return Ok(folder);
     }
-    // Unpacked beside it and moved there whole, so that no other test sees half of it.
+    // Unpacked in a sibling folder and moved into place whole, so that no other test sees half of it.
     let parent = folder.parent().ok_or("the folder has no parent")?;
     fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
     let fresh = tempfile::tempdir_in(parent).map_err(|error| error.to_string())?;

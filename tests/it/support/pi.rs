@@ -73,7 +73,7 @@ pub(crate) struct Opened {
     pub(crate) labels: Vec<String>,
     /// It finds something to compact right now.
     pub(crate) compacts: bool,
-    /// The context after a question and an answer were appended, where that was asked for.
+    /// The context after a question and an answer were appended, if requested.
     pub(crate) next: Vec<String>,
 }
 
@@ -162,7 +162,7 @@ fn install() -> Result<PathBuf, String> {
 }
 
 fn install_into(folder: &Path) -> Result<(), String> {
-    // Installed beside it and moved there whole, so that no other test sees half of it.
+    // Installed in a sibling folder and moved into place whole, so that no other test sees half of it.
     let parent = folder.parent().ok_or("the folder has no parent")?;
     fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
     let fresh = tempfile::tempdir_in(parent).map_err(|error| error.to_string())?;

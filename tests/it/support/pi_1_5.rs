@@ -1,5 +1,5 @@
-//! Today's pi (1.5.2), unpacked once into a cache folder, as the judge of what we write for it. It asks for node 22.19 or
-//! newer; with an older one npm gets node 24 beside it.
+//! Today's pi (1.5.2), unpacked once into a cache folder, as the judge of what we write for it. It needs node 22.19 or
+//! newer; with an older one npm also gets node 24.
 //!
 //! `CLAWSCOPE_PI_1_5_DIR` names the folder (default: `real-pi-1.5` in the build folder). Without node, npm or the package
 //! the tests say so and pass, unless `CLAWSCOPE_REQUIRE_REAL=1`.
@@ -85,7 +85,7 @@ pub(crate) struct Opened {
     pub(crate) leaf: Option<String>,
     /// The messages of its context; none where building it throws.
     pub(crate) context: Option<Vec<String>>,
-    /// The context after a question and an answer were appended, where that was asked for.
+    /// The context after a question and an answer were appended, if requested.
     pub(crate) next: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Releases of pi as they were published, unpacked once beside today's (`pi_1_5.rs`), which brings the node that runs them.
+//! Releases of pi as they were published, unpacked once next to today's (`pi_1_5.rs`), which supplies the node that
+//! runs them.
 
 use std::fs;
 use std::io::Write as _;
@@ -64,7 +65,7 @@ impl Bundle {
         }
     }
 
-    /// Reads copies of files in one process: opening may write. A file that it refuses, or throws at, is none.
+    /// Reads copies of files in one process: opening may write. `None` for a file that it refuses or throws at.
     pub(crate) fn read(&self, files: &[PathBuf]) -> Vec<Option<Read>> {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("read.mjs");

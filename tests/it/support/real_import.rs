@@ -63,7 +63,7 @@ fn installed(version: &str) -> Result<RealImport, String> {
         return Err(format!("{} holds no openclaw; install it there", folder.display()));
     }
     if !program(&folder).is_file() {
-        // Installed beside it and moved there whole, so that no other test sees half of it.
+        // Installed in a sibling folder and moved into place whole, so that no other test sees half of it.
         let parent = folder.parent().ok_or("the folder has no parent")?;
         fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
         let fresh = tempfile::tempdir_in(parent).map_err(|error| error.to_string())?;

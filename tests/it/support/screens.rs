@@ -1,4 +1,4 @@
-//! Every state that has a screen of its own, by name.
+//! Every state with a separate screen, by name.
 
 use clawscope::app::App;
 use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
@@ -322,7 +322,7 @@ pub(crate) fn compacted(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The guard beside pruning.
+/// Shows the guard together with pruning.
 pub(crate) fn guarded(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("p . x 4");
@@ -336,7 +336,7 @@ pub(crate) fn stepping(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The Chinese session, whose tokens chars/4 tells badly.
+/// Shows the Chinese session, for which chars/4 is a bad estimate.
 pub(crate) fn estimating(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("feishu:direct:ou_3f7c21ab");
@@ -443,7 +443,7 @@ pub(crate) fn committed(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The branch before the commit beside the one it made.
+/// Compares the branch before the commit with the one it made.
 pub(crate) fn comparing_branches(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
     driver.press("y C");
@@ -458,7 +458,7 @@ pub(crate) fn comparing(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The same under settings that were typed, a third one beside the two of the map, the cursor on a change.
+/// The same under typed settings: a third one besides the two of the map, the cursor on a change.
 pub(crate) fn comparing_typed(width: u16, height: u16) -> Driver {
     let mut driver = comparing(width, height);
     driver.press("a ctrl-u text:contextPruning.ttl=15m..75m:15m space");
@@ -490,7 +490,7 @@ pub(crate) fn comparing_in_vain(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// Every call as it was recorded, the cursor at the one that failed.
+/// Shows every recorded call, with the cursor on the failed one.
 pub(crate) fn timing(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("t");
@@ -525,7 +525,7 @@ pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A session of today's pi: system prompt and tools in the transcript, large results, work beside the conversation.
+/// A session of today's pi: system prompt and tools in the transcript, large results, model work outside the conversation.
 pub(crate) fn todays_pi(width: u16, height: u16) -> Driver {
     let mut driver = Driver::on(todays_store(), width, height);
     driver.now_ms = TODAY_MS;

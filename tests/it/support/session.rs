@@ -1,4 +1,4 @@
-//! A session file in a folder of its own, read as the program reads it, and what is asked of it.
+//! A session file in a separate folder, read as the program reads it, and questions about it.
 
 use std::cell::Cell;
 use std::fs;
@@ -164,7 +164,7 @@ impl Session {
         })
     }
 
-    /// Prepares changes and a compaction behind them.
+    /// Prepares changes and a compaction after them.
     pub(crate) fn prepare_with(
         &self,
         changes: Vec<EntryChange>,

@@ -16,7 +16,7 @@ pub(crate) const TOUCHED_MS: u64 = 1_772_700_000_000;
 /// An hour and more later: the ttl of five minutes has passed.
 pub(crate) const COLD: &str = "2026-03-05T12:00:00Z";
 
-/// A store in a folder of its own.
+/// A store in a temporary folder.
 pub(crate) struct Store {
     dir: tempfile::TempDir,
 }

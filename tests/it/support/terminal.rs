@@ -74,7 +74,7 @@ fn cells(count: u16) -> NonZeroU16 {
 }
 
 impl Started {
-    /// Starts the program in a terminal of 120x40, with a home of its own and these variables.
+    /// Starts the program in a terminal of 120x40, with a separate home and these variables.
     pub(crate) fn new(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         Self::at(Path::new(env!("CARGO_BIN_EXE_clawscope")), arguments, variables)
     }

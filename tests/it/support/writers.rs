@@ -204,7 +204,7 @@ fn add_in_pieces(files: &Files, _dir: &Path, _seen: &Seen) -> Vec<String> {
     })
 }
 
-/// The file is written anew beside the old one and renamed over it, as repairs do (store J13).
+/// Writes the file again next to the old one and renames it over that, as repairs do (store J13).
 fn replace(files: &Files, _dir: &Path, _seen: &Seen) -> Vec<String> {
     each(files, |path, entry| {
         let text = fs::read_to_string(path).unwrap() + &line(entry);

@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use crate::app::screens::compare::CompareScreen;
 use crate::app::state::App;
 
-/// Columns from which the list is beside the map and a scatter plot below the list.
+/// Columns from which the list is next to the map and a scatter plot below the list.
 const WIDE: u16 = 110;
-/// The fewest columns of the list beside the map.
+/// The fewest columns of the list next to the map.
 const MIN_LIST_COLUMNS: u16 = 46;
 /// Columns of a cell, and between two cells.
 const CELL_COLUMNS: u16 = 8;

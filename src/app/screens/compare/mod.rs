@@ -79,7 +79,7 @@ impl MapMetric {
 pub struct SweepQuery {
     /// The varied settings; `None` lets the session choose.
     pub axes: Option<Vec<Axis>>,
-    /// Changes that hold in every cell: tuned settings beside the axes.
+    /// Changes that hold in every cell: tuned settings besides the axes.
     pub base_changes: Vec<SettingChange>,
     /// The policies of every cell.
     pub policies: PolicySet,

@@ -32,7 +32,7 @@ pub const GUARD_COLUMNS: (u16, u16) = (16, 18);
 pub const COUNT_COLUMNS: (u16, u16) = (35, 14);
 /// Columns of another refused call before its error: time and kind.
 pub const OTHER_CALL_COLUMNS: u16 = 30;
-/// Columns of the block of parts beside the guards.
+/// Columns of the block of parts next to the guards.
 const PARTS_COLUMNS: u16 = 46;
 
 /// A row with its place on the page.

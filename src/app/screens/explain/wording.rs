@@ -1,4 +1,4 @@
-//! The texts of the explain screen that need wrapping: headline, advice, and the text of each row beside its columns.
+//! The texts of the explain screen that need wrapping: headline, advice, and the text of each row next to its columns.
 
 use crate::app::screens::explain::ExplainRow;
 use crate::format::format_number;

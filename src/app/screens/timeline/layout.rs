@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 const STRIP_MIN_ROWS: u16 = 24 - CHROME_ROWS;
 const TALL_MIN_ROWS: u16 = 30 - CHROME_ROWS;
 const CHROME_ROWS: u16 = 2;
-/// Columns from which the thresholds show their names beside their numbers.
+/// Columns from which the thresholds show their names next to their numbers.
 const WIDE_MIN_COLUMNS: u16 = 80;
 
 /// The rectangles of the timeline; those of height 0 are not shown.
@@ -20,7 +20,7 @@ pub struct TimelineLayout {
     pub title: Rect,
     /// The curves.
     pub chart: Rect,
-    /// Names of the thresholds, beside the curves.
+    /// Names of the thresholds, next to the curves.
     pub threshold_labels: Rect,
     /// The row of signs below the curves.
     pub markers: Rect,

@@ -1,4 +1,4 @@
-//! One guard as it was at the failing call: its state, the reason, and the settings that would have opened it.
+//! One guard at the failing call: its state, the reason, and the settings that would have opened it.
 
 use crate::ids::EntryIx;
 use crate::units::Tokens;

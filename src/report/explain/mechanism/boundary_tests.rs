@@ -54,7 +54,7 @@ fn a_message_is_the_cause_from_three_times_the_usual_on() {
 }
 
 #[test]
-fn a_loop_takes_three_results_and_four_tenths_of_the_room() {
+fn a_tool_loop_has_three_results_and_four_tenths_of_the_room() {
     let count = |sizes: &str, prompt: u64| found(detect_tool_loop, sizes, prompt, 200).map(|found| found.2);
     assert_eq!(count("u:9 a:9 r:100 a:9 r:100 a:9 r:120", 1_320), Some(3), "320 of 800 tokens");
     assert_eq!(count("u:9 a:9 r:100 a:9 r:100 a:9 r:119", 1_300), None);

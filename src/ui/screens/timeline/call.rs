@@ -139,7 +139,7 @@ impl View<'_> {
         vec![Span::styled(words, self.theme.bold(style))]
     }
 
-    /// Returns the provider's count, only for the recorded call, and the estimate beside it.
+    /// Returns the provider's count, only for the recorded call, and the estimate.
     fn measured(&self, trace: TraceKind, at: usize) -> Spans {
         let call = &self.timeline.trace(trace)[at];
         let counted = self.timeline.calls()[at].measured_tokens();

@@ -1,4 +1,4 @@
-//! Journals that clawscope did not write: whatever they say, a repair leaves every byte that was in the file.
+//! Journals that clawscope did not write: with any content, a repair keeps every byte that was in the file.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -101,7 +101,7 @@ pub fn payload_of(text: &[u8], size: usize, kind: u8, extra: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Repairs a transcript twice beside these journal bytes.
+/// Repairs a transcript twice next to these journal bytes.
 pub fn journal_costs_no_byte(text: &[u8], journal: impl FnOnce(&Path) -> Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript_in(folder.path(), text);
@@ -110,7 +110,7 @@ pub fn journal_costs_no_byte(text: &[u8], journal: impl FnOnce(&Path) -> Vec<u8>
     let _ = repair(&path);
 }
 
-/// The first bytes choose the form: a journal as it is; one with a valid seal; a forgery for the transcript, which may
+/// The first bytes choose the form: the bytes unchanged; one with a valid seal; a forgery for the transcript, which may
 /// be cut off at its end.
 #[allow(dead_code, reason = "for the target; the tests choose forgeries")]
 pub fn any_journal_costs_no_byte(bytes: &[u8]) {

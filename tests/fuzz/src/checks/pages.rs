@@ -1,4 +1,4 @@
-//! Exported pages: whatever the texts of a session are, a browser sees the elements that the program writes.
+//! Exported pages: for any texts of a session, a browser sees only the elements that the program writes.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Stores with one damaged file: the good session is still listed, whatever happens to the rest, and no file changes.
+//! Stores with one damaged file: the good session is still listed, and no file changes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -58,7 +58,7 @@ impl State {
         listing
     }
 
-    /// Reads the store with one damaged file. The good session is listed, and every file stays as it is.
+    /// Reads the store with one damaged file. The good session is listed, and no file changes.
     pub fn survives(&self, name: &str, bytes: &[u8]) {
         self.put(name, bytes);
         let before = files(self.0.path());
@@ -82,7 +82,7 @@ impl State {
         self.survives("openclaw.json", text(0));
     }
 
-    /// A database may hide the files beside it, so that only its own bytes are held. Returns whether something is
+    /// A database may hide the files next to it, so that only its own bytes are compared. Returns whether something is
     /// found wrong with it.
     pub fn leaves_database(&self, bytes: &[u8]) -> bool {
         self.put(DATABASE, bytes);

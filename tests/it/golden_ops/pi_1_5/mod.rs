@@ -27,10 +27,10 @@ use sha2::{Digest, Sha256};
 use super::overflowed_answer::AnswerJudge;
 use super::{CountedIds, Session, number, object, transcript};
 
-/// The runtime whose detectors these cases ask.
+/// The runtime whose detectors these cases use.
 const NEWEST_RUNTIME: Runtime<'_> = Runtime::Pi("1.5.2");
 
-/// Judges answers as that runtime does, under a window of so many tokens.
+/// Judges answers as that runtime does, with a window of this many tokens.
 fn judge(window: Option<f64>) -> AnswerJudge<'static> {
     AnswerJudge { runtime: NEWEST_RUNTIME, window, counts_length: true }
 }

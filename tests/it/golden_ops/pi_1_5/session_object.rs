@@ -105,7 +105,7 @@ impl SessionObject {
         Ok(self.append(EntryKind::Label, &own, new_ids))
     }
 
-    /// Appends the summary of the branch that is left behind another entry; it names the old leaf (store-pi-1.5 B5).
+    /// Appends the summary of the left branch after another entry; it names the old leaf (store-pi-1.5 B5).
     /// Throws for an unknown entry.
     pub(super) fn append_branch_summary(
         &mut self,
