@@ -1,5 +1,5 @@
 //! Opens files for reading or as a lock, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
-//! folder or a link to one may stand where a file is expected: opening such a thing could wait for ever or change it.
+//! folder or a link to one may be where a file is expected: opening it could wait for ever or change it.
 //! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file;
 //! [`attached`] holds the settings of a person on another machine.
 

@@ -58,8 +58,8 @@ pub fn truncate(text: &str, columns: usize) -> (String, usize) {
     (out, used)
 }
 
-/// Returns the byte offset in visible text at which `columns` columns have passed; a wide character that lies across
-/// the border is passed too.
+/// Returns the byte offset in visible text at which `columns` columns have passed; a wide character across the border
+/// is passed too.
 pub fn skip_columns(visible: &str, columns: usize) -> usize {
     let mut used = 0;
     for (at, cluster) in visible.grapheme_indices(true) {

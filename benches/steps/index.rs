@@ -1,4 +1,4 @@
-//! Bytes to an index, and what is added to it.
+//! Bytes to an index, and growth of it.
 
 use std::io::Write as _;
 
@@ -51,7 +51,7 @@ fn growth_by_a_line_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     std::fs::remove_file(path).unwrap();
 }
 
-/// Nothing more: what a look at a file costs that stands still.
+/// Checks a file that did not grow.
 #[divan::bench(args = SIZES)]
 fn growth_by_nothing_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let path = transcript(megabytes);

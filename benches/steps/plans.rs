@@ -44,7 +44,7 @@ fn reading_texts_for_every_step(bencher: Bencher<'_, '_>) {
     bencher.with_inputs(|| session.clone()).bench_values(|session| session.load_details().unwrap());
 }
 
-/// The grid that is made where nobody names one.
+/// The grid of the default axes.
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn a_grid_of_replays(bencher: Bencher<'_, '_>) {
     let session = opened::opened(&whole(CONTEXTS[0]));

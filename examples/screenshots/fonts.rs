@@ -1,6 +1,6 @@
 //! The fonts of the pictures: files found in the usual folders, and which of them has a character.
 //!
-//! Files are named one by one, so that a picture does not depend on what else a machine has installed.
+//! Files are named one by one, so that a picture does not depend on other fonts of the machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const FILES: [(&str, &str); 9] = [
 ];
 
 /// Families in the order in which they are tried for a character. The last one has letters of many widths: it supplies
-/// only signs that no other has, and each stands in the middle of its cell anyway.
+/// only signs that no other has, and each is centred in its cell anyway.
 const FAMILIES: [&str; 4] = ["JetBrains Mono", "DejaVu Sans Mono", "Noto Sans CJK SC", "DejaVu Sans"];
 
 /// The deepest level of a font below a font folder.

@@ -1,5 +1,5 @@
 //! Brings a picture down to 256 colours without moving a surface: the flat colours of the SVG keep their
-//! places, only the blended edges of letters share what is left.
+//! places, only the blended edges of letters share the rest.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -45,7 +45,7 @@ pub(crate) fn reduce(pixels: &[Colour], flat: &BTreeSet<Colour>) -> Reduced {
     Reduced { colours, indices }
 }
 
-/// The flat colours that the picture shows, the commonest first, then what the quantizer makes of the rest.
+/// The flat colours that the picture shows, the commonest first, then the quantizer's choice for the rest.
 fn choose(pixels: &[Colour], flat: &BTreeSet<Colour>, counts: &BTreeMap<Colour, usize>) -> Vec<Colour> {
     let mut colours: Vec<Colour> =
         flat.iter().copied().filter(|colour| counts.contains_key(colour)).collect();

@@ -49,7 +49,7 @@ impl CommandWords {
         words.join(" ")
     }
 
-    /// Returns what the line is about, without the values that follow a slider or the clock.
+    /// Returns the topic of the line, without the values that follow a slider or the clock.
     pub(super) fn subject(&self) -> String {
         let mut still = self.clone();
         for (name, value) in &mut still.options {

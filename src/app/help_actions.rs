@@ -6,7 +6,7 @@ use crate::app::screens::help::{HelpArea, HelpLayout, HelpLine, HelpScreen, Help
 use crate::app::state::App;
 
 impl App {
-    /// Creates the help for what gets the keys now.
+    /// Creates the help for the pane or screen that gets the keys now.
     pub(super) fn new_help(&self) -> HelpScreen {
         let subject = match self.overlay() {
             None => HelpSubject::Pane(self.focus),

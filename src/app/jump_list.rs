@@ -5,9 +5,9 @@ const MAX_PLACES: usize = 100;
 
 #[derive(Debug, Clone)]
 pub(super) struct JumpList<Place> {
-    /// Places to go back to, the nearest last.
+    /// Places of the way back, the nearest last.
     back: Vec<Place>,
-    /// Places to go forward to, the nearest last.
+    /// Places of the way forward, the nearest last.
     forward: Vec<Place>,
 }
 
@@ -18,7 +18,7 @@ impl<Place> Default for JumpList<Place> {
 }
 
 impl<Place> JumpList<Place> {
-    /// Remembers a place that is being left. What lies forward is no longer reachable.
+    /// Remembers a place that is being left. Places forward are no longer reachable.
     pub(super) fn record(&mut self, place: Place) {
         self.forward.clear();
         push_bounded(&mut self.back, place);

@@ -181,7 +181,7 @@ fn width_class(width: u16, height: u16) -> WidthClass {
     }
 }
 
-/// Places session line, bars, scale and legend. Below 30 rows the legend and the blank rows go first.
+/// Places session line, bars, scale and legend. Below 30 rows the legend and the blank rows are dropped first.
 fn place_header(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput) {
     let roomy = shape.height >= 30 && layout.width_class >= WidthClass::Medium;
     if layout.width_class >= WidthClass::Medium {
@@ -225,7 +225,7 @@ fn place_panes(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput
     }
 }
 
-/// Returns a size with what a person added to it, between the least size and `most`.
+/// Returns a size with a person's adjustment, between the minimum and `most`.
 fn added(size: u16, by: i16, most: u16) -> u16 {
     if by == 0 { size } else { size.saturating_add_signed(by).clamp(MIN_PANE.min(most), most) }
 }

@@ -1,5 +1,5 @@
 //! One line of text that is edited as in a shell. The cursor is between characters as a person sees them, so that
-//! an accent or a flag moves and goes as a whole.
+//! an accent or a flag moves and is deleted as a whole.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

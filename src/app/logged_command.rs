@@ -1,6 +1,6 @@
 //! A row of the command log.
 
-/// A command line, and when the screen showed what it prints.
+/// A command line, and the time at which the screen showed its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedCommand {
     /// ms since 1970.

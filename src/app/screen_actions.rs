@@ -143,7 +143,7 @@ impl App {
             Outcome::Program(ProgramScreen::Timeline) => self.scroll_timeline(by),
             Outcome::Program(ProgramScreen::Presets) => self.move_in_presets(by),
             Outcome::Program(ProgramScreen::Search) => self.search_screen.move_by(by, &context),
-            // The map moves cell by cell, with keys alone.
+            // Only keys move the map cell by cell.
             Outcome::Program(_) => {}
             outcome => drop(self.follow(outcome)),
         }

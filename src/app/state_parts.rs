@@ -86,12 +86,12 @@ pub(super) struct TuningUndo {
     pub(super) restored: Option<TuningState>,
 }
 
-/// Places to go to: marked, visited, or waiting for their session to open.
+/// Places for jumps: marked, visited, or waiting for their session to open.
 #[derive(Debug, Clone, Default)]
 pub struct Navigation {
     /// The marked rows of each session, by letter.
     pub(super) marks: HashMap<SessionKey, BTreeMap<char, PlaceRow>>,
-    /// Places to go back and forward to.
+    /// Places of the way back and forward.
     pub(super) jumps: JumpList<Place>,
     /// The place to show once its session is open.
     pub(super) pending_place: Option<PendingPlace>,

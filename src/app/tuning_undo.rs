@@ -1,4 +1,4 @@
-//! Undo and redo in the tuning pane: notes what every key and click changed, and brings it back. Each session has its
+//! Undo and redo in the tuning pane: records the change of every key and click, and reverts it. Each session has its
 //! own steps.
 
 use crossterm::event::MouseEventKind;
@@ -61,7 +61,7 @@ impl App {
         self.tuning.state(self.current_ruleset())
     }
 
-    /// Remembers what a key, a click or a paste changed, as a step to undo.
+    /// Records the change of a key, a click or a paste as an undo step.
     pub(super) fn record_tuning(&mut self, before: TuningState, event: TuningEvent) {
         let moved = self.undo.moved_setting.take();
         let after = self.tuning_state();

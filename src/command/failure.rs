@@ -103,7 +103,7 @@ impl Failure {
         self
     }
 
-    /// The problem in words, for a command that goes on with the other sessions.
+    /// The problem in words, for a command that continues with the other sessions.
     pub(super) fn message(&self) -> &str {
         match self {
             Self::Reported { message, .. } => message,

@@ -22,7 +22,7 @@ const OTHER_NAMES: [(&[&str], &[&str]); 18] = [
     (&["follow", "tail"], &["watch"]),
 ];
 
-/// Returns the words of the command that does what `name` says.
+/// Returns the words of the command with the alias `name`.
 pub(super) fn words_for(name: &str) -> Option<&'static [&'static str]> {
     OTHER_NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, words)| *words)
 }

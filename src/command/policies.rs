@@ -1,4 +1,4 @@
-//! The policies of a plan: which are on, what each does, and the result of a compaction among them.
+//! The policies of a plan: those that are on, the effect of each, and the result of a compaction among them.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -233,7 +233,7 @@ fn settings_json(chosen: &RulesetChoice, window: Tokens, listed: &[Listed]) -> S
     }
 }
 
-/// Prints the table of the README: what holds for every store.
+/// Prints the table of the README: the defaults of every store.
 fn print_markdown(output: &mut Output) -> Result<(), Failure> {
     let config = GatewayConfig::empty();
     let reference = rows_under(Ruleset::default(), &config);

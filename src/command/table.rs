@@ -79,7 +79,7 @@ impl Table {
         self.print_lines(output, indent, Some(&head))
     }
 
-    /// Prints the rows alone.
+    /// Prints only the rows.
     pub(super) fn print_rows(&self, output: &mut Output, indent: &str) -> io::Result<()> {
         self.print_lines(output, indent, None)
     }

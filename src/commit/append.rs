@@ -42,8 +42,8 @@ impl<'a> Appender<'a> {
         Ok(Self { path, file, start, end: start, modified, disk })
     }
 
-    /// Opens a file that holds the first `written` bytes of the intended ones. They count as the file's own: whoever wrote
-    /// them, taking back what is appended here leaves them.
+    /// Opens a file that holds the first `written` bytes of the intended ones. They count as part of the file, and a
+    /// rollback keeps them.
     pub(super) fn resume(
         path: &'a Path,
         intent: &Intent,

@@ -52,7 +52,7 @@ pub(super) fn with_content(text: &str, content: &Value) -> Result<String, Syntax
     Ok(members.finish())
 }
 
-/// Removes a member, wherever it is repeated.
+/// Removes every occurrence of a member.
 pub(super) fn without_member(text: &str, key: &str) -> Result<String, SyntaxError> {
     let mut members = ObjectWriter::default();
     for field in js::fields(text)?.into_iter().filter(|field| !field.key.eq_str(key)) {

@@ -1,6 +1,6 @@
 //! Decides whether a journal may be acted on. Stores are shared, synced and copied, so a journal next to a transcript may
-//! come from anyone. One that clawscope cannot have written is reported and left for the person; and no journal, however
-//! it looks, makes a repair remove a byte that was in the file when the repair began ([`super::recover`]).
+//! come from anyone. One that clawscope cannot have written is reported and left for the person; and no journal can
+//! make a repair remove a byte that was in the file when the repair began ([`super::recover`]).
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -54,7 +54,7 @@ impl fmt::Display for JournalFault {
     }
 }
 
-/// A journal's bytes, or the reason why nobody reads them.
+/// A journal's bytes, or the reason not to read them.
 pub(super) enum JournalFile {
     Missing,
     Untrusted(JournalFault),

@@ -51,7 +51,7 @@ impl<'a> Lock<'a> {
             let (state, text) = read_lock(&path, clock.now_ms()).map_err(failed(&path))?;
             match state {
                 LockState::Free => {}
-                // A link, a folder or a pipe: nobody can hold or remove such a lock.
+                // A link, a folder or a pipe: no program can hold or remove such a lock.
                 LockState::Held { .. } if text.is_none() => {
                     let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
                     return Err(failed(&path)(source));
@@ -93,7 +93,7 @@ impl Drop for Lock<'_> {
     }
 }
 
-/// Whether the lock belongs to an interrupted commit of a process that is certainly gone.
+/// Whether the lock belongs to an interrupted commit of a process that has certainly ended.
 fn is_abandoned(transcript: &Path, lock: Option<&str>) -> bool {
     let journal = Journal::read(transcript).ok().flatten();
     matches!((journal, lock), (Some(Journal::Complete(intent, _)), Some(lock)) if intent.is_abandoned_lock(lock))

@@ -7,7 +7,7 @@ use crate::commit::process::{self, ProcessState};
 use crate::files;
 use crate::js::{self, Value};
 
-/// Age in ms at which a lock is stale, whoever holds it (store H3, H7).
+/// Age in ms at which a lock of any owner is stale (store H3, H7).
 const STALE_MS: i64 = 30 * 60 * 1000;
 /// Age in ms below which a lock counts as held although its process is not visible: it may run in another container
 /// (store H9).
@@ -40,7 +40,7 @@ pub enum LockState {
 pub enum StaleReason {
     /// The lock names no process.
     MissingPid,
-    /// The named process is gone.
+    /// The named process has ended.
     DeadPid,
     /// Another process has the named id by now.
     RecycledPid,
@@ -83,7 +83,7 @@ pub(super) fn read_lock(lock: &Path, now_ms: i64) -> io::Result<(LockState, Opti
     let file = match files::open_without_link(lock) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((LockState::Free, None)),
-        // A link, a folder or a pipe in the lock's place: nobody can take that lock, so it counts as held.
+        // A link, a folder or a pipe in the lock's place: no program can take that lock, so it counts as held.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
             return Ok((LockState::Held { pid: None, since_ms: None, live: true }, None));
         }

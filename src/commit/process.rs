@@ -117,7 +117,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn a_process_we_may_not_signal_is_alive() {
-        // Process 1 always runs, and belongs to someone else unless the tests run as root.
+        // Process 1 always runs, and belongs to another user unless the tests run as root.
         assert_eq!(process_state(1), ProcessState::Alive);
     }
 }

@@ -5,8 +5,8 @@
 //! cannot finish, as on a full disk, the file and the journal stay as they were. A commit without a written line is
 //! discarded, and one with all lines only loses its journal: neither touches the transcript.
 //!
-//! No repair removes a byte that it did not append itself: whether the bytes before were a commit's is known from the
-//! journal alone, and a journal is a file that others can write.
+//! No repair removes a byte that it did not append itself: only the journal shows whether the bytes before were a
+//! commit's, and a journal is a file that others can write.
 //!
 //! Lines are appended in one write(2), so a part of them can only remain when the machine stopped or the process was
 //! killed within that call. No order of lines would hide such a part from a reader: the last line of a file is its
@@ -226,7 +226,7 @@ pub(super) fn refuse_partial(transcript: &Path, now_ms: i64) -> Result<(), Refus
     found.as_ref().and_then(InterruptedCommit::refusal).map_or(Ok(()), Err)
 }
 
-/// Appends the missing bytes; if that fails or reads back differently, takes back what it appended. The journal stays
+/// Appends the missing bytes; if that fails or reads back differently, rolls back the appended bytes. The journal stays
 /// then, so that a later repair can finish, as after the disk was full.
 fn finish(
     transcript: &Path,

@@ -117,7 +117,7 @@ pub enum Refusal {
         /// The difference.
         what: &'static str,
     },
-    /// The session grew, and the plan does not fit what it is now.
+    /// The session grew, and the plan no longer fits it.
     #[error("{}: the session grew by {} after clawscope read it, and {what}. Reload the session and make the plan again.", .path.display(), quantity(*.entries, "entry"))]
     PlanOutdated {
         path: PathBuf,

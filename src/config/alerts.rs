@@ -56,7 +56,7 @@ pub(super) enum Share {
 }
 
 impl Share {
-    /// Returns the share, or what is expected instead.
+    /// Returns the share, or the expected form.
     pub(super) fn parse(self) -> Result<f64, ShareError> {
         match self {
             Self::Number(share) if is_share(share) => Ok(share),

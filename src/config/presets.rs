@@ -36,7 +36,7 @@ pub enum PresetError {
     NoFolder,
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// Contains the line and what is wrong in it.
+    /// Contains the line and the mistake in it.
     #[error("{}: {source}", path.display())]
     Toml { path: PathBuf, source: Box<toml::de::Error> },
 }

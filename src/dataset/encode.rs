@@ -67,7 +67,7 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left and the end of the file.
+    /// Writes the remaining rows and the end of the file.
     ///
     /// # Errors
     /// When the file cannot be written.

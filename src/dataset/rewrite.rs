@@ -89,7 +89,7 @@ impl<'a> Rewrite<'a> {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the remaining files.
     ///
     /// # Errors
     /// Like [`Self::add`].
@@ -195,7 +195,7 @@ mod tests {
         tables.into()
     }
 
-    /// Runs an update: these sessions with their days and settings are read, those are gone.
+    /// Runs an update: these sessions with their days and settings are read, those are removed.
     fn run(folder: &mut DatasetFolder, read: &[(&str, &str, usize)], gone: &[&str]) -> Rewritten {
         let dropped: BTreeSet<&str> =
             read.iter().map(|(name, ..)| *name).chain(gone.iter().copied()).collect();

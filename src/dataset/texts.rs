@@ -40,7 +40,7 @@ impl Texts {
     }
 }
 
-/// Equal texts are equal, wherever they are stored.
+/// Texts are equal by content, not by storage.
 impl PartialEq for Texts {
     fn eq(&self, other: &Self) -> bool {
         self.values == other.values

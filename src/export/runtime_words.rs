@@ -16,7 +16,7 @@ static WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| words(include_str!("../../assets/export/runtime-words.txt")));
 static MODEL_WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| words(include_str!("../../assets/export/model-words.txt")));
-/// Random for each run, so that nobody finds a name by trying names.
+/// Random for each run, so that a name cannot be found by trying names.
 static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// Prefixes of ids that providers generate.
@@ -117,7 +117,7 @@ fn is_generated_id(text: &str) -> bool {
 /// Whether a text is hexadecimal, perhaps with dashes: with digits, or as long as pi's ids.
 fn is_hex(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    // A number alone may be a telephone's.
+    // A bare number may be a telephone number.
     let is_number = digits > 6 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
         && (text.len() == 8 || digits > 0 && !is_number || is_uuid(text))

@@ -168,7 +168,7 @@ const ERROR_WORDS: [&str; 62] = [
     "credit",
 ];
 
-/// Marks that the rules leave in texts or look for.
+/// Marks that the rules leave in texts or search for.
 const RULE_MARKS: [&str; 5] =
     [IMAGE_REMOVED, COMPACTED, NO_REPLY_TOKEN, "HEARTBEAT_OK", "[Old tool result content cleared]"];
 

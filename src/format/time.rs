@@ -36,7 +36,7 @@ pub fn format_age(ms: i64, now_ms: f64) -> String {
     format_time(ms as f64)
 }
 
-/// Names the days in which a timestamp lies, seen from now, both as wall clocks: `today`, `yesterday`, `this week`, `last week`,
+/// Names the days of a timestamp, seen from now, both as wall clocks: `today`, `yesterday`, `this week`, `last week`,
 /// `October`, `October 2025`. A week starts on Monday; a time in the future counts as today.
 pub fn age_group(ms: i64, now_ms: i64) -> String {
     let date = |ms| Timestamp::from_millisecond(ms).ok().map(|at| at.to_zoned(TimeZone::UTC).date());

@@ -72,7 +72,7 @@ pub struct ResetPolicy {
     pub mode: (ResetMode, Provenance),
     /// The hour of mode `daily`, 0 to 23.
     pub at_hour: (f64, Provenance),
-    /// Idle minutes, at least 1; they count in mode `daily` too. `None`: idle time alone resets nothing.
+    /// Idle minutes, at least 1; they count in mode `daily` too. `None`: idle time does not reset.
     pub idle_minutes: Option<(f64, Provenance)>,
 }
 

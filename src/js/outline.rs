@@ -1,5 +1,5 @@
 //! Outlines JSON text: the positions of its values and the lengths of its strings, without building either. A line of
-//! a transcript is mostly text that nobody reads but every policy counts.
+//! a transcript is mostly text that is never shown but that every policy counts.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -129,7 +129,7 @@ impl JsString {
     }
 }
 
-/// Strings that are the same wherever they occur: each is kept in memory once.
+/// Interned strings: equal ones are kept in memory once.
 #[derive(Debug, Default)]
 pub struct SharedStrings(HashSet<Arc<[u16]>>);
 
@@ -157,7 +157,7 @@ pub(super) fn push_text(units: &mut Vec<u16>, text: &str) {
     }
 }
 
-/// Returns the text of bytes, with U+FFFD for what is no UTF-8. Text that is UTF-8, nearly all of a transcript, is only
+/// Returns the text of bytes, with U+FFFD for invalid UTF-8. Text that is UTF-8, nearly all of a transcript, is only
 /// checked.
 pub fn utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)

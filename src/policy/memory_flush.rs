@@ -25,7 +25,7 @@ pub struct FlushInput {
     pub reserve_tokens: Tokens,
     /// `totalTokens` of the row.
     pub stored_tokens: Option<Tokens>,
-    /// `totalTokensFresh` of the row; absent counts as fresh if the stored total is used alone.
+    /// `totalTokensFresh` of the row; absent counts as fresh if only the stored total is used.
     pub fresh: Option<bool>,
     /// Last call of the transcript with a usage.
     pub last_call: Option<LastCall>,
@@ -85,7 +85,7 @@ pub enum FlushState {
     /// The flush runs before the next message.
     Due(FlushTrigger),
     Waiting {
-        /// Tokens to go, more than 0.
+        /// Tokens until it is due, more than 0.
         tokens: Tokens,
     },
     /// No total is known, so the tokens decide nothing (compaction 9.4).

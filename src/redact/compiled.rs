@@ -1,4 +1,4 @@
-//! Finds what the rules match: one search for the letters that rules need finds all that may match. A token is matched only
+//! Finds the matches of the rules: one search for the letters that rules need finds all candidates. A token is matched only
 //! where its letters are.
 
 use std::sync::{LazyLock, OnceLock};

@@ -59,7 +59,7 @@ fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
     reported
 }
 
-/// Detects secrets in neighbouring texts of which one goes on in the next. Returns for each text the ranges of its
+/// Detects secrets in neighbouring texts of which one continues in the next. Returns for each text the ranges of its
 /// pieces with the kind and the whole secret.
 pub(super) fn detect_across(texts: &[String]) -> Vec<Vec<(usize, usize, &'static str, String)>> {
     let mut pieces = vec![Vec::new(); texts.len()];
@@ -136,7 +136,7 @@ fn add_merged(reported: &mut Vec<DetectedSecret>, mut new: DetectedSecret) {
     reported.push(new);
 }
 
-/// Adds what no other secret covers.
+/// Adds ranges that no other secret covers.
 fn add_uncovered(reported: &mut Vec<DetectedSecret>, new: &DetectedSecret) {
     let mut covered: Vec<(usize, usize)> = reported
         .iter()

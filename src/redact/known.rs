@@ -136,7 +136,7 @@ fn is_whole_word(text: &str, start: usize, end: usize, secret: &str) -> bool {
         || !letter(text[..start].chars().next_back()) && !letter(text[end..].chars().next())
 }
 
-/// Each line identifies a secret of several lines, however the lines are joined.
+/// Each line identifies a secret of several lines, for any way to join the lines.
 fn parts(secret: &str) -> Vec<&str> {
     let lines = secret.split(['\n', '\r']).flat_map(|line| line.split("\\n"));
     let lines: Vec<&str> =

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Words that stand for a value.
+/// Words that are placeholders for a value.
 const WORDS: [&str; 62] = [
     "string",
     "number",
@@ -97,7 +97,7 @@ pub(super) fn is_placeholder(text: &str) -> bool {
 }
 
 /// Returns the length of the placeholder at the start of a text, `[redacted:kind]` or `[redacted:kind:7]`. Only a whole
-/// one counts: a text that anyone may write must not hide what follows its first letters.
+/// one counts: a text that anyone may write must not hide the text after its first letters.
 pub(super) fn placeholder_len(text: &str) -> Option<usize> {
     let rest = text.strip_prefix(PLACEHOLDER_START)?;
     let end = rest.find(']')?;

@@ -121,7 +121,7 @@ fn mark_wrapped(rows: &[ScreenRow], marked: &mut [Vec<bool>], redactor: &Redacto
     }
 }
 
-/// Marks `rest` wherever a line of a pane begins with it.
+/// Marks every `rest` at the start of a pane's line.
 fn mark_start(row: &ScreenRow, marked: &mut [bool], rest: &[char]) {
     if rest.is_empty() {
         return;

@@ -387,7 +387,7 @@ fn prefix_len(above: &str, line: &str) -> usize {
     if above.trim().is_empty() { whole } else { whole - rest.len() }
 }
 
-/// Splits a text into numbers and what is between them.
+/// Splits a text into numbers and the texts between them.
 fn parts(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let same = move |one: &u8, other: &u8| is_digit(one) == is_digit(other);

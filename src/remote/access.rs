@@ -1,5 +1,5 @@
 //! Which commands another machine answers: only those that read a store. The person's side checks first, so that it can
-//! name the command to run there; the serving side checks again, because it trusts nobody else with its store.
+//! name the command to run there; the serving side checks again, because it trusts no one else with its store.
 
 use crate::cli::{Cli, Command};
 use crate::config::SummarizerKind;

@@ -118,7 +118,7 @@ impl Link {
     }
 }
 
-/// Reads the greeting; ignores what a login shell prints before it.
+/// Reads the greeting; ignores the output of a login shell before it.
 fn read_greeting(output: &mut BufReader<ChildStdout>) -> io::Result<Option<Greeting>> {
     let mut ignored = 0;
     while ignored < MAX_NOISE_BYTES {
@@ -222,7 +222,7 @@ impl Drop for Process {
     }
 }
 
-/// The error stream of the command: held back until the link is open, then shown.
+/// The error stream of the command: buffered until the link is open, then shown.
 #[derive(Debug)]
 struct ErrorStream {
     state: Arc<Mutex<ErrorLines>>,
@@ -256,7 +256,7 @@ impl ErrorStream {
         Self { state, end }
     }
 
-    /// Shows what was held back and what follows.
+    /// Shows the buffered and all later output.
     fn show(&self) {
         let mut lines = lock(&self.state);
         lines.is_shown = true;

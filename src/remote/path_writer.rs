@@ -17,7 +17,7 @@ impl<'a> PathWriter<'a> {
         Self { to, old: old.as_bytes().to_vec(), new: new.as_bytes().to_vec(), held: Vec::new() }
     }
 
-    /// Writes what is held back at the end.
+    /// Writes the buffered rest.
     pub(super) fn finish(mut self) -> io::Result<()> {
         let held = std::mem::take(&mut self.held);
         self.to.write_all(&held)?;

@@ -152,7 +152,7 @@ fn attached_files(request: &Request, env: &Environment) -> AttachedFiles {
     }
 }
 
-/// Reports the end of the link, after which nobody reads the answer.
+/// Reports the end of the link, after which the answer has no reader.
 fn end_with_the_link(mut input: BufReader<io::Stdin>, end: Sender<Option<u8>>) {
     thread::spawn(move || {
         // The person's side sends nothing more; anything but silence is its end.

@@ -64,7 +64,7 @@ pub struct ContextLoss {
     pub until_call: Option<usize>,
     /// Tokens of the whole message.
     pub tokens_before: Tokens,
-    /// Tokens of what was left at the first call.
+    /// Remaining tokens at the first call.
     pub tokens_after: Tokens,
 }
 

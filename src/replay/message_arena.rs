@@ -26,7 +26,7 @@ pub(super) struct MessageArena<'a> {
     pub(super) base: &'a ReplayBase,
     /// Sizes, in the form that a message list needs.
     pub(super) context: Context,
-    /// Features of messages that a run or a truncation changed; stripped details alone do not appear here.
+    /// Features of messages that a run or a truncation changed; only stripped details do not count as a change here.
     changed_features: HashMap<usize, ContentFeatures>,
     /// Results before this index have no details.
     stripped_until: usize,

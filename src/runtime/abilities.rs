@@ -57,7 +57,7 @@ impl Streams {
             std::io::stdout().is_terminal(),
             std::io::stderr().is_terminal(),
         );
-        // Where there is no terminal, crossterm would start other programs to look for one.
+        // Where there is no terminal, crossterm would start other programs to find one.
         let size = if stdin || stdout || stderr { crossterm::terminal::size().ok() } else { None };
         Self { stdin, stdout, stderr, size }
     }

@@ -35,7 +35,7 @@ pub fn start_program(config: &AlertsConfig, alert: &FullnessAlert) -> io::Result
             let advice = "Check `command` under [alerts] in config.toml.";
             io::Error::new(error.kind(), format!("{program}: cannot start the program: {error}. {advice}"))
         })?;
-    // An ended program that nobody waits for stays in the process table.
+    // An ended program stays in the process table until it is waited for.
     std::thread::spawn(move || child.wait());
     Ok(())
 }

@@ -61,7 +61,7 @@ fn command(words: &[String], folder: &Path) -> io::Result<Command> {
 fn read_pieces(mut reader: PipeReader, pieces: &Sender<Vec<u8>>) {
     let mut buffer = [0; MAX_TAIL_BYTES];
     while let Ok(count @ 1..) = reader.read(&mut buffer) {
-        // Without a receiver nobody shows the output, but the program must still be able to write it.
+        // Without a receiver the output is not shown, but the program must still be able to write it.
         drop(pieces.send(buffer[..count].to_vec()));
     }
 }

@@ -212,7 +212,7 @@ impl EventLoop {
     }
 
     fn raise_alert(&mut self, alert: &FullnessAlert) {
-        // If the terminal is gone, the next frame reports it.
+        // If the terminal is closed, the next frame reports it.
         drop(self.screen.print_codes(&terminal_codes(&self.alerts, alert)));
         if let Err(error) = start_program(&self.alerts, alert) {
             self.dispatch(Event::Failure(error.to_string()));

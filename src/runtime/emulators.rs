@@ -2,7 +2,7 @@
 
 use crate::gateway::env::Environment;
 
-/// A guess about an ability, from variables alone.
+/// A guess about an ability, only from variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guess {
     Likely,
@@ -111,7 +111,7 @@ enum Match {
 
 use Match::{Any, Is, Starts};
 
-/// The signs, the surest first: a multiplexer stands between the program and the terminal; `TERM` and `TERM_PROGRAM`
+/// The signs, the surest first: a multiplexer is between the program and the terminal; `TERM` and `TERM_PROGRAM`
 /// belong to the terminal itself; other variables also reach terminals that were started from that terminal.
 const SIGNS: [(&str, Match, &Emulator); 34] = [
     ("TERM", Is("dumb"), &DUMB),

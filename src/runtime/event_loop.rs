@@ -81,7 +81,7 @@ pub(super) struct EventLoop {
 #[derive(Debug)]
 enum WakeReason {
     Signal(SignalAction),
-    /// `None` when the terminal is gone.
+    /// `None` when the terminal is closed.
     Input(Option<Event>),
     Report(JobReport),
     Watch(WatchEvent),
@@ -254,7 +254,7 @@ impl EventLoop {
             return;
         }
         if let Event::Resize { width, height } = event {
-            // If the terminal is gone, the next frame reports it.
+            // If the terminal is closed, the next frame reports it.
             drop(self.screen.resize(width.max(1), height.max(1)));
         }
         self.needs_redraw = true;

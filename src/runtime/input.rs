@@ -51,7 +51,7 @@ impl Input {
         Self(Source::Channel(events))
     }
 
-    /// Returns the next event; `None` when the terminal is gone.
+    /// Returns the next event; `None` when the terminal is closed.
     pub(super) async fn next(&mut self) -> Option<Event> {
         match &mut self.0 {
             Source::Terminal(terminal) => terminal.next().await,

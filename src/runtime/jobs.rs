@@ -49,7 +49,7 @@ pub(super) enum JobKind {
     Recovery,
     /// Reads the commits of a session.
     Commits,
-    /// Reads what the store knows of a session.
+    /// Reads the store's record of a session.
     Record,
     /// Compares two branches of a session.
     Branches,
@@ -60,7 +60,7 @@ pub(super) enum JobKind {
     /// Reads a session for replays.
     Recording,
     Replay,
-    /// Finds what was lost and needed again.
+    /// Finds lost messages that were needed again.
     Regret,
     /// Replays a session over a grid of settings.
     Sweep,
@@ -122,7 +122,7 @@ impl JobHandle {
     }
 
     pub(super) fn send_message(&self, said: JobMessage) {
-        // The receiver is gone only while the program is ending.
+        // The receiver is dropped only while the program is ending.
         drop(self.reports.send(JobReport { kind: self.kind, generation: self.generation, message: said }));
     }
 }

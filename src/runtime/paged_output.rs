@@ -1,4 +1,4 @@
-//! Standard output of a command on a terminal: more than a screen of it goes through the person's pager.
+//! Standard output of a command on a terminal: more than a screen of it is shown in the person's pager.
 
 use std::io::{self, Stdout, Write};
 use std::process::{Child, Stdio};

@@ -60,7 +60,7 @@ pub struct Inputs {
     pub epoch: Option<Epoch>,
     /// The time of the state machine, ms since 1970; the demo has its own.
     pub now_ms: i64,
-    /// The clock that locks are judged by.
+    /// The clock that decides about locks.
     pub clock: Box<dyn Clock + Send>,
     pub env: Environment,
     /// The writer of summaries.

@@ -26,7 +26,7 @@ pub struct RunOptions {
     pub environment: Environment,
     /// The zone of a person on another machine; `None` is the zone of this machine.
     pub zone: Option<TimeZone>,
-    /// Why the screen only reads, and what to do instead; `None` allows writing.
+    /// The reason that the screen only reads, and the alternative; `None` allows writing.
     pub read_only: Option<String>,
 }
 

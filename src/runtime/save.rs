@@ -9,7 +9,7 @@ use crate::files;
 /// Names to try before failing.
 const MAX_TRIES: u32 = 1000;
 
-/// Writes a new file; a number goes before the extension when the name is taken. Never overwrites a file.
+/// Writes a new file; a number is put before the extension when the name is taken. Never overwrites a file.
 pub(super) fn save_unique(folder: &Path, name: &str, text: &str) -> Result<PathBuf, SaveError> {
     for number in 1..=MAX_TRIES {
         let path = folder.join(numbered_name(name, number));

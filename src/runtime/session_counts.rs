@@ -185,7 +185,7 @@ impl SessionCounts {
     }
 }
 
-/// Uses half of the cores, at most 4: a session that someone opens meanwhile must not wait. `None` up to 2 cores.
+/// Uses half of the cores, at most 4: a session that a person opens meanwhile must not wait. `None` up to 2 cores.
 fn counting_pool() -> Option<ThreadPool> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (cores > 2).then(|| ThreadPoolBuilder::new().num_threads((cores / 2).min(4)).build().ok())?

@@ -176,7 +176,7 @@ pub(super) fn restore() {
     if !IS_ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
-    // If the terminal is gone, nobody can see an error.
+    // If the terminal is closed, an error cannot be shown.
     if let Ok(mut tty) = tty() {
         drop(tty.write_all(&restore_codes()));
     }
@@ -202,7 +202,7 @@ pub(super) fn restore_codes() -> Vec<u8> {
 }
 
 /// Makes a panic in any thread restore the terminal before the message is printed, and end the program: without the
-/// terminal it would go on as a process that nobody sees.
+/// terminal it would continue as an invisible process.
 pub(super) fn restore_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

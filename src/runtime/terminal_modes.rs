@@ -44,7 +44,7 @@ impl TerminalModes {
         ]
     }
 
-    /// Reads what [`Self::words`] returns; `None` for anything else.
+    /// Reads the words of [`Self::words`]; `None` for anything else.
     pub(super) fn from_words(words: &[OsString]) -> Option<Self> {
         let [input, output, control, local, min, time] = words else { return None };
         Some(Self {

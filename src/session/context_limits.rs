@@ -24,7 +24,7 @@ const CLI_PROVIDERS: [&str; 2] = ["claude-cli", "codex-cli"];
 
 #[derive(Debug, Clone)]
 pub struct ContextLimits {
-    /// Whether a gateway runs the session; pi alone has neither memory flush nor recovery loop.
+    /// Whether a gateway runs the session; pi without a gateway has neither memory flush nor recovery loop.
     pub is_gateway_run: bool,
     /// Whether this is a chat with people, which this gateway release resets as a last resort (compaction 8.19).
     pub is_chat: bool,

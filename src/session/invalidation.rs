@@ -27,7 +27,7 @@ pub struct PathIndex {
 pub struct Invalidation {
     /// Sessions whose files changed, with their updated list items.
     pub sessions: Vec<(Session, SessionItem)>,
-    /// Whether to rescan the store, because sessions may have come or gone or settings changed.
+    /// Whether to rescan the store, because sessions may have appeared or disappeared or settings changed.
     pub rescan: bool,
 }
 

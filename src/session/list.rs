@@ -1,4 +1,4 @@
-//! Builds the session list from records, files and locks alone.
+//! Builds the session list from records, files and locks only.
 //!
 //! No transcript is read, so a large store appears at once; [`crate::session::load_item`] fills in the rest later.
 

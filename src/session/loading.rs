@@ -79,7 +79,7 @@ pub fn open_session(
     Ok(LoadedSession { epoch, ..loaded })
 }
 
-/// Opens a session from `source`, wherever its transcript has moved to meanwhile.
+/// Opens a session from `source`, even if its transcript has moved meanwhile.
 pub fn open_from(
     store: &Store,
     session: &Session,

@@ -54,7 +54,7 @@ impl PathBodies {
         }
     }
 
-    /// Returns the first failure since the last call: what was computed with that body is wrong.
+    /// Returns the first failure since the last call: results computed with that body are wrong.
     ///
     /// # Errors
     /// A body could not be read again.

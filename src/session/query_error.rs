@@ -1,4 +1,4 @@
-//! Mistakes in a filter of sessions, each with what is expected.
+//! Mistakes in a filter of sessions, each with the expected form.
 
 use crate::session::Mark;
 use crate::session::query_field::{FEATURES, FILTER_KEYS, NumberField};

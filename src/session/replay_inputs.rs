@@ -113,7 +113,7 @@ impl ReplayInputs {
         Ok(Self { fit_error, ..read }.without_contradicted(session))
     }
 
-    /// Prepares quick replays from sizes alone: both traces leave out the policies that need content features. `fixed`
+    /// Prepares quick replays from sizes only: both traces leave out the policies that need content features. `fixed`
     /// is the tokens before the messages, `weights` the tokens of the message of each entry of the path.
     ///
     /// # Errors

@@ -111,7 +111,7 @@ pub fn parse_change(option: &str, text: &str) -> Result<SettingChange, ChangeErr
 /// A gateway reads larger configurations than anyone writes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// Reads a file that is an `openclaw.json`, its `agents.defaults`, or its `contextPruning` alone.
+/// Reads a file that is an `openclaw.json`, its `agents.defaults`, or only its `contextPruning`.
 fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
     let reported = |what: String| ChangeError(format!("--settings {}: {what}", path.display()));
     let text = files::read_text(path, MAX_FILE_BYTES)

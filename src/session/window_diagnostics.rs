@@ -13,7 +13,7 @@ use crate::store::intern::ValueIx;
 
 impl LoadedSession {
     /// Returns this gateway version's judgement of the next call's window (compaction 7.2; 12, row "Window / guard").
-    /// pi alone has no such guard.
+    /// pi has no such guard.
     pub fn window_guard(&self) -> WindowGuard {
         let verdict = self.window_verdict();
         let (should_warn, should_block) = (verdict.should_warn, verdict.should_block);
@@ -22,7 +22,7 @@ impl LoadedSession {
         WindowGuard { should_warn: on && should_warn, should_block: on && should_block, ..guard }
     }
 
-    /// Whether nobody named the window: it is the gateway's default, or the runtime's default for a listed model
+    /// Whether no setting names the window: it is the gateway's default, or the runtime's default for a listed model
     /// without one.
     pub fn is_window_assumed(&self) -> bool {
         let listed = || self.config.registry_model(&self.item.agent, &self.provider, &self.model);
@@ -56,7 +56,7 @@ impl LoadedSession {
     }
 }
 
-/// Collects the diagnostics of the window. pi alone has none.
+/// Collects the diagnostics of the window. pi has none.
 pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
     if !session.limits.is_gateway_run {
         return Vec::new();

@@ -122,7 +122,7 @@ impl<'a> ChunkQueue<'a> {
     }
 }
 
-/// Stops all threads when dropped, always or only on a panic, so that nobody waits for a chunk that never comes.
+/// Stops all threads when dropped, always or only on a panic, so that no thread waits for a chunk that never arrives.
 struct StopGuard<'f, 'a> {
     queue: &'f ChunkQueue<'a>,
     always: bool,

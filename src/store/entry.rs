@@ -1,7 +1,7 @@
 //! One entry of a transcript as the index stores it: ids, kind, position in the file and sizes.
 //!
-//! Policies and estimates decide from sizes alone, so an entry holds no text; [`super::body`] reads a body from the
-//! file when someone opens it. Sizes are counted as the runtime's JavaScript counts them: chars are UTF-16 units, in
+//! Policies and estimates decide from sizes only, so an entry holds no text; [`super::body`] reads a body from the
+//! file when a person opens it. Sizes are counted as the runtime's JavaScript counts them: chars are UTF-16 units, in
 //! doubles.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Recognises files that are no transcripts, such as notes, a picture or one JSON document, so that nobody reads "0
-//! messages" about them.
+//! Recognises files that are not transcripts, such as notes, a picture or one JSON document, so that they are not
+//! reported as "0 messages".
 
 use std::io::Read as _;
 use std::path::Path;
@@ -43,7 +43,7 @@ impl ForeignFile {
     }
 }
 
-/// Returns what a file is if it has no entry of a session near its start; `None` for transcripts and unreadable files.
+/// Returns the kind of a file without an entry of a session near its start; `None` for transcripts and unreadable files.
 pub fn recognise(path: &Path) -> Option<ForeignFile> {
     let mut bytes = Vec::new();
     crate::files::open(path).ok()?.take(SEARCHED_BYTES).read_to_end(&mut bytes).ok()?;

@@ -115,7 +115,7 @@ impl StringTable {
 }
 
 /// Merge threshold: `freeze` merges new texts when they exceed 1/8 of the shared ones, so that each text moves only a
-/// few times however often a transcript grows.
+/// few times for any number of growths.
 const MERGE_RATIO: usize = 8;
 
 impl IdTable {

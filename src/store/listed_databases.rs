@@ -29,7 +29,7 @@ pub(super) fn add_databases(store: &mut Store, files: &[(String, PathBuf)], size
     }
 }
 
-/// Returns a note that this database is from a release that keeps sessions in files, so that nobody searches it for
+/// Returns a note that this database is from a release that keeps sessions in files, so that no one searches it for
 /// them.
 pub(super) fn no_sessions_diagnostic(path: &Path) -> Option<Diagnostic> {
     let version = sqlite::version_without_sessions(path)?;

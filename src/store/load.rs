@@ -1,7 +1,7 @@
 //! Bytes to index: reads the lines of a transcript once, in file order, and later only the lines that were added.
 //!
 //! A session file is live: a writer may be in the middle of its last line. A last line that does not parse stays
-//! pending until it grows, and a file whose indexed part changed is read anew ([`FileChange::Replaced`]).
+//! pending until it grows, and a file whose indexed part changed is read again ([`FileChange::Replaced`]).
 
 use std::io;
 

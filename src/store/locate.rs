@@ -1,6 +1,6 @@
 //! Finds the transcript of a record (store E).
 //!
-//! A record may name any path: absolute, from another machine, or hostile. A path is followed only when it lies below a
+//! A record may name any path: absolute, from another machine, or hostile. A path is followed only when it is below a
 //! sessions dir of this store, or has the form `…/agents/<id>/sessions/<file>` of another store, which is flagged as
 //! foreign. For a foreign path the file name is also looked up in the folder of the `sessions.json`.
 
@@ -105,7 +105,7 @@ impl<'a> TranscriptLocator<'a> {
         name.filter(|_| plain).map_or_else(|| real_path(path), |name| self.real_sessions_dir.join(name))
     }
 
-    /// Whether a path lies below a sessions dir of this store.
+    /// Whether a path is below a sessions dir of this store.
     fn contains(&self, path: &Path) -> bool {
         let agents =
             self.real_sessions_dir.parent().and_then(Path::parent).filter(|dir| dir.ends_with("agents"));
@@ -217,7 +217,7 @@ fn percent_decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Returns `path` when it lies below `dir`.
+/// Returns `path` when it is below `dir`.
 fn resolve_below(dir: &Path, path: &Path) -> Option<PathBuf> {
     (path != dir && path.starts_with(dir)).then(|| path.to_path_buf())
 }

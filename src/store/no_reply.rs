@@ -18,7 +18,7 @@ pub fn strip_token(text: &str) -> Option<&str> {
     let stands_apart =
         |before: &&str| before.is_empty() || before.ends_with('*') || before.ends_with(is_trimmed);
     let Some(before) = before.filter(stands_apart) else { return Some(trimmed) };
-    // Stars and white space before the token go with it.
+    // Stars and white space before the token are removed with it.
     let rest = before.trim_end_matches(|char| char == '*' || is_trimmed(char)).trim_matches(is_trimmed);
     (!rest.is_empty()).then_some(rest)
 }

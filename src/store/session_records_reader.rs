@@ -11,7 +11,7 @@ use super::session_record::SessionRecord;
 use crate::js;
 
 const READ_BYTES: usize = 1 << 20;
-/// Maximum nesting; deeper records go to the full parser, which knows the real limit.
+/// Maximum nesting; the full parser reads deeper records, which knows the real limit.
 const MAX_DEPTH: u32 = 64;
 
 /// Reads the records in file order. Returns `None` when anything is unusual: then the full parser must read the whole

@@ -56,7 +56,7 @@ impl HttpSummarizer {
         let config = Agent::config_builder()
             .tls_config(tls)
             .user_agent(concat!("clawscope/", env!("CARGO_PKG_VERSION")))
-            // A redirect must not carry the key to an address that nobody named.
+            // A redirect must not carry the key to an address that is not configured.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)

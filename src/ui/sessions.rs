@@ -205,7 +205,7 @@ impl SessionLine<'_> {
         self.draw_name(item, row, selected, end, buf);
     }
 
-    /// Draws indent, name and what the name does not say, up to column `end`.
+    /// Draws indent, name and details missing in the name, up to column `end`.
     fn draw_name(&self, item: &SessionItem, row: ItemRow, selected: bool, end: u16, buf: &mut Buffer) {
         let (theme, y) = (self.theme, self.area.y);
         let mut x = self.area.x + 3;
@@ -233,7 +233,7 @@ impl SessionLine<'_> {
         }
     }
 
-    /// Returns what follows the name: the id or key that a filter matched, else the agent in an order over all agents.
+    /// Returns the text after the name: the id or key that a filter matched, else the agent in an order over all agents.
     fn beside_name(&self, item: &SessionItem, name: &str) -> String {
         let sessions = &self.app.sessions;
         let is_unseen = |word: &&MatchedWord| word.ranges(name).is_empty();

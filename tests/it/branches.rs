@@ -14,7 +14,7 @@ use crate::support::driver::Driver;
 use crate::support::session::Session;
 use crate::support::store::Store;
 
-/// A disk that takes half of the lines and then neither the rest nor anything back: what a power failure leaves.
+/// A disk that takes half of the lines and then neither the rest nor a rollback, as in a power failure.
 #[derive(Debug, Default)]
 struct Torn(Cell<u32>);
 

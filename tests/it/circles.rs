@@ -1,7 +1,7 @@
 //! No two files import each other, directly or by way of others, so that every file can be read after the files it uses.
 //!
 //! A name counts as an import of the file that defines it, whichever `pub use` it came through. `mod` lines and `pub use`
-//! lines are no imports: a parent may list its children. Unit tests may use what they like.
+//! lines are not imports: a parent may list its children. Unit tests may use any module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,5 @@
 //! Configurations as people have them, each with the values in force and where they come from (store B): includes, cycles,
-//! variables, old names, what the gateway fills in, files it would refuse.
+//! variables, old names, filled-in defaults, refused files.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use clawscope::gateway::state_dir::{config_path, state_dir};
 use clawscope::js;
 use clawscope::units::Tokens;
 
-/// A configuration and what it comes to.
+/// A configuration and its effective values.
 #[derive(Default)]
 struct Case {
     name: &'static str,
@@ -23,9 +23,9 @@ struct Case {
     vars: &'static [(&'static str, &'static str)],
     /// Key, value as JSON, origin and the overridden origin.
     has: &'static [(&'static str, &'static str, &'static str)],
-    /// Place and part of what is said of a configuration that the gateway refuses.
+    /// Place and part of the error for a configuration that the gateway refuses.
     error: &'static str,
-    /// Parts of what was found besides.
+    /// Parts of the other diagnostics.
     finds: &'static [&'static str],
 }
 
@@ -142,7 +142,7 @@ const CASES: &[Case] = &[
 /// The defaults of a case.
 const C: Case = Case { name: "", files: &[], vars: &[], has: &[], error: "", finds: &[] };
 
-/// A path or a text without the folder it lies in.
+/// Shortens a path or a text by its folder.
 fn short(text: &str, dir: &Path) -> String {
     text.replace(&format!("{}/", dir.display()), "")
 }
@@ -164,7 +164,7 @@ fn load(case: &Case, dir: &Path) -> GatewayConfig {
     GatewayConfig::load(config_path(&env, &state).as_deref(), &env, &state)
 }
 
-/// Value and origin of a key: of the table of settings where it is there, else of the configuration itself.
+/// Value and origin of a key: from the table of settings if it has the key, else from the configuration itself.
 fn reported(config: &GatewayConfig, key: &str, dir: &Path) -> (String, String) {
     if let Some(row) = list_settings(config).into_iter().find(|row| row.key == key) {
         let from = format!("{} {}", row.provenance, overridden_text(&row.overridden));

@@ -17,7 +17,7 @@ const FORMATS: [&str; 4] = ["html", "md", "json", "pi"];
 /// A session of the demo store with branches, a compaction and long results.
 const DEMO: &str = "agent:main:telegram:direct:8812";
 
-/// A store whose session holds every shape of secret in every place where text may stand.
+/// A store whose session holds every shape of secret in every place that may hold text.
 fn leaky() -> Store {
     let store = Store::new();
     let mut entries = long_session();

@@ -246,7 +246,7 @@ fn a_folder_of_shapes_opens_as_the_store_it_was_taken_from() {
                 "{word}"
             );
         }
-        // What lies there already is left alone.
+        // An existing file is not overwritten.
         let (code, _, error) = era.run(&[
             "export",
             &era.key,

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 
-/// Names of members that entries, messages and blocks have, and one that nobody knows.
+/// Names of members that entries, messages and blocks have, and one that no program knows.
 const MEMBERS: [&str; 46] = [
     "version",
     "firstKeptEntryId",
@@ -121,7 +121,7 @@ impl Transcript {
         self.lines.push(Value::Object(entry).to_string());
     }
 
-    /// Adds what `base` makes once for each member and kind of value.
+    /// Adds the values of `base` once for each member and kind of value.
     fn add_members(&mut self, base: impl Fn(&mut Words, &str, Value) -> Value) {
         for member in MEMBERS {
             for kind in 0..3 {

@@ -30,7 +30,7 @@ fn tuned() -> Driver {
     driver
 }
 
-/// A line that goes on from the last entry.
+/// Returns a line that follows the last entry.
 fn line(driver: &Driver, id: &str, text: &str) -> String {
     let index = &loaded_session(driver).index;
     let parent = index.display_id(index.last().expect("an entry"));

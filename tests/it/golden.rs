@@ -203,7 +203,7 @@ fn out_of(root: &Path) -> Option<PathBuf> {
     Some(out.join(out_name(&root, &named)?))
 }
 
-/// The name of a set's own folder; none where a named set goes there. Paths are canonical.
+/// Returns the name of a set's own folder; `None` if a named set uses it. Paths are canonical.
 fn out_name(root: &Path, named: &[PathBuf]) -> Option<PathBuf> {
     let name = root.file_name()?;
     let taken = named.iter().any(|set| set != root && set.file_name() == Some(name));

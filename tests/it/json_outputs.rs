@@ -71,7 +71,7 @@ const OF_A_SESSION: [&str; 20] = [
     "compare --all",
 ];
 
-/// The command lines about [`OVERFLOWED`] alone, where every policy has something to do.
+/// The command lines only about [`OVERFLOWED`], where every policy has an effect.
 const OF_SOME_SESSIONS: [&str; 11] = [
     "context --recorded",
     "simulate --now NOW",
@@ -183,7 +183,7 @@ fn answers(query: &[Query], store: &str) -> Vec<Answer> {
     found.into_inner().expect("no program panicked").into_values().collect()
 }
 
-/// The paths of a value's keys, each with the types of what is there: `sessions[].tokens: number`.
+/// The paths of a value's keys, each with the types of its values: `sessions[].tokens: number`.
 fn key_paths(value: &Value, path: &str, found: &mut BTreeMap<String, BTreeSet<&'static str>>) {
     let kind = match value {
         Value::Null => "null",
@@ -232,7 +232,7 @@ fn shapes(query: &[Query], answers: &[Answer]) -> String {
     text
 }
 
-/// Keeps the answers for a comparison, where somebody wants that.
+/// Keeps the answers for a comparison, if requested.
 fn keep(query: &[Query], answers: &[Answer]) {
     let Some(folder) = std::env::var_os("CLAWSCOPE_JSON_OUT") else { return };
     create_dir_all(&folder).expect("a folder");

@@ -203,7 +203,7 @@ fn only_a_commit_opens_files_to_write() {
     let others = uses(&words, |module| module != "commit" && module != "files");
     // One place saves files for a person: a plan, an export, a picture; as a new file, or over one that they name and
     // agree to lose, never next to sessions. The demo store is written to a separate folder. A dataset is a separate
-    // folder too, which may contain nothing else. The log and crash reports go to clawscope's own state folder, and a
+    // folder too, which may contain nothing else. The log and crash reports are in clawscope's own state folder, and a
     // preset is deleted by the name that a person typed.
     let writers = [
         "/runtime/save.rs:",
@@ -212,7 +212,7 @@ fn only_a_commit_opens_files_to_write() {
         "/runtime/log.rs:",
         "/runtime/crash.rs:",
         "/config/presets.rs:",
-        // Manual pages go to a folder that the person names.
+        // Manual pages are written to a folder that the person names.
         "/command/man.rs:",
         // A copy of a store on another machine is unpacked into a new temporary folder.
         "/remote/extract.rs:",

@@ -1,4 +1,4 @@
-//! Stores that someone made to exhaust time or memory: a budget stops the one file, a diagnostic names it, and everything
+//! Stores made to exhaust time or memory: a budget stops the one file, a diagnostic names it, and everything
 //! else of the store works.
 #![cfg(target_os = "linux")]
 
@@ -55,7 +55,7 @@ impl Store {
     #[expect(clippy::disallowed_methods, reason = "polls with a deadline")]
     fn run_watched(&self, words: &[&str], mut look: impl FnMut(u32)) -> Output {
         let limited = format!("ulimit -v {ADDRESS_SPACE_KIB}; exec \"$@\"");
-        // A pipe that nobody reads meanwhile would stop the command.
+        // A pipe without a reader would block the command.
         let [mut stdout, mut stderr] = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
         let mut child = Command::new("sh")
             .args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_clawscope"), "--store"])
@@ -101,7 +101,7 @@ impl Store {
     }
 }
 
-/// The highest memory of a process so far, in KiB; 0 when it is gone.
+/// The highest memory of a process so far, in KiB; 0 when it has ended.
 fn peak_kib(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! Stores of the first releases with a database, written by the real gateways, and the check of what their import kept.
+//! Stores of the first releases with a database, written by the real gateways, and the check of their import.
 
 use std::fs;
 use std::path::Path;
@@ -97,7 +97,7 @@ fn a_store_of_schema_19_reads_as_in_the_gateways_modules() {
         let tips = session.branch_tips(clawscope::redact::SecretDisplay::Hidden);
         let tips = tips.iter().map(|tip| {
             let leaf = index.display_id(tip.leaf);
-            // The gateway looks for a text before the result of a tool; here the result itself is shown.
+            // The gateway searches for a text before the result of a tool; here the result itself is shown.
             let headline = if leaf == "80000007" { "plain text" } else { &tip.last_words };
             json!({"leafEntryId": leaf, "active": tip.active, "messageCount": tip.messages, "headline": headline})
         });
@@ -168,7 +168,7 @@ fn a_clean_import_reports_zero_although_the_gateway_continued() {
     assert!(code == 0 && out.contains("compared   8 transcripts with 51 entries"), "{out}");
 }
 
-/// Plants something in a fresh copy of the import, and says what is found.
+/// Plants a fault in a fresh copy of the import, and returns the reported ones.
 fn planted(sql: &str) -> Vec<(String, String, u64)> {
     let state = state_2026_8_1();
     changed(state.path(), sql);

@@ -1,4 +1,4 @@
-//! The names in packaging, the release workflow and Cargo.toml agree, so that every installer finds what a release has.
+//! The names in packaging, the release workflow and Cargo.toml agree, so that every installer finds the files of a release.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn targets() -> Vec<[String; 4]> {
         .collect()
 }
 
-/// Runs a line of bash after `packaging/lib.sh`; returns what it printed.
+/// Runs a line of bash after `packaging/lib.sh`; returns its output.
 fn shell(line: &str) -> String {
     let script = format!("source packaging/lib.sh; {line}");
     let ran = Command::new("bash").args(["-c", &script]).current_dir(root()).output().expect("bash");

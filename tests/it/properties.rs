@@ -269,7 +269,7 @@ fn rulesets() -> impl Strategy<Value = Ruleset> {
     proptest::sample::select(&Ruleset::ALL[..])
 }
 
-/// A message without what a step takes away or corrects though it keeps it: details and the name of the tool.
+/// A message without the parts that a policy removes or corrects although it keeps it: details and the name of the tool.
 fn kept(message: &Value) -> Value {
     let mut copy = message.as_object().cloned().unwrap_or_default();
     copy.remove("details");

@@ -1,5 +1,5 @@
-//! The real binary in a terminal: what a person sees first, that changes on disk appear by themselves, and
-//! that the terminal is given back on every way out.
+//! The real binary in a terminal: the first frame, changes on disk that appear by themselves, and the terminal restored
+//! at every end.
 #![cfg(unix)]
 
 use std::io::Write;
@@ -10,7 +10,7 @@ use base64::Engine as _;
 use crate::support::terminal::{Ended, Started};
 use crate::support::{process, skipped};
 
-/// A store with two sessions in a folder that goes when the test ends.
+/// A store with two sessions in a folder that is removed when the test ends.
 struct Store {
     dir: tempfile::TempDir,
 }
@@ -146,8 +146,8 @@ fn until_offered(program: &mut Started) {
     }
 }
 
-/// The program on the demo, a compaction of its long session offered to a program that never ends. That one writes the id
-/// of what it started to `file`.
+/// The program on the demo, a compaction of its long session offered to a program that never ends. That one writes the
+/// id of its child to `file`.
 fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
     let script = format!("sleep 300 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
     let table = format!("[summarizer]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", {script:?}]\n");
@@ -237,7 +237,7 @@ fn a_line_appended_to_the_transcript_appears_by_itself() {
     let store = Store::new();
     let mut program = start(store.dir.path());
     program.until_shown("hello there");
-    // The folder is watched once the list is there; a second line shows where the first came too early.
+    // The folder is watched once the list is shown; a second line appears where the first came too early.
     store.append("s1.jsonl", &line("a2", "a1", "a new line"));
     program.until_shown("a new line");
     store.append("s1.jsonl", &line("a3", "a2", "and one more"));
@@ -257,7 +257,7 @@ fn a_session_that_is_new_on_disk_appears_by_itself() {
     assert_eq!(program.ended().code, 0);
 }
 
-/// The variable that requests the panic works only in a debug build: nobody can make a release crash by it.
+/// The variable that requests the panic works only in a debug build: it cannot crash a release.
 #[test]
 fn a_panic_restores_the_terminal_and_writes_a_report_without_text() {
     if !cfg!(debug_assertions) {
@@ -345,7 +345,7 @@ fn a_failed_allocation_restores_the_terminal() {
     assert!(only_report(&state.path().join("clawscope")).contains("killed or aborted"));
 }
 
-/// The process would otherwise go on without a terminal.
+/// The process would otherwise continue without a terminal.
 #[test]
 fn a_panic_in_another_thread_ends_the_program() {
     if !cfg!(debug_assertions) {
@@ -542,7 +542,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     program.keys("u");
     program.until_shown("lock available");
     program.keys("y");
-    // The notice goes by itself, on a busy machine before anybody reads the screen; the plan's saving stays.
+    // The notice disappears by itself, on a busy machine before the test reads the screen; the plan's saving stays.
     program.until_shown("prune saves ~104k");
     assert!(bytes() > written);
     program.keys("q");
@@ -558,11 +558,11 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
     program.keys("1/8812\r");
     program.until_shown("direct:8812");
     program.until_shown("prompt is too long");
-    // The verdict, with what it rests on.
+    // The verdict, with its evidence.
     program.keys("e");
     program.until_shown("Overflowed: pruning did nothing");
     program.until_shown("pruning-inert");
-    // The first row is the refused call, and enter goes to it.
+    // The first row is the refused call, and enter opens it.
     program.keys("gg\r");
     program.until("the refused call under the cursor", |screen| {
         let text = screen.contents();

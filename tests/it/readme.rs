@@ -319,7 +319,7 @@ fn the_settings_files_of_the_guide_are_read() {
     Keymap::with_overrides(keys).expect("the keymap of the guide");
 }
 
-/// Runs an example on the demo store and returns what it prints.
+/// Runs an example on the demo store and returns its output.
 fn output_of(command: &str) -> String {
     let mut program = assert_cmd::Command::cargo_bin("clawscope").expect("the program");
     let program = program.env_clear().env("HOME", "/nonexistent").args(command.split(' '));

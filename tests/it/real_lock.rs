@@ -250,7 +250,7 @@ fn prepared(session: &Session, words: &str) -> Result<PreparedCommit, Refusal> {
     if path.len() - at <= MOST_COPIES {
         return session.prepare(vec![session.replace(last, words)]);
     }
-    // The call goes with its results.
+    // The call is removed with its results.
     let is_call = |ix: &&EntryIx| session.index.entry(**ix).role() == Some(Role::Assistant);
     let first_kept = *path[..at].iter().rfind(is_call).expect("a call");
     let compaction = PlannedCompaction {

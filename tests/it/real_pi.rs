@@ -32,7 +32,7 @@ fn sessions() -> Vec<(u64, Session)> {
     sessions
 }
 
-/// Writes what was prepared; answers the planned context, the new leaf and the session read again.
+/// Writes a prepared commit; returns the planned context, the new leaf and the session read again.
 fn written(session: Session, prepared: &PreparedCommit) -> (Vec<String>, String, Session) {
     let (planned, old) = (session.planned(prepared), session.bytes());
     write(prepared, 0, &SystemClock).expect("it is written");
@@ -45,7 +45,7 @@ fn paths(sessions: &[(u64, Session)]) -> Vec<PathBuf> {
     sessions.iter().map(|(_, session)| session.path.clone()).collect()
 }
 
-/// Compares what pi reads with what was planned, seed by seed.
+/// Compares pi's contexts with the planned ones, seed by seed.
 fn agree(opened: &[Opened], planned: &[(u64, Vec<String>, String)]) {
     assert_eq!(opened.len(), planned.len());
     for (opened, (seed, context, leaf)) in opened.iter().zip(planned) {
@@ -153,7 +153,7 @@ fn the_real_pi_reads_a_compaction_as_previewed_and_does_not_compact_again() {
     }
 }
 
-/// Runs the program on a transcript; its exit code, and what it printed as JSON or as an error.
+/// Runs the program on a transcript; returns its exit code, and its output as JSON or as an error.
 fn reported(words: &[&str], session: &Session) -> (i32, js::Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clawscope"));
     command

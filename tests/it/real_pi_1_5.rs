@@ -177,7 +177,7 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
     }
 }
 
-/// The first answer of the context that calls a tool, and what the tools returned.
+/// Returns the first answer of the context that calls a tool, and the results of the calls.
 fn first_use(session: &LoadedSession) -> Option<Vec<EntryIx>> {
     let messages = &session.context.messages;
     let is_own = |at: &usize| messages[*at].content_source == ContentSource::Own;

@@ -1,5 +1,5 @@
-//! The transcripts of the golden cases, read by releases of the real pi: every file has the context, the weights and the text
-//! for whoever summarises that the release gives it. Says `skipped: …` where a release is not here.
+//! The transcripts of the golden cases, read by releases of the real pi: every file has the context, the weights and
+//! the text for the summariser as in the release. Says `skipped: …` where a release is not here.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A replay in one pass is what making every call anew from its own context gives.
+//! A replay in one pass equals making every call again from its own context.
 
 use clawscope::context::tokens::chars4::estimate_or_zero;
 use clawscope::context::{Context, build_context};
@@ -96,7 +96,7 @@ fn estimate(context: &Context) -> u64 {
     context.messages.iter().map(|message| estimate_or_zero(&message.size)).sum()
 }
 
-/// Where the run of a call begins: the first thing someone said since the call before it.
+/// Returns the start of a call's run: the first user message since the previous call.
 fn run_start(session: &LoadedSession, calls: &[ModelCall], at: usize) -> usize {
     let path = &session.context.path;
     let opens = (0..=at).rev().find(|at| calls[*at].opens_run).expect("the first call opens a run");
@@ -113,7 +113,7 @@ fn replayed(session: &LoadedSession, inputs: &ReplayInputs, settings: &Settings)
     inputs.clone().with_recorded_settings(recorded).replay(session, settings)
 }
 
-/// Sessions in which someone speaks before the first call, as every real one begins.
+/// Sessions with a user message before the first call, as in every real one.
 fn options() -> Options {
     Options { steps: 24, unknown: false, ..Options::default() }
 }
@@ -159,7 +159,7 @@ proptest! {
                 let since = &session.context.path[start..call.path_index];
                 let kind = |ix: &EntryIx| session.index.entry(*ix).kind;
                 if since.iter().any(|ix| kind(ix) == EntryKind::Compaction) {
-                    // The list is built anew from the transcript (compaction 2.15).
+                    // The list is rebuilt from the transcript (compaction 2.15).
                     let context = context_before(&session, call.path_index);
                     prop_assert_eq!(replay.simulated[at].tokens, total(&session, estimate(&context)));
                     continue;

@@ -1,5 +1,5 @@
-//! A replay in one pass is what making every call anew gives, with all steps of a run and of a call together, by the rules
-//! of every version, at gates that are computed anew too.
+//! A replay in one pass equals making every call again, with all policies of a run and of a call together, under the
+//! rules of every version, at gates that are computed again too.
 
 use std::collections::HashMap;
 
@@ -110,7 +110,7 @@ fn with_two_tools(transcript: Vec<u8>) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Every fifth result or so answers a call that nobody made, and its own call has none; some answers failed.
+/// About every fifth result answers a missing call, whose real call has no result; some answers failed.
 fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
     let mut text = String::from_utf8(transcript).expect("it is written so");
     for call in (0..200).filter(|call| (seed ^ call).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61 == 0) {
@@ -373,7 +373,7 @@ fn assert_same(sent: &CallReplay, record: &RecordedTrace, at: usize) {
     assert!((sent.expected - expected).abs() < Tokens(1e-6), "#{at}: {sent:?}");
 }
 
-/// Sessions in which someone speaks before the first call, as every real one begins.
+/// Sessions with a user message before the first call, as in every real one.
 fn options(compactions: bool) -> Options {
     Options { steps: 24, unknown: false, compactions, ..Options::default() }
 }

@@ -268,7 +268,7 @@ fn kinds(driver: &Driver) -> Vec<ScreenKind> {
     driver.app.views.iter().filter_map(Overlay::kind).collect()
 }
 
-/// The key of an action where the keys go now.
+/// Returns the key of an action in the current context.
 fn opens_here(driver: &Driver, kind: ScreenKind) -> bool {
     !driver.app.options.keymap.keys_for(driver.app.key_context(), Action::Show(kind)).is_empty()
 }

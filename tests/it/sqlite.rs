@@ -149,7 +149,7 @@ fn a_single_database_is_a_store_too() {
     assert_eq!(opened(&store, "agent:main:main").index.entries.len(), 19);
 }
 
-/// Makes a store of 2026.9 with one session of a header alone, open for writing.
+/// Makes a store of 2026.9 with one session of only a header, open for writing.
 fn made(dir: &Path) -> rusqlite::Connection {
     let agent = dir.join("agents/main/agent");
     fs::create_dir_all(&agent).unwrap();
@@ -360,7 +360,7 @@ fn watch_shows_new_entries_and_sessions_of_a_database() {
     reader.join().unwrap();
 }
 
-/// The program as somebody who may not do everything: permissions hold nobody back who is root.
+/// The program as a user without permissions: they do not restrict root.
 #[cfg(unix)]
 fn as_nobody(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
     use std::os::unix::fs::MetadataExt as _;
@@ -410,7 +410,7 @@ fn a_database_in_a_read_only_folder_is_read() {
     assert!(reported.starts_with("opened as an unchanging file"), "{reported}");
     let names: Vec<_> = fs::read_dir(&agent).unwrap().map(|item| item.unwrap().file_name()).collect();
     assert_eq!(names, ["openclaw-agent.sqlite"]);
-    // With something in the log that way would show an old state: nothing is shown then, and why is said.
+    // With content in the log that way would show an old state: nothing is shown then, and the reason is reported.
     permit(&agent, 0o755);
     put(&agent.join("openclaw-agent.sqlite-wal"), "not empty");
     permit(&agent, 0o555);

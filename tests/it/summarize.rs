@@ -1,4 +1,4 @@
-//! `clawscope summarize` as a person uses it: offline, by a program, by a server; what is written (nothing) and what is reported.
+//! `clawscope summarize` as a person uses it: offline, by a program, by a server; no write, and a report.
 
 #[cfg(unix)]
 use std::fs;
@@ -204,7 +204,7 @@ fn a_key_repeated_by_the_server_is_masked() {
     assert!(!err.contains(KEY), "{err}");
 }
 
-/// ctrl-c ends the program that writes the summary, and what that started, before it ends clawscope.
+/// ctrl-c ends the program that writes the summary, and its children, before it ends clawscope.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_stops_the_summary_program_and_its_children() {

@@ -1,4 +1,4 @@
-//! A sweep is what replaying every combination by itself gives, and its smallest change that of looking at all of them.
+//! A sweep equals replaying every combination by itself, and its smallest change is that of an exhaustive search.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ fn by_itself(recording: &RecordedSession, changes: &[SettingChange], steps: Poli
     totals
 }
 
-/// One combination of values: the changes it takes, how far each is, and what it comes to.
+/// One combination of values: its changes, the distance of each, and the totals.
 struct Combination {
     changes: usize,
     distance: f64,

@@ -1,4 +1,4 @@
-//! Titles, rows and lines show what a person said, without the envelope of the gateway and without secrets unless
+//! Titles, rows and lines show a person's text, without the envelope of the gateway and without secrets unless
 //! requested.
 
 use std::fs::File;
@@ -41,7 +41,7 @@ fn pasted() -> Vec<(String, String)> {
     pasted
 }
 
-/// A session without a row, so that its title is what was said first.
+/// A session without a row, so that its title is the first message.
 fn orphan(store: &Store, at: usize, text: &str) {
     let header = json!({ "type": "session", "version": 3, "id": format!("orphan-{at}"), "timestamp": "2026-03-05T08:00:00.000Z", "cwd": "/w" });
     let user = message(
@@ -187,7 +187,7 @@ fn dark() -> Theme {
     Theme::load("dark", ColourDepth::True).unwrap()
 }
 
-/// A session in which a person said this by Telegram, and then something short, which is selected.
+/// Opens a session in which a person said this by Telegram, and then a short message, which is selected.
 fn session_by_telegram(text: &str) -> Driver {
     let dir = tempfile::tempdir().unwrap();
     let header = json!({ "type": "session", "version": 3, "id": "s", "timestamp": "2026-03-05T08:00:00.000Z", "cwd": "/w" });

@@ -51,7 +51,7 @@ impl Watching {
         Self { child, lines, reported: BTreeMap::new(), fates: Vec::new(), seen: Arc::default() }
     }
 
-    /// Takes a line; what kind of event it is.
+    /// Takes a line; returns its kind of event.
     fn take(&mut self) -> String {
         let line = self.lines.recv_timeout(DEADLINE).expect("a line in time");
         self.note(&line)
@@ -142,7 +142,7 @@ fn environment() -> Environment {
 /// Key, bytes, entries and whether it is put aside, of every session.
 type Shown = BTreeMap<String, (u64, Option<u64>, bool)>;
 
-/// Reads the store anew: the list must show this in the end.
+/// Reads the store again: the list must show this in the end.
 fn truth(store: &Path) -> Shown {
     let place = StoreLocation::new(&StoreRequest::Path(store.to_owned()), environment()).unwrap();
     let listed = list_sessions(&place, 0);

@@ -1,4 +1,4 @@
-//! The last test of a run, by its name: what was skipped is seen also where every test passes.
+//! The last test of a run, by its name: it shows skipped tests even if every test passes.
 
 use std::collections::BTreeMap;
 

@@ -77,12 +77,12 @@ impl MessagePane {
         self.text.as_ref().or(self.previous_text.as_ref())
     }
 
-    /// Whether the requested message is still being read after the last one has gone.
+    /// Whether the requested message is still being read after the last one has disappeared.
     pub fn is_reading(&self, now_ms: i64) -> bool {
         self.text.is_none() && self.error.is_none() && now_ms - self.requested_ms >= KEPT_MS
     }
 
-    /// When the last message goes, ms, if it is shown.
+    /// The time at which the last message disappears, ms, if it is shown.
     pub(in crate::app) fn expires_ms(&self) -> Option<i64> {
         (self.text.is_none() && self.previous_text.is_some()).then_some(self.requested_ms + KEPT_MS)
     }

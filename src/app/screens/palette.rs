@@ -1,5 +1,5 @@
-//! The palette: a line to type in, and the actions and commands that match it. Without a text, it lists what the session
-//! suggests, the person's commands and what was run last before the others.
+//! The palette: a line to type in, and the actions and commands that match it. Without a text, it lists suggestions for
+//! the session, the person's commands and recent actions before the others.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};

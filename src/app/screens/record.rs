@@ -31,7 +31,7 @@ pub struct RecordScreen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordLine {
     Section(&'static str),
-    /// A field; the name is empty where a long value goes on.
+    /// A field; the name is empty where a long value continues.
     Field {
         name: String,
         value: String,

@@ -152,9 +152,9 @@ impl<'a> Builder<'a> {
         )
     }
 
-    /// Adds what explanation, ledger and replays find; they share what is read of the texts. Returns the explanation.
+    /// Adds the results of explanation, ledger and replays; they share the texts that were read. Returns the explanation.
     ///
-    /// The replays come first, and the texts go before any other rows, because both grow with the transcript.
+    /// The replays come first, and the texts are dropped before any other rows, because both grow with the transcript.
     fn add_answers(&mut self, session: &LoadedSession) -> Result<Option<Value>, RowError> {
         let inputs = self.part("replay", |builder| builder.read_inputs(session))?.flatten();
         let inputs = inputs.as_ref();
@@ -283,7 +283,7 @@ impl<'a> Builder<'a> {
         Ok(answer)
     }
 
-    /// Reads what the replays of a session need; `None` if the runtime cannot build its context.
+    /// Reads the inputs of a session's replays; `None` if the runtime cannot build its context.
     fn read_inputs(&mut self, session: &LoadedSession) -> Result<Option<ReplayInputs>, Gap> {
         if session.context_throws {
             return Ok(None);
@@ -319,7 +319,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Adds what the prompts of a trace lacked.
+    /// Adds the losses of a trace's prompts.
     fn add_losses(
         &mut self,
         session: &LoadedSession,

@@ -1,4 +1,4 @@
-//! One followed transcript: what was read and which entries are new. If the file is rewritten, archived or deleted,
+//! One followed transcript: the read part and the new entries. If the file is rewritten, archived or deleted,
 //! `watch` prints its remaining entries first, as long as the old file can be read.
 
 use std::path::{Path, PathBuf};

@@ -43,7 +43,7 @@ pub struct Calibration {
     /// Tokens per char of each class, in the order of [`Script::ALL`]. Classes that the data cannot separate share one
     /// factor.
     pub factors: [f64; 3],
-    /// The factors that were fitted from their class alone.
+    /// The factors that were fitted from one class.
     pub fitted_alone: [bool; 3],
     /// Tokens before the messages.
     pub fixed_tokens: f64,
@@ -69,7 +69,7 @@ impl Calibration {
         self.fixed_tokens + self.message_tokens(chars, images)
     }
 
-    /// Estimates messages alone, in tokens.
+    /// Estimates only messages, in tokens.
     pub fn message_tokens(&self, chars: ScriptChars, images: u64) -> f64 {
         tokens(&self.factors, chars, images)
     }

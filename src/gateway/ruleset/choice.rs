@@ -77,7 +77,7 @@ impl RulesetChoice {
         Ok(Self { id: version.ruleset(), release, note: version.note(), provenance: from })
     }
 
-    /// Chooses from the store alone: from the storage format, then the version that last wrote the configuration,
+    /// Chooses from the store only: from the storage format, then the version that last wrote the configuration,
     /// then the reference. An unreadable version decides nothing and becomes a note.
     pub fn detect(config: &GatewayConfig, era: &Era) -> Self {
         match era {

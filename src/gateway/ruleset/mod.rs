@@ -1,8 +1,8 @@
 //! The known gateway and pi releases, grouped by equal behaviour: which ruleset applies to a store, and everything
 //! that differs between rulesets (releases R1–R3; pruning 8, compaction 12).
 //!
-//! The rules are data rather than code, because one store can hold sessions of several releases and a person may ask
-//! what another release would do. For example, `"2026.4.20".parse::<Version>()` maps to [`Ruleset::V2026_4_15`],
+//! The rules are data rather than code, because one store can hold sessions of several releases and a person may want
+//! to see the effect of another release. For example, `"2026.4.20".parse::<Version>()` maps to [`Ruleset::V2026_4_15`],
 //! whose rules hold up to 2026.4.24.
 
 mod choice;

@@ -107,7 +107,7 @@ pub enum Pruner {
     None,
     /// The pruner is configured, but the published build fails to load it.
     FailsToLoad,
-    /// Each firing decides anew; the calls between send everything.
+    /// Each firing decides again; the calls between send everything.
     EachFiring,
     /// A pruned result stays pruned (pruning 8.2).
     Projections {
@@ -215,7 +215,7 @@ pub enum FailedCalls {
     Ignored,
     /// Their results are dropped.
     WithoutResults {
-        /// Whether dropped results alone make the repaired list replace the recorded one.
+        /// Whether dropped results are enough to make the repaired list replace the recorded one.
         replaces: bool,
     },
     /// The whole answer is dropped, with its results.
@@ -571,7 +571,7 @@ pub struct WindowGuardRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryFlush {
     None,
-    /// The stored total alone decides.
+    /// Only the stored total decides.
     StoredTotal {
         /// Whether a total that may be out of date counts 0.
         fresh: bool,

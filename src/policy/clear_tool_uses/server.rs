@@ -1,7 +1,7 @@
 //! Clearing on Anthropic's servers, which a gateway of 2026.9 requests instead of pruning itself (pruning 7b): whether
 //! it requests clearing, and by which parameters. Older versions never request it.
 //!
-//! clawscope opens no credential. The configuration alone decides whether the key is of a kind that clearing needs;
+//! clawscope opens no credential. Only the configuration shows whether the key is of a kind that clearing needs;
 //! otherwise that stays unknown.
 
 use crate::gateway::eligibility::ModelRoute;

@@ -75,7 +75,7 @@ mod tests {
         js::parse(json).unwrap().as_object().unwrap().clone()
     }
 
-    /// The classes are what Python's `==` says: the order of keys does not matter, `True` is 1, and a number without a
+    /// The classes follow Python's `==`: the order of keys does not matter, `True` is 1, and a number without a
     /// value is `None`.
     #[test]
     fn arguments_equal_in_python_have_one_digest() {

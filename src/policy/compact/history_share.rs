@@ -33,7 +33,7 @@ impl ShareSettings {
     }
 }
 
-/// A message, reduced to what the rule needs.
+/// A message, reduced to the inputs of the rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryMessage {
     pub shape: PairingShape,

@@ -70,8 +70,7 @@ impl Preparation {
                 None => Ok(message_to_summarise(&body(entry.entry)?, entry.kind)),
                 Some(projected) => projected_message(entry, projected.content_source, &body).map(Some),
             };
-            // Where the range includes the part that the previous compaction kept, that compaction lies inside the
-            // range.
+            // Where the range includes the part that the previous compaction kept, that compaction is inside the range.
             let other = range.filter(|at| Some(*at) != self.previous_compaction).map(|at| &branch[at]);
             other.filter_map(|entry| message(entry).transpose()).collect()
         };

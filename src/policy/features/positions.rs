@@ -1,5 +1,5 @@
 //! Ascending positions in a text. A long transcript has tens of millions of line ends, most of them fewer than 128 chars
-//! apart, so each position is kept as its distance from the one before: one byte where four would stand.
+//! apart, so each position is kept as its distance from the one before: one byte instead of four.
 
 use std::sync::Arc;
 

@@ -150,7 +150,7 @@ impl Signs {
     }
 }
 
-/// Whether a recorded stop reason alone means an overflow (C2).
+/// Whether a recorded stop reason is enough to mean an overflow (C2).
 pub(super) fn is_overflow_stop_reason(reason: &str) -> bool {
     STOP_REASONS.iter().any(|known| known.eq_ignore_ascii_case(reason.trim()))
 }

@@ -15,7 +15,7 @@ use crate::units::Tokens;
 const SAFETY_MARGIN: f64 = 1.2;
 /// Chars per token when reducible chars are compared with the overflow.
 const CHARS_PER_TOKEN: f64 = 4.0;
-/// Truncation alone is enough if it removes this many chars more than the overflow, and this multiple of it.
+/// Truncation is enough if it removes this many chars more than the overflow, and this multiple of it.
 const SPARE_CHARS: f64 = 2048.0;
 const SPARE_RATIO: f64 = 1.5;
 

@@ -1,6 +1,6 @@
 //! Estimates messages as the check of OpenClaw since 2026.5.22 does (releases R62). The programs 5.22, 7.1 and 8.1
-//! supplied what R62 leaves out: blocks that are no objects, contents that are no lists, names that are no texts, and,
-//! since 8.1, the provider's count.
+//! supplied the cases that R62 omits: blocks that are not objects, contents that are not lists, names that are not
+//! texts, and, since 8.1, the provider's count.
 
 use crate::context::llm::to_llm;
 use crate::gateway::ruleset::{Preflight, Pressure as Rule, PruneWeight, Rules};

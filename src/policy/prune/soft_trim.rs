@@ -26,7 +26,7 @@ pub fn trimmable_chars(settings: &SoftTrim, size: &ToolResultSize) -> f64 {
     size.joined_chars + images * IMAGE_MARKER.len() as f64 + joins
 }
 
-/// Words of the note after a trimmed result; the lengths of head, tail and result go between them.
+/// Words of the note after a trimmed result; the lengths of head, tail and result are between them.
 const NOTE: [&str; 4] =
     ["\n\n[Tool result trimmed: kept first ", " chars and last ", " chars of ", " chars.]"];
 

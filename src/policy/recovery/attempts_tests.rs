@@ -218,7 +218,7 @@ fn a_second_compaction_loses_the_messages_that_the_first_kept() {
 
 #[test]
 fn an_older_gateway_restarts_its_count_after_truncation() {
-    // Nothing can be summarised, and truncation alone does not free enough.
+    // Nothing can be summarised, and truncation does not free enough.
     let mut lines = vec![message("user", 40), message("assistant", 40)];
     lines.extend((0..12).map(|_| message("toolResult", 4000)));
     let attempts = |truncation_restarts| {

@@ -1,4 +1,4 @@
-//! Pairing of the releases before 2026.8.1: an id gets one result, however often it is used (compaction 6.2–6.8).
+//! Pairing of the releases before 2026.8.1: an id gets one result for any number of uses (compaction 6.2–6.8).
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -146,7 +146,7 @@ mod tests {
         let reused = "a:x r:x a:x,x r:x r:x r:x";
         assert_eq!(order_under(Ruleset::V2026_7_1, reused), "0 1 2");
         assert_eq!(order_under(Ruleset::V2026_8_1, reused), "0 1 2 3 4");
-        // Two uses wait for it, so it goes to neither.
+        // Two uses wait for it, so neither gets it.
         assert_eq!(order_under(Ruleset::V2026_8_1, "a:x a:x a:y r:x r:y"), "0 +x 1 +x 2 4");
     }
 }

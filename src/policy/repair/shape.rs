@@ -19,7 +19,7 @@ const SHORT_RESULT_TEXT: &str = "aborted";
 /// Text of an invented result (compaction 6.3).
 const MISSING_RESULT_TEXT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
-/// A tool call, reduced to what matches it with its result.
+/// A tool call, reduced to the fields that match it with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairedCall {
     /// Never empty, not trimmed.

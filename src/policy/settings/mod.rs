@@ -75,7 +75,7 @@ impl PolicySettings {
         Self { ruleset, truncate, reduce, ..Self::default() }
     }
 
-    /// Enables [`Policy::Prune`] alone, with these settings.
+    /// Enables only [`Policy::Prune`], with these settings.
     pub fn pruning_only(prune: PruneSettings) -> Self {
         Self { prune, ..Self::default() }
     }

@@ -126,7 +126,7 @@ pub enum Field {
 pub enum Hint {
     None,
     Words(&'static str),
-    /// The share as tokens of the window, and what they are a share of.
+    /// The share as tokens of the window, and the name of the whole.
     ShareOf(&'static str),
     /// The tokens as a share of the window; above the window, it never acts.
     TriggerShare,

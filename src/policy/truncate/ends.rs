@@ -45,7 +45,7 @@ impl Ends {
         }
     }
 
-    /// Returns head, marker and tail, or the head alone.
+    /// Returns head, marker and tail, or only the head.
     fn retained_text(self, text: &JsString, room: f64, min_keep: f64) -> JsString {
         let tail = (room * TAIL_BUDGET_SHARE).floor().min(MAX_TAIL_UNITS);
         let head = room - tail - JsString::from(MIDDLE_OMITTED).len() as f64;

@@ -106,7 +106,7 @@ fn bounded_min_keep(max: f64, min_keep: f64, manner: WeightedCutOptions<'_>) -> 
     min_keep.min((max - manner.length(&manner.notice(1))).max(0.0)).max(0.0)
 }
 
-/// Returns head, marker and tail, or the head alone.
+/// Returns head, marker and tail, or only the head.
 fn retained_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> JsString {
     let middle = JsString::from(MIDDLE_OMITTED);
     let tail_budget = (budget * TAIL_SHARE).floor().min(MAX_TAIL_CHARS);

@@ -99,7 +99,7 @@ impl MissCause {
         matches!(self, Self::FirstCall | Self::Compaction | Self::BranchSummary | Self::Reset)
     }
 
-    /// Returns the policy that made a prompt differ from the one before it, from what the policies did to both.
+    /// Returns the policy that made a prompt differ from the one before it, from the policies' effects on both.
     pub(super) fn from_policies(before: &CallReplay, now: &CallReplay) -> Self {
         let changes = [
             (now.truncated.is_some(), Self::Truncation),

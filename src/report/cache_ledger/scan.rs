@@ -9,7 +9,7 @@ use crate::report::cache_ledger::requests::Request;
 use crate::store::entry::Usage;
 use crate::units::Tokens;
 
-/// Up to this many tokens go unread because breakpoints are coarse; that is no miss.
+/// Up to this many tokens go unread because breakpoints are coarse; that is not a miss.
 const NOISE_FLOOR_TOKENS: f64 = 1024.0;
 
 /// A prompt that was sent, as the next one finds it in the cache.

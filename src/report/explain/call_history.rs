@@ -30,7 +30,7 @@ pub struct CallPoint {
     pub is_measured: bool,
     /// Whether the call overflowed.
     pub is_refused: bool,
-    /// Whether a compaction lies between the previous call and this one.
+    /// Whether a compaction is between the previous call and this one.
     pub compacted_before: bool,
 }
 

@@ -147,7 +147,7 @@ fn would_compaction_free(case: &Case<'_>) -> bool {
     case.session.configured_settings.compaction.enabled && !last_failed
 }
 
-/// Prompt and tools alone nearly reach the trigger.
+/// Prompt and tools nearly reach the trigger.
 fn detect_fixed_overhead(case: &Case<'_>) -> Option<Finding> {
     let fixed = case.fixed_tokens?;
     let trigger = case.trigger();

@@ -226,7 +226,7 @@ fn headline(case: &Case<'_>, failure: &Failure, verdict: &Finding, guards: &[Gua
     shorten(&shown)
 }
 
-/// Says what to do about a message that never fits, otherwise why compaction did not help.
+/// Advises about a message that never fits, otherwise why compaction did not help.
 fn second_sentence(failure: &Failure, verdict: &Finding, guards: &[GuardReport]) -> String {
     let mut sizes = verdict.numbers.iter().filter(|(name, _)| *name == "tokens").map(|(_, tokens)| *tokens);
     match verdict.class {

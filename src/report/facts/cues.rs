@@ -18,7 +18,7 @@ type Cues = &'static [(Match, &'static [&'static str])];
 
 use Match::{Anywhere, Words};
 
-/// A rule that somebody set.
+/// A rule that a person set.
 pub(super) const CONSTRAINTS: Cues = &[
     (
         Words,

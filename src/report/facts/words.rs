@@ -159,7 +159,7 @@ fn path_in_sentence(word: &str) -> &str {
     };
     let last_at = word.rfind(is_separator).map_or(0, |at| at + 1);
     let last = &word[last_at..];
-    // An ending of ASCII letters, and then the sentence goes on.
+    // An ending of ASCII letters, and then the sentence continues.
     let name_at = last.rfind('.').map_or(0, |at| at + 1);
     let ending = &last[name_at..];
     let is_mixed = ending.starts_with(|char: char| char.is_ascii_alphanumeric());

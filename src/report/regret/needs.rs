@@ -1,4 +1,4 @@
-//! Finds the later needs of lost messages, from identifiers and tool calls alone.
+//! Finds the later needs of lost messages, from identifiers and tool calls only.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Chooses the settings to vary if the user names none: of those that the version supports, the two with the largest
-//! effect on this session. It tries each alone, then each together with the best of the first round.
+//! effect on this session. It tries each separately, then each together with the best of the first round.
 
 use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet};

@@ -107,7 +107,7 @@ fn axes_are_shown_field_by_field() {
     insta::assert_snapshot!(described.join("\n\n"));
 }
 
-/// The whole result as JSON, with what the JSON leaves out.
+/// The whole result as JSON, plus the parts that the JSON omits.
 fn described(recording: &RecordedSession, spec: SweepSpec) -> String {
     let seen = Mutex::new(Vec::new());
     let describe = |at: usize, cell: &Cell| seen.lock().expect("no panic").push((at, cell.totals.calls));

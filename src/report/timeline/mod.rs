@@ -308,7 +308,7 @@ impl Timeline {
         peaks.fold(Tokens::ZERO, Tokens::max)
     }
 
-    /// Returns what the cache did for a recorded call.
+    /// Returns the cache's effect on a recorded call.
     pub fn cached(&self, call: usize) -> Option<&CachedCall> {
         self.recorded.cache.get(&self.calls().get(call)?.entry)
     }

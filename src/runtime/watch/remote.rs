@@ -1,4 +1,4 @@
-//! Detects network file systems: a local watcher does not see what other machines write there.
+//! Detects network file systems: a local watcher does not see writes of other machines.
 
 use std::path::Path;
 

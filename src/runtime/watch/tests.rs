@@ -17,7 +17,7 @@ fn changes(reported: WatchEvent) -> Option<Vec<PathBuf>> {
     }
 }
 
-/// Returns a thread whose events go nowhere.
+/// Returns a thread whose events are discarded.
 fn silent(ways: WatchMode) -> WatchThread<impl Fn(WatchEvent) -> bool> {
     WatchThread::new(ways, channel().0, |_| true)
 }

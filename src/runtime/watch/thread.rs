@@ -100,7 +100,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
         }
     }
 
-    /// Reports polled folders and changes that are due; returns `false` when the receiver is gone.
+    /// Reports polled folders and changes that are due; returns `false` when the receiver is dropped.
     fn notify_due(&mut self, now: Instant) -> bool {
         let polled = self.polled_folders();
         if polled != self.reported_polled {

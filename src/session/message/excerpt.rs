@@ -26,7 +26,7 @@ pub struct Excerpt {
     pub envelope: Option<String>,
     /// The tool, for results and for assistant messages that only call tools.
     pub tool: Option<String>,
-    /// The text said, the arguments of the call, the summary or the name.
+    /// The text of the message, the arguments of the call, the summary or the name.
     pub text: String,
     /// An error that the provider or the runtime reports.
     pub error: Option<String>,

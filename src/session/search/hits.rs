@@ -24,7 +24,7 @@ const MASK_MARK: &str = "[redacted";
 /// Mark of a private key, which may be longer than the margin.
 const KEY_MARK: &str = "PRIVATE KEY";
 
-/// The text around a match. Masking its secrets takes longer than finding it, so that happens when someone looks.
+/// The text around a match. Masking its secrets takes longer than finding it, so that happens when the hit becomes visible.
 #[derive(Debug, Clone, Default)]
 pub struct HitText {
     text: Box<str>,

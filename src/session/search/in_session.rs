@@ -13,7 +13,7 @@ use crate::store::source::Source;
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// Returns the entries from `from` on that hold every word of the query, in file order. A word with a capital letter is
-/// case-sensitive. `go_on` is called before each block; when it returns false, the result is what was found so far.
+/// case-sensitive. `go_on` is called before each block; when it returns false, the result has the hits so far.
 pub fn search(
     source: &Source,
     index: &Index,

@@ -24,7 +24,7 @@ use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 
 /// Sessions, from the most recent one, that keep [`MANY_HITS`]; the others keep [`FEW_HITS`]. A common word is in every
-/// session, and nobody reads that many hits.
+/// session, and no one reads that many hits.
 const FULL_SESSIONS: usize = 200;
 const MANY_HITS: usize = 100;
 const FEW_HITS: usize = 10;

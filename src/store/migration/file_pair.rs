@@ -56,7 +56,7 @@ impl UnmatchedReason {
         }
     }
 
-    /// Whether the session is lost, judged by the database.
+    /// Whether the session is lost, according to the database.
     pub fn is_fault(self) -> bool {
         matches!(self, Self::DatabaseGone | Self::Lost)
     }

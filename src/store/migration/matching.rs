@@ -1,4 +1,4 @@
-//! Matches the lines of a transcript with the rows of its import, by ids and digests alone.
+//! Matches the lines of a transcript with the rows of its import, only by ids and digests.
 //!
 //! For example, a row with the id of a line but another digest is a changed entry; a second row with the same body
 //! under another id is a duplicate.

@@ -111,7 +111,7 @@ pub struct Database {
     connection: Mutex<Connection>,
     schema: Schema,
     identity: FileIdentity,
-    /// Whether it was opened as a file that nobody writes (sqlite H4).
+    /// Whether it was opened as a file without writers (sqlite H4).
     is_immutable: bool,
     /// `table.column` names.
     columns: Vec<String>,
@@ -161,7 +161,7 @@ impl Database {
         self.identity
     }
 
-    /// Whether the database was opened as a file that nobody writes, so that later writes do not show (sqlite H4).
+    /// Whether the database was opened as a file without writers, so that later writes do not show (sqlite H4).
     pub fn is_immutable(&self) -> bool {
         self.is_immutable
     }

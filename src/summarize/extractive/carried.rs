@@ -1,4 +1,4 @@
-//! Extracts the lines of an earlier summary, whoever wrote it, within limits. Lines that were already marked as earlier
+//! Extracts the lines of an earlier summary by any writer, within limits. Lines that were already marked as earlier
 //! are dropped, so that they do not accumulate.
 
 use crate::summarize::extractive::draft::SummaryPart;
@@ -10,7 +10,7 @@ pub(super) const SIGNATURE: &str = "Extractive summary:";
 /// Limit for a carried line.
 const LINE_CHARS: usize = 240;
 
-/// Blocks that each summary makes anew, by their tags; their lines are not carried.
+/// Blocks that each summary rebuilds, by their tags; their lines are not carried.
 const BLOCKS: [(&str, &str); 3] = [
     ("<read-files>", "</read-files>"),
     ("<modified-files>", "</modified-files>"),

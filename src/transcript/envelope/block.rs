@@ -26,7 +26,7 @@ const FENCES: [(&str, &str, &str); 3] = [
     ("[OPENCLAW_INTERNAL_CONTEXT_BEGIN]", "[OPENCLAW_INTERNAL_CONTEXT_END]", "runtime context"),
 ];
 
-/// Tags around text that nobody said, as written by plugins and pi, with their mark: memories, skills, files.
+/// Tags around text that no person wrote, as written by plugins and pi, with their mark: memories, skills, files.
 const TAGS: [(&str, &str); 9] = [
     ("active_memory_plugin", ""),
     ("relevant-memories", ""),

@@ -80,7 +80,7 @@ pub fn put_facts_right(buf: &mut Buffer, y: u16, start: u16, end: u16, facts: &[
     at
 }
 
-/// Styles the part of an area that lies in the buffer.
+/// Styles the part of an area inside the buffer.
 pub fn apply_style(buf: &mut Buffer, area: Rect, style: Style) {
     buf.set_style(area.intersection(buf.area), style);
 }

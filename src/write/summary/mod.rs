@@ -37,7 +37,7 @@ pub struct PreparedCompaction {
     pub assumed_tokens: Tokens,
 }
 
-/// Why there is nothing to summarise; the first two are what `/compact` answers (compaction 2.18).
+/// The reason that there is nothing to summarise; the first two are the answers of `/compact` (compaction 2.18).
 #[derive(Debug, thiserror::Error)]
 pub enum NotCompactable {
     #[error("Already compacted: the branch ends with a compaction")]

@@ -55,12 +55,12 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     assert_eq!(value("contextPruning.ttl"), (Some(1_800_000.0), true));
     assert_eq!(value("contextPruning.keepLastAssistants"), (Some(1.0), true));
     assert!(!value("contextPruning.softTrimRatio").1);
-    // The timeline replays what was taken: the call that overflowed fits.
+    // The timeline replays the taken cell: the call that overflowed fits.
     driver.press("esc t");
     let timeline = driver.app.timeline().expect("a replay");
     assert_eq!(timeline.totals.map(|totals| totals.overflows), [1, 0]);
     assert_eq!(timeline.totals[1], sweep.cells[cell].totals);
-    // The map is what it was, its cursor where it was left.
+    // The map and its cursor are unchanged.
     driver.press("esc w");
     assert_eq!(
         driver.app.compare_screen.sweep_state.sweep.as_ref().map(|again| &again.cells),

@@ -1,4 +1,4 @@
-//! Hints of the status line: a click on one does what its key does.
+//! Hints of the status line: a click on one has the effect of its key.
 
 use clawscope::app::App;
 use clawscope::app::event::Event;

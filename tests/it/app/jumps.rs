@@ -1,4 +1,4 @@
-//! Jumps: one key goes back to the place that a jump started from, and one forward again.
+//! Jumps: one key returns to the place that a jump started from, and one goes forward again.
 
 use clawscope::app::effect::Effect;
 use clawscope::app::screens::Overlay;

@@ -74,7 +74,7 @@ fn a_click_on_a_hint_runs_it() {
     let hints = driver.app.left_hints();
     assert_eq!((hints[1].keys.as_str(), hints[1].words), ("e", "why"));
     let line = driver.app.layout().status.y;
-    // "j/k move" and three blanks stand before it.
+    // "j/k move" and three blanks are before it.
     mouse(&mut driver, DOWN, 12, line);
     assert!(matches!(driver.app.overlay(), Some(Overlay::Explain(_))));
     driver.press("esc G");

@@ -275,7 +275,7 @@ fn the_map_is_left_for_the_list_and_moved_over_by_lines_and_pages() {
     assert_eq!(driver.app.compare_screen.selected(), cells.get(1).copied());
     driver.press("tab");
     assert_eq!(driver.app.compare_screen.focus, CompareFocus::Map);
-    // The axes go round: the second one becomes the first.
+    // The axes rotate: the second one becomes the first.
     let keys = |driver: &Driver| -> Vec<&str> {
         driver.app.compare_screen.sweep_state.axes.iter().map(clawscope::report::sweep::Axis::key).collect()
     };

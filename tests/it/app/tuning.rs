@@ -1,4 +1,4 @@
-//! The tuning pane, its preview and what is exported from it.
+//! The tuning pane, its preview and exports from it.
 
 use std::sync::Arc;
 

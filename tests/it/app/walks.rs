@@ -1,5 +1,5 @@
-//! Walks through every screen, key by key and click by click: the lines of the screen that each step changes, and what
-//! leaves the program. A screen that changes on purpose changes its walks: look at the difference and accept it with
+//! Walks through every screen, key by key and click by click: the lines of the screen that each step changes, and the
+//! program's effects. A screen that changes on purpose changes its walks: look at the difference and accept it with
 //! `INSTA_UPDATE=always INSTA_FORCE_PASS=1`, as in `frames.rs`.
 
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ fn without_folders(text: &str) -> String {
     })
 }
 
-/// Masks what may be the id of an entry: eight hexadecimal digits.
+/// Masks possible ids of entries: eight hexadecimal digits.
 fn without_ids(text: &str) -> String {
     let is_digit = |char: char| matches!(char, '0'..='9' | 'a'..='f');
     let mut masked = String::new();

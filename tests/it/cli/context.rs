@@ -57,7 +57,7 @@ fn estimators_are_reported_for_every_call_that_was_counted() {
         has_keys(&call["estimates"], &names);
         assert!(call["measured"].as_u64().is_some() && call["estimates"]["pi"].as_u64().is_some());
     }
-    // What the estimates say of the next prompt is what the context itself says.
+    // The estimates of the next prompt equal those of the context itself.
     let context = store.json(&["context", "agent:main:main"]);
     assert_eq!(estimators[0]["now"], context["budget"]["total"]);
     assert_eq!(estimators[3]["now"], context["estimate"]["tokens"]);

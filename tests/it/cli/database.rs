@@ -18,7 +18,7 @@ fn a_database_of_an_agent_means_2026_9() {
     assert_eq!(ruleset["release"], "2026.9.6");
 }
 
-/// The real database of a gateway of 2026.9 in a state dir, with what was moved out of it.
+/// Returns the real database of a gateway of 2026.9 in a state dir, with its moved-out archives.
 fn database() -> tempfile::TempDir {
     let made = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-2026.9.6");
     let dir = tempfile::tempdir().unwrap();

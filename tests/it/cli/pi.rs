@@ -219,7 +219,7 @@ fn every_command_uses_todays_pi_rules_for_its_sessions() {
     let (_, doctor, _) = ask(&["doctor", path, "--json"]);
     let doctor: Value = serde_json::from_str(&doctor).unwrap();
     assert_eq!(doctor["rulesets"], json!({ "pi-1.5": 1 }));
-    // Nothing of pi's begins anew by itself, whichever of its versions is named.
+    // No session of pi resets by itself, under any of its versions.
     let (_, named, _) = ask(&["sessions", path, "--ruleset", "pi-1.5", "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&named).unwrap()["sessions"][0]["reset"], json!(null));
 

@@ -1,4 +1,4 @@
-//! Versions: where they come from and what they change.
+//! Versions: their origin and their effects.
 
 use serde_json::{Value, json};
 

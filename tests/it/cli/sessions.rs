@@ -105,7 +105,7 @@ fn each_session_of_the_demo_shows_its_story() {
             (&json!(class), &json!("sure")),
             "{key}"
         );
-        // Each alone prints the same.
+        // Each command prints the same by itself.
         let alone = program(&["--demo", "explain", key, "--json"]).output().expect("it runs");
         let alone: Value = serde_json::from_slice(&alone.stdout).expect("JSON");
         assert_eq!(alone["verdict"], session["verdict"], "{key}");

@@ -26,7 +26,7 @@ fn sweep_answers_with_cells_a_front_and_the_smallest_change() {
     };
     // Clearing is off in the config, and off is a value of each axis.
     assert_eq!(cells.iter().filter(both).count(), 2 * 3);
-    // A cell is what a replay under its settings comes to.
+    // A cell equals the totals of a replay under its settings.
     let at = cells.iter().position(|cell| both(&cell) && cell["set"]["clearToolUses.trigger"] == 4000);
     let at = at.unwrap();
     let keep = format!("clearToolUses.keep={}", cells[at]["set"]["clearToolUses.keep"]);

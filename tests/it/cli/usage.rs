@@ -1,4 +1,4 @@
-//! Mistakes on the command line: every error says what was expected, and the line that it offers works.
+//! Mistakes on the command line: every error names the expected argument, and the line that it offers works.
 
 use clap::CommandFactory as _;
 use clawscope::cli::Cli;

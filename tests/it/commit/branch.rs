@@ -133,7 +133,7 @@ fn copies_get_the_labels_of_their_originals() {
         USER.to_owned(),
         CALL.to_owned(),
         RESULT.to_owned(),
-        // On another branch: the result's label, and the user's, set anew later.
+        // On another branch: the result's label, and the user's, set again later.
         label("x1", "u1", "r1", r#","label":"elsewhere""#),
         label("l1", "r1", "u1", r#","label":"old""#),
         ANSWER.replace("\"r1\"", "\"l1\""),

@@ -1,5 +1,5 @@
 //! A compaction as the entry that ends a branch: after the active leaf, after an edited copy of the path, and
-//! with everything that refers to what was copied.
+//! with all references to the copied entries.
 
 use clawscope::commit::{PlannedCompaction, Refusal, Remap, SystemClock, UndoTarget, receipts, write};
 use clawscope::ids::EntryIx;

@@ -111,7 +111,7 @@ fn readable_plan(path: &Path) -> (LoadedSession, Plan) {
     }
 }
 
-/// Twice the time that one commit takes alone on this machine: a writer that is faster leaves no gap to write in.
+/// Twice the time of one commit on this machine without a writer: a faster writer leaves no gap to write in.
 fn gap(folder: &Path) -> Duration {
     let path = session_file(folder);
     for number in 0..3 {
@@ -133,8 +133,8 @@ fn commits_during_steady_writes_succeed_and_lose_no_line() {
         let results: Vec<_> = (0..COMMITS).map(|_| commit_once(&path, true)).collect();
         done.store(true, Relaxed);
         let written = writer.join().unwrap();
-        // Between the last look at the file's end and the write itself no program without a lock can be kept out; that
-        // such an entry came is said, and the lines of both are there.
+        // Between the last check of the file's end and the write itself no program without a lock can be kept out; such
+        // an entry is reported, and the lines of both are kept.
         let said = |result: &Result<usize, WriteError>| {
             matches!(result, Ok(_) | Err(WriteError::Commit(CommitError::Interleaved { .. })))
         };

@@ -1,4 +1,4 @@
-//! Who holds the lock of a session, and what a commit does about it.
+//! The owner of a session's lock, and the reaction of a commit.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};

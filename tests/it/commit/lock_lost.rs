@@ -1,4 +1,4 @@
-//! A lock that changes hands during a commit, and what another program sees of the commit meanwhile.
+//! A lock that changes hands during a commit, and another program's view of the commit meanwhile.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
@@ -30,11 +30,11 @@ fn journals(session: &Session) -> usize {
     transcripts_with_journal(&folder).expect("a folder").len()
 }
 
-/// A disk on which another program takes the lock over as soon as the journal is there.
+/// A disk on which another program takes over the lock as soon as the journal exists.
 #[derive(Debug)]
 struct TakesOver<'a> {
     transcript: &'a Path,
-    /// Whether the lock only goes, and no other takes its place.
+    /// Whether the lock is only removed, without another in its place.
     only_removes: bool,
 }
 
@@ -76,8 +76,8 @@ fn a_removed_lock_is_lost_too() {
     commit(&session, &SystemDisk).expect("the next commit finds the file free");
 }
 
-/// A disk that takes the first 7 bytes of the lines and cannot take them back. Meanwhile it looks at the commit as
-/// another program would.
+/// A disk that takes the first 7 bytes of the lines and cannot take them back. Meanwhile it reads the commit as another
+/// program would.
 #[derive(Debug)]
 struct Breaks<'a> {
     transcript: &'a Path,

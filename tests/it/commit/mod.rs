@@ -1,4 +1,4 @@
-//! Commits and undos on real files: what is appended, what is refused, who holds the lock, and that
+//! Commits and undos on real files: appended lines, refusals, the owner of the lock, and that
 //! for any transcript no old byte changes and the context read back is the planned one.
 
 mod branch;

@@ -1,5 +1,5 @@
-//! Plans of several steps, written: the context read back is the one that was previewed, and what only works in memory
-//! is refused.
+//! Committed plans of several policies: the context read back is the previewed one, and changes that only work in
+//! memory are refused.
 
 use clawscope::commit::{Refusal, receipts};
 use clawscope::gateway::ruleset::Ruleset;
@@ -132,7 +132,7 @@ fn checks_for_cut_results_show_the_losses_of_the_gateways_rewrite() {
     plan.settings.enabled = PolicySet::of(&[Policy::Truncate]);
     let (check, words) = reported(&plan).expect("a reason");
     assert_eq!(check, CheckStatus::Passed);
-    // The call is before the first cut, so what is kept from there on stays; only the label goes.
+    // The call is before the first cut, so the part kept from there on stays; only the label is lost.
     assert_eq!(words, "The gateway's own rewrite would lose 1 label; a commit keeps all of it.");
 }
 

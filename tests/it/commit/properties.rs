@@ -46,7 +46,7 @@ fn ids_and_parents_hold(bytes: &[u8], old_lines: usize) {
     }
 }
 
-/// The context with the changes put into the old one, in plain terms, and with a compaction what it leaves of that:
+/// The context with the changes put into the old one, in plain terms, and after a compaction its kept part:
 /// the messages of the path from the first kept entry on, after the summary. Timestamps of messages that are built
 /// from entries, and ids they name, may differ.
 fn put_into(

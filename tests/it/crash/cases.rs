@@ -51,7 +51,7 @@ impl Case {
         Self::EditsUndone,
     ];
 
-    /// Whether today's pi reads the session, and judges what is left of it.
+    /// Whether today's pi reads the session, and judges the remains.
     pub(crate) fn is_of_today(self) -> bool {
         matches!(self, Self::Edits | Self::EditsUndone)
     }

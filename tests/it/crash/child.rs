@@ -16,13 +16,13 @@ const TASK: &str = "CLAWSCOPE_TEST_CRASH";
 pub(crate) enum Deed {
     /// Commits.
     Commit,
-    /// Settles what an earlier one left.
+    /// Repairs the remains of an earlier child.
     Settle,
     /// The same, on a disk that is full.
     SettleOnFull,
 }
 
-/// Does what the environment says; without it there is nothing to do.
+/// Performs the task of the environment, if there is one.
 #[test]
 fn child() {
     let Ok(reported) = std::env::var(TASK) else { return };

@@ -106,7 +106,7 @@ pub(crate) fn append(path: &Path, line: &str) -> io::Result<()> {
 const MOST_CUTS: usize = 40;
 
 /// Where a write is broken off: after its first byte, in the middle, before its last byte, around every line end, and
-/// wherever a page ends; of many places some, evenly.
+/// every end of a page; of many places some, evenly.
 fn cuts(bytes: &[u8]) -> Vec<usize> {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
     let mut cuts: Vec<usize> = ends.flat_map(|at| [at, at + 1, at + 2]).collect();
@@ -135,7 +135,7 @@ impl Disk for Faulty {
                     SystemDisk.write(file, &bytes[..cut])?;
                     self.strike()?;
                 }
-                // A disk that fills up takes what it can, and says no to the rest.
+                // A full disk takes as much as it can, and fails for the rest.
                 Fault::Full | Fault::StaysFull => {
                     let taken = SystemDisk.write(file, &bytes[..cut]);
                     let _ = self.strike();

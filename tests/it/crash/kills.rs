@@ -1,4 +1,4 @@
-//! Commits killed at every step, and what the next start makes of what they left.
+//! Commits killed at every step, and the next start's repair of their remains.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Story {
     }
 }
 
-/// Settles what a commit left, and checks that nothing is left then; answers what the file is.
+/// Repairs the remains of a commit, and checks that none are left; returns the state of the file.
 pub(crate) fn settled(story: &Story, path: &Path, point: usize) -> &'static str {
     settled_after(story, path, point, false)
 }
@@ -91,8 +91,8 @@ pub(crate) fn settled_after(story: &Story, path: &Path, point: usize, by_repair:
     story.state(path).unwrap_or_else(|| panic!("{what}: a part of the commit is left"))
 }
 
-/// Settles at once. Only what was killed before a whole journal named the lock's owner has to be waited for: such a lock
-/// may be another container's, or about to be written (store H4, H9).
+/// Repairs at once. Only a commit that was killed before a whole journal named the lock's owner has to be waited for:
+/// such a lock may be another container's, or about to be written (store H4, H9).
 fn settled_in_time(path: &Path, what: &str, by_repair: bool) -> Option<RecoveredCommit> {
     match recover_commit(path, 0, &SystemClock, &SystemDisk) {
         Err(CommitError::Refused(Refusal::Locked { pid, .. })) => {

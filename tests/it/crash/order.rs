@@ -133,7 +133,7 @@ fn a_commit_syncs_its_journal_before_the_transcript_and_the_transcript_before_it
     }
 }
 
-/// A file after a power failure: the synced content, and what may have reached the disk of later writes.
+/// A file after a power failure: the synced content, and the later writes that may have reached the disk.
 #[derive(Debug, Clone, Default)]
 struct Durable {
     /// Whether the name is on the disk for sure.

@@ -185,7 +185,7 @@ fn the_next_commit_repairs_an_interrupted_one_and_continues_on_the_planned_file(
         (folder, Session::at(&path))
     };
     let points = torn_points(&story);
-    // Before the first line: nothing is there, and the new commit is written.
+    // Before the first line there is nothing to repair, and the new commit is written.
     let (_folder, session) = session_of(points[0] - 1);
     write(&another(&session), 0, &SystemClock).unwrap();
     // After the last: the new one follows it.

@@ -1,4 +1,4 @@
-//! DuckDB and Spark run every recipe over the same files, and count what clawscope counted.
+//! Runs every recipe in DuckDB and Spark over the same files, and compares their counts with clawscope's.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The dataset: sums that equal `--json`, runs that read only what changed, no words without `--text`, and the engines that
-//! people have.
+//! The dataset: sums that equal `--json`, runs that read only changed sessions, no words without `--text`, and common
+//! engines.
 
 mod engines;
 
@@ -85,7 +85,7 @@ fn path(folder: &tempfile::TempDir, name: &str) -> String {
     folder.path().join(name).to_string_lossy().into_owned()
 }
 
-/// Writes a dataset; answers what the program printed.
+/// Writes a dataset; returns the program's output.
 #[track_caller]
 fn write(words: &[&str]) -> String {
     let words: Vec<&str> = ["dataset"].iter().chain(words).copied().collect();

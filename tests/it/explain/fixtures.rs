@@ -1,4 +1,4 @@
-//! Further reports: what one number of each of them says.
+//! Further reports: one number of each.
 
 use clawscope::report::explain::FindingClass;
 use serde_json::json;

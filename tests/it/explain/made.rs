@@ -33,7 +33,7 @@ pub(crate) struct Made {
     counted: (u64, u64),
     /// Prompts are read from the cache of the call before.
     pub cached: bool,
-    /// Answers say what they cost.
+    /// Whether answers record their cost.
     pub priced: bool,
     cache: u64,
     paid: f64,
@@ -210,7 +210,7 @@ impl Made {
         self.push(&data, 0)
     }
 
-    /// An answer that someone stopped.
+    /// Adds an answer that a person stopped.
     pub(crate) fn aborted(&mut self) -> usize {
         let (provider, model) = self.model;
         let message = format!(
@@ -239,7 +239,7 @@ impl Made {
         self.message(&message, 0)
     }
 
-    /// A compaction that keeps what begins at an entry.
+    /// Adds a compaction that keeps the messages from an entry on.
     pub(crate) fn compaction(&mut self, summary: &str, kept: usize) -> usize {
         let before = self.prompt();
         self.tokens.retain(|(at, _)| *at >= kept);

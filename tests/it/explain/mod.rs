@@ -39,7 +39,7 @@ pub(crate) fn verdict(read: &Read, class: FindingClass, parts: &[&str]) -> Expla
     explanation
 }
 
-/// The finding of a class, wherever it is among the others.
+/// Returns the finding of a class at any rank.
 #[track_caller]
 pub(crate) fn finding(explanation: &Explanation, class: FindingClass) -> &Finding {
     let found = explanation.findings.iter().find(|finding| finding.class == class);

@@ -33,7 +33,7 @@ pub(crate) struct OnStore {
     others: Vec<(String, Made, Map<String, Value>)>,
 }
 
-/// A session that was read, with the folder it lies in.
+/// A loaded session, with its folder.
 #[derive(Debug)]
 pub(crate) struct Read {
     folder: tempfile::TempDir,
@@ -49,7 +49,7 @@ impl Deref for Read {
 }
 
 impl Read {
-    /// Where its store lies.
+    /// Returns the folder of its store.
     pub(crate) fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }

@@ -1,4 +1,4 @@
-//! A replay under the settings in force says what the record says: tokens within the error of the fit that is shown, cost to
+//! A replay under the settings in force equals the record: tokens within the error of the fit that is shown, cost to
 //! the cent.
 
 use clawscope::policy::PolicySet;
@@ -79,7 +79,7 @@ proptest! {
             prop_assert!((cost - made.paid()).abs() < 0.005, "{cost} for {}", made.paid());
             prop_assert_eq!((total.overflows, total.compactions, total.measured_calls), (0, 0, replay.calls.len()));
         }
-        // The explanation goes by the same numbers.
+        // The explanation uses the same numbers.
         let message = read.said();
         if let Some(whole) = message.recorded {
             prop_assert!((whole.cost.expect("a price") - made.paid()).abs() < 0.005);

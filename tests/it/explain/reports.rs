@@ -166,7 +166,7 @@ fn a_trigger_that_no_prompt_ever_reaches() {
     let explanation = verdict(&made.read(262_144), FindingClass::WrongWindow, &[]);
     let window = finding(&explanation, FindingClass::WrongWindow);
     assert_eq!((number(window, "believed"), number(window, "served")), (262_144.0, 76_149.0));
-    // What fits is not known; what was answered does.
+    // The window is unknown, but answered prompts fit.
     assert!(!explanation.advice.is_empty());
     assert!(explanation.advice.iter().all(|advice| advice.limit <= 76_149), "{:?}", explanation.advice);
 }

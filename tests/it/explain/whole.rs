@@ -55,7 +55,7 @@ fn every_change_has_totals_over_all_calls() {
         (recorded.peak_tokens, recorded.overflows, recorded.failing_call_tokens),
         (last, 1, Some(last))
     );
-    // Opus: 5 dollars a million for what is not cached, which is all, and 25 for each answer.
+    // Opus: 5 dollars a million for uncached tokens, which is all of them, and 25 for each answer.
     let (prompts, outputs) = made.counted();
     let cost = (prompts as f64 * 5.0 + outputs as f64 * 25.0) / 1e6;
     assert!((recorded.cost.unwrap() - cost).abs() < 0.005, "{recorded:?} {cost}");

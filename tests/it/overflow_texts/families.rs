@@ -3,7 +3,7 @@
 use clawscope::policy::overflow::{Judgement, RefusalNumbers, StopDetails, Verdict, judge};
 use proptest::prelude::*;
 
-/// Rule and text; `{r}` is what was requested, `{l}` the limit, `{a}` and `{b}` its input and output parts.
+/// Rule and text; `{r}` is the requested number, `{l}` the limit, `{a}` and `{b}` its input and output parts.
 const OVERFLOWS: &[(&str, &str)] = &[
     ("T01", "prompt is too long: {r} tokens > {l} maximum"),
     ("T02", "input length and `max_tokens` exceed context limit: {a} + {b} > {l}, decrease input length"),

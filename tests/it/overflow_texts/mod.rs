@@ -1,5 +1,5 @@
-//! 153 answers in the words of many providers, each judged as its line says. The fixture's `recognised` holds the first
-//! sampled release of each program that took the words for an overflow.
+//! 153 answers in the words of many providers, each with the expected verdict on its line. The fixture's `recognised`
+//! holds the first sampled release of each program that took the words for an overflow.
 
 mod families;
 

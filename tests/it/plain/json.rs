@@ -1,5 +1,5 @@
-//! JSON as `serde_json` reads it. Texts go through its bytes, as its strings take no half of a pair; numbers through their
-//! digits, as it refuses those that overflow.
+//! JSON as `serde_json` reads it. Texts are read as bytes, because its strings take no half of a pair; numbers as
+//! digits, because it refuses those that overflow.
 
 use std::fmt;
 
@@ -79,7 +79,7 @@ impl<'de> Deserialize<'de> for Units {
     }
 }
 
-/// UTF-8 in which halves of pairs stand as if they were characters.
+/// UTF-8 in which halves of pairs are encoded like characters.
 fn units(mut bytes: &[u8]) -> Vec<u16> {
     let mut units = Vec::new();
     while let Some(first) = bytes.first() {

@@ -3,7 +3,7 @@
 use super::said::KINDS;
 use crate::support::generate::Dice;
 
-/// Characters as they may stand in a text. Bytes, as not all of them are characters.
+/// Characters that a text may contain. Bytes, as not all of them are characters.
 const PIECES: [&[u8]; 34] = [
     b"plain words, and more of them ",
     b"x",
@@ -136,7 +136,7 @@ impl Pen<'_> {
         for _ in 0..self.dice.below(6) {
             text.extend(self.piece());
             if self.dice.once_in(3) {
-                // So that what follows begins at any place of what is looked at in one go.
+                // So that the next text begins at any place of a block.
                 text.extend(std::iter::repeat_n(b'y', self.dice.below(130)));
             }
         }
@@ -208,7 +208,7 @@ impl Pen<'_> {
         list
     }
 
-    /// Members in any order, some of them twice, some keys with escapes, some with neighbours that nobody knows.
+    /// Members in any order, some of them twice, some keys with escapes, some with unknown neighbours.
     fn object(&mut self, mut members: Members) -> Vec<u8> {
         if self.dice.once_in(5) {
             let key = KEYS[self.dice.below(KEYS.len())];

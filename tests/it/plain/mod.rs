@@ -110,7 +110,7 @@ proptest! {
 
 #[test]
 fn a_short_line_may_end_at_any_byte_of_a_block() {
-    // The blocks of a reader are powers of two, and so are the lanes of what searches them.
+    // The blocks of a reader are powers of two, and so are the lanes of the search in them.
     for border in [1 << 6, 1 << 16, 1 << 20] {
         for before in 0..6 {
             let header = transcript(3, &[]);

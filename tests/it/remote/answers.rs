@@ -1,4 +1,4 @@
-//! A command answers for another machine what it answers there, byte for byte.
+//! Commands give the same answers for another machine as on it, byte for byte.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 //! Stores on other machines: the same answers through a link as without one, links that break, sides that lie, and machines
-//! without clawscope. A script stands for `ssh`; where `sshd` is installed, a real one answers on the loopback.
+//! without clawscope. A script replaces `ssh`; where `sshd` is installed, a real one answers on the loopback.
 #![cfg(unix)]
 
 mod answers;
@@ -22,7 +22,7 @@ const SSH: &str = "#!/bin/sh\n\
     while [ \"$1\" != -- ]; do shift; done\n\
     shift 2\n";
 
-/// A folder of programs that stand before those of the system.
+/// A folder of programs that come before those of the system.
 pub(super) struct Programs(tempfile::TempDir);
 
 impl Programs {

@@ -82,7 +82,7 @@ impl Driver {
         Self::at(&place, dir, width, height)
     }
 
-    /// On a store that somebody else keeps.
+    /// On a store that another value owns.
     pub(crate) fn at_path(path: &Path, width: u16, height: u16) -> Self {
         Self::at(&StoreRequest::Path(path.to_owned()), tempfile::tempdir().expect("a folder"), width, height)
     }
@@ -127,7 +127,7 @@ impl Driver {
         self.event(Event::Key(KeyEvent::new(code, modifiers)));
     }
 
-    /// Sends one event and performs what follows from it.
+    /// Sends one event and performs its effects.
     pub(crate) fn event(&mut self, event: Event) {
         let effects = self.app.update(event, self.now_ms);
         self.perform(effects);

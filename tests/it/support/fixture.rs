@@ -50,7 +50,7 @@ pub(crate) fn database_of(state: &Path) -> PathBuf {
     main_of(state).join("agent/openclaw-agent.sqlite")
 }
 
-/// The state dir that 2026.8.1 left: schema 19, what its import put away, and a deleted session.
+/// The state dir that 2026.8.1 left: schema 19, the files its import moved aside, and a deleted session.
 pub(crate) fn state_2026_8_1() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let from = fixture("sqlite-2026.8.1");

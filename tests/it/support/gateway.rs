@@ -133,7 +133,7 @@ impl Gateway {
         js::parse(&line).unwrap_or_else(|_| panic!("no answer: {line:?}"))
     }
 
-    /// Lets it end by itself; what it answered.
+    /// Lets it end by itself; returns its answers.
     pub(crate) fn finish(mut self) -> Vec<Value> {
         drop(self.child.stdin.take());
         let lines = (&mut self.answers).lines().map(|line| js::parse(&line.expect("a line")).expect("JSON"));

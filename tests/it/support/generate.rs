@@ -92,7 +92,7 @@ impl Dice {
     }
 }
 
-/// Pieces of JSON strings as they stand in files, escapes included.
+/// Pieces of JSON strings as in files, escapes included.
 const PIECES: [&str; 16] = [
     "plain words ",
     "0123456789",

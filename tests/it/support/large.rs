@@ -35,7 +35,7 @@ const RESULT: (f64, f64, f64) = (1_500.0, 1.884, 400_000.0);
 const BEGINNING: u64 = 1_767_225_600_000;
 const MODEL: &str = r#""api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-6""#;
 
-/// Words as they stand in JSON.
+/// Words as JSON writes them.
 const WORDS: [&str; 40] = [
     "the ",
     "file ",
@@ -408,7 +408,7 @@ impl Writer {
         );
     }
 
-    /// Back by some entries: what came after them stays in the file, off the path.
+    /// Goes back by some entries: those after them stay in the file, off the path.
     fn go_back(&mut self) {
         let back = 1 + self.dice.below(20);
         let left = self.path[self.path.len() - 1].clone();

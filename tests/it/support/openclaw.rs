@@ -16,7 +16,7 @@ use crate::support::skipped;
 const VERSION: &str = "2026.3.2";
 const DIST: &str = "package/dist";
 
-/// The program at the other end: puts the needed regions of the bundle together with stand-ins for what reaches outside,
+/// The program at the other end: puts the needed regions of the bundle together with stand-ins for outside calls,
 /// runs the safeguard on each case and prints one JSON line about it. A summary is `s<call>:<messages>`.
 const SCRIPT: &str = r#"
 import fs from "node:fs";

@@ -153,7 +153,7 @@ fn message_tokens(message: &Message) -> usize {
 struct ClearRun<'a> {
     messages: Vec<Message>,
     settings: &'a ClearSettings,
-    /// Ids of the calls whose arguments are gone, by message: they are part of what makes two replies equal.
+    /// Ids of the calls whose arguments were cleared, by message: equal replies have equal ids here.
     cleared_calls: Vec<BTreeSet<JsString>>,
 }
 

@@ -1,4 +1,4 @@
-//! The real pi coding agent, installed once into a cache folder, as the judge of what we write.
+//! The real pi coding agent, installed once into a cache folder, as the judge of our files.
 //!
 //! `CLAWSCOPE_PI_DIR` names the folder (default: `real-pi` in the build folder). Without node, npm or
 //! the package the tests say so and pass, unless `CLAWSCOPE_REQUIRE_REAL=1`.
@@ -98,7 +98,7 @@ impl Pi {
         &self.package
     }
 
-    /// The sum of its estimates over every message of each file. It may rewrite what it opens: give it copies.
+    /// Returns the sum of its estimates over every message of each file. It may rewrite opened files: pass copies.
     pub(crate) fn sums(&self, files: &[PathBuf]) -> Vec<u64> {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("sums.mjs");

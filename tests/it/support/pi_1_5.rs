@@ -1,4 +1,4 @@
-//! Today's pi (1.5.2), unpacked once into a cache folder, as the judge of what we write for it. It needs node 22.19 or
+//! Today's pi (1.5.2), unpacked once into a cache folder, as the judge of our files for it. It needs node 22.19 or
 //! newer; with an older one npm also gets node 24.
 //!
 //! `CLAWSCOPE_PI_1_5_DIR` names the folder (default: `real-pi-1.5` in the build folder). Without node, npm or the package

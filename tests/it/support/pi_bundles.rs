@@ -14,7 +14,7 @@ use crate::support::skipped;
 /// A package that the bundles up to 0.99 leave out. These tests do not need it, and not every version of it is published.
 const LIBRARY: &str = "@earendil-works/chord";
 
-/// Opens each file and prints one JSON line: the context, what each message weighs, and the text for whoever summarises.
+/// Opens each file and prints one JSON line: the context, the size of each message, and the text for the summariser.
 const SCRIPT: &str = r#"
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ pub(crate) struct Read {
     pub(crate) context: Vec<String>,
     /// The tokens of each message; `None` where the release throws.
     pub(crate) tokens: Vec<Option<f64>>,
-    /// The text for whoever summarises; none where that throws.
+    /// The text for the summariser; `None` where that throws.
     pub(crate) text: Option<JsString>,
 }
 

@@ -26,7 +26,7 @@ impl RealImport {
         match installed(version) {
             Ok(found) => Some(found),
             Err(why) => {
-                // The newest is installed on demand alone: it fills most of a gigabyte.
+                // The newest is installed only on demand: it fills most of a gigabyte.
                 let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1")
                     && version == REQUIRED;
                 assert!(!required, "the real importer {version} is required and not here: {why}");
@@ -36,7 +36,7 @@ impl RealImport {
         }
     }
 
-    /// Imports every agent's sessions; what it printed.
+    /// Imports every agent's sessions; returns the output.
     pub(crate) fn run(&self, state: &Path) -> String {
         let mut command = Command::new(&self.node);
         command.arg(&self.program).args([

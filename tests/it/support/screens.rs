@@ -16,7 +16,7 @@ use clawscope::units::Tokens;
 
 use super::driver::Driver;
 
-/// The build session that overflowed, in a store that goes by its usual name.
+/// Opens the build session that overflowed, in a store with the usual path.
 pub(crate) fn opened(width: u16, height: u16) -> Driver {
     let mut driver = Driver::demo(width, height);
     named(&mut driver);
@@ -68,7 +68,7 @@ pub(crate) fn asking(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A compaction alone, its cut where the configuration has it.
+/// Shows only a compaction, its cut at the configured place.
 fn compacting(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press(", , , , , x");
@@ -267,7 +267,7 @@ pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A line of a transcript without what a provider counted.
+/// Returns a line of a transcript without a provider's counts.
 fn without_counts(mut entry: serde_json::Value) -> serde_json::Value {
     if let Some(message) = entry.get_mut("message").and_then(serde_json::Value::as_object_mut) {
         message.remove("usage");
@@ -304,14 +304,14 @@ pub(crate) fn recorded(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The limit of turns alone, moved to three of them.
+/// Shows only the history limit, moved to three turns.
 pub(crate) fn limited(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("4 , , x e ctrl-u text:3 enter 2");
     driver
 }
 
-/// A compaction alone, at the line of its cut.
+/// Shows only a compaction, at the line of its cut.
 pub(crate) fn compacted(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press(", , , , , x 2");
@@ -329,7 +329,7 @@ pub(crate) fn guarded(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// Every step and what it does, compaction and pruning switched on.
+/// Shows every policy and its effect, with compaction and pruning on.
 pub(crate) fn stepping(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("s x k k k k k x");
@@ -504,7 +504,7 @@ pub(crate) fn timing_tuned(width: u16, height: u16) -> Driver {
     settled(driver)
 }
 
-/// A compaction instead, seen near by, with what the cache did not hold.
+/// Shows a compaction instead, zoomed in, with the tokens that the cache missed.
 pub(crate) fn timing_compacted(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("t , , , , , x { { + b h h h");

@@ -25,7 +25,7 @@ use clawscope::units::Tokens;
 /// 2026-02-25, a time after everything in the generated transcripts.
 pub(crate) const NOW: i64 = 1_772_000_000_000;
 
-/// A clock that only moves when someone waits.
+/// A clock that only moves when a caller waits.
 #[derive(Debug)]
 pub(crate) struct TestClock(pub(crate) Cell<i64>);
 
@@ -52,7 +52,7 @@ fn tree_of(index: &Index) -> Tree {
     }
 }
 
-/// A session file and what was read of it.
+/// A session file and its loaded form.
 #[derive(Debug)]
 pub(crate) struct Session {
     folder: Option<tempfile::TempDir>,
@@ -96,7 +96,7 @@ impl Session {
         Self::read(self.folder, self.path, self.reading)
     }
 
-    /// Reads what was added to the file.
+    /// Reads the lines added to the file.
     pub(crate) fn grow(&mut self) {
         match refresh(&self.index, &self.source, &mut LineIds, &mut |_, _| true).expect("the session reads") {
             FileChange::Unchanged => return,

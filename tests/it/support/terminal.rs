@@ -86,8 +86,8 @@ impl Started {
         Self::start(command, variables)
     }
 
-    /// Starts the program from a shell. The terminal is gone with the first process in it, so that the program must not
-    /// be that one where it is to be killed.
+    /// Starts the program from a shell. The terminal closes with its first process, so a program that will be killed
+    /// must not be that one.
     pub(crate) fn in_shell(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = CommandBuilder::new("sh");
         command.args(["-c", "\"$@\"; exit $?", "sh", env!("CARGO_BIN_EXE_clawscope")]);
@@ -148,7 +148,7 @@ impl Started {
         }
     }
 
-    /// Waits until something was put on the clipboard; what it was, in base64.
+    /// Waits for clipboard contents; returns them in base64.
     #[track_caller]
     pub(crate) fn until_copied(&mut self) -> String {
         let deadline = Instant::now() + DEADLINE;
@@ -310,7 +310,7 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // After a failed test nothing goes on running.
+        // After a failed test no process keeps running.
         drop(self.child.kill());
     }
 }

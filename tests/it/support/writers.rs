@@ -247,7 +247,7 @@ fn put_aside(files: &Files, _dir: &Path, _seen: &Seen) -> Vec<String> {
     written
 }
 
-/// Nobody can read what was deleted: it goes when its last entry was noticed.
+/// A deleted file cannot be read: it is removed after its last entry was noticed.
 fn delete(files: &Files, _dir: &Path, seen: &Seen) -> Vec<String> {
     let mut written = Vec::new();
     for (name, path) in files {

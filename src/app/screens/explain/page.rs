@@ -232,7 +232,7 @@ impl PageDraft<'_> {
         words
     }
 
-    /// Whether the text of a guard or a count goes below its columns for lack of width.
+    /// Whether the text of a guard or a count is placed below its columns for lack of width.
     fn is_below_columns(&self, row: ExplainRow, words: &str, room: u16) -> bool {
         match row {
             ExplainRow::Guard(_) => {

@@ -2,7 +2,7 @@
 
 use crate::app::legend::Tone;
 
-/// Columns of one column of entries, and of what leads an entry.
+/// Columns of one column of entries, and of the keys before an entry.
 const COLUMN_WIDTH: usize = 42;
 pub const LEAD_WIDTH: usize = 14;
 /// Columns of a row of the legend with a long meaning.

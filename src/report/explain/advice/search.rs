@@ -1,4 +1,4 @@
-//! The search: each key alone from its mildest value, then pairs of keys if no single key helps.
+//! The search: each key separately from its mildest value, then pairs of keys if no single key helps.
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
@@ -219,7 +219,7 @@ fn build_advice(runner: &ReplayRunner, failure: &Failure, turn: u64, trial: &Set
     }
 }
 
-/// Sorts changes that prevent every overflow first. Among these, unrelated workspace files go last and the verdict's
+/// Sorts changes that prevent every overflow first. Among these, unrelated workspace files come last and the verdict's
 /// key first; then fewer keys win, where missing room for a turn counts as one more key.
 fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, usize, usize, usize, u64) {
     let key = advice.changes.first().map_or("", AdvisedChange::key);
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(note(900, 0), "every call fits");
         assert_eq!(note(901, 0), "fits, but leaves less room than a typical turn needs");
         assert_eq!(note(900, 2), "every call fits, with 2 compactions");
-        // A call that never came about is judged by the largest prompt.
+        // A call that never happened is judged by the largest prompt.
         let gone = ReplaySummary { failing_call_tokens: None, peak_tokens: 901, ..summary(0, 0) };
         assert_eq!((said(gone).tokens_after, said(gone).has_room), (901, false));
     }

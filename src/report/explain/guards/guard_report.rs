@@ -71,7 +71,7 @@ pub struct GuardReport {
     pub missing_tokens: Option<u64>,
     /// Whether those follow from an estimate.
     pub missing_is_estimate: bool,
-    /// Keys of the gates that make every call fit when opened alone.
+    /// Keys of the gates that each make every call fit when opened.
     pub opening_keys: Vec<&'static str>,
     /// The rule that kept it from acting.
     pub rule: &'static str,

@@ -8,7 +8,7 @@ use crate::units::Tokens;
 
 type Detector = fn(&Case<'_>, &Failure) -> Option<Mechanism>;
 
-/// Returns class, tokens and count of what a rule finds.
+/// Returns class, tokens and count found by a rule.
 fn found(rule: Detector, sizes: &str, prompt: u64, fixed: u64) -> Option<(FindingClass, Tokens, usize)> {
     let found = with_failure(sizes, prompt, fixed, rule);
     found.map(|found| (found.class, found.tokens, found.count))

@@ -211,7 +211,7 @@ impl View<'_> {
         })
     }
 
-    /// Returns what the recorded call did not read from the cache, and why.
+    /// Returns the tokens that the recorded call did not read from the cache, and the cause.
     fn missed(&self, trace: TraceKind, at: usize) -> Spans {
         let Some(miss) = self.timeline.miss(at).filter(|_| trace == TraceKind::Recorded) else {
             return Vec::new();

@@ -89,7 +89,7 @@ pub fn repair(path: &Path) -> Result<Option<RecoveredCommit>, CommitError> {
     done
 }
 
-/// A payload that has to do with what follows `size` in the file, or not.
+/// Returns a payload that continues the file after `size`, or an unrelated one.
 pub fn payload_of(text: &[u8], size: usize, kind: u8, extra: &[u8]) -> Vec<u8> {
     let rest = &text[size.min(text.len())..];
     match kind % 5 {

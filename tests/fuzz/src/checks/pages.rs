@@ -62,7 +62,7 @@ fn page(mut word: impl FnMut() -> String) -> String {
     export(&request, Format::Html).unwrap().text
 }
 
-/// Collects what a browser makes of a page.
+/// Collects the elements of a page as a browser sees them.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub scripts: Cell<usize>,

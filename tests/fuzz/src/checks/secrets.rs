@@ -13,7 +13,7 @@ pub fn is_known_alone(text: &str, secret: &str) -> bool {
     !redacted(text).contains(secret)
 }
 
-/// Neither masking nor masking what was masked leaves the secret in the text.
+/// Neither masking once nor masking twice leaves the secret in the text.
 pub fn secret_stays_hidden(name: &str, secret: &str, text: &str) {
     let once = redacted(text);
     assert!(!once.contains(secret), "{name}: {text:?} became {once:?}");

@@ -1,4 +1,5 @@
-//! Op `compaction_prepare`: what a compaction of the projected branch would summarise and keep, and what would follow.
+//! Op `compaction_prepare`: the summarised and the kept messages of a compaction of the projected branch, and the
+//! context after it.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Op `context`: the projected messages, what opening does to the file, and the system state.
+//! Op `context`: the projected messages, the effect of opening on the file, and the system state.
 
 use clawscope::context::llm::to_llm;
 use clawscope::context::projection::project;

@@ -1,5 +1,5 @@
 //! pi's session object, an oracle of these cases: it appends entries one by one, each a child of the leaf that becomes
-//! the new leaf (store-pi-1.5 B2, B4–B6, K4). The program itself appends only what a commit writes; of that the rules of
+//! the new leaf (store-pi-1.5 B2, B4–B6, K4). The program itself appends only the lines of a commit; of that the rules of
 //! edits are run here too.
 
 use clawscope::commit::{is_editable, stored_replacement};

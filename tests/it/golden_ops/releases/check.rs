@@ -1,4 +1,4 @@
-//! Ops `guard`, `preflight` and `reserve`: what a release checks of one call, and what it keeps free.
+//! Ops `guard`, `preflight` and `reserve`: a release's checks of one call, and its reserve.
 
 use clawscope::context::tokens::estimate_under;
 use clawscope::gateway::compaction::{CompactionSettings, gateway_compaction_under};
@@ -113,7 +113,7 @@ fn wrapped(key: &str, value: Value) -> Value {
 
 /// Oracle of the check of a prompt that was not sent yet, without the margin: the tokens that a provider counted, and
 /// the rest. `estimate` counts one message under the runtime's rule. The older check ignores the system prompt. The
-/// product checks contexts, from what it measured of each message, and takes the tokens of a prompt from its settings.
+/// product checks contexts, from the measured sizes of each message, and takes the tokens of a prompt from its settings.
 fn prompt_tokens(
     rules: &Rules,
     messages: &[Value],
