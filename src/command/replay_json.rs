@@ -310,7 +310,7 @@ fn compaction_json(done: CompactionEvent) -> CompactionJson {
 }
 
 fn totals_json(total: &TraceTotals) -> TotalsJson {
-    // A peak without a call is no peak.
+    // A peak without a call is not a peak.
     let peak = |(tokens, call): (Tokens, Option<usize>)| call.and_then(|_| rounded(tokens));
     TotalsJson {
         calls: total.calls,

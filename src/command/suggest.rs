@@ -1,6 +1,6 @@
 //! "Did you mean": the known name that is nearest to a mistyped one.
 
-/// Similarity (Jaro-Winkler) below which a name is no suggestion.
+/// Similarity (Jaro-Winkler) below which a name is not a suggestion.
 const MIN_SIMILARITY: f64 = 0.8;
 
 /// Returns the name that is nearest to `typed`, the first of several, if it is near enough to be meant.

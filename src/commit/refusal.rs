@@ -198,7 +198,7 @@ pub(super) fn unreadable_body(path: &Path, error: BodyError) -> Refusal {
     }
 }
 
-/// A reason that a prepared branch is missing from the file or damaged.
+/// Errors of a commit, before or while it writes.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     #[error(transparent)]

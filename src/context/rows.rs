@@ -30,7 +30,7 @@ pub fn build_rows(view: &RowInputs) -> Vec<TranscriptRow> {
     rows
 }
 
-/// Marks an entry that is no message of the context.
+/// Marks an entry that is not a message of the context.
 const NO_MESSAGE: u32 = u32::MAX;
 
 struct RowBuilder<'a> {

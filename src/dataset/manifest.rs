@@ -42,7 +42,7 @@ pub struct DatasetSession {
     pub problem: Option<String>,
 }
 
-/// A text that is no manifest of this version.
+/// A text that is not a manifest of this version.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     #[error("not a manifest: {0}")]
@@ -65,7 +65,7 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// When the text is no manifest, or one of another version.
+    /// When the text is not a manifest, or one of another version.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         let manifest: Self = serde_json::from_str(text)?;
         if manifest.format != FORMAT {

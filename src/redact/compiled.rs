@@ -239,7 +239,7 @@ fn is_proven(secret: &str, proof: Proof, kind: &str) -> bool {
 
 #[cfg(test)]
 impl CompiledRules {
-    /// The patterns of the rules that are no tokens and find nothing in any of the texts.
+    /// The patterns of the rules that are not tokens and find nothing in any of the texts.
     pub(super) fn rules_without_hit(&self, texts: &[String]) -> Vec<&str> {
         let rules = self.rules.iter().filter(|rule| !rule.is_anchored);
         let idle = rules.filter(|rule| texts.iter().all(|text| rule.hits(text).next().is_none()));

@@ -85,7 +85,7 @@ pub(super) fn is_value_name(key: &JsString) -> bool {
     PAIR_VALUES.iter().any(|value| key.eq_str(value)) || is_secret_name(key)
 }
 
-/// Names with such a suffix that are no secrets: positions in a list, switches.
+/// Names with such a suffix that are not secrets: positions in a list, switches.
 const HARMLESS_NAMES: [&str; 8] = [
     "pagetoken",
     "nextpagetoken",

@@ -221,7 +221,7 @@ impl<'a> MessageArena<'a> {
         self.context.messages[at].size = size;
     }
 
-    /// Drops the cached edits of the messages before `from`; they are made again if a prompt has them once more.
+    /// Drops the cached edits of the messages before `from`; they are made again if a prompt has them again.
     pub(super) fn forget_edits_before(&self, from: usize) {
         self.edit_cache.invalidate_before(from);
     }

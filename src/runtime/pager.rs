@@ -15,7 +15,7 @@ pub(super) fn show(text: &str, env: &Environment) -> io::Result<()> {
     }
     let mut command = pager_command(env.get("PAGER"));
     let ended = command.stdin(Stdio::from(crate::files::open(file.path())?)).status()?;
-    // Leaving a pager with ctrl-c is no error.
+    // Leaving a pager with ctrl-c is not an error.
     match ended.code() {
         Some(127) => Err(io::Error::new(io::ErrorKind::NotFound, "no such program")),
         _ => Ok(()),

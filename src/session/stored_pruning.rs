@@ -1,6 +1,6 @@
 //! Reads the pruning that a 2026.9 gateway stored as markers in the transcript.
 //!
-//! The gateway applies stored pruning again at every later call, so this is no forecast: it is the text that is sent
+//! The gateway applies stored pruning again at every later call, so this is not a forecast: it is the text that is sent
 //! (pruning 8.2, sqlite G5).
 
 use crate::gateway::ruleset::Pruner;

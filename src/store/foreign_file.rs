@@ -17,7 +17,7 @@ const SIGNATURES: [(&[u8], &str); 6] = [
     (b"\x1f\x8b", "a gzip archive"),
 ];
 
-/// The kind of a file that is no transcript.
+/// The kind of a file that is not a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForeignFile {
     /// Has no bytes or only white space.

@@ -32,7 +32,7 @@ pub fn session_name(index: &Index) -> Option<String> {
     names.filter_map(|(_, entry)| index.values.text(entry.payload)).find(|name| !name.trim().is_empty())
 }
 
-/// Returns the last name in the file, trimmed; `None` when it is absent or blank. Errors when it is no text.
+/// Returns the last name in the file, trimmed; `None` when it is absent or blank. Errors when it is not a text.
 pub fn last_session_name(index: &Index) -> Result<Option<JsString>, JsException> {
     let last = index.auxiliary_entries().rev().find(|(_, entry)| entry.kind == EntryKind::SessionInfo);
     match last.and_then(|(_, entry)| index.values.value(entry.payload)) {

@@ -90,7 +90,7 @@ fn answer(id: &str, before: &str, tokens: u64) -> String {
     )
 }
 
-/// Waits until the program follows the file: an entry that came before the list is no change.
+/// Waits until the program follows the file: an entry that came before the list is not a change.
 fn until_followed(program: &mut Started, place: &Place, shown: &str) {
     program.until_shown(shown);
     place.append("s1", &user("a2", Some("a1"), "first addition"));

@@ -89,7 +89,7 @@ impl<'ast> Visit<'ast> for File {
         }
     }
 
-    // Who may see a name is no import.
+    // A visibility is not an import.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

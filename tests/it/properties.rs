@@ -58,7 +58,7 @@ fn text_block(text: JsString) -> Value {
     object(vec![("type", "text".into()), ("text", Value::String(text))])
 }
 
-/// Blocks of a tool result; rarely an image, rarely a text that is no string.
+/// Blocks of a tool result; rarely an image, rarely a text that is not a string.
 fn result_block() -> impl Strategy<Value = Value> {
     prop_oneof![
         12 => text().prop_map(text_block),
@@ -342,7 +342,7 @@ proptest! {
             is_responses_api: false,
             system_tokens: Tokens::ZERO,
         });
-        // Texts that are no strings may make the real programs throw; then nothing is done.
+        // Texts that are not strings may make the real programs throw; then nothing is done.
         let Ok(plan) = plan else { return Ok(()) };
         let bodies = bodies::read_messages(&source, &index, &context).expect("bodies");
         for item in &plan.messages {

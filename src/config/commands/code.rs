@@ -41,7 +41,7 @@ const JOINING: [&str; 6] = ["eval", "parallel", "script", "ssh", "tmux", "watch"
 /// The way a program reads the arguments after its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// The next word that is no option is code.
+    /// The next word that is not an option is code.
     Code,
     /// Code follows an option.
     Options,

@@ -50,7 +50,7 @@ pub struct ClearableCall {
 /// Parses a message in the form in which a model receives it (compaction 4.6–4.9).
 ///
 /// # Errors
-/// If a text block has no text, if a content is neither text nor list, if the call id or name of a result is no text,
+/// If a text block has no text, if a content is neither text nor list, if the call id or name of a result is not a text,
 /// and for roles that no model receives.
 pub fn parse_message<'a>(message: impl Json<'a>) -> Result<Message, JsException> {
     let content = message.get("content").filter(|content| !content.is_null());

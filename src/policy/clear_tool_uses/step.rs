@@ -26,7 +26,7 @@ pub struct ClearTotals {
 /// Clears old tool uses.
 ///
 /// # Errors
-/// If a message has no form that a model receives, or if `keep` is read and is no integer; the list is unchanged then.
+/// If a message has no form that a model receives, or if `keep` is read and is not an integer; the list is unchanged then.
 pub fn clear_list(
     list: &mut MessageList,
     settings: &ClearSettings,

@@ -71,7 +71,7 @@ fn parse_failure(message: &Value) -> ToolFailure {
     ToolFailure { tool: named.cloned().unwrap_or_else(|| "tool".into()), text, meta }
 }
 
-/// Joins the text blocks with line feeds; content that is no list of blocks has no text.
+/// Joins the text blocks with line feeds; content that is not a list of blocks has no text.
 fn result_text(content: Option<&Value>) -> JsString {
     let mut text = JsString::new();
     let blocks = content.and_then(Value::as_array).unwrap_or_default();

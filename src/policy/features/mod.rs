@@ -30,7 +30,7 @@ use crate::store::scan::measure_message;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContentFeatures {
-    /// [`ResultContent::Other`] for every message that is no tool result.
+    /// [`ResultContent::Other`] for every message that is not a tool result.
     pub content: ResultContent,
     /// Chars of `details` as JSON, of a string its length; `None` without details (pruning 6.32).
     pub details_chars: Option<f64>,

@@ -24,7 +24,7 @@ impl TextMetrics {
         heard.into()
     }
 
-    /// [`Self::of`] for a JSON value; `None` if it is no string.
+    /// [`Self::of`] for a JSON value; `None` if it is not a string.
     pub(super) fn from_json<'a>(value: impl Json<'a>) -> Option<Self> {
         value.unit_len()?;
         let mut heard = TextMetricsBuilder::default();

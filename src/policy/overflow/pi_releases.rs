@@ -59,7 +59,7 @@ const OLDEST: Release = [0, 0, 0];
 const ANY_413_SINCE: Release = [1, 4, 0];
 /// First release in which a rate-limit text is never an overflow.
 const EXCLUDES_RATE_LIMITS_SINCE: Release = [0, 65, 0];
-/// First release in which a status 429 without a body is no overflow.
+/// First release in which a status 429 without a body is not an overflow.
 const BODYLESS_WITHOUT_429_SINCE: Release = [0, 50, 0];
 /// First release in which a refusal without a body is an overflow only from Cerebras.
 const BODYLESS_CEREBRAS_ONLY_SINCE: Release = [0, 86, 0];

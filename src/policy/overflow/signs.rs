@@ -24,7 +24,7 @@ pub(super) enum Sign {
     OtherMeaning,
     /// Too many bytes for the request (B).
     ByteLimit,
-    /// The text counts tokens or names the context, so it is no byte limit.
+    /// The text counts tokens or names the context, so it is not a byte limit.
     CountsTokens,
     /// The gateway refused by its own estimate.
     GatewayEstimate,

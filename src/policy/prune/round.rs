@@ -206,7 +206,7 @@ impl RoundState<'_> {
         Ok(eligible)
     }
 
-    /// Returns the tool name of a result; since 2026.8.1 a name that is no string counts as empty.
+    /// Returns the tool name of a result; since 2026.8.1 a name that is not a string counts as empty.
     fn tool_name<'m>(&self, message: &'m Value) -> Option<&'m Value> {
         let any = self.size.weight != PruneWeight::Table;
         message.get("toolName").filter(|name| any || name.as_str().is_some())

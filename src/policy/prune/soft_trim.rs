@@ -67,7 +67,7 @@ impl<'a> SoftTrimmer<'a> {
     }
 
     /// Returns the chars of a candidate after trimming; `None` if it stays unchanged. Undefined for results with texts
-    /// that are no strings.
+    /// that are not strings.
     #[inline]
     pub fn chars_after(&self, size: &ToolResultSize) -> Option<f64> {
         let joined = trimmable_chars(self.settings, size);
@@ -129,7 +129,7 @@ pub(in crate::policy) fn trimmed_metrics(settings: &SoftTrim, joined: &TextMetri
 /// versions that read it so (pruning 8.1, releases R14).
 ///
 /// # Errors
-/// If head or tail of a text that is no string cannot be taken.
+/// If head or tail of a text that is not a string cannot be taken.
 pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, JsException> {
     let reads_odd = matches!(settings.images, ImageResults::Replaced { odd_texts: true, .. });
     let plain = reads_odd.then(|| with_plain_texts(message));

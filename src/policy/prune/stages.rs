@@ -299,7 +299,7 @@ impl<'a> PruneRun<'a> {
         Ok(())
     }
 
-    /// Trims the body itself, because sizes do not determine the result for texts that are no strings.
+    /// Trims the body itself, because sizes do not determine the result for texts that are not strings.
     fn soft_trim_odd(&self, body: &Value) -> Result<Option<f64>, JsException> {
         let trimmed = soft_trimmed_message(body, &self.input.settings.soft_trim)?;
         trimmed.map(|message| prune_chars(&message)).transpose()

@@ -38,7 +38,7 @@ struct Frame {
     answer: usize,
     end: usize,
     uses: Range<usize>,
-    /// Messages that are no results.
+    /// Messages that are not results.
     rest: Vec<usize>,
 }
 

@@ -24,7 +24,7 @@ const MISSING_RESULT_TEXT: &str = "[openclaw] missing tool result in session his
 pub struct PairedCall {
     /// Never empty, not trimmed.
     pub id: JsString,
-    /// Not trimmed, possibly blank; `None` when the name is no string.
+    /// Not trimmed, possibly blank; `None` when the name is not a string.
     pub name: Option<JsString>,
 }
 
@@ -38,7 +38,7 @@ pub enum PairingShape {
     Result {
         /// The id of its call; `None` when the result names none.
         id: Option<JsString>,
-        /// Its `toolName`; `None` when that is no string.
+        /// Its `toolName`; `None` when that is not a string.
         name: Option<JsString>,
         invented: Invented,
     },

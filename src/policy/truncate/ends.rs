@@ -107,7 +107,7 @@ impl Ends {
         block.get("text")?.as_str().filter(|_| counts)
     }
 
-    /// Returns the units of a tool result's texts; 0 for every other message, and for a content that is no list.
+    /// Returns the units of a tool result's texts; 0 for every other message, and for a content that is not a list.
     pub fn chars(self, message: &Value) -> f64 {
         let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
         let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result);

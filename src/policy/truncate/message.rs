@@ -8,14 +8,14 @@ use crate::policy::truncate::text::{CutOptions, js_max, truncated_metrics, trunc
 use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result};
 use crate::store::entry::{MessageSize, Role};
 
-/// Returns the chars of the text blocks that hold strings, without joiners; 0 for every message that is no tool result,
-/// and for a content that is no list (pruning 6.5).
+/// Returns the chars of the text blocks that hold strings, without joiners; 0 for every message that is not a tool result,
+/// and for a content that is not a list (pruning 6.5).
 pub fn result_chars(message: &Value) -> f64 {
     let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result(message));
     blocks.unwrap_or_default().iter().filter_map(block_text).map(|text| text.len() as f64).sum()
 }
 
-/// [`result_chars`] from sizes; `None` if a text is no string, because sizes do not count it.
+/// [`result_chars`] from sizes; `None` if a text is not a string, because sizes do not count it.
 pub fn sized_result_chars(size: &MessageSize) -> Option<f64> {
     match size.role {
         Role::ToolResult if size.needs_body => None,

@@ -12,7 +12,7 @@ use crate::store::entry::Role;
 use crate::units::Tokens;
 
 /// Cuts every result over a version's limit, for a window in tokens. Up to the reference, a message over the limit
-/// counts as truncated even if no block could be cut (pruning 6.6). A content that is no list stays; it is over the
+/// counts as truncated even if no block could be cut (pruning 6.6). A content that is not a list stays; it is over the
 /// limit only if that is negative.
 pub fn truncate_list(
     list: &mut MessageList,

@@ -6,7 +6,7 @@ use crate::replay::CallReplay;
 /// A cause, and the entry at which the prompt changed.
 pub(super) type Cause = (MissCause, Option<EntryIx>);
 
-/// The cause of unread tokens. The first four send a new prompt, which is no miss.
+/// The cause of unread tokens. The first four send a new prompt, which is not a miss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MissCause {
     FirstCall,

@@ -102,7 +102,7 @@ pub(super) fn find_needs(
         {
             let asks = Asking { path, sources, losses, results: &results, at, call };
             let fetched = asks.fetched_again(&known, weights);
-            // A repeated call names its own path; that is no second need.
+            // A repeated call names its own path; that is not a second need.
             let quoted = asks.quoted(&mut known.gone, &fetched);
             needs.extend(fetched);
             needs.extend(quoted);

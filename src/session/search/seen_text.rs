@@ -13,7 +13,7 @@ pub(super) struct EntryLabel {
 }
 
 impl EntryLabel {
-    /// Returns `None` for the header of a file and for lines that are no entries.
+    /// Returns `None` for the header of a file and for lines that are not entries.
     pub(super) fn of(entry: &Value) -> Option<Self> {
         let kind = entry.get("type")?.as_str()?.to_string_lossy();
         if kind == "session" {

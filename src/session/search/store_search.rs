@@ -138,7 +138,7 @@ impl SessionSearch<'_> {
         self.session.path.as_deref().map(|path| path.display().to_string()).unwrap_or_default()
     }
 
-    /// Finds the entries of the lines, and which of them are on the active branch. Lines that are no entries are no hits.
+    /// Finds the entries of the lines, and which of them are on the active branch. Lines that are not entries are not hits.
     fn assign(
         &self,
         source: &Source,

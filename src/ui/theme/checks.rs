@@ -5,7 +5,7 @@ use super::colour::{READABLE, Rgb, distance, lab};
 use super::file::{ThemeFile, built_in};
 use super::{ColourDepth, HEAT_LEVELS, Theme, heats, parts};
 
-/// A kind of cone that some eyes lack.
+/// The missing cone type of a colour-blind eye.
 #[derive(Debug, Clone, Copy)]
 enum Cone {
     Red,

@@ -227,7 +227,7 @@ impl SettingLine<'_> {
             let value = min + (max - min) * step as f64 / last as f64;
             let rounded = if max > 1.0 { value.round() } else { value };
             match tuning.unit(tuning.cursor) {
-                // A step of the track is no round duration.
+                // A step of the track is not a round duration.
                 Some(Unit::Milliseconds) => format_duration(rounded),
                 unit => column_text(unit, &Value::Number(rounded)),
             }

@@ -65,7 +65,7 @@ fn a_plugin_that_declines_to_compact_owns_the_context() {
         explanation.advice.iter().all(|it| !it.description().contains("compaction.")),
         "its own compaction is not asked"
     );
-    // The gateway's own engine is no plugin.
+    // The gateway's own engine is not a plugin.
     let own = made.on(200_000).config(engine("legacy")).read().said();
     assert!(own.findings.iter().all(|finding| finding.class != FindingClass::EngineOwned));
 }

@@ -147,7 +147,7 @@ fn a_counter_that_is_right_and_one_that_is_cumulative() {
     let mut made = Made::new();
     made.grow_to(60_000, 9_000);
     well(&made.on(200_000).row(json!({ "totalTokens": made.prompt() })).read());
-    // It is reported, and it is no overflow.
+    // It is reported, and it is not an overflow.
     let row = json!({ "totalTokens": 1_200_000, "inputTokens": 200_000, "cacheRead": 1_000_000 });
     let explanation = made.on(200_000).row(row).read().said();
     assert_eq!(explanation.findings[0].class, FindingClass::Healthy);

@@ -36,7 +36,7 @@ const REFERENCE: &str = "openclaw-2026.3.2";
 /// The ruleset that the ops of [`pi_1_5`] follow.
 const PI_1_5: &str = "pi-1.5.2";
 
-/// The answer to a case; none where the op or the ruleset is not built.
+/// The answer to a case; `None` where the op or the ruleset is not built.
 pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Option<Value> {
     let result = match op {
         op if ruleset == PI_1_5 => pi_1_5::answer(PiRelease::NEWEST, op, case, root)?,
@@ -61,7 +61,7 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
     Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|JsException| throws()))]))
 }
 
-/// The answer to a case of a release of pi; none where the op is not built.
+/// The answer to a case of a release of pi; `None` where the op is not built.
 pub(crate) fn answer_of_pi(pi: PiRelease, op: &str, case: &Value, root: &Path) -> Option<Value> {
     let result = pi_1_5::answer(pi, op, case, root)?;
     Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|JsException| throws()))]))

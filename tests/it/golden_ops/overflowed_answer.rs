@@ -11,7 +11,7 @@ const FULL_WINDOW_SHARE: f64 = 0.99;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AnswerJudge<'a> {
     pub(crate) runtime: Runtime<'a>,
-    /// Tokens; none where it is unknown.
+    /// Tokens; `None` where it is unknown.
     pub(crate) window: Option<f64>,
     /// An empty answer that hit its length limit also counts when the prompt filled the window (store-pi-1.5 G2).
     pub(crate) counts_length: bool,

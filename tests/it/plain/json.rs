@@ -18,7 +18,7 @@ pub(crate) enum Plain {
     Object(Vec<(Vec<u16>, Plain)>),
 }
 
-/// The value of a text; none where it is no JSON or nests too deep.
+/// The value of a text; `None` where it is not JSON or nests too deep.
 pub(crate) fn parse(text: &str) -> Option<Plain> {
     value(serde_json::from_str::<&RawValue>(text).ok()?.get(), 0)
 }

@@ -402,7 +402,7 @@ impl Pen<'_> {
         )
     }
 
-    /// Any entry that is no message.
+    /// Any entry that is not a message.
     fn entry(&mut self) -> Vec<u8> {
         let known = KINDS.into_iter().filter(|kind| *kind != "message");
         let kinds: Vec<&str> = known.chain(["of_the_future"]).collect();

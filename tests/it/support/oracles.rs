@@ -64,7 +64,7 @@ fn compact_oldest(messages: &mut [Value], needed: f64) -> Result<(), JsException
 }
 
 /// Oracle of pruning 8.7: the copy of a tool result that fits half a window in tokens, at two chars for each plain one;
-/// none where it fits already.
+/// `None` where it fits already.
 pub(crate) fn guarded_result(message: &Value, tokens: Tokens) -> Option<Value> {
     let tokens = if tokens.is_nan() { 1.0 } else { tokens.floor().max(Tokens(1.0)).get() };
     let limit = (tokens * 2.0 * 0.5).floor().max(1024.0);
@@ -125,7 +125,7 @@ pub(crate) struct Cleared {
 }
 
 /// Oracle of pruning 7.2: `LangChain`'s edit on full messages, with its approximate counts. Throws where `keep` is read
-/// and is no integer.
+/// and is not an integer.
 pub(crate) fn clear_messages(
     messages: Vec<Message>,
     settings: &ClearSettings,

@@ -83,7 +83,7 @@ pub(crate) struct Pi {
 pub(crate) struct Opened {
     /// The id of its leaf.
     pub(crate) leaf: Option<String>,
-    /// The messages of its context; none where building it throws.
+    /// The messages of its context; `None` where building it throws.
     pub(crate) context: Option<Vec<String>>,
     /// The context after a question and an answer were appended, if requested.
     pub(crate) next: Vec<String>,

@@ -35,7 +35,7 @@ fn judge(window: Option<f64>) -> AnswerJudge<'static> {
     AnswerJudge { runtime: NEWEST_RUNTIME, window, counts_length: true }
 }
 
-/// The answer to a case; none where the op is not built.
+/// The answer to a case; `None` where the op is not built.
 pub(super) fn answer(
     pi: PiRelease,
     op: &str,
@@ -83,7 +83,7 @@ fn built(session: &mut Session) -> Result<(), JsException> {
     Ok(())
 }
 
-/// A file that is no session is refused; an empty one is begun (store-pi-1.5 C3).
+/// A file that is not a session is refused; an empty one is begun (store-pi-1.5 C3).
 fn index_of(pi: PiRelease, source: &Source, ids: &mut CountedIds) -> Result<Index, JsException> {
     let index = load_for_release(source, pi, ids, &mut |_, _| true).expect("the transcript is read");
     match index.open_status {

@@ -22,7 +22,7 @@ use clawscope::units::Tokens;
 
 use super::{Session, number, object, on_session};
 
-/// The answer to a case of the set with this name; none where it is no set of a release.
+/// The answer to a case of the set with this name; `None` where it is not a set of a release.
 pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<Result<Value, JsException>> {
     let id = set.strip_prefix("openclaw-")?;
     let ruleset = Ruleset::ALL.into_iter().find(|ruleset| ruleset.id() == id)?;
