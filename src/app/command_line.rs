@@ -33,7 +33,7 @@ impl App {
                 // Without words, the screen has not searched.
                 CommandWords::new("search").value(Some(text).filter(|text| !text.trim().is_empty())?)
             }
-            Some(Overlay::Findings(_)) => CommandWords::new("doctor"),
+            Some(Overlay::Problems(_)) => CommandWords::new("doctor"),
             Some(Overlay::Presets(_)) => CommandWords::new("presets"),
             Some(Overlay::Rule(screen)) => {
                 CommandWords::new("rule").value(format!("{}-{}", screen.rule.document.name, screen.rule.id))

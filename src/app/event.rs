@@ -45,7 +45,7 @@ pub struct StoreListing {
     /// Grouped by agent; newest first within a group.
     pub items: Vec<SessionItem>,
     /// Problems found while reading the store.
-    pub findings: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
     /// Why the gateway falls back to an empty configuration: file, line, column and problem.
     pub config_error: Option<String>,
     pub demo: bool,

@@ -289,9 +289,9 @@ impl App {
 
     /// Returns the problems of the store, then those of the open session. The cursor of the list counts in this
     /// order.
-    pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
-        let store = self.store.listing.iter().flat_map(|listing| &listing.findings);
-        store.chain(self.transcript.iter().flat_map(|pane| &pane.findings))
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        let store = self.store.listing.iter().flat_map(|listing| &listing.diagnostics);
+        store.chain(self.transcript.iter().flat_map(|pane| &pane.diagnostics))
     }
 
     /// Returns the entry under the transcript's cursor.

@@ -84,7 +84,7 @@ impl App {
     pub(super) fn show_target(&mut self, target: Target) -> Vec<Effect> {
         self.target = target;
         if self.layout().legend.is_empty() {
-            self.show_toast(format!("showing the {}", target.label()), false);
+            self.show_toast(format!("Showing the {}", target.label()), false);
         }
         let effects = self.load_target();
         self.replan(false);

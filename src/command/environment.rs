@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::OnceLock;
 
-use super::failure::Failure;
+use super::failure::{Exit, Failure};
 use super::ruleset::requested_ruleset;
-use super::suggest::did_you_mean;
+use super::suggest::{did_you_mean, nearest};
 use crate::cli::StoreArgs;
 use crate::format::set_display_zone;
 use crate::gateway::config::GatewayConfig;
@@ -241,10 +241,12 @@ fn retain_agent(listed: &mut SessionListing, agent: &str) -> Result<(), Failure>
         known.sort_unstable();
         known.dedup();
         let near = did_you_mean(&wanted, known.iter().copied());
-        let known = known.join(", ");
-        return Err(Failure::usage(format!(
-            "--agent {agent}: unknown agent; expected one of {known}.{near}"
-        )));
+        return Err(Failure::Reported {
+            exit: Exit::Usage,
+            message: format!("--agent {agent}: unknown agent; expected one of {}.{near}", known.join(", ")),
+            candidates: nearest(&wanted, known.iter().copied()).map(str::to_owned).into_iter().collect(),
+            typed: Some(agent.to_owned()),
+        });
     }
     let mut store = Store::clone(&listed.store);
     store.agents.retain(|own| own.id == wanted);

@@ -14,7 +14,7 @@ use super::table::{Align, Cell, Table};
 use super::time::parse_time;
 use crate::cli::{PlanArgs, StoreArgs};
 use crate::format::{
-    format_count, format_duration, format_estimate, format_percent, format_short_estimate,
+    format_count, format_duration, format_estimate, format_number, format_percent, format_short_estimate,
     format_short_tokens,
 };
 use crate::gateway::provenance::Provenance;
@@ -273,10 +273,14 @@ impl Preview {
     }
 }
 
-/// Formats a setting's value; an empty list prints as `(none)`.
+/// Formats a setting's value for a table: whole numbers in groups of three, an empty list as `(none)`.
 pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
-    match value.as_array() {
-        Some([]) => "(none)".to_owned(),
+    match value {
+        Value::Array(items) if items.is_empty() => "(none)".to_owned(),
+        Value::Number(number) if !number.is_finite() => "–".to_owned(),
+        Value::Number(count) if unit != Some(Unit::Milliseconds) && count.fract() == 0.0 && *count >= 0.0 => {
+            format_number(*count as u64)
+        }
         _ => input_text(unit, value),
     }
 }

@@ -356,7 +356,7 @@ fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
 fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     let mut counts: BTreeMap<(Fate, &str), (u64, u64, &str)> = BTreeMap::new();
     for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| !fate.fate.is_change()) {
-        let count = counts.entry((fate.fate, fate.reason.word())).or_insert((0, 0, fate.reason.rule()));
+        let count = counts.entry((fate.fate, fate.reason.describe())).or_insert((0, 0, fate.reason.rule()));
         count.0 += 1;
         count.1 += preview.plan.tokens_before[at];
     }

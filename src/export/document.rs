@@ -14,6 +14,7 @@ use crate::js::Value;
 use crate::plan::{self, CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Fate;
 use crate::policy::message_list::MessageOrigin;
+use crate::policy::reason::Reason;
 use crate::redact::Redactor;
 use crate::session::LoadedSession;
 use crate::session::message::{TextPart, parts_of_entry, parts_of_message};
@@ -144,9 +145,7 @@ pub struct DocumentEntry {
 #[derive(Debug, Clone, Copy)]
 pub struct ExportedFate {
     pub fate: Fate,
-    pub reason: &'static str,
-    /// The rule's citation.
-    pub rule: &'static str,
+    pub reason: Reason,
     /// Estimated tokens before.
     pub tokens_before: u64,
     /// Estimated tokens after.
@@ -184,7 +183,7 @@ impl Document {
         let budget = loaded.next_prompt.budget(&loaded.context);
         let title = session_name(index).unwrap_or_else(|| session.title.clone());
         let path = loaded.source.path().display().to_string();
-        let findings = loaded.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let diagnostics = loaded.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
         Ok(Self {
             key: out.text(&session.key.0),
             agent: out.name(&session.agent),
@@ -202,7 +201,7 @@ impl Document {
             leaf: loaded.context.leaf.map(|leaf| out.name(&index.display_id(leaf))),
             now_ms: wanted.now_ms,
             shape_only: wanted.shape_only,
-            diagnostics: findings.iter().map(|finding| out.text(finding)).collect(),
+            diagnostics: diagnostics.iter().map(|finding| out.text(finding)).collect(),
             redacted: out.redactor.is_enabled().then(|| out.redactor.counts().clone()),
             removed_images: out.redactor.removed_images(),
             plan,
@@ -297,8 +296,7 @@ fn exported_fate(plan: &Plan, at: usize) -> Option<ExportedFate> {
     let fate = plan.fates().get(at)?;
     Some(ExportedFate {
         fate: fate.fate,
-        reason: fate.reason.word(),
-        rule: fate.reason.rule(),
+        reason: fate.reason,
         tokens_before: *plan.tokens_before.get(at)?,
         tokens_after: *plan.tokens_after.get(at)?,
     })

@@ -236,8 +236,8 @@ fn entry_json(node: &DocumentEntry) -> EntryJson<'_> {
 fn fate_json(reported: ExportedFate) -> FateJson {
     FateJson {
         fate: reported.fate.word(),
-        reason: reported.reason,
-        rule: reported.rule,
+        reason: reported.reason.word(),
+        rule: reported.reason.rule(),
         tokens_before: reported.tokens_before,
         tokens_after: reported.tokens_after,
     }

@@ -58,7 +58,10 @@ fn redacted(document: &Document) -> String {
 /// `✂ cleared: reason (rule), ~900 → ~20`.
 pub(super) fn fate(reported: &ExportedFate) -> String {
     let mut words =
-        format!("{} {}: {} ({})", reported.fate.sign(), reported.fate.word(), reported.reason, reported.rule);
+        format!("{} {}: {}", reported.fate.sign(), reported.fate.word(), reported.reason.describe());
+    if !reported.reason.rule().is_empty() {
+        let _ = write!(words, " ({})", reported.reason.rule());
+    }
     if reported.fate.is_change() {
         let _ = write!(
             words,

@@ -157,7 +157,7 @@ pub(super) fn to_listing(listed: &SessionListing) -> StoreListing {
         ruleset: listed.store.ruleset.clone(),
         agent_count: listed.store.agents.len(),
         items: listed.items.clone(),
-        findings: listed.diagnostics.clone(),
+        diagnostics: listed.diagnostics.clone(),
         config_error: listed.store.config.error.as_ref().map(ToString::to_string),
         demo: listed.is_demo,
     }

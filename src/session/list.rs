@@ -66,17 +66,17 @@ pub fn list_sessions_with(
     now_ms: i64,
 ) -> SessionListing {
     let store = survey_with(place, requested);
-    let mut findings = store.diagnostics.clone();
+    let mut diagnostics = store.diagnostics.clone();
     if let Some(path) = place.missing_store() {
         let next = "This is the built-in demo store. Pass a PATH or set OPENCLAW_STATE_DIR to see your own.";
-        findings.insert(0, Diagnostic::new(path, Severity::Note, "found no gateway store", next));
+        diagnostics.insert(0, Diagnostic::new(path, Severity::Note, "found no gateway store", next));
     }
-    findings.extend(abandoned_commits(&store, now_ms));
+    diagnostics.extend(abandoned_commits(&store, now_ms));
     SessionListing {
         name: place.display_name(&store),
         is_demo: place.is_demo(),
         items: list_items(&store, now_ms),
-        diagnostics: findings,
+        diagnostics: diagnostics,
         store: Arc::new(store),
     }
 }

@@ -227,20 +227,20 @@ impl Index {
         };
         let writer = "A program is probably still writing the line; clawscope reads it again when the file \
              grows.";
-        let mut findings = self.diagnostics.clone();
+        let mut diagnostics = self.diagnostics.clone();
         if self.is_unterminated {
-            findings.push(note(Some(self.line_count), "the last line has no line break".into(), writer));
+            diagnostics.push(note(Some(self.line_count), "the last line has no line break".into(), writer));
         } else if self.pending_bytes > MAX_LINE_BYTES {
             let what = limits::overlong_line(self.pending_bytes);
-            findings.push(note(Some(self.line_count + 1), what, "clawscope skips the line."));
+            diagnostics.push(note(Some(self.line_count + 1), what, "clawscope skips the line."));
         } else if self.pending_bytes > 0 {
             let what = format!("{} bytes after the last line break are not JSON yet", self.pending_bytes);
-            findings.push(note(Some(self.line_count + 1), what, writer));
+            diagnostics.push(note(Some(self.line_count + 1), what, writer));
         }
         if self.open_status == OpenStatus::Empty && self.pending_bytes == 0 {
-            findings.push(note(None, "empty".into(), "Nothing to read yet."));
+            diagnostics.push(note(None, "empty".into(), "Nothing to read yet."));
         }
-        findings
+        diagnostics
     }
 
     /// Returns the replacement of a `context_edit`; `None` for other entries.

@@ -33,7 +33,7 @@ pub const PI_AGENT: &str = "pi";
 pub fn list_agent_dir_sessions(
     dir: &Path,
     env: &Environment,
-    findings: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Session> {
     let own = pi_agent_dir(env) == dir;
     let named = configured_session_dirs(env, dir).into_iter().filter(|named| own && named.path.is_dir());
@@ -44,15 +44,15 @@ pub fn list_agent_dir_sessions(
             let what = format!("pi writes its new sessions here, because of {}", named.source);
             let next = "This folder holds the sessions of all projects; clawscope also lists those in \
                  `sessions` of the agent dir.";
-            findings.push(Diagnostic::new(&named.path, Severity::Note, what, next));
+            diagnostics.push(Diagnostic::new(&named.path, Severity::Note, what, next));
         }
-        sessions.extend(list_sessions(&named.path, findings));
+        sessions.extend(list_sessions(&named.path, diagnostics));
     }
-    sessions.extend(list_sessions(&dir.join("sessions"), findings));
-    sessions.extend(list_transcripts(dir, findings).iter().map(|path| read_session(path)));
+    sessions.extend(list_sessions(&dir.join("sessions"), diagnostics));
+    sessions.extend(list_transcripts(dir, diagnostics).iter().map(|path| read_session(path)));
     sessions.retain(|session| session.path.clone().is_none_or(|path| seen.insert(path)));
     if own {
-        findings.extend(missing_cwd_diagnostics(&sessions));
+        diagnostics.extend(missing_cwd_diagnostics(&sessions));
     }
     sessions
 }
@@ -74,11 +74,11 @@ fn missing_cwd_diagnostics(sessions: &[Session]) -> Vec<Diagnostic> {
 
 /// Lists the sessions of a sessions dir: its own files (`--session-dir`), those in its folders per working directory,
 /// and those in folders that group or nest these.
-pub fn list_sessions(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<Session> {
-    let mut paths = list_transcripts(dir, findings);
+pub fn list_sessions(dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<Session> {
+    let mut paths = list_transcripts(dir, diagnostics);
     for sub in list_folders_below(dir) {
         let is_pis = is_in_cwd_dir(&sub, dir);
-        let found = list_transcripts(&sub, findings).into_iter();
+        let found = list_transcripts(&sub, diagnostics).into_iter();
         paths.extend(found.filter(|path| is_pis || is_session_file(path)));
     }
     paths.iter().map(|path| read_session(path)).collect()
@@ -145,13 +145,18 @@ fn message_time(line: &Value) -> Option<i64> {
 }
 
 /// Returns every `*.jsonl` directly in a folder, sorted. An unreadable folder is a diagnostic; a missing one is not.
-fn list_transcripts(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
+fn list_transcripts(dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) => {
             if error.kind() != std::io::ErrorKind::NotFound {
                 let what = format!("cannot list the folder: {error}");
-                findings.push(Diagnostic::new(dir, Severity::Error, what, "check the folder's permissions"));
+                diagnostics.push(Diagnostic::new(
+                    dir,
+                    Severity::Error,
+                    what,
+                    "check the folder's permissions",
+                ));
             }
             return Vec::new();
         }
@@ -213,19 +218,19 @@ mod tests {
         write(&dir.path().join("sessions/--x--/runs/1.jsonl"), &header("run"));
         write(&dir.path().join("sessions/--x--/2026_zz.trajectory.jsonl"), "{}");
         write(&dir.path().join("auth.json"), "{}");
-        let mut findings = Vec::new();
+        let mut diagnostics = Vec::new();
         let env = Environment::new([("HOME", "/h")], None, "/w".into());
-        let sessions = list_agent_dir_sessions(dir.path(), &env, &mut findings);
+        let sessions = list_agent_dir_sessions(dir.path(), &env, &mut diagnostics);
         let seen: Vec<_> = sessions.iter().map(|s| (s.id.as_str(), s.title.as_str())).collect();
         let expected = ["b", "a", "zz", "run", "x", "deep", "c"]
             .map(|id| (id, if id == "zz" { "2026_zz" } else { "app" }));
         assert_eq!(seen, expected);
-        assert_eq!(findings, []);
+        assert_eq!(diagnostics, []);
         let own =
             Environment::new([("PI_CODING_AGENT_DIR", dir.path().to_string_lossy())], None, "/w".into());
-        list_agent_dir_sessions(dir.path(), &own, &mut findings);
-        assert_eq!(findings.len(), 1, "{findings:?}");
-        assert!(findings[0].message.contains("/home/u/app no longer exists"), "{findings:?}");
+        list_agent_dir_sessions(dir.path(), &own, &mut diagnostics);
+        assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
+        assert!(diagnostics[0].message.contains("/home/u/app no longer exists"), "{diagnostics:?}");
         assert_eq!(sessions[1].key.0, "pi:a");
         assert_eq!(sessions[1].cwd.as_deref(), Some("/home/u/app"));
         assert!(sessions[1].bytes > 0 && sessions[1].modified_ms.is_some());
@@ -244,10 +249,13 @@ mod tests {
             ("PI_CODING_AGENT_SESSION_DIR".to_owned(), format!("{text}/own")),
         ];
         let env = Environment::new(vars, None, "/w".into());
-        let mut findings = Vec::new();
-        let sessions = list_agent_dir_sessions(&dir.path().join("agent"), &env, &mut findings);
+        let mut diagnostics = Vec::new();
+        let sessions = list_agent_dir_sessions(&dir.path().join("agent"), &env, &mut diagnostics);
         assert_eq!(sessions.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), ["a_b", "usual"]);
-        assert!(findings[0].message.ends_with("because of PI_CODING_AGENT_SESSION_DIR"), "{findings:?}");
+        assert!(
+            diagnostics[0].message.ends_with("because of PI_CODING_AGENT_SESSION_DIR"),
+            "{diagnostics:?}"
+        );
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
             let offers: Offers = &[
                 (Action::Reload, "reload"),
                 (Action::Demo, "demo store"),
-                (Action::Show(ScreenKind::Findings), "findings"),
+                (Action::Show(ScreenKind::Problems), "problems"),
             ];
             EmptyState { title: "Empty store", headline: (&what, Role::Bright), reason: &why, offers }
                 .draw(app, theme, area, buf);
@@ -101,7 +101,7 @@ pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut
             title: "",
             headline: (&what, Role::Danger),
             reason: error,
-            offers: &[(Action::Reload, "reload"), (Action::Show(ScreenKind::Findings), "findings")],
+            offers: &[(Action::Reload, "reload"), (Action::Show(ScreenKind::Problems), "problems")],
         };
         state.draw_body(app, theme, area, buf);
     } else if !draw_opening(app, theme, area, buf) && app.opening.loading.is_none() {
@@ -152,7 +152,7 @@ pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area
             title: "",
             headline: ("✗ The gateway cannot build this context", Role::Danger),
             reason: "An entry on the active path has the type message but no message in it. clawscope shows the rest of the file.",
-            offers: &[(Action::Show(ScreenKind::Findings), "findings")],
+            offers: &[(Action::Show(ScreenKind::Problems), "problems")],
         }
     } else if index.entries.is_empty() {
         EmptyState {

@@ -247,7 +247,7 @@ fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
         "{:?}",
         driver.app.toast
     );
-    assert!(driver.app.findings().any(|finding| finding.message.contains("was interrupted after")));
+    assert!(driver.app.diagnostics().any(|finding| finding.message.contains("was interrupted after")));
     driver.app.toast = None;
     driver.press("p c");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());

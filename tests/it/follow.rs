@@ -173,7 +173,7 @@ fn switching_the_preview_or_the_gate_lights_no_setting() {
 #[test]
 fn an_entry_without_its_message_is_a_diagnostic_that_can_be_copied() {
     let mut driver = Driver::demo(130, 36);
-    assert!(pane(&driver).findings.is_empty());
+    assert!(pane(&driver).diagnostics.is_empty());
     driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
     assert!(loaded_session(&driver).context_throws);
     driver.press("! G y");

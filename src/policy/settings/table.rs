@@ -373,7 +373,7 @@ static TABLE: [Row; 67] = [
         "truncate.maxChars",
         (Some(Policy::Truncate), Source::BuiltIn),
         (chars(1e6, 10_000.0), Number(|s| &mut s.truncate.max_chars)),
-        Hint::Words("whatever the window"),
+        Hint::Words("at any window"),
         "A single tool result has at most this size, whatever the window.",
     ),
     row(

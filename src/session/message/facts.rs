@@ -156,7 +156,7 @@ fn push_model(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     facts.extend(message.get("stopReason").map(|stop| ("stop", value_text(stop))));
     match entry.message.and_then(|size| size.usage) {
         Some(usage) => push_measured(&usage, facts),
-        None => facts.push(("prompt", "— not measured".into())),
+        None => facts.push(("prompt", "— no usage recorded".into())),
     }
 }
 

@@ -52,7 +52,7 @@ fn an_assistant_shows_thinking_text_calls_and_its_error() {
         ]
     );
     assert_eq!((read.fact("model"), read.fact("stop")), (Some("opus"), Some("error")));
-    assert_eq!(read.fact("prompt"), Some("— not measured"), "a failed call anchors nothing");
+    assert_eq!(read.fact("prompt"), Some("— no usage recorded"), "a failed call anchors nothing");
 }
 
 #[test]

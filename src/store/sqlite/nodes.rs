@@ -69,7 +69,7 @@ pub(in crate::store) fn add_sessions(
     database: &Database,
     agent: &str,
     sessions: &mut Vec<Session>,
-    findings: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<Diagnostic>,
     sizes: &SizeCache,
 ) -> rusqlite::Result<()> {
     let (nodes, windows, archives) = database.with_transaction(|at| {
@@ -81,7 +81,7 @@ pub(in crate::store) fn add_sessions(
         let windows = windows.into_iter().map(|window| Ok((with_size(&window.session_id)?, window)));
         Ok((nodes, windows.collect::<rusqlite::Result<Vec<_>>>()?, read_archives(at, database)?))
     })?;
-    let mut found = SessionCollector { database, agent, sessions, diagnostics: findings };
+    let mut found = SessionCollector { database, agent, sessions, diagnostics: diagnostics };
     let by_session: HashMap<&str, &SessionWindow> =
         windows.iter().map(|(_, window)| (window.session_id.as_str(), window)).collect();
     let current: HashSet<&str> = nodes.iter().map(|(_, node)| node.session_id.as_str()).collect();

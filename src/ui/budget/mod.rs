@@ -265,8 +265,8 @@ impl<'a> BudgetView<'a> {
         let (y, target) = (self.layout.legend.y, self.app.target);
         let key = first_key(self.app, KeyContext::Transcript, Action::NextTarget);
         let role = if target == Target::NextCall { Role::Muted } else { Role::Plan };
-        let x = put(buf, (1, y), self.columns.0, &key, self.theme.bold(Role::Text));
-        put(buf, (x + 1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
+        let x = put(buf, (1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
+        put(buf, (x + 1, y), self.columns.0, &key, self.theme.bold(Role::Text));
     }
 
     /// Returns the distance to the next memory flush.
@@ -275,13 +275,13 @@ impl<'a> BudgetView<'a> {
         let muted = |words: String| Span::styled(words, self.theme.style(Role::Muted));
         match flush.map(|flush| flush.state) {
             Some(FlushState::Due(_)) => {
-                vec![muted("flush ".into()), Span::styled("due", self.theme.style(Role::Warn))]
+                vec![muted("memory flush ".into()), Span::styled("due", self.theme.style(Role::Warn))]
             }
             Some(FlushState::Waiting { tokens }) => vec![
-                muted("flush in ".into()),
+                muted("memory flush in ".into()),
                 Span::styled(format_short(tokens.whole()), self.theme.style(Role::Text)),
             ],
-            Some(FlushState::Flushed { .. }) => vec![muted("flushed".into())],
+            Some(FlushState::Flushed { .. }) => vec![muted("memory flushed".into())],
             _ => Vec::new(),
         }
     }

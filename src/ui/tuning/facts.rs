@@ -219,6 +219,7 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
     let key = || first_key(app, KeyContext::Tuning, Action::ToggleGate);
     let shown = app.preview.plan.is_some()
+        && app.tuning.policy == Policy::Prune
         && app.tuning.is_policy_on(Policy::Prune)
         && app.target != Target::WholeSession;
     let Some(session) = app.displayed_session().filter(|_| shown) else {

@@ -170,7 +170,7 @@ impl SettingLine<'_> {
         let role = if at == app.tuning.cursor { Role::Text } else { Role::Muted };
         let room = usize::from(meaning_end.saturating_sub(from + 2));
         let fits = crate::text::width(&words) <= room;
-        let words = if fits { words.as_str() } else { words.split(' ').next().unwrap_or_default() };
+        let words = if fits { words.as_str() } else { leading_amount(&words) };
         let used = put(buf, (from, y), meaning_end.saturating_sub(2), words, theme.style(role));
         if let Some(was) = was {
             let x = (from + MEANING_WIDTH).max(used + 2);
@@ -202,8 +202,7 @@ impl SettingLine<'_> {
         let end = self.area.right().saturating_sub(1);
         let muted = |words: String| vec![Span::styled(words, theme.style(Role::Muted))];
         let words = match (least == most, self.is_narrow()) {
-            (true, true) => muted("no difference".to_owned()),
-            (true, false) => muted("no effect at any value".to_owned()),
+            (true, is_narrow) => muted(self.flat_reason(is_narrow)),
             (false, true) => {
                 muted(format!("{}…{}", format_short_estimate(*least), format_short_estimate(*most)))
             }
@@ -214,6 +213,17 @@ impl SettingLine<'_> {
         let flat = self.flat_note().map(muted).unwrap_or_default();
         let gap = if self.is_narrow() { 1 } else { 3 };
         put_facts(buf, (track.end + gap, y), end, &[words, flat]);
+    }
+
+    /// Returns why the total is the same at every position.
+    fn flat_reason(&self, is_narrow: bool) -> String {
+        let policy = self.app.tuning.policy;
+        match (self.app.tuning.is_policy_on(policy), is_narrow) {
+            (false, true) => format!("{} is off", policy.word()),
+            (false, false) => format!("no effect: {} is off", policy.word()),
+            (true, true) => "no difference".to_owned(),
+            (true, false) => "same total at every value".to_owned(),
+        }
     }
 
     /// Returns the range in which moving the slider has no effect.
@@ -234,9 +244,15 @@ impl SettingLine<'_> {
         };
         // Only report a range of several positions.
         match (below, last - above) {
-            (left, right) if left >= 3 && left >= right => Some(format!("flat below {}", at(below))),
-            (_, right) if right >= 3 => Some(format!("flat above {}", at(above))),
+            (left, right) if left >= 3 && left >= right => Some(format!("same below {}", at(below))),
+            (_, right) if right >= 3 => Some(format!("same above {}", at(above))),
             _ => None,
         }
     }
+}
+
+/// Returns the amount that a hint begins with, such as `150k` of `150k of all`: half of another hint would mislead.
+fn leading_amount(words: &str) -> &str {
+    let first = words.split(' ').next().unwrap_or_default();
+    if first.starts_with(|sign: char| sign == '~' || sign.is_ascii_digit()) { first } else { "" }
 }

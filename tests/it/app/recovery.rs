@@ -34,7 +34,7 @@ fn a_screens_key_opens_it_from_any_other_and_closes_it() {
     let name = |driver: &Driver| match driver.app.overlay() {
         None => "none",
         Some(Overlay::Help { .. }) => "?",
-        Some(Overlay::Findings { .. }) => "!",
+        Some(Overlay::Problems { .. }) => "!",
         Some(Overlay::Policies(_)) => "s",
         Some(Overlay::Estimators(_)) => "E",
         Some(Overlay::Breakdown(_)) => "B",

@@ -38,7 +38,7 @@ fn a_configuration_that_the_gateway_refuses_is_reported_on_the_screen_with_line_
         toast.text
     );
     let listing = driver.app.store.listing.as_ref().expect("a list");
-    assert!(listing.config_error.is_some() && !listing.findings.is_empty());
+    assert!(listing.config_error.is_some() && !listing.diagnostics.is_empty());
 }
 
 #[test]

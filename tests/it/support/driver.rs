@@ -274,7 +274,7 @@ impl Driver {
             ruleset: listed.store.ruleset.clone(),
             agent_count: listed.store.agents.len(),
             items: listed.items,
-            findings: listed.diagnostics,
+            diagnostics: listed.diagnostics,
             config_error: listed.store.config.error.as_ref().map(ToString::to_string),
             demo: listed.is_demo,
         }))

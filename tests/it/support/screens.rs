@@ -161,7 +161,7 @@ pub(crate) fn finding(width: u16, height: u16) -> Driver {
     let path = "/home/pi/.openclaw/agents/main/sessions/9f2c41d7.jsonl";
     let next = "clawscope skips the line, as the runtime does; the tree is complete without it.";
     let listing = driver.app.store.listing.as_mut().expect("a list");
-    listing.findings = vec![
+    listing.diagnostics = vec![
         Diagnostic::new(path, Severity::Warning, "not JSON, 312 bytes", next).at_line(2_041),
         Diagnostic::new(
             path,
@@ -640,7 +640,7 @@ pub(crate) const STATES: [Named; 61] = [
     ("undo", undoing),
     ("help", helping),
     ("palette", choosing),
-    ("findings", finding),
+    ("problems", finding),
     ("no match", no_match),
     ("search", searching),
     ("search all", searching_everywhere),

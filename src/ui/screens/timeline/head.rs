@@ -82,9 +82,17 @@ impl View<'_> {
         let tuning = &self.app.tuning;
         let changed = (0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count();
         let settings = self.timeline.settings(TraceKind::Simulated);
-        let acts = |step: &Policy| *step != Policy::Prune || settings.prune_on;
-        let steps: Vec<&str> = settings.policies.enabled.iter().filter(acts).map(Policy::word).collect();
-        let mut words = vec![self.muted(format!("replayed with {}", steps.join(", ")))];
+        let acts = |policy: &Policy| *policy != Policy::Prune || settings.prune_on;
+        let (chosen, every_run): (Vec<Policy>, Vec<Policy>) =
+            settings.policies.enabled.iter().filter(acts).partition(|policy| tuning.is_policy_on(*policy));
+        let names =
+            |policies: &[Policy]| policies.iter().map(|policy| policy.word()).collect::<Vec<_>>().join(", ");
+        let replayed = match (chosen.as_slice(), every_run.as_slice()) {
+            (chosen, []) => names(chosen),
+            ([], every_run) => format!("{}, as in every run", names(every_run)),
+            (chosen, every_run) => format!("{}; {} as in every run", names(chosen), names(every_run)),
+        };
+        let mut words = vec![self.muted(format!("replayed with {replayed}"))];
         if changed > 0 {
             let count = quantity(changed as u64, "changed setting");
             words.extend([self.muted(" and "), Span::styled(count, self.theme.style(Role::Plan))]);
