@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pictures_show_the_program_as_it_is() {
+    fn the_pictures_are_current() {
         let stored = |name: &str| {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("screenshots").join(name);
             std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

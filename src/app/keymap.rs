@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dialog_knows_no_global_keys() {
+    fn a_dialog_ignores_global_keys() {
         let keymap = Keymap::standard();
         let slash = press(KeyCode::Char('/'), KeyModifiers::NONE);
         assert_eq!(keymap.action_for(KeyContext::Dialog, slash), None);

@@ -58,7 +58,7 @@ fn trimmed(head: &str, tail: &str, (h, t, n): (usize, usize, usize)) -> String {
 }
 
 #[test]
-fn a_trimmed_text_has_a_mark_where_something_leaves() {
+fn a_trimmed_text_has_a_mark_at_the_removed_part() {
     let after = trimmed("one\ntw", "ee\nfour", (6, 7, 18));
     let message = result("one\ntwo\nthree\nfour", Some(&after));
     assert_eq!(drawn(&message, FORM), ["1 one", "2 tw", "<5>", "3 ee", "4 four"]);
@@ -97,7 +97,7 @@ fn texts_of_a_result_are_numbered_consecutively_and_images_named() {
 }
 
 #[test]
-fn thinking_can_be_hidden_and_an_empty_message_says_so() {
+fn thinking_can_be_hidden_and_an_empty_message_has_a_note() {
     let mut message = result("x", None);
     message.facts = vec![("role", "assistant".into())];
     message.parts.insert(0, TextPart { kind: PartKind::Thinking, text: "hm".into() });

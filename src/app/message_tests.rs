@@ -100,7 +100,7 @@ fn a_search_unfolds_the_text_that_contains_the_only_match() {
 }
 
 #[test]
-fn the_full_screen_is_a_diff_where_the_plan_changes_something() {
+fn the_full_screen_shows_a_diff_if_the_plan_changes_the_message() {
     let mut app = open((130, 36), 2, true);
     assert_eq!(app.message.effective_view(false), MessageView::Text);
     assert_eq!(app.message.effective_view(true), MessageView::Diff);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_replaced_where_it_is_or_added_at_the_end() {
+    fn content_is_replaced_in_place_or_added_at_the_end() {
         let new = Value::from("new");
         assert_eq!(with_content(r#"{"content":[],"a":1.0}"#, &new).unwrap(), r#"{"content":"new","a":1.0}"#);
         assert_eq!(with_content(r#"{ "a":1.0 }"#, &new).unwrap(), r#"{"a":1.0,"content":"new"}"#);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keymap_comes_with_its_file() {
+    fn the_keymap_has_its_file_name() {
         let home = home(&[("keymap.toml", "[global]\n\"x\" = \"quit\"\n")]);
         let keymap = load(&env(&home, &[])).unwrap().keymap.unwrap();
         assert!(keymap.path.ends_with(".config/clawscope/keymap.toml"));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_comes_with_the_line_of_its_key() {
+    fn a_command_has_the_line_of_its_key() {
         let text = "theme = \"dark\"\n\n[[command]]\nname = \"é\"\nkey = \"f5\"\ncommand = \"ls\"\n";
         let home = home(&[("config.toml", text)]);
         let commands = load(&env(&home, &[])).unwrap().commands;

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_is_read_as_it_was_written() {
+    fn a_preset_reads_back_as_written() {
         let (_dir, env) = home();
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let values = vec![pair("contextPruning.ttl", "30m"), pair("historyLimit", "20")];

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_killed_before_it_publishes_has_changed_nothing() {
+    fn a_run_killed_before_it_publishes_changes_no_file() {
         let (dir, folder) = staged();
         // The change is cut off: its last byte never reached the disk.
         let text = serde_json::to_vec(&change("new")).unwrap();

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_old_file_ends_the_run_before_anything_changed() {
+    fn a_damaged_old_file_ends_the_run_without_a_change() {
         let dir = tempfile::tempdir().unwrap();
         let mut folder = DatasetFolder::open(dir.path()).unwrap();
         run(&mut folder, &[("a", "d1", 1), ("b", "d1", 1)], &[]);

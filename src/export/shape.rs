@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_still_reported_by_their_words_and_numbers() {
+    fn error_texts_keep_known_words_and_numbers() {
         let line = r#"{"type":"message","message":{"role":"assistant","content":[],"errorMessage":"prompt is too long: 210012 tokens > 200000 maximum (mei@example.org)"}}"#;
         assert!(
             shaped(line).contains("prompt is too long: 210012 tokens > 200000 maximum (xxx@xxxxxxx.xxx)")

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn each_letter_has_its_own_place() {
+    fn each_letter_has_a_separate_position() {
         let svg = draw(6, |b| b.set_string(0, 1, "a -> b", Style::new()));
         assert_eq!(texts(&svg), ["<text x=\"13 23 33 43 53 63\" y=\"45\" fill=\"#c3cad5\">a -&gt; b</text>"]);
     }

@@ -54,7 +54,7 @@ fn no_file_is_an_empty_configuration_without_defaults() {
 }
 
 #[test]
-fn a_broken_file_is_empty_and_says_where_and_why() {
+fn a_broken_file_is_empty_with_an_error_at_its_line() {
     let config = one("{\n  session: {\n    scope: @\n");
     let error = config.error.unwrap();
     assert_eq!((error.line, error.column, error.message.as_str()), (Some(3), Some(12), "expected value"));
@@ -82,7 +82,7 @@ fn a_directory_is_an_error_and_a_missing_named_file_only_a_note() {
 }
 
 #[test]
-fn a_file_that_holds_no_object_is_reported_without_an_empty_key() {
+fn a_file_without_an_object_is_reported_without_an_empty_key() {
     assert_eq!(one("[]").error.unwrap().message, "expected an object at the top");
 }
 

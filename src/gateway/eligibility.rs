@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_before_knows_only_anthropic() {
+    fn the_previous_version_prunes_only_for_anthropic() {
         let eligible = |provider, model| {
             is_eligible_under(Ruleset::V2026_2_19.rules(), provider, model, &ModelRoute::default())
         };

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_names_the_setting_it_comes_from() {
+    fn the_limit_names_its_setting() {
         let config = js::parse(CHANNELS).unwrap();
         let setting = |key| history_limit(key, &config).map(|limit| limit.setting);
         assert_eq!(setting("telegram:dm:a:b").as_deref(), Some("channels.telegram.dms.a:b.historyLimit"));

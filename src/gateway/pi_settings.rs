@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_the_defaults_are_reported_and_the_global_file_is_where_to_write() {
+    fn without_a_file_defaults_apply_and_changes_belong_in_the_global_file() {
         let dir = tempfile::tempdir().unwrap();
         let global = dir.path().join(FILE_NAME);
         let settings = PiSettings::read(&global, None);

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn bedrock_caches_only_claude_and_only_where_it_is_reported_to() {
+    fn bedrock_caches_only_claude_and_only_with_configured_retention() {
         assert_eq!(of("{}", "amazon-bedrock", "claude", None), Retention::None);
         assert_eq!(of(LONG, "amazon-bedrock", "claude", None), Retention::Short);
         assert_eq!(of(LONG, "amazon-bedrock", "nova", None), Retention::None);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flush_lowers_no_known_window() {
+    fn the_flush_does_not_lower_a_known_window() {
         assert_eq!(flush_window(&config(), "m"), Tokens(300_000.0));
         assert_eq!(flush_window(&config(), "nothing"), Tokens(150_000.0));
     }

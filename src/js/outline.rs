@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn many_members_and_repeated_keys_are_counted_as_they_are_written() {
+    fn many_members_and_repeated_keys_are_counted_as_written() {
         let members: Vec<String> = (0..60).map(|n| format!("\"k{}\":{n}", n % 40)).collect();
         check(&format!("{{{}}}", members.join(",")));
     }
@@ -445,7 +445,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_json_is_outlined_as_it_is_parsed(text in json(), cut in 0_usize..400) {
+        fn outlining_any_json_agrees_with_parsing(text in json(), cut in 0_usize..400) {
             check(&text);
             check(&stringify(&parse(&text).unwrap()));
             let cut = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

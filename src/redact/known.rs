@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_secret_is_a_whole_word_and_not_a_plain_one() {
+    fn a_short_secret_matches_only_whole_words_and_is_not_a_plain_word() {
         assert_eq!(found("hunter2!", "(hunter2!) xhunter2!"), ["hunter2!"]);
         assert_eq!(found("gOnJihEz3CMPB0", "xgOnJihEz3CMPB0U"), ["gOnJihEz3CMPB0"]);
         assert_eq!(found("EtaNMbCfngNeSEIQbs", "9EtaNMbCfngNeSEIQbsVVw"), ["EtaNMbCfngNeSEIQbs"]);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_key_are_known_one_by_one() {
+    fn each_line_of_a_key_is_recognised() {
         let secret = format!("-----BEGIN X PRIVATE KEY-----\n{KEY}\n-----END X PRIVATE KEY-----");
         assert_eq!(found(&secret, &format!("  1  {KEY}")), [KEY]);
     }

@@ -109,7 +109,7 @@ fn the_same_secret_has_the_same_placeholder_everywhere() {
 }
 
 #[test]
-fn a_secret_that_was_reported_once_is_known_everywhere() {
+fn a_learned_secret_is_recognised_everywhere() {
     let mut redactor = Redactor::default();
     let password = "tall9-orange";
     redactor.learn(&format!("password: \"{password}\""));

@@ -440,7 +440,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_undone_level_by_level_and_every_byte_knows_its_place() {
+    fn escapes_are_decoded_level_by_level_with_the_original_position_of_every_byte() {
         let text = r#"a \\\"b\\\" é%20d%C3%A9 %zz \u0041"#;
         let views = views(text);
         let last = views.iter().rposition(|view| !view.is_joined).unwrap();

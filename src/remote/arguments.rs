@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_becomes_the_path_there_in_every_place() {
+    fn the_address_becomes_the_remote_path_in_every_argument() {
         for (line, expected) in [
             ("clawscope ssh://gw", ""),
             ("clawscope ssh://gw/srv/x --ascii", "/srv/x --ascii"),

@@ -128,7 +128,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_line_to_run_there_keeps_every_word_through_both_shells() {
+    fn the_remote_command_line_keeps_every_word_through_both_shells() {
         let words = ["clawscope", "commit", "agent:main:it's $(id)", "--apply"].map(str::to_owned);
         let line = address("ssh://gw").host.line(&words);
         let far = shell_words::split(&line).unwrap().pop().unwrap();

@@ -385,7 +385,7 @@ fn a_single_trace_equals_the_simulated_one_and_can_be_cancelled() {
 }
 
 #[test]
-fn a_refused_call_is_the_largest_prompt_only_where_the_refusal_names_its_tokens() {
+fn a_refused_call_is_the_largest_prompt_only_if_the_refusal_names_its_tokens() {
     let script = two_runs(5_000).after(1).user().refused("the request is too large");
     let totals = |requested| {
         let refused = [refused_at(7, requested, None)];

@@ -68,7 +68,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_program_gets_the_sentence_and_a_missing_one_is_reported() {
+    fn the_alert_program_gets_the_sentence_and_a_missing_program_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("out");
         let script = format!("printf '%s|%s' \"$1\" \"$CLAWSCOPE_ALERT_SESSION\" > {}", file.display());

@@ -92,7 +92,7 @@ mod tests {
     use crate::store::sqlite::testing::TestStore;
 
     #[test]
-    fn a_new_database_is_reported_once_and_then_queried_when_its_time_has_come() {
+    fn a_new_database_is_reported_once_and_then_probed_on_schedule() {
         let store = TestStore::new();
         let path = store.database();
         let now = Instant::now();

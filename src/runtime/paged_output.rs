@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pager_runs_where_it_is_empty_or_cat_or_missing() {
+    fn no_pager_runs_if_it_is_empty_or_cat_or_missing() {
         for pager in ["", " ", "cat", "clawscope-no-such-pager -x"] {
             assert_eq!(line(&[("PAGER", pager)]), None, "{pager:?}");
         }

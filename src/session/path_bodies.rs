@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_bodies_make_room_and_reading_ahead_takes_only_free_room() {
+    fn the_oldest_bodies_are_dropped_and_reading_ahead_uses_only_free_space() {
         let (session, probe) = bodies(0);
         let lines: Vec<u64> = session.context.path.iter().map(|entry| probe.line_bytes(*entry)).collect();
         let (_, bodies) = bodies(lines[1] + lines[2]);

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_those_of_the_text_as_it_is_written() {
+    fn match_ranges_refer_to_the_original_text() {
         assert_eq!(literal_ranges("Ops and OPS", "ops"), [0..3, 8..11]);
         assert_eq!(literal_ranges("İstanbul x", "x"), std::slice::from_ref(&(10..11)));
         assert_eq!(literal_ranges("飞书 周报", "周"), std::slice::from_ref(&(7..10)));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_advice_names_the_key_that_disagrees_and_context1m_only_where_it_is_set() {
+    fn the_advice_names_the_disagreeing_key_and_context1m_only_if_set() {
         let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
         session.limits.status_window = Tokens(1_048_576.0);
         let mut next = |from| {

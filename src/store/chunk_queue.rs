@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_became_shorter_meanwhile_ends_where_it_does() {
+    fn a_file_that_shrinks_meanwhile_is_read_to_its_new_end() {
         let text = text();
         let source = Source::from_memory("t.jsonl", &text[..200_000]);
         let mut lines = 0;

@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grows_is_read_as_if_it_had_been_whole() {
+    fn a_growing_file_is_read_like_a_whole_one() {
         for text in [
             "\u{c}9.9",
             "9.9",

@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_reply_is_marked_and_takes_no_room() {
+    fn a_silent_reply_is_marked_without_a_larger_entry() {
         let silent = |role: &str| {
             let line = format!(
                 r#"{{"type":"message","message":{{"role":"{role}","content":[{{"type":"text","text":"NO_REPLY"}}]}}}}"#

@@ -128,7 +128,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_shell_reads_each_crafted_word_as_it_was_meant() {
+    fn a_shell_reads_each_quoted_word_as_the_original() {
         for shell in ["sh", "bash"] {
             let line = CRAFTED.map(posix_word).join(" ");
             let script = format!("for word in {line}; do printf '%s\\0' \"$word\"; done");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_quoted_only_where_it_matters() {
+    fn words_are_quoted_only_if_needed() {
         assert_eq!(posix_word("agent:main:main"), "agent:main:main");
         assert_eq!(posix_word("a b"), "'a b'");
         assert_eq!(posix_word("it's;rm"), r"'it'\''s;rm'");

@@ -47,7 +47,7 @@ fn language_of(title: &str, text: &str) -> Option<String> {
 }
 
 #[test]
-fn the_language_is_known_by_the_path_or_by_how_the_text_begins() {
+fn the_language_is_detected_by_the_path_or_the_first_line() {
     assert_eq!(language_of("src/ring.rs", "x").as_deref(), Some("Rust"));
     assert_eq!(language_of("a.py", "{\"a\":1}").as_deref(), Some("Python"));
     assert_eq!(language_of("curl -s x", " {\"a\": 1}").as_deref(), Some("JSON"));

@@ -243,7 +243,7 @@ fn the_receipt_names_growth_during_the_write_itself() {
 }
 
 #[test]
-fn entries_that_come_while_a_person_reads_the_preview_are_committed_too() {
+fn entries_appended_during_the_preview_are_committed_too() {
     let (_place, session) = session();
     let plan = plan(&session);
     let action = WriteAction::Commit { plan: &plan, summary: None };

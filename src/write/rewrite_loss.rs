@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_without_anything_to_lose_says_so() {
+    fn a_rewrite_without_losses_says_so() {
         let loss = loss(&[]).expect("a result is oversized");
         assert_eq!(loss, RewriteLoss { results: 1, ..RewriteLoss::default() });
         assert_eq!(loss.description(), "The gateway's own rewrite would lose nothing here.");

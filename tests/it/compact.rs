@@ -148,7 +148,7 @@ fn esc_cancels_a_summary_and_a_late_result_is_dropped() {
 }
 
 #[test]
-fn a_program_that_fails_leaves_the_file_as_it_was() {
+fn a_failing_program_leaves_the_file_unchanged() {
     let mut driver = compacting("");
     let before = bytes(&driver);
     driver.summarize_by(program(&["/nonexistent/summarizer"]));

@@ -218,7 +218,7 @@ fn every_configuration_resolves_as_in_the_gateway() {
 }
 
 #[test]
-fn the_window_is_reported_with_where_it_comes_from() {
+fn the_window_is_reported_with_its_origin() {
     let rules = Ruleset::V2026_3_2.rules();
     let registry = "{\"providers\":{\"local\":{\"apiKey\":\"x\",\"models\":[{\"id\":\"m\",\n\"contextWindow\":65536}]}}}";
     let files: &'static [(&str, &str)] = Box::leak(Box::new([

@@ -89,7 +89,7 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
 }
 
 #[test]
-fn an_entry_that_comes_while_a_person_confirms_is_committed_too() {
+fn an_entry_appended_during_the_confirmation_is_committed_too() {
     let mut driver = tuned();
     driver.press("c");
     let text = line(&driver, "feedf00d", "one more thing");
@@ -144,7 +144,7 @@ fn a_search_continues_while_the_session_reloads() {
 }
 
 #[test]
-fn a_file_rewritten_in_its_place_keeps_no_text_of_the_old_one() {
+fn a_file_rewritten_in_place_shows_no_old_text() {
     let mut driver = Driver::demo(130, 36);
     let text = line(&driver, "feedf00d", "what was said");
     driver.append(&text);

@@ -388,7 +388,7 @@ fn an_answer_that_shows_the_silent_token_says_so_before_its_words() {
 }
 
 #[test]
-fn hostile_text_reaches_no_cell_as_it_is() {
+fn hostile_text_never_reaches_a_cell_unescaped() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -435,7 +435,7 @@ fn hostile_text_reaches_no_cell_as_it_is() {
 }
 
 #[test]
-fn a_silent_answer_says_so_and_a_small_window_too() {
+fn silent_answers_and_small_windows_are_labelled() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).expect("a folder");

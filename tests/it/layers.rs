@@ -153,7 +153,7 @@ fn uses(words: &[&str], of: impl Fn(&str) -> bool) -> Vec<String> {
 const NONE: Vec<String> = Vec::new();
 
 #[test]
-fn only_the_shell_knows_the_terminal_and_the_executor() {
+fn only_the_runtime_module_uses_the_terminal_and_the_executor() {
     assert_eq!(uses(&["tokio::"], |module| module != "runtime"), NONE);
     // The event loop receives keys from the terminal; modules above it know no terminal.
     let far = |module: &str| row(module).is_some_and(|at| at < row("app").unwrap()) || module == "ui";

@@ -86,7 +86,7 @@ fn the_screen_uses_the_persons_keymap_and_glyphs() {
 }
 
 #[test]
-fn the_first_frame_lists_the_sessions_and_q_leaves_the_terminal_as_it_was() {
+fn the_first_frame_lists_the_sessions_and_q_restores_the_terminal() {
     let store = Store::new();
     let mut program = start(store.dir.path());
     program.until_shown("telegram");
@@ -99,7 +99,7 @@ fn the_first_frame_lists_the_sessions_and_q_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn without_a_store_the_demo_is_shown_and_says_so() {
+fn without_a_store_the_demo_is_shown_with_a_notice() {
     let home = tempfile::tempdir().unwrap();
     let mut program = Started::new(&[], &[("HOME", home.path().to_str().unwrap())]);
     program.until_shown("demo store");

@@ -172,7 +172,7 @@ fn reported(words: &[&str], session: &Session) -> (i32, js::Value) {
 }
 
 #[test]
-fn the_real_pi_reads_a_compaction_committed_by_hand_as_simulate_reported_it() {
+fn the_real_pi_reads_a_manually_committed_compaction_as_simulated() {
     let Some(pi) = Pi::find() else { return };
     let plan = ["--policy", "compact", "--set", "compaction.keepRecentTokens=150", "--with", "extractive"];
     let (mut compacted, mut simulated, mut headed) = (Vec::new(), Vec::new(), 0);

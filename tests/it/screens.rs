@@ -228,7 +228,7 @@ fn the_rules_behind_a_finding_and_the_gate_open() {
 }
 
 #[test]
-fn a_row_without_a_rule_says_so() {
+fn the_rule_key_on_a_row_without_a_rule_shows_a_message() {
     let mut driver = demo();
     driver.press("W");
     assert!(driver.app.overlay().is_none());

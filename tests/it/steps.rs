@@ -267,7 +267,7 @@ fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
 }
 
 #[test]
-fn the_calls_of_a_summary_are_reported_for_the_settings_that_are_shown() {
+fn the_predicted_calls_of_a_summary_follow_the_shown_settings() {
     let mut driver = opened();
     driver.press("s g");
     let calls = |driver: &Driver| match driver.app.overlay() {

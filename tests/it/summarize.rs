@@ -78,7 +78,7 @@ fn the_summary_goes_to_stdout_and_its_details_to_stderr() {
 }
 
 #[test]
-fn the_calls_are_reported_without_making_one() {
+fn the_calls_option_lists_calls_without_making_one() {
     let (store, settings) =
         (store(), settings("kind = \"http\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:1\""));
     let (code, out, err) =
@@ -282,7 +282,7 @@ fn a_preview_shows_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
 }
 
 #[test]
-fn the_length_of_earlier_summaries_is_the_measure_of_the_next_unless_one_is_reported() {
+fn the_assumed_summary_length_follows_earlier_summaries_unless_set() {
     let store = store();
     let earlier = "s".repeat(1200);
     store.append(&json!({ "type": "compaction", "id": "c", "parentId": "user-1", "summary": earlier, "firstKeptEntryId": "user-1", "tokensBefore": 1 }));

@@ -415,7 +415,7 @@ fn the_json_names_axes_cells_front_and_change() {
 
 /// A client clears tool uses only if it is set up to, so a grid of its settings starts from a session without.
 #[test]
-fn clearing_is_off_where_a_cell_leaves_its_settings_unset() {
+fn clearing_is_off_in_cells_without_its_settings() {
     let (_session, recording) = with_window(1, 100_000.0);
     let context = |policies| AxisContext { session: &recording.session, base: &[], policies };
     let texts = |policies, text: &str| -> (Vec<String>, usize) {

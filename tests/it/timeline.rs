@@ -203,7 +203,7 @@ fn the_timeline_replays_the_tuned_settings() {
 }
 
 #[test]
-fn answers_come_as_they_are_ready_and_an_older_one_never_replaces_a_newer() {
+fn answers_arrive_when_ready_and_an_older_one_never_replaces_a_newer() {
     let mut driver = opened();
     let first = driver.key_effects("{");
     let second = driver.key_effects("{");

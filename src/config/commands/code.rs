@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_refused_where_a_program_reads_code() {
+    fn a_value_in_a_code_argument_is_refused() {
         for code in [
             &["sh", "-c", "cat {file}"][..],
             &["/bin/bash", "-lc", "{key}"],

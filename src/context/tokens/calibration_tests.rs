@@ -68,7 +68,7 @@ fn a_rare_class_has_no_separate_factor() {
 }
 
 #[test]
-fn with_too_few_growths_it_says_so() {
+fn too_few_growths_are_an_error() {
     assert_eq!(calibrate(&session(&MIXED[..4], [0.25; 3])), Err(TooFewCalls { growths: 3 }));
     assert_eq!(calibrate(&[]), Err(TooFewCalls { growths: 0 }));
     let mut compacted = session(&MIXED, [0.25; 3]);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_an_answer_come_in_fixed_order() {
+    fn parts_of_an_answer_have_a_fixed_order() {
         let message = r#"{"role":"assistant","content":[
             {"type":"toolCall","name":"exec","arguments":{"b":"x","2":1.0,"1":null}},
             {"type":"text","text":"one"},{"type":"thinking","thinking":"hm"},{"type":"text","text":""},

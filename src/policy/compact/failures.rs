@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_without_words_says_so() {
+    fn a_failure_without_text_has_a_placeholder() {
         let bare = r#""isError":true,"toolCallId":"a","toolName":" ","content":"text is no block""#;
         let coded = r#""isError":true,"toolCallId":"b","details":{"status":"","exitCode":1},"content":[]"#;
         let expected = "\n\n## Tool Failures\n- tool: failed (no output)\n- tool (exitCode=1): failed";

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_section_is_wrapped_or_not_there_at_all() {
+    fn the_section_is_wrapped_or_absent() {
         let section = |text: &str| rules_section(&text.into()).to_string_lossy();
         assert_eq!(section("nothing"), "");
         let expected = "\n\n<workspace-critical-rules>\n## Red Lines\nx\n</workspace-critical-rules>";

@@ -71,7 +71,7 @@ fn a_cut_leaves_room_for_the_notice() {
 }
 
 #[test]
-fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
+fn a_result_is_cut_at_a_line_end_beyond_seven_tenths() {
     let kept = |newline: usize| {
         let text = format!("{}\n{}", "x".repeat(newline), "x".repeat(100));
         cut(&text, 53.0).find("\n[").expect("it has the notice")
@@ -223,7 +223,7 @@ fn the_newest_version_limits_each_result_and_keeps_images_that_fit() {
 }
 
 #[test]
-fn a_runtime_without_a_guard_says_so() {
+fn a_runtime_without_a_guard_has_that_reason() {
     let messages = ListFixture::of(&[result("c", &"x".repeat(5000)), calls(&["d"])]);
     let mut list = messages.list();
     let rules = Ruleset::Pi0_55.rules();

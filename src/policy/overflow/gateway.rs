@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_cased_text_may_match_where_a_folded_one_does_not() {
+    fn lower_casing_may_match_where_folding_does_not() {
         assert!(is_overflow("re\u{51}uest_too_large") && is_rate_limit("to\u{212a}ens per minute"));
         assert!(!is_likely_overflow("prompt too\u{2028}long"));
     }

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn weak_texts_come_last() {
+    fn weak_texts_are_matched_last() {
         assert!(TEXTS.is_sorted_by_key(|text| text.is_weak));
     }
 }

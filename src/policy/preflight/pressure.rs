@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_count_as_they_are_sent_from_7_1_on() {
+    fn from_7_1_on_summaries_count_in_their_sent_form() {
         let summary = r#"{"role":"compactionSummary","summary":"abcd"}"#;
         assert_eq!(pressure(Ruleset::V2026_6_11, summary), 12.0);
         assert!(pressure(Ruleset::V2026_7_1, summary) > 30.0);

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn where_images_are_replaced_a_short_result_becomes_its_text_and_a_long_one_is_trimmed() {
+    fn with_replaced_images_a_short_result_becomes_its_text_and_a_long_one_is_trimmed() {
         let whole = "abc\n[image removed during context pruning]\n😀😀";
         assert_eq!(newest(WITH_IMAGES, 4000.0, 1500.0, 1500.0), whole);
         assert!(

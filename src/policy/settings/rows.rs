@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_names_the_place_where_it_is_or_would_be() {
+    fn a_limit_names_its_setting_even_if_unset() {
         let empty = GatewayConfig::empty();
         let place = |key: &str| {
             let rows = all(&empty, key);

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn results_that_cannot_be_cut_enough_keep_a_notice_where_a_note_would_be_longer() {
+    fn results_that_cannot_be_cut_enough_get_the_shorter_notice() {
         let list = format!("{} | {}", ["300"; 30].join(" "), ["1900"; 30].join(" "));
         let reported = truncated(&list, Tokens(2_000.0));
         let cut = |fate: &(Fate, Reason, u64)| (fate.0, fate.1) == (Fate::Truncated, Reason::OverAggregate);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_end_beyond_eight_tenths_is_where_it_is_cut() {
+    fn a_text_is_cut_at_a_line_end_beyond_eight_tenths() {
         assert_eq!([8, 9, 10, 11].map(|newline| kept(newline, 10.0)), [10, 9, 10, 10]);
         assert_eq!([12, 13].map(|newline| kept(newline, 15.0)), [15, 13]);
     }

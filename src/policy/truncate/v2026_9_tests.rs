@@ -78,7 +78,7 @@ fn an_end_with_an_error_is_kept() {
 }
 
 #[test]
-fn heavy_characters_leave_room_for_fewer() {
+fn fewer_heavy_characters_fit() {
     let count = |text: &str| cut(text, 400.0).chars().take_while(|char| *char != '[').count();
     assert_eq!(count(&"x".repeat(4000)), 4 * count(&"你".repeat(4000)));
 }

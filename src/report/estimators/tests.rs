@@ -82,7 +82,7 @@ fn a_prompt_that_shrank_under_a_growing_context_is_listed_and_not_counted() {
 }
 
 #[test]
-fn a_copied_answer_does_not_count_where_its_original_is_on_another_branch() {
+fn a_copied_answer_does_not_count_if_its_original_is_on_another_branch() {
     let mut lines: Vec<String> = transcript(&[user("aaaa"), answer("bb", 500), user("cc"), answer("d", 700)])
         .lines()
         .map(str::to_owned)

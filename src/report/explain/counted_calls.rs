@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_messages_since_the_call_before_are_its_answer_and_what_followed() {
+    fn the_messages_since_the_previous_call_begin_with_its_answer() {
         let image = crate::session::testing::message(
             r#"{"role":"user","content":[{"type":"image","mimeType":"image/png","data":"QUJD"}]}"#,
         );

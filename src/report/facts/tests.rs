@@ -17,7 +17,7 @@ fn assert_one(text: &str, kind: FactKind, expected: &str, key: &str) {
 }
 
 #[test]
-fn paths_of_every_system_and_language_are_found_whole() {
+fn paths_of_every_system_and_language_are_found_completely() {
     for (text, path, key) in [
         ("see src/main.rs, please", "src/main.rs", "src/main.rs"),
         ("src/main.rs:48:12: unused", "src/main.rs:48:12", "src/main.rs"),
@@ -163,7 +163,7 @@ fn limits_and_decisions_are_sentences_with_a_cue_in_many_languages() {
 }
 
 #[test]
-fn a_sentence_is_kept_in_other_words_if_most_of_its_words_are_there() {
+fn a_sentence_counts_as_kept_if_most_of_its_words_are() {
     let own = sentence_words("Never restart the payments gateway during office hours.");
     assert!(own.are_kept_in(&sentence_words("Do not restart payments gateway in office hours (user).")));
     assert!(!own.are_kept_in(&sentence_words("The gateway was discussed.")));

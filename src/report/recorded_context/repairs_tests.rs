@@ -130,7 +130,7 @@ fn a_release_before_the_sanitiser_keeps_delivery_copies() {
 }
 
 #[test]
-fn a_list_sent_without_its_repairs_is_equal_and_says_so() {
+fn a_list_sent_without_repairs_is_equal_with_a_note() {
     let result = r#"{"role":"toolResult","toolCallId":"c","toolName":"read","content":[],"details":1}"#;
     let comparison = compared(&[ASK, result], &[ASK, result], Some([2026, 6, 11]));
     assert_eq!((comparison.verdict().as_str(), comparison.unrepaired), ("equal", true));

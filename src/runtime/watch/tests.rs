@@ -178,7 +178,7 @@ fn a_recreated_folder_is_watched_again_and_its_files_are_reported() {
 }
 
 #[test]
-fn after_changes_were_lost_every_file_is_reported_though_nobody_heard_of_it() {
+fn after_lost_changes_every_file_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let (teller, heard) = channel();

@@ -81,7 +81,7 @@ fn a_result_is_titled_by_its_call_and_shows_its_outcome() {
 }
 
 #[test]
-fn a_result_without_its_call_says_so() {
+fn a_result_without_its_call_has_a_note() {
     let read = read_one(&[user("go"), result("gone", "exec", "x", "")], 1);
     assert_eq!((read.title.1.as_str(), read.fact("call")), ("", Some("— no call with its id")));
 }
@@ -158,7 +158,7 @@ fn every_other_type_of_entry_has_its_text_and_facts() {
 }
 
 #[test]
-fn an_entry_of_an_unknown_type_is_shown_as_it_is() {
+fn an_entry_of_an_unknown_type_is_shown_as_json() {
     let read = read_one(&[r#"{"type":"usage","n":12345678901234567890}"#.to_owned()], 0);
     assert_eq!((read.fact("type"), read.parts[0].kind.clone()), (Some("usage"), PartKind::Other));
     assert!(read.indented_json().contains("\"n\": 12345678901234567890"), "{}", read.indented_json());

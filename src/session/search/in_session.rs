@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_must_be_there_in_any_case_unless_it_has_a_capital() {
+    fn every_word_must_match_ignoring_case_unless_it_has_a_capital() {
         assert_eq!(found("build"), [0, 2]);
         assert_eq!(found("fix build"), [0]);
         assert_eq!(found("Build"), [0]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn text_behind_escapes_and_of_any_script_is_found() {
+    fn escaped_text_of_any_script_is_found() {
         assert_eq!(found("stopped straße"), [2]);
         assert_eq!(found("构建失败"), [3]);
     }

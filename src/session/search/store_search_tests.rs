@@ -78,7 +78,7 @@ fn ids_images_and_provider_fields_are_not_searched() {
 }
 
 #[test]
-fn text_is_found_behind_escapes_and_in_any_script() {
+fn escaped_text_in_any_script_is_found() {
     let text = transcript(&[
         r#"{"role":"user","content":"line\nneedle says \"hi\" in c:\\temp\/x"}"#,
         r#"{"role":"user","content":"caf\u00e9 b\u0075ild 构建失败了 \ud83d\ude80"}"#,

@@ -87,7 +87,7 @@ fn a_re_parented_entry_is_named_with_both_parents() {
 }
 
 #[test]
-fn the_fewest_entries_are_reported_of_an_order_that_changed() {
+fn a_changed_order_is_reported_with_the_fewest_entries() {
     let (lines, mut rows) = (transcript(), transcript());
     let moved = rows.remove(2);
     rows.push(moved);
@@ -137,7 +137,7 @@ fn lines_after_a_broken_line_are_lost_by_the_import() {
 }
 
 #[test]
-fn ids_that_version_1_got_on_import_are_known_and_a_second_import_doubles_it() {
+fn ids_given_on_import_are_recognised_and_a_second_import_duplicates_entries() {
     let lines: Vec<String> = [
         r#"{"type":"session","id":"s1","timestamp":"t","cwd":"/w"}"#,
         r#"{"type":"message","timestamp":"t1","message":{"role":"user","content":"a"}}"#,

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_in_order_and_empty_ones_say_so() {
+    fn headings_are_in_order_and_empty_ones_have_a_placeholder() {
         let mut draft = SummaryDraft::checkpoint();
         draft.add(SummaryPart::Next, Weight::Main, "a".to_owned());
         draft.add(SummaryPart::Next, Weight::Main, "b".to_owned());

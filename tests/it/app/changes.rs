@@ -73,7 +73,7 @@ fn appended_lines_do_not_move_a_cursor_that_scrolled_up() {
 }
 
 #[test]
-fn paused_changes_are_counted_and_come_with_resuming() {
+fn paused_changes_are_counted_and_appear_on_resume() {
     let mut driver = Driver::demo(130, 36);
     let before = rows(&driver);
     driver.press("F");

@@ -49,7 +49,7 @@ fn the_palette_edits_like_a_shell_line() {
 }
 
 #[test]
-fn a_number_in_the_palette_goes_to_the_row() {
+fn a_number_in_the_palette_selects_the_row() {
     let mut driver = demo();
     driver.press("2 g : text:12 enter");
     assert_eq!(driver.app.transcript.as_ref().expect("a session").scroll.cursor, 11);

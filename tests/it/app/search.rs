@@ -20,7 +20,7 @@ fn searched(words: &str) -> Driver {
 }
 
 #[test]
-fn hits_come_while_the_words_are_typed() {
+fn hits_appear_while_typing() {
     let mut driver = Driver::demo(140, 40);
     driver.press("ctrl-f");
     assert_eq!(driver.app.input.as_ref().map(|input| input.purpose), Some(InputPurpose::StoreSearch));

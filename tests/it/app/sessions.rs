@@ -198,7 +198,7 @@ fn moving_over_the_sessions_opens_each() {
 }
 
 #[test]
-fn a_session_that_is_not_written_yet_says_so() {
+fn a_session_without_a_transcript_yet_shows_a_message() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:9020");
     assert!(driver.app.transcript.is_none());

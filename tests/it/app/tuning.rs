@@ -195,7 +195,7 @@ fn changes_of_settings_are_undone_one_by_one_and_redone() {
 }
 
 #[test]
-fn the_rules_of_the_version_before_come_back_with_their_values() {
+fn undo_and_redo_restore_the_version_with_its_values() {
     let mut driver = tuned();
     let ruleset = |driver: &Driver| driver.app.displayed_session().expect("a session").ruleset.id;
     let before = ruleset(&driver);

@@ -353,7 +353,7 @@ fn a_changed_message_side_by_side_and_zoomed() {
 }
 
 #[test]
-fn folds_come_back_with_the_place_that_was_left() {
+fn folds_are_restored_with_a_place() {
     walk_in(INFRA, "folds", WIDE, "2 g j - j B esc + G < - g B esc < > 2 G B j enter < k");
 }
 

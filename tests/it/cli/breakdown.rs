@@ -6,7 +6,7 @@ use super::{has_keys, sum};
 use crate::support::store::{Store, program, run};
 
 #[test]
-fn a_breakdown_adds_up_and_holds_the_report_as_it_is_stored() {
+fn a_breakdown_adds_up_and_includes_the_stored_report() {
     let (code, out, error) =
         run(&mut program(&["context", "telegram:direct:8812", "--demo", "--breakdown", "--json"]));
     assert_eq!(code, 0, "{error}");

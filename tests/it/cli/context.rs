@@ -42,7 +42,7 @@ fn the_tokens_of_a_context_are_the_sum_over_its_messages() {
 }
 
 #[test]
-fn estimators_are_reported_for_every_call_that_was_counted() {
+fn estimators_are_shown_for_every_counted_call() {
     let store = Store::new();
     let answer = store.json(&["context", "agent:main:main", "--estimators"]);
     let wanted = ["session", "leaf", "fixedTokens", "tokenizer", "calibration", "chars", "images", "copies"];

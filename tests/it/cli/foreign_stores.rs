@@ -123,7 +123,7 @@ fn an_answer_above_the_believed_window_fitted() {
 }
 
 #[test]
-fn the_dataset_holds_counts_that_are_not_whole() {
+fn the_dataset_holds_fractional_counts() {
     let mut odd = answer("a1", "q", 900, "stop");
     odd["message"]["usage"]["input"] = json!(2000.5);
     let mut huge = answer("a2", "a1", 900, "stop");

@@ -108,7 +108,7 @@ fn check_answers_by_its_exit_code_and_in_one_line() {
 }
 
 #[test]
-fn a_replay_under_other_rules_says_so_if_they_read_another_path_from_a_damaged_tree() {
+fn a_replay_notes_that_other_rules_read_another_path_from_a_damaged_tree() {
     let session = "agent:main:hook:9c2d7a64-0b1e-4f0a-8a55-6d2f4f6c1b23";
     for (ruleset, is_same) in [("2026.4.15", true), ("2026.9.2", false)] {
         let (code, text, errors) = run(&mut program(&["replay", "--demo", session, "--ruleset", ruleset]));

@@ -32,7 +32,7 @@ fn keeping(first_kept: u32) -> PlannedCompaction {
 
 /// The runtime cuts texts by UTF-16 units, so that a summary may end in half an emoji.
 #[test]
-fn a_summary_that_ends_in_half_a_character_is_written_and_read_back_as_it_is() {
+fn a_summary_that_ends_in_half_a_character_reads_back_unchanged() {
     let session = talk();
     let halved = js::JsString::from([&[b'x'.into(); 3][..], &[0xD83D]].concat());
     let planned = PlannedCompaction { summary: halved.clone(), ..keeping(4) };

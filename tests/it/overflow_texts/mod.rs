@@ -43,7 +43,7 @@ impl Line {
 }
 
 #[test]
-fn every_line_is_judged_as_it_says_with_its_numbers() {
+fn every_line_gets_its_expected_verdict_and_numbers() {
     let lines = lines();
     assert_eq!(lines.len(), 153);
     let mut wrong = Vec::new();

@@ -53,7 +53,7 @@ fn run(programs: &Programs, line: &str, store: &str, more: &[&str]) -> (i32, Str
 }
 
 #[test]
-fn every_command_answers_as_it_does_on_the_machine_of_the_store() {
+fn every_command_answers_as_on_the_machine_of_the_store() {
     let programs = Programs::new();
     let (_dir, store) = demo();
     let before = contents(&store);

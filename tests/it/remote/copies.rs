@@ -36,7 +36,7 @@ fn a_copy_answers_with_the_paths_of_the_other_machine() {
 }
 
 #[test]
-fn one_transcript_comes_with_the_store_around_it() {
+fn one_transcript_is_copied_with_its_store() {
     let programs = Programs::without_clawscope();
     let (_dir, store) = demo();
     let sessions = store.join("agents/main/sessions");

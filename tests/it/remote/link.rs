@@ -7,7 +7,7 @@ use super::{Programs, contents, demo};
 use crate::support::large::{Recipe, file};
 
 #[test]
-fn a_link_that_is_cut_says_so_and_prints_no_half_of_an_object() {
+fn a_broken_link_is_reported_without_half_an_object() {
     let (_dir, store) = demo();
     let place = format!("ssh://gateway{}", store.display());
     for bytes in [0, 40, 200, 3_000] {
@@ -48,7 +48,7 @@ fn an_unreachable_machine_is_reported_with_the_error_of_ssh() {
 }
 
 #[test]
-fn a_write_is_refused_before_anything_is_started() {
+fn a_write_is_refused_before_a_program_starts() {
     let programs = Programs::with_ssh("touch started; exit 1");
     let (code, _, err) =
         programs.run(&["commit", "agent:main:main", "--apply", "--store", "ssh://gateway/srv/x"]);

@@ -33,7 +33,7 @@ fn the_remote_screen_receives_keys_and_sends_cells() {
 }
 
 #[test]
-fn the_screen_follows_the_store_there() {
+fn the_remote_screen_follows_its_store() {
     let programs = Programs::new();
     let store = Store::new();
     let mut program = open(&programs, &format!("ssh://gateway{}", store.path().display()));

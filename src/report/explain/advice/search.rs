@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_setting_is_believed_only_where_the_replay_overflows_as_recorded() {
+    fn a_compaction_setting_is_advised_only_if_the_replay_overflows_as_recorded() {
         let change = |id: SettingId| SettingChange {
             id,
             value: crate::js::Value::from(1.0),

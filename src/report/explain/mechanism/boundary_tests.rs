@@ -165,7 +165,7 @@ fn looped(entries: &[String]) -> Option<usize> {
 }
 
 #[test]
-fn a_run_that_filled_up_again_after_a_refusal_or_a_compaction_is_a_loop_from_a_share_of_the_room_on() {
+fn a_run_that_refills_the_window_after_a_refusal_or_a_compaction_is_a_loop() {
     use crate::session::testing::{call, result};
     let step = || [call("c", "exec", "{}"), result("c", "exec", "done", "")];
     let steps = |count: usize| (0..count).flat_map(|_| step()).collect::<Vec<String>>();
