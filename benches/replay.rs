@@ -112,7 +112,7 @@ fn settings(session: &LoadedSession, policies: PolicySet) -> Settings {
     settings
 }
 
-/// Runs a bench with a session, its record under no step, and settings under which every step acts.
+/// Runs a bench with a session, its recorded trace without policies, and settings under which every policy acts.
 fn with_lanes(calls: usize, ask: impl FnOnce(&ReplaySession<'_>, &RecordedTrace, &Settings)) {
     let opened = Opened::new(calls);
     let inputs = opened.inputs();

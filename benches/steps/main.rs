@@ -18,7 +18,7 @@ mod screen;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
-/// Unoptimised, only whether they work is of interest.
+/// Unoptimised, only whether they work matters.
 const WHOLE: bool = !cfg!(debug_assertions);
 /// Sizes of transcripts, MB.
 const SIZES: [u64; 2] = if WHOLE { [10, 100] } else { [1, 2] };
@@ -55,7 +55,7 @@ fn transcript(megabytes: u64) -> PathBuf {
     })
 }
 
-/// A transcript whose messages all are in the context.
+/// A transcript whose messages are all in the context.
 fn whole(megabytes: u64) -> PathBuf {
     made(&format!("whole-{megabytes}.jsonl"), |path| {
         let recipe = large::Recipe { compact_every: 0, ..large::Recipe::of(megabytes * 1_000_000, 2) };

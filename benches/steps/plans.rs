@@ -11,7 +11,7 @@ use divan::Bencher;
 
 use crate::{WHOLE, opened, whole};
 
-/// MB of transcripts whose messages all are in the context: the cost grows with them, no faster.
+/// MB of transcripts whose messages are all in the context: the cost grows linearly with them.
 const CONTEXTS: [u64; 2] = if WHOLE { [5, 50] } else { [1, 2] };
 
 fn settings(session: &LoadedSession, policies: PolicySet) -> PolicySettings {
@@ -29,7 +29,7 @@ fn preview_of_pruning_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
 }
 
-/// Every step, one after another over one list.
+/// Plans with every policy, one after another over one list.
 #[divan::bench(args = CONTEXTS, sample_count = 30)]
 fn preview_of_every_step_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let session = opened::opened(&whole(megabytes)).load_details().unwrap();

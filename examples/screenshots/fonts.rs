@@ -93,7 +93,7 @@ fn has(database: &Database, id: ID, c: char) -> bool {
     glyph.flatten().is_some()
 }
 
-/// Where systems keep fonts, the user's own first.
+/// Returns the font folders of the system, the user's own first.
 fn folders() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let own = [".local/share/fonts", ".fonts", "Library/Fonts"];
@@ -124,7 +124,7 @@ fn find(folder: &Path, file: &str, depth: usize) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// The signs of the screens that no shape is drawn for.
+    /// The signs of the screens that are drawn with a font.
     const SIGNS: &str = "●○⚠?▸▾→⋯·◆~✂⇥Σ✗−…↔✓◉↑↓←\u{fffd}";
 
     #[test]

@@ -1,4 +1,4 @@
-//! Alerts of the real program in a terminal: once for each crossing, soon, and never for a session that is well.
+//! Alerts of the real program in a terminal: once for each crossing, quickly, and never for a healthy session.
 #![cfg(unix)]
 
 use std::io::Write as _;
@@ -164,7 +164,7 @@ fn sessions_below_the_level_or_already_full_raise_no_alert() {
 fn watch_alerts_at_the_level_of_its_option() {
     let place = Place::new();
     let mut program = place.start(&["watch", "--alert", "55%"]);
-    // It follows from the first line that it prints.
+    // It follows the store once it prints its first line.
     program.until_shown("following 2 sessions");
     place.append("s1", &user("a2", Some("a1"), "an addition"));
     program.until_shown("an addition");
@@ -188,7 +188,7 @@ fn half_a_line_of_a_session_that_was_full_before_raises_no_alert() {
     let line = answer("b3", "b2", 151_000);
     let (start, rest) = line.split_at(40);
     place.append("s2", start);
-    // The start was read once a later line of the other session shows.
+    // The start was read once a later line of the other session appears.
     place.append("s1", &user("a2", Some("a1"), "an addition"));
     program.until_shown("an addition");
     place.append("s2", rest);

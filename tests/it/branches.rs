@@ -31,7 +31,7 @@ impl Disk for Torn {
     }
 }
 
-/// Breaks a commit to a transcript off; the bytes before it.
+/// Interrupts a commit to a transcript; returns the bytes before it.
 fn broken_off(path: &Path) -> Vec<u8> {
     let session = Session::at(path);
     let before = session.bytes();
@@ -71,7 +71,7 @@ fn commits_are_listed_and_any_active_one_can_be_undone() {
     assert_eq!(listed["commits"][0]["inForce"], true);
     let (_, out, _) = store.run(&["commits", "main"]);
     assert!(out.contains(first) && out.contains("2 active") && out.contains("prune"), "{out}");
-    // The first one, and with it the second, which was copied from it.
+    // Undoes the first one, and with it the second, which was copied from it.
     let dry = store.json(&["undo", "main", "--commit", &first[..6]]);
     assert_eq!(dry["applied"], false);
     let before = std::fs::read(store.transcript()).unwrap();
@@ -105,7 +105,7 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
     assert!(
         reported["second"]["nextWarm"].as_f64().unwrap() < reported["second"]["nextCold"].as_f64().unwrap()
     );
-    // The other branch by its name, turned round.
+    // The other branch by its name, with the sides swapped.
     let other = store.json(&["compare", "main", reported["second"]["leaf"].as_str().unwrap(), "side-0"]);
     assert_eq!((&other["second"]["leaf"], &other["parting"]), (&json!("side-0"), &json!("user-0")));
     let (_, out, _) = store.run(&["compare", "main"]);
@@ -195,7 +195,7 @@ fn the_screen_lists_commits_and_takes_one_back() {
     driver.press("y");
     let rows = committed(&driver);
     assert_eq!(rows[1], (id, CommitStatus::Undone), "newest first: {rows:?}");
-    // What is not in force cannot be taken back; the list stays.
+    // An inactive commit cannot be undone; the list stays open.
     driver.press("G u");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nothing to undo")));
     driver.press("enter");

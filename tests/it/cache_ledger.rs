@@ -84,7 +84,7 @@ fn story(seed: u64) -> String {
     text
 }
 
-/// The misses of the ledger, as pi's statistics have them.
+/// Returns the misses of the ledger in the form of pi's statistics.
 fn own_waste(path: &Path) -> CacheWaste {
     let session = inspected_under(path, None);
     let totals = CacheTotals::of(&cache_ledger(&session).expect("a ledger").calls);

@@ -25,7 +25,7 @@ fn compacting(first: &str) -> Driver {
     driver
 }
 
-/// Keeps another number of recent tokens, typed into the setting.
+/// Types another number of recent tokens to keep into the setting.
 fn keep(driver: &mut Driver, tokens: &str) {
     let tuning = &driver.app.tuning;
     let at = tuning.rows.iter().position(|row| row.key() == "compaction.keepRecentTokens").expect("the row");
@@ -54,7 +54,7 @@ fn bytes(driver: &Driver) -> Vec<u8> {
     std::fs::read(driver.path()).expect("the transcript")
 }
 
-/// Tokens the plan that is shown counts for the summary.
+/// Returns the tokens that the shown plan counts for the summary.
 fn counted(driver: &Driver) -> u64 {
     driver.app.preview.plan.as_ref().expect("a plan").settings.summary_tokens
 }

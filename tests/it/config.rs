@@ -103,7 +103,7 @@ const CASES: &[Case] = &[
         has: &[("session.scope", "\"per-sender\"", "default")], finds: &["the configuration file does not exist"], ..C },
     Case { name: "the old key of idle resets", files: &[("s/openclaw.json", "{ session: { idleMinutes: 90 } }")],
         has: &[("session.idleMinutes", "90", "s/openclaw.json:1"), ("session.reset.mode", "\"daily\"", "default")], ..C },
-    // What the gateway fills in.
+    // Filled-in defaults.
     Case { name: "an API key in the environment switches pruning on", files: &[("s/openclaw.json", "{}")], vars: &[("ANTHROPIC_API_KEY", "k")],
         has: &[(MODE, "\"cache-ttl\"", BY_KEY), (TTL, "\"1h\"", BY_KEY), ("agents.defaults.heartbeat.every", "\"30m\"", BY_KEY)], ..C },
     Case { name: "a token in .env does, too", files: &[("s/openclaw.json", "{}"), ("s/.env", "ANTHROPIC_OAUTH_TOKEN=t")],
@@ -178,7 +178,7 @@ fn reported(config: &GatewayConfig, key: &str, dir: &Path) -> (String, String) {
     (value, short(format!("{from} {}", overridden_text(&over)).trim_end(), dir))
 }
 
-/// Everything that is not as the case says.
+/// Returns every deviation from the case.
 fn wrong(case: &Case) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().canonicalize().unwrap();

@@ -1,4 +1,4 @@
-//! Exports, as a person who hands one on must be able to trust them: no secret in any form, the same numbers without the
+//! Exports that a person can safely pass on: no secret in any form, the same numbers without the
 //! words, a transcript that the runtime opens, a page that a browser searches.
 
 use std::fs;

@@ -186,7 +186,7 @@ fn an_exported_transcript_of_any_era_is_sent_as_the_session_is() {
     }
 }
 
-/// Counts and estimates that a report of a fault is about.
+/// Returns the counts and estimates that a fault report needs.
 fn numbers(context: &Value) -> Value {
     let keys = [
         "messageTokens",

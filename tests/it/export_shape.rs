@@ -1,4 +1,4 @@
-//! A session in which every place holds words of a person: none of them is in its shape, in any format.
+//! A session with personal words in every place: its shape contains none of them, in any format.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -80,7 +80,7 @@ const CUSTOM_TYPES: [&str; 6] = [
     "openclaw:prompt-error",
 ];
 
-/// Makes words that nothing else contains, in several kinds of values.
+/// Makes unique words, in several kinds of values.
 struct Words(usize);
 
 impl Words {

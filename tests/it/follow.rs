@@ -22,7 +22,7 @@ fn pane(driver: &Driver) -> &TranscriptPane {
     driver.app.transcript.as_ref().expect("a transcript")
 }
 
-/// The overflowed build session under a plan with the gates taken as open.
+/// Opens the overflowed build session under a plan with open gates.
 fn tuned() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
@@ -192,7 +192,7 @@ fn a_deleted_file_is_marked_missing_in_the_list() {
     assert!(driver.app.transcript.is_some(), "what was read stays");
 }
 
-/// The list as the files are now.
+/// Lists the current files.
 fn listed_anew(driver: &mut Driver) {
     let rows = driver.path().with_file_name("sessions.json");
     driver.event(Event::FilesChanged(vec![rows]));

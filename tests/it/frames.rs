@@ -21,7 +21,7 @@ use crate::support::screens::{
     timing_tuned,
 };
 
-/// The sizes that screens are looked at in.
+/// The sizes at which screens are checked.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
 
 pub(crate) fn dark() -> Theme {
@@ -91,7 +91,7 @@ fn style_text((fg, bg, modifier): (Color, Color, Modifier)) -> String {
 fn snapshot_text(name: &str, make: fn(u16, u16) -> Driver) {
     let (width, height) = SIZES[0];
     let mut driver = make(width, height);
-    // New entries get new ids, and two screens show nothing but those.
+    // New entries get new ids, and two screens show only those.
     let ids = match name {
         "commits" | "branches" => vec![("from [0-9a-f]{1,8}", "from [id]"), ("[0-9a-f]{8}", "[id]")],
         "session record" => vec![(r"/\S*/\.tmp\w{1,6}", "[store]")],
@@ -351,7 +351,7 @@ fn mint_is_used_only_for_the_plan() {
     assert!(planned.content.iter().any(|cell| cell.fg == mint[0]));
 }
 
-/// At rest, with nothing that the configured settings would save.
+/// A session at rest, in which the configured settings would save nothing.
 fn unsaved() -> App {
     let mut app = at_rest(130, 36).app;
     app.preview.policy_savings = vec![(Policy::Prune, Some(0))];
@@ -543,7 +543,7 @@ fn the_largest_prompts_are_shown_once_they_are_replayed() {
     );
 }
 
-/// Signs of sentences and of frames, which mean nothing by themselves.
+/// Signs of sentences and of frames, which have no meaning by themselves.
 const PLAIN_SIGNS: &str = "…→·×–—−“”‘’›≤≥≈╭╮╰╯─│┬┴├┤└";
 
 #[test]

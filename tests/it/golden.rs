@@ -128,7 +128,7 @@ fn every_breakpoint_has_a_case_that_separates_older_from_newer_releases() {
     tell(&lines);
 }
 
-/// A case of a release that the rules of another answer otherwise, with the set it is in.
+/// Returns the first case of a release whose answer differs under the rules of another one, with its set.
 fn first_difference(own: &str, other: &str) -> Option<String> {
     let set =
         if own == Ruleset::default().id() { folder("golden") } else { folder("golden-releases").join(own) };
@@ -159,7 +159,7 @@ fn sets(root: &Path) -> Vec<PathBuf> {
     sets
 }
 
-/// Answers every set of a folder; the cases of all of them.
+/// Answers every set of a folder; returns the cases of all of them.
 fn every_set(root: &Path) -> Tallies {
     let sets = sets(root);
     assert!(!sets.is_empty(), "{}: no set.json in it, nor in a folder of it", root.display());
@@ -261,7 +261,7 @@ impl Checked {
     }
 }
 
-/// Answers the cases of a set and reports them; the counts, and whether all are as they were recorded.
+/// Answers the cases of a set and reports them; returns the counts, and whether all match the recorded ones.
 fn answered(root: &Path, outs: &[Option<PathBuf>; 2]) -> (Tallies, bool) {
     let checked = check_set(root, outs);
     report(root, &checked.tallies, &checked.failures);
@@ -320,7 +320,7 @@ fn report(root: &Path, tallies: &Tallies, failures: &[String]) {
     tell(&lines);
 }
 
-/// Written past the capturing of the test harness: the counts are always to be seen.
+/// Writes past the capturing of the test harness, so that the counts are always visible.
 fn tell(lines: &[String]) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n{}", lines.join("\n")).expect("standard output");

@@ -34,7 +34,7 @@ fn word(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap().to_string_lossy()
 }
 
-/// The folders of releases, each with the rules it is read by.
+/// Returns the folders of releases, each with its rules.
 fn releases() -> Vec<(PathBuf, Ruleset)> {
     let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden-pi");
     let root = std::env::var_os("CLAWSCOPE_GOLDEN_PI").map_or_else(own, PathBuf::from);
@@ -66,7 +66,7 @@ fn shown(value: &Value) -> String {
     canonical(value).chars().take(1500).collect()
 }
 
-/// Error texts as a release takes them: an overflow, or none.
+/// Returns the error texts that a release classifies: an overflow, or none.
 fn overflows(release: &str, case: &Value) -> Value {
     let settings = case.get("settings").unwrap();
     let provider = settings.get("provider").and_then(Value::as_str).map(JsString::to_string_lossy);
@@ -119,7 +119,7 @@ fn every_release_of_pi_is_matched() {
     let mut lines: Vec<String> =
         failures.iter().take(25).map(|failure| format!("FAILED {failure}")).collect();
     lines.extend(counts.iter().map(|(name, [passed, total])| format!("pi {name}: {passed}/{total}")));
-    // Written past the capturing of the test harness: the counts are always to be seen.
+    // Written past the capturing of the test harness, so that the counts are always visible.
     writeln!(std::io::stdout().lock(), "\n{}", lines.join("\n")).unwrap();
     assert!(failures.is_empty(), "{} cases failed", failures.len());
     assert!(!counts.is_empty(), "there are no cases");

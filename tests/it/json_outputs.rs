@@ -95,10 +95,10 @@ const UNSTABLE: [(&str, &str); 2] =
 
 /// A moment after everything in the demo store.
 const NOW: &str = "2026-03-06T12:00:00Z";
-/// When every file of the store was last changed, s since 1970.
+/// Modification time of every file of the store, s since 1970.
 const TOUCHED_S: u64 = 1_772_755_200;
 
-/// A command line as these tables have it, and the session it is about.
+/// A command line of these tables, and its session.
 #[derive(Debug, Clone, Copy)]
 struct Query<'a> {
     line: &'static str,
@@ -143,7 +143,8 @@ impl Answer {
     }
 }
 
-/// The demo store, written where everything in it has one age. Its keys in the order in which they are listed.
+/// Writes the demo store so that all its files have one age; returns its keys in listed order. Its keys in the order in
+/// which they are listed.
 fn demo_store(folder: &Path) -> Vec<String> {
     demo::write_to(folder).expect("the demo store");
     touch(folder);
@@ -204,7 +205,7 @@ fn key_paths(value: &Value, path: &str, found: &mut BTreeMap<String, BTreeSet<&'
             "object"
         }
     };
-    // What is in a list or an object says that it is one, unless there is nothing.
+    // The contents of a list or an object imply its type, unless it is empty.
     let is_filled = value.as_array().is_some_and(|items| !items.is_empty())
         || value.as_object().is_some_and(|members| !members.is_empty());
     if !is_filled {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From the top down. A module may use itself and the rows above it; modules of one row are blind to each other.
+/// From the top down. A module may use itself and the rows above it; modules of one row cannot see each other.
 const ROWS: &[&[&str]] = &[
     &["guide", "ids", "rulebook", "files", "units"],
     &["diagnostic"],
@@ -106,7 +106,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The top module a file belongs to; none for the roots of the crate, which name everything.
+/// Returns the top module of a file; `None` for the roots of the crate, which name everything.
 fn module_of(path: &Path, src: &Path) -> Option<String> {
     let first = path.strip_prefix(src).ok()?.components().next()?.as_os_str().to_string_lossy().into_owned();
     let name = first.strip_suffix(".rs").unwrap_or(&first).to_owned();
@@ -135,7 +135,7 @@ fn shipped(source: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Where a module (none: the roots) names one of these words outside its tests, as `file: word`.
+/// Returns where a module (`None`: the roots) names one of these words outside its tests, as `file: word`.
 fn uses(words: &[&str], of: impl Fn(&str) -> bool) -> Vec<String> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();

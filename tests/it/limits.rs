@@ -50,7 +50,7 @@ impl Store {
         self.run_watched(words, |_| {})
     }
 
-    /// Runs a command and hands its process id to `look` until it ends.
+    /// Runs a command and passes its process id to `look` until it ends.
     #[track_caller]
     #[expect(clippy::disallowed_methods, reason = "polls with a deadline")]
     fn run_watched(&self, words: &[&str], mut look: impl FnMut(u32)) -> Output {
@@ -63,7 +63,7 @@ impl Store {
             .args(words)
             .env_clear()
             .env("HOME", self.path("home"))
-            // Each thread has buffers, so that memory depends on the machine otherwise.
+            // Each thread has buffers, so that memory would otherwise depend on the machine.
             .env("RAYON_NUM_THREADS", "2")
             .current_dir(self.0.path())
             .stdin(Stdio::null())
@@ -89,7 +89,7 @@ impl Store {
         Output { status, stdout: text(&mut stdout), stderr: text(&mut stderr) }
     }
 
-    /// Lists the sessions; everything that the command says.
+    /// Lists the sessions; returns the whole output.
     #[track_caller]
     fn listed(&self) -> String {
         let output = self.run(&["sessions"]);

@@ -55,7 +55,7 @@ fn faults(answer: &Value) -> Vec<(String, String, u64)> {
 
 fn changed(state: &Path, sql: &str) {
     let database = rusqlite::Connection::open(database_of(state)).unwrap();
-    // The gateway's own triggers want functions and rows that play no part here.
+    // The gateway's own triggers need functions and rows that are irrelevant here.
     let drop: Vec<String> = database
         .prepare("SELECT 'DROP TRIGGER \"' || name || '\"' FROM sqlite_schema WHERE type = 'trigger'")
         .unwrap()
@@ -328,7 +328,7 @@ fn odd_transcripts_are_compared_in_the_form_that_the_importer_gives_them() {
     assert_eq!(named, [9, 44, 41, 3]);
 }
 
-/// Numbers that look random and are the same each time.
+/// Numbers that look random but are reproducible.
 struct Numbers(u64);
 
 impl Numbers {
@@ -338,7 +338,7 @@ impl Numbers {
     }
 }
 
-/// A transcript with everything that a release before databases writes, and some that it does not.
+/// Returns a transcript with everything that a release before databases writes, and more.
 fn transcript(session: &str, version: u64, numbers: &mut Numbers) -> String {
     let texts = [
         "plain",
@@ -487,7 +487,7 @@ fn plant(state: &Path, session: &str, seq: u64, kind: &str) {
     let database = rusqlite::Connection::open(database_of(state)).unwrap();
     let at = format!("session_id = '{session}' AND seq = {seq}");
     let columns = "session_id, seq, event_json, created_at";
-    // What a packed event says is only in its packed form: it is unpacked before it is changed.
+    // A packed event has its text only in packed form: it is unpacked before it is changed.
     let mut rows = database.prepare(&format!("SELECT event_json FROM transcript_events WHERE {at}")).unwrap();
     let text: Option<String> = rows.query_row([], |row| row.get(0)).unwrap();
     drop(rows);

@@ -68,7 +68,7 @@ fn result_block() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Ids that meet: calls and results have few of them.
+/// Ids that collide: calls and results have few of them.
 fn id() -> impl Strategy<Value = &'static str> {
     prop_oneof![8 => Just("c1"), 8 => Just("c2"), 8 => Just("c3"), 1 => Just(""), 1 => Just(" ")]
 }
@@ -77,7 +77,7 @@ fn name() -> impl Strategy<Value = &'static str> {
     prop_oneof![6 => Just("exec"), 6 => Just("read"), 2 => Just("Browser "), 1 => Just(""), 1 => Just("sessions_spawn")]
 }
 
-/// Arguments some of which Python has equal, and some that no provider takes.
+/// Arguments of which some are equal in Python, and some are refused by every provider.
 fn arguments() -> impl Strategy<Value = Option<Value>> {
     let json = prop_oneof![
         4 => Just(r#"{"command":"ls","n":1}"#),
@@ -229,12 +229,12 @@ fn tokens_of<'a>(pieces: impl IntoIterator<Item = &'a PromptPiece>) -> u64 {
     pieces.into_iter().map(|piece| piece.tokens).sum()
 }
 
-/// Any of the steps.
+/// Any set of policies.
 fn step_sets() -> impl Strategy<Value = PolicySet> {
     vec(proptest::sample::select(&Policy::ALL[..]), 0..6).prop_map(|steps| PolicySet::of(&steps))
 }
 
-/// Parameters of the steps that the gateway has built in, or that a client has.
+/// Parameters of the policies that the gateway has built in, or that a client has.
 fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, ClearSettings)> {
     let truncate = (0.0..1.0, 0_u32..4000, 0_u32..60);
     let clear =
@@ -290,7 +290,7 @@ fn bits(size: &MessageSize) -> [Option<u64>; 6] {
     ]
 }
 
-/// Messages in the form that clearing is done on.
+/// Returns messages in the form on which clearing works.
 fn sent(messages: &[Value]) -> Result<Vec<Message>, JsException> {
     let sent: Result<Vec<Option<Value>>, JsException> = messages.iter().map(to_llm).collect();
     sent?.iter().flatten().map(parse_message).collect()

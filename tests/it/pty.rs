@@ -131,8 +131,8 @@ fn screens_stack_and_one_key_returns_to_the_evidence() {
     assert_eq!(program.ended().code, 0);
 }
 
-/// Asks for a commit until the summary is offered: while a session is read again, its texts are not there yet, and the answer
-/// says so.
+/// Requests a commit until the summary is offered: while a session is read again, its texts are not there yet, and the
+/// answer says so.
 fn until_offered(program: &mut Started) {
     let offered = std::cell::Cell::new(false);
     while !offered.get() {
@@ -360,7 +360,7 @@ fn a_panic_in_another_thread_ends_the_program() {
     assert!(ended.text.contains("clawscope crashed"), "{}", ended.text);
 }
 
-/// The terminal is the pager's or the shell's then.
+/// The terminal then belongs to the pager or the shell.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_dies_without_the_terminal_does_not_restore_it() {
@@ -388,7 +388,7 @@ fn only_report(folder: &Path) -> String {
     std::fs::read_to_string(report).unwrap()
 }
 
-/// A package manager puts the new program in the place of the running one.
+/// A package manager replaces the running program.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_update_while_the_program_runs_starts_no_other_program() {
@@ -523,7 +523,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     let before = bytes();
     let mut program = start(dir.path());
     program.until_shown("8812");
-    // The session with the newest change is opened by itself; the one that overflowed is looked for.
+    // The session with the newest change opens automatically; a filter finds the one that overflowed.
     program.keys("1/8812\r");
     program.until_shown("direct:8812");
     program.until_shown("prompt is too long");
@@ -577,7 +577,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
         let text = screen.contents();
         text.contains("Won't prune yet: cache is warm") && text.contains("of 30m") && text.contains("plan")
     });
-    // Nothing of the plan does not fit any more.
+    // Every call fits under the plan now.
     program.keys("t");
     program.until("the simulated curve beside the recorded one", |screen| {
         let text = screen.contents();
@@ -589,7 +589,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
     let patch = clawscope::js::parse(&String::from_utf8(copied).unwrap()).unwrap();
     let pruning = r#"{"agents":{"defaults":{"contextPruning":{"ttl":"30m"}}}}"#;
     assert_eq!(clawscope::js::stringify(&patch), pruning);
-    // Back the way it came.
+    // Returns the same way.
     program.keys("\u{1b}");
     program.until_shown("Won't prune yet: cache is warm");
     program.keys("q");
@@ -625,7 +625,7 @@ fn an_idle_program_sleeps() {
     let mut program = start(store.dir.path());
     program.until_shown("hello there");
     program.until_quiet();
-    // Threads that only start the program may still end.
+    // Threads that only start the program may still be ending.
     program.let_pass_ms(3000);
     let before = program.switches();
     program.let_pass_ms(1500);

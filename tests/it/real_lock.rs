@@ -70,13 +70,13 @@ fn the_lock_of_a_killed_gateway_is_taken_after_a_minute() {
     gateway.answer();
     gateway.kill();
     let now = SystemClock.now_ms();
-    // It may run where it cannot be seen from here.
+    // It may run where it is not visible from here.
     assert!(matches!(lock_state(&session.path, now).unwrap(), LockState::Held { live: false, .. }));
     assert!(matches!(commit(&session), Err(CommitError::Refused(Refusal::Locked { .. }))));
     assert!(matches!(lock_state(&session.path, now + 61_000).unwrap(), LockState::Stale { .. }));
 }
 
-/// Asks the gateway for the lock while a commit is at its most delicate.
+/// Requests the lock for the gateway at the most delicate step of a commit.
 #[derive(Debug)]
 struct Asking<'a> {
     gateways: &'a Gateways,
@@ -102,7 +102,7 @@ fn a_commit_keeps_the_gateway_out_until_it_is_over() {
     let [answer] = &answers[..] else { panic!("{answers:?}") };
     let expected = format!("session file locked (timeout 400ms): pid={} ", std::process::id());
     assert!(text(answer, "error").starts_with(&expected), "{answer:?}");
-    // And then it is free.
+    // Afterwards it is free.
     let after = gateways.run("try", &session.path, &["400"]);
     assert_eq!(after[0].get("took"), Some(&Value::Bool(true)));
 }
@@ -139,12 +139,12 @@ fn put(path: &Path, text: &str) {
     File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// A lock, its age and that of its file (ms), and whether each of us may take it.
+/// A lock, its age and that of its file (ms), and whether each program may take it.
 struct Judged(&'static str, i64, i64, bool);
 
 const MINUTE: i64 = 60_000;
 
-/// Where we differ from the gateway, it is to keep hands off (store H9, S2).
+/// Where clawscope differs from the gateway, it leaves the lock in place (store H9, S2).
 const LOCKS: [Judged; 18] = [
     Judged(r#"{"pid": 1, "createdAt": "NOW"}"#, 0, 0, false),
     Judged(r#"{"pid": 1, "createdAt": "NOW"}"#, 30 * MINUTE - 5000, 0, false),
@@ -224,7 +224,7 @@ fn child_process() {
     }
 }
 
-/// Commits once, as often as it takes: nothing is written while another holds the lock or was faster.
+/// Commits once, with retries: nothing is written while another program holds the lock or was faster.
 fn commit_one(session: &mut Session, words: &str) {
     loop {
         session.grow();

@@ -42,7 +42,7 @@ fn own(path: &Path) -> LoadedSession {
     inspected_under(path, None)
 }
 
-/// Those that are read by today's rules.
+/// Returns those that today's rules read.
 fn all_todays() -> Vec<(String, Session, LoadedSession)> {
     let with = sessions().into_iter().map(|(name, session)| {
         let loaded = own(&session.path);
@@ -51,7 +51,7 @@ fn all_todays() -> Vec<(String, Session, LoadedSession)> {
     with.filter(|(_, _, it)| it.ruleset.id == Ruleset::Pi1_5).collect()
 }
 
-/// Those of them that pi opens, and builds a context of.
+/// Returns those of them that pi opens and builds a context for.
 fn todays() -> Vec<(String, Session, LoadedSession)> {
     let mut sessions = all_todays();
     sessions.retain(|(_, _, it)| it.index.open_status == OpenStatus::Opens && !it.context_throws);
@@ -84,7 +84,7 @@ fn context_of(session: &LoadedSession) -> Vec<String> {
     messages.iter().map(sorted).collect()
 }
 
-/// None where the runtime fails on a message.
+/// Returns `None` if the runtime fails on a message.
 fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Option<Plan> {
     let mut settings = inspected::planned(session, &[], keep_tokens).settings;
     settings.ruleset = Ruleset::Pi1_5;

@@ -30,7 +30,7 @@ fn transcripts() -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a session is one that the runtime opens and builds a context of.
+/// Whether the runtime opens a session and builds its context.
 fn is_read(session: &LoadedSession) -> bool {
     session.index.open_status == OpenStatus::Opens && !session.context_throws
 }
@@ -44,7 +44,7 @@ fn same(release: &str, path: &Path, session: &LoadedSession, theirs: &Read) {
     let sizes = session.context.messages.iter().map(|message| estimate_message(&message.size).ok());
     let tokens: Vec<Option<f64>> =
         sizes.map(|tokens| tokens.map(Tokens::get).filter(|tokens| tokens.is_finite())).collect();
-    // A content that is neither text nor list throws since 0.76; here it weighs nothing.
+    // A content that is neither text nor list throws since 0.76; here it counts 0.
     let weighed = tokens.iter().zip(&theirs.tokens).filter(|(_, theirs)| theirs.is_some());
     assert!(weighed.into_iter().all(|(own, theirs)| own == theirs), "{name}: {tokens:?} {:?}", theirs.tokens);
     let text = conversation_text_for(session.index.pi_release, &messages).ok();

@@ -16,7 +16,7 @@ use clawscope::units::Tokens;
 
 const CASES: u64 = 1000;
 
-/// A summary to be made, and which of its calls fail.
+/// A summary to make, and its failing calls.
 struct Case {
     job: SummarySpec,
     agents: String,
@@ -154,7 +154,7 @@ fn number(value: usize) -> Value {
 }
 
 impl Case {
-    /// The case as the real program is given it.
+    /// Returns the case in the form of the real program.
     fn value(&self) -> Value {
         let inputs = &self.job.texts;
         let (policy, identifiers) = match &self.job.identifiers {
@@ -186,7 +186,7 @@ impl Case {
         ]))
     }
 
-    /// Ours, in the words of the real program's script.
+    /// Returns our answer in the form of the real program's script.
     fn answer(&self) -> (Value, usize) {
         let mut ours = Ours { case: self, requested: Vec::new(), left_out: 0 };
         let summary = summarise_within(&self.job, self.job.window, &mut ours)
@@ -237,7 +237,7 @@ impl SummaryModel for Ours<'_> {
             }
         }
         let job = &self.case.job;
-        // The script sees an empty text of the caller's as one that is not there.
+        // The script treats an empty text of the caller as an absent one.
         let custom = Self::says(request, job.instructions.as_ref());
         let own = match &job.identifiers {
             Identifiers::Custom(text) => Self::says(request, Some(text)),

@@ -21,7 +21,7 @@ use crate::support::inspected::inspected;
 use crate::support::session::Session;
 use clawscope::units::Tokens;
 
-/// Settings under which short sessions are worked on, all but the steps.
+/// Settings that change short sessions, without the policies.
 fn settings(steps: &[Policy], window: f64) -> Settings {
     let steps = PolicySettings {
         enabled: PolicySet::of(steps),
@@ -60,7 +60,7 @@ fn opened(seed: u64, options: &Options) -> (Session, LoadedSession, ReplayInputs
     (session, loaded, inputs)
 }
 
-/// The context that the transcript gives in front of an entry of the path.
+/// Returns the context of the transcript before an entry of the path.
 fn context_before(session: &LoadedSession, place: usize) -> Context {
     let Some(before) = place.checked_sub(1) else { return Context::default() };
     let leaf = Leaf::Id(session.index.display_id(session.context.path[before]));
@@ -195,7 +195,7 @@ proptest! {
     }
 }
 
-/// The properties above say something only where steps act: here each of them does, several times.
+/// The properties above test something only if policies act: here each of them does, several times.
 #[test]
 fn the_generated_sessions_give_every_step_something_to_do() {
     let mut acted = [0_u32; 5];

@@ -71,7 +71,7 @@ fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Se
     }
 }
 
-/// A session with everything read of it, for the rules of a version.
+/// A session with all its data, for the rules of a version.
 struct Opened {
     _file: session::Session,
     session: LoadedSession,
@@ -100,7 +100,7 @@ impl Opened {
     }
 }
 
-/// Every third result is one of another tool.
+/// Gives every third result another tool.
 fn with_two_tools(transcript: Vec<u8>) -> Vec<u8> {
     let mut text = String::from_utf8(transcript).expect("it is written so");
     for call in (0..200).step_by(3) {
@@ -120,7 +120,7 @@ fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
     with_failed_answers(seed, &text)
 }
 
-/// Every third answer with calls or so failed.
+/// Makes about every third answer with calls fail.
 fn with_failed_answers(seed: u64, transcript: &str) -> Vec<u8> {
     let mut text = String::new();
     for (at, line) in (0_u64..).zip(transcript.lines()) {
@@ -174,10 +174,10 @@ struct Naive<'a> {
     settings: &'a Settings,
     touch: Option<f64>,
     assumed: Option<f64>,
-    /// The end of the call before, and whether its run compacted.
+    /// The end of the previous call, and whether its run compacted.
     before: Option<f64>,
     compacted: bool,
-    /// Where the run begins.
+    /// Start of the run.
     run: usize,
 }
 
@@ -357,7 +357,7 @@ fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, act
     }
 }
 
-/// The parts of a call add up to it.
+/// Asserts that the parts of a call add up to it.
 fn assert_same(sent: &CallReplay, record: &RecordedTrace, at: usize) {
     let split = sent.split.read + sent.split.write + sent.split.input;
     let is_counted = !sent.failed && sent.size_source != PromptSizeSource::Unknown;
@@ -446,7 +446,7 @@ const RULESETS: [Ruleset; 8] = [
     Ruleset::Pi1_5,
 ];
 
-/// The property says something only where steps act: here each does, often, under the rules that have it.
+/// The property tests something only if policies act: here each does, often, under the rules that have it.
 #[test]
 fn every_step_of_a_call_acts_in_the_sessions_that_are_compared() {
     let mut acted = [0; 4];

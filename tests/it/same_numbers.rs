@@ -211,7 +211,7 @@ fn outputs() -> &'static [Printed] {
     })
 }
 
-/// The words of a text without those that people and tools wrote: lines that quote a transcript.
+/// Returns the words of a text without quoted lines of a transcript.
 fn own_words(command: &str, text: &str) -> String {
     let quotes = ["tree", "record"].contains(&command);
     let is_quoted = |line: &&str| quotes || line.contains("prompt is too long") || line.contains("://");

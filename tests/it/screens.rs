@@ -1,4 +1,4 @@
-//! Screens on a stack: opening one covers the others, and going back shows them as they were.
+//! Screens on a stack: opening one covers the others, and going back shows them unchanged.
 
 use clawscope::app::action::{Action, ScreenKind};
 use clawscope::app::effect::Effect;
@@ -247,7 +247,7 @@ fn every_policy_cites_a_rule_that_opens() {
     }
 }
 
-/// Every screen with the key that opens it from the panes, and the words that the palette knows it by.
+/// Every screen with the key that opens it from the panes, and its words in the palette.
 const KEYS: [(&str, &str, ScreenKind); 13] = [
     ("?", "help", ScreenKind::Help),
     (":", "palette", ScreenKind::Palette),

@@ -1,4 +1,4 @@
-//! A store of 2026.9: the real database that its own package wrote, its archives, and small ones made as it makes them.
+//! A store of 2026.9: the real database that its own package wrote, its archives, and small ones made in the same way.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -175,7 +175,7 @@ fn append(connection: &rusqlite::Connection, seq: i64, event: &str) {
     connection.execute(insert, rusqlite::params![seq, event, event.len() as i64]).unwrap();
 }
 
-/// Entries that the other process writes.
+/// Entries that the other process appends.
 const WRITTEN: i64 = 600;
 /// Set in the process that writes, which is this program too.
 const WRITER: &str = "CLAWSCOPE_TEST_WRITER";

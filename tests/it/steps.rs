@@ -1,4 +1,4 @@
-//! Steps switched and tuned key by key, without a terminal.
+//! Policies switched and tuned key by key, without a terminal.
 
 use clawscope::app::effect::Effect;
 use clawscope::app::effect_error::EffectError;
@@ -39,7 +39,8 @@ fn cut(driver: &Driver) -> Option<usize> {
     rows.iter().position(|row| row.kind == RowKind::Cut)
 }
 
-/// The last running total and the plan agree by chars/4, and the bar is the same plan by the provider's count.
+/// Asserts that the last running total and the plan agree by chars/4, and that the bar is the same plan by the
+/// provider's count.
 fn agree(driver: &Driver) {
     let (plan, session) = (plan(driver), loaded_session(driver));
     let estimate = driver.app.preview.totals.estimate_after.expect("a plan");
@@ -312,7 +313,7 @@ fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
     assert_eq!(on(&driver), [Policy::History]);
     driver.press("s");
     let top = driver.app.policies_area().y;
-    // The first line names the moment, the second is the first step.
+    // The first line names the phase, the second is the first policy.
     click(&mut driver, 2, top + 2);
     assert_eq!(on(&driver), [Policy::Compact, Policy::History]);
     click(&mut driver, 30, top + 1);

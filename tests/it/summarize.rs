@@ -37,7 +37,7 @@ fn settings(table: &str) -> tempfile::TempDir {
     folder
 }
 
-/// The program on the store with these settings and the means to find programs.
+/// Builds the program on the store with these settings and a `PATH`.
 fn command(store: &Store, settings: &Path, words: &[&str]) -> Command {
     let mut command = store.command(words);
     command.env("XDG_CONFIG_HOME", settings).env("PATH", std::env::var_os("PATH").unwrap()).env("KEY", KEY);
@@ -376,12 +376,12 @@ fn a_failed_or_refused_summary_is_not_written() {
     let empty = settings("kind = \"command\"");
     let (code, _, err) = run(&mut command(&store, empty.path(), &words("commit", &["--apply"])));
     assert!(code == 2 && err.contains("no program is configured"), "{code} {err}");
-    // A commit without a compaction has nothing to do with it.
+    // A commit without a compaction needs no summarizer.
     let prune = ["commit", "agent:main:main", "--set", "contextPruning.softTrimRatio=0.1"];
     let (code, _, err) = run(&mut command(&store, empty.path(), &prune));
     assert_eq!((code, err.as_str()), (0, ""));
 
-    // What is refused anyway is refused before any program is called.
+    // A commit that is refused anyway is refused before any program is called.
     let mark = folder.path().join("called");
     let asks =
         settings(&format!("kind = \"command\"\ncommand = [\"touch\", {:?}]", mark.display().to_string()));

@@ -49,7 +49,7 @@ fn opened(seed: u64, share: f64) -> (Session, RecordedSession) {
     with_window(seed, (least - Tokens(5.0) + (most - least + Tokens(10.0)) * share).max(Tokens(1.0)).get())
 }
 
-/// Settings that do something in short sessions; pruning is off, so that the current value of its keys is `as is`.
+/// Settings with an effect on short sessions; pruning is off, so that the current value of its keys is `as is`.
 const AXES: [&str; 3] = [
     "contextPruning.minPrunableToolChars=0,50000",
     "contextPruning.keepLastAssistants=0..2:1",
@@ -148,7 +148,7 @@ proptest! {
             let own = by_itself(&recording, &sweep.changes(at), wanted.policies);
             prop_assert_eq!(&cell.totals, &own);
         }
-        // Not beaten by any of those tried.
+        // Not dominated by any tried combination.
         let three = |totals: &TraceTotals| {
             let cost = totals.cost.map_or(0.0, |cost| cost + totals.summary_cost);
             [cost, totals.largest_prompt.get().round(), totals.withheld_tokens.get().round()]
@@ -250,7 +250,7 @@ fn an_axis_has_the_distance_of_each_value_from_the_current_one() {
     // The window of 200,000 is in force; there is no point after the last.
     assert_eq!(distances("agents.defaults.contextTokens=150000,100000"), [1.0, 0.5, 0.0, 0.0]);
     assert_eq!(distances("contextPruning.mode=cache-ttl"), [0.0, 1.0, 0.0], "a word is a whole axis away");
-    // Pruning is off, so that the value in force is the default of 5 minutes.
+    // Pruning is off, so that the current value is the default of 5 minutes.
     assert_eq!(distances("contextPruning.ttl=30m,1h"), [0.0, 25.0 / 55.0, 1.0, 0.0]);
     assert_eq!(distances("contextPruning.ttl=5m"), [0.0; 3], "the default written out is no distance");
     let window = read("agents.defaults.contextTokens=150000,100000");
@@ -271,7 +271,7 @@ fn equal_values_in_two_spellings_are_one_point() {
     assert_eq!(texts("agents.defaults.contextTokens=200000,2e5"), ["200000"]);
     assert_eq!(texts("contextPruning.hardClear.enabled=false,true,false"), ["as is", "off", "on"]);
     assert_eq!(texts("contextPruning.softTrimRatio=0.05..0.15:0.05"), ["as is", "0.05", "0.1", "0.15"]);
-    // 200 values are the most, and the one in force is not counted.
+    // At most 200 values are allowed, and the current one is not counted.
     assert_eq!(texts("contextTokens=1000..200000:1000").len(), 200);
     assert!(Axis::parse(&context, "contextTokens=1000..201000:1000").is_err());
     let many: Vec<String> = (1..=201).map(|value| value.to_string()).collect();

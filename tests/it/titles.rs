@@ -60,7 +60,7 @@ fn store_of_secrets() -> Store {
     store
 }
 
-/// Enough of a secret to be worth something.
+/// Whether a text holds a usable part of a secret.
 fn holds(text: &str, secret: &str) -> bool {
     text.contains(&secret[..secret.len().min(14)])
 }
@@ -122,7 +122,7 @@ fn the_title_is_the_persons_text() {
     }
 }
 
-/// The lines that `watch` prints once an entry with a text is added.
+/// Returns the lines that `watch` prints once an entry with a text is added.
 fn watched(store: &Store, options: &[&str], text: &str) -> String {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("clawscope"));
     command
@@ -151,7 +151,7 @@ fn watched(store: &Store, options: &[&str], text: &str) -> String {
             parent.as_str(),
             &json!({ "role": "user", "content": text, "timestamp": 1 }),
         ));
-        // Earlier entries are not reported: write until a line comes.
+        // Earlier entries are not reported: write until a line appears.
         if let Ok(line) = heard.recv_timeout(Duration::from_secs(2)) {
             said.push_str(&line);
             if line.contains("user") {

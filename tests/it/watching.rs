@@ -103,7 +103,7 @@ fn everything_is_reported_once(sessions: usize, variables: &[(&str, &str)]) -> W
     for entry in &written {
         watching.until(entry);
     }
-    // Whatever would be reported again comes before this.
+    // Repeated reports would come before this.
     busy.append(0, "end-0");
     watching.until("end-0");
     let expected: BTreeSet<&str> = written.iter().map(String::as_str).chain(["end-0"]).collect();
@@ -139,7 +139,7 @@ fn environment() -> Environment {
     Environment::new([("HOME", "/nonexistent"), ("TZ", "UTC")], None, "/".into())
 }
 
-/// Key, bytes, entries and whether it is put aside, of every session.
+/// Key, bytes, entries and archive mark of every session.
 type Shown = BTreeMap<String, (u64, Option<u64>, bool)>;
 
 /// Reads the store again: the list must show this in the end.

@@ -22,7 +22,7 @@ name = "Count the lines"
 command = "wc -l {file} --label={key}"
 "#;
 
-/// On an entry, "F" has another command than on a session.
+/// On an entry, "F" runs another command than on a session.
 fn with_commands(mut driver: Driver) -> Driver {
     #[derive(serde::Deserialize)]
     struct File {

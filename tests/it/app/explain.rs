@@ -8,7 +8,7 @@ use clawscope::policy::Policy;
 
 use crate::support::driver::Driver;
 
-/// The explanation that is open.
+/// Returns the open explanation.
 fn explanation(driver: &Driver) -> &clawscope::app::screens::explain::ExplainScreen {
     match driver.app.overlay() {
         Some(Overlay::Explain(screen)) => screen,
@@ -149,7 +149,7 @@ fn a_change_that_would_have_helped_is_copied_as_a_patch() {
             other => panic!("{other:?}"),
         }
     }
-    // Elsewhere the key of the patch copies that of the best change.
+    // On other rows the patch key copies the best change.
     go_to_row(&mut driver, ExplainRow::Guard(0));
     match driver.key_effects("P").as_slice() {
         [Effect::Copy { text, .. }] => assert!(text.contains("\"ttl\""), "{text}"),
@@ -171,7 +171,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
         ("ttl", Some(Some(1_800_000.0)))
     );
     assert_eq!((0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count(), 1);
-    // Another one takes its place, it is not added to it.
+    // Another change replaces it; it is not added.
     driver.press("2 e");
     go_to_row(&mut driver, ExplainRow::Advice(1));
     driver.press("enter");

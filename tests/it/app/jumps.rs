@@ -119,7 +119,7 @@ fn a_place_is_found_again_after_the_file_grew() {
     assert_eq!(back.screens.len(), evidence.screens.len());
 }
 
-/// Random jumps of every kind, then all the way back and forward: every place is passed again in order.
+/// Makes random jumps of every kind, then goes all the way back and forward: every place is passed again in order.
 #[test]
 fn a_walk_passes_the_same_places_back_and_forward() {
     let jumps = [

@@ -1,4 +1,4 @@
-//! Two keys for one thing: the copy menu and the marks.
+//! Menus of two keys: the copy menu and the marks.
 
 use clawscope::app::state::Overlay;
 

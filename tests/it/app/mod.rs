@@ -30,7 +30,7 @@ fn rows(driver: &Driver) -> usize {
     driver.app.transcript.as_ref().expect("a session").rows.len()
 }
 
-/// The overflowed build session under a plan with the gates taken as open.
+/// Opens the overflowed build session under a plan with open gates.
 fn tuned() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");

@@ -5,7 +5,7 @@ use clawscope::app::state::Overlay;
 
 use crate::support::driver::Driver;
 
-/// The rows of the recovery that is open.
+/// Returns the rows of the open recovery.
 fn recovery_rows(driver: &Driver) -> usize {
     match driver.app.overlay() {
         Some(Overlay::Recovery(screen)) => screen.rows().len(),

@@ -31,7 +31,7 @@ fn step(driver: &mut Driver, word: &str) {
     driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
 }
 
-/// Lines of a step to write down.
+/// Limit of recorded lines per step.
 const MAX_LINES: usize = 8;
 
 /// A digest of the changed lines (FNV-1a).
@@ -64,7 +64,7 @@ fn without_ids(text: &str) -> String {
     masked + rest
 }
 
-/// Walks and writes down, for each step, the lines that it changes. The first screen is not written down.
+/// Walks and records the changed lines of each step. The first screen is not recorded.
 fn walked(driver: &mut Driver, words: &str, has_new_ids: bool) -> String {
     // New entries have new ids.
     let screen = |driver: &Driver| {
@@ -76,7 +76,7 @@ fn walked(driver: &mut Driver, words: &str, has_new_ids: bool) -> String {
     for word in words.split_whitespace() {
         let (copied, saved) = (driver.copied.len(), driver.saved.len());
         step(driver, word);
-        // Each step comes a second after the one before, so that clicks are single.
+        // Each step follows a second after the previous one, so that clicks are single.
         driver.now_ms += 1_000;
         let after = screen(driver);
         let _ = writeln!(said, "> {word}");
@@ -114,7 +114,7 @@ fn walk(name: &str, size: (u16, u16), words: &str) {
     walk_in("telegram:direct:8812", name, size, words);
 }
 
-/// The same from the session whose key ends so.
+/// Walks from the session whose key ends so.
 fn walk_in(key_end: &str, name: &str, size: (u16, u16), words: &str) {
     let mut driver = Driver::demo(size.0, size.1);
     driver.go_to(key_end);

@@ -104,7 +104,7 @@ fn a_context_shows_the_memory_flush_and_the_window_check() {
     let store = Store::new();
     let flush = &store.json(&["context", "main"])["memoryFlush"];
     has_keys(flush, &["state", "threshold", "total", "toGo", "late", "rule"]);
-    // The window of the flush is the model's own, which the cap of 20,000 does not lower.
+    // The flush uses the model's window, which the cap of 20,000 does not lower.
     assert_eq!((&flush["state"], &flush["threshold"]), (&json!("waiting"), &json!(176_000)));
     assert_eq!(
         (&flush["total"], &flush["toGo"]),

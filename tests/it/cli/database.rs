@@ -8,7 +8,7 @@ use crate::support::store::Store;
 fn a_database_of_an_agent_means_2026_9() {
     let store = Store::new();
     store.write("agents/main/agent/openclaw-agent.sqlite", "");
-    // One without sessions is of another use.
+    // A database without sessions has another use.
     assert_eq!(store.json(&["sessions"])["ruleset"]["id"], "2026.3.2");
     let made = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sqlite-2026.9.6/openclaw-agent.sqlite");
     std::fs::copy(made, store.path().join("agents/main/agent/openclaw-agent.sqlite")).unwrap();

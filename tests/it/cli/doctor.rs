@@ -27,7 +27,7 @@ fn doctor_shows_the_memory_flush_as_the_version_has_it() {
     assert_eq!((size("2026.3.2"), size("2026.2.19")), (json!(2_097_152), json!(0)));
 }
 
-/// The finding of `doctor` whose words hold a text.
+/// Returns the diagnostic of `doctor` whose message contains a text.
 #[track_caller]
 fn finding_with(store: &Store, text: &str) -> Value {
     let answer = store.json(&["doctor"]);

@@ -1,4 +1,4 @@
-//! Stores as other programs and proxies leave them: transcripts under two keys, keys in errors, counts above the window.
+//! Stores of other programs and proxies: transcripts under two keys, keys in errors, counts above the window.
 
 use serde_json::{Value, json};
 

@@ -16,7 +16,7 @@ fn todays_store() -> (tempfile::TempDir, std::path::PathBuf) {
     let system = json!({ "role": "system", "content": "", "sections": { "preamble": "You help." }, "toolsAdded": [tool], "timestamp": 1 });
     entries[1]["parentId"] = json!("system-0");
     entries.insert(1, message("system-0", None, &system));
-    // The touch is a gateway's.
+    // The cache touch belongs to a gateway.
     entries.pop();
     let file = folder.join(format!("2026-03-05T08-00-00-000Z_{id}.jsonl"));
     std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), lines(&entries).as_bytes())
@@ -179,7 +179,7 @@ fn advice_for_an_overflow_in_todays_pi_names_pi_settings() {
     let patch = advice["patch"].as_str().unwrap();
     assert!(patch.starts_with(&format!("// {}\n", settings.display())), "{patch}");
 
-    // The replay looks where pi looks, with pi's own estimate: as things are the refused call is refused again.
+    // The replay looks where pi looks, with pi's own estimate: without a change the refused call is refused again.
     let sweep = json(&["sweep", "--vary", "compaction.reserveTokens=17000,20000,40000"]);
     let cells = sweep["cells"].as_array().unwrap();
     let fits: Vec<bool> = cells.iter().map(|cell| cell["fits"].as_bool().unwrap()).collect();
@@ -210,7 +210,7 @@ fn every_command_uses_todays_pi_rules_for_its_sessions() {
         doctor.contains("rules      pi-1.5 for 1 transcript of 1") && !doctor.contains("the gateway runs"),
         "{doctor}"
     );
-    // A gateway's tables say nothing there; pi's own file does.
+    // A gateway's tables show nothing there; pi's own file does.
     assert!(!doctor.contains("contextPruning") && !doctor.contains("memoryFlush"), "{doctor}");
     assert!(
         doctor.contains("compaction.reserveTokens") && doctor.contains("pi uses its defaults"),

@@ -65,7 +65,7 @@ fn sweep_shows_the_map_and_saves_the_patch_of_the_smallest_change() {
     }
     let patch: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).expect("JSON");
     assert_eq!(patch, json!({ "agents": { "defaults": { "contextPruning": { "ttl": "30m" } } } }));
-    // Nothing is overwritten.
+    // The existing file is kept.
     let (code, _, error) = run(&mut requested());
     assert_eq!((code, error.contains("already exists")), (4, true), "{error}");
     let own = store.path().join("openclaw.json");

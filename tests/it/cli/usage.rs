@@ -5,7 +5,7 @@ use clawscope::cli::Cli;
 
 use crate::support::store::{Store, program, run};
 
-/// Runs the line with the demo store; its exit code and errors.
+/// Runs the line with the demo store; returns its exit code and errors.
 fn mistaken(words: &[&str]) -> (i32, String) {
     let (code, _, error) = run(&mut program(words));
     (code, error)
@@ -22,7 +22,7 @@ fn a_command_without_its_argument_offers_a_line_that_works() {
     let mut offers = 0;
     for command in Cli::command().get_subcommands() {
         let name = command.get_name();
-        // Another clawscope starts it, so that no person needs a line.
+        // Another clawscope starts it, so a person never types it.
         if name == "serve" {
             continue;
         }

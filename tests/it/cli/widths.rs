@@ -74,7 +74,7 @@ fn every_command_fits_the_terminal() {
             let text = output(&words, Some(columns));
             assert!(!text.trim().is_empty(), "{words:?}");
             for line in text.lines().filter(|line| width(line) > columns) {
-                // A path, a key or a line to paste stays whole.
+                // A path, a key or a line to paste is not broken.
                 let is_one_word = !line.trim().contains("  ")
                     && line.split_whitespace().any(|word| word.len() > columns / 2);
                 assert!(is_one_word || line.starts_with("Type: "), "{words:?} at {columns}: {line}");

@@ -85,7 +85,7 @@ fn going_back_to_a_compaction_keeps_it_the_last_line() {
     let label = format!(
         r#"{{"type":"label","id":"l9","parentId":"u1","timestamp":"2026-02-25T06:13:20.000Z","targetId":"{leaf}","label":"short"}}"#
     );
-    // The leaf is the label's, on another branch; then back to the old one, and forward to the compaction.
+    // The leaf is the label's, on another branch; then undo to the old one, and redo to the compaction.
     undone(&session);
     let bytes = [session.bytes(), label.into_bytes(), b"\n".to_vec()].concat();
     let text = String::from_utf8(bytes).unwrap();

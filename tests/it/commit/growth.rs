@@ -155,7 +155,7 @@ fn commits_during_steady_writes_succeed_and_lose_no_line() {
     let unique: HashSet<&String> = ids.iter().collect();
     assert_eq!(unique.len(), ids.len(), "no id twice");
     assert!(written.iter().all(|id| unique.contains(id)), "an entry of the other program is lost");
-    // Copies of earlier records lead elsewhere.
+    // Copies of earlier receipts are not at the leaf.
     let record = |line: &&str| {
         let entry: serde_json::Value = serde_json::from_str(line).unwrap();
         entry["customType"] == "clawscope.commit" && entry["data"]["leaf"] == entry["id"]

@@ -21,7 +21,7 @@ struct Owner(Child);
 
 impl Owner {
     fn start() -> Self {
-        // It waits for the end of its input, which comes when this is dropped.
+        // It waits for the end of its input, which closes when this is dropped.
         Self(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a process"))
     }
 
@@ -112,7 +112,7 @@ fn waiting_ends_when_the_lock_is_released() {
     put(&session, &payload(pid, NOW - 59_000));
     let clock = TestClock::default();
     commit(&session, 10_000, &clock).unwrap();
-    // Pauses of 50, 100, 150, 200, 250 and 300 ms, as the gateway makes them.
+    // Pauses of 50, 100, 150, 200, 250 and 300 ms, as in the gateway.
     assert_eq!(clock.now_ms() - NOW, 1050, "it was taken at the first look after the minute was over");
 }
 

@@ -21,7 +21,7 @@ fn contexts(session: &Session) -> Vec<String> {
     session.context().iter().map(|json| plain(json)).collect()
 }
 
-/// Writes a plan of these steps to generated sessions and takes it back; how many had something to write.
+/// Writes a plan of these policies to generated sessions and undoes it; returns the number of written plans.
 fn write_all(policies: &[Policy]) -> usize {
     let mut written = 0;
     for seed in 0..12 {
@@ -56,7 +56,7 @@ fn a_commit_reads_back_as_previewed() {
     }
 }
 
-/// A plan of these steps over a short session, and why it is not written.
+/// Plans these policies over a short session, and returns the reason that the plan is not written.
 fn refused(policies: &[Policy], made: Option<&CompactionSummary>, change: impl Fn(&mut Plan)) -> String {
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER, NEXT, LAST]));
     let before = session.bytes();
@@ -86,7 +86,7 @@ fn messages_left_out_by_the_history_limit_are_never_written() {
     let words = refused(&[Policy::History], None, |_| {});
     assert!(words.contains("drops 4 messages") && words.contains("`history`"), "{words}");
     assert!(words.contains("openclaw.json") && !words.contains("repair"), "{words}");
-    // Nor is a summary that the limit would take away again (compaction 4.10).
+    // Nor is a summary that the limit would remove again (compaction 4.10).
     let made = summary();
     let words = refused(&[Policy::Compact], Some(&made), |plan| plan.messages.truncate(0));
     assert!(words.contains("drops"), "{words}");

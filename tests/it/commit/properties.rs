@@ -1,4 +1,4 @@
-//! Whatever a transcript holds and whichever results change: the old bytes stay, the context read back
+//! For any transcript and any changed results: the old bytes stay, the context read back
 //! is the planned one, ids are unique, parents exist, labels follow, and undo brings the old context back.
 
 use std::collections::HashSet;
@@ -32,7 +32,7 @@ fn values(bytes: &[u8]) -> Vec<Value> {
     String::from_utf8_lossy(bytes).lines().map(|line| js::parse(line).unwrap()).collect()
 }
 
-/// Ids of all entries, which must differ, and every parent that one of them names must be there.
+/// Asserts that the ids of all entries differ, and that every named parent exists.
 fn ids_and_parents_hold(bytes: &[u8], old_lines: usize) {
     let values = values(bytes);
     let mut ids = HashSet::new();

@@ -1,4 +1,4 @@
-//! Going back to the branch a commit left, and forward again.
+//! Undo to the branch before a commit, and redo.
 
 use clawscope::commit::{Refusal, SystemClock, UndoTarget, receipts, write};
 use clawscope::ids::EntryIx;

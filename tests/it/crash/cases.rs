@@ -1,4 +1,4 @@
-//! The commits that are broken off.
+//! The commits to interrupt.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -28,13 +28,13 @@ pub(crate) enum Case {
     Undo,
     /// A redo.
     Redo,
-    /// A branch, to a file whose last line has no end.
+    /// A branch, in a file whose last line has no end.
     Unended,
     /// A branch, despite a lock that was left behind.
     LeftLock,
     /// Context edits, the way of today's pi.
     Edits,
-    /// Context edits taken back.
+    /// Undone context edits.
     EditsUndone,
 }
 
@@ -86,7 +86,7 @@ impl Case {
         path
     }
 
-    /// Commits that come before.
+    /// Number of earlier commits.
     fn earlier(self) -> usize {
         match self {
             Self::Undo | Self::EditsUndone => 1,
@@ -142,7 +142,7 @@ fn undone(session: &Session, target: UndoTarget) -> PreparedCommit {
     prepare_undo(&request, &mut Counted::of(session)).unwrap()
 }
 
-/// Ids that are the same every time.
+/// Reproducible ids.
 struct Counted(u64);
 
 impl Counted {

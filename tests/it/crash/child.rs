@@ -18,7 +18,7 @@ pub(crate) enum Deed {
     Commit,
     /// Repairs the remains of an earlier child.
     Settle,
-    /// The same, on a disk that is full.
+    /// The same, on a full disk.
     SettleOnFull,
 }
 
@@ -37,7 +37,7 @@ fn child() {
     }
 }
 
-/// This program again, as a child that is to be killed at a point.
+/// This program again, as a child to kill at a point.
 pub(crate) fn command(case: Case, deed: Deed, at: usize, path: &Path) -> Command {
     let mut command = Command::new(crate::support::process::this_program());
     command.args(["crash::child::child", "--exact", "--nocapture", "--test-threads=1"]);

@@ -12,17 +12,17 @@ use rustix::process::{Signal, getpid, kill_process};
 /// The fault at the chosen point.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
     /// The process is killed.
     Kill,
-    /// The step fails, for want of room.
+    /// The step fails for lack of space.
     Full,
-    /// It fails, and so does every later one that takes room.
+    /// It fails, and so does every later step that needs space.
     StaysFull,
     /// Another program, which takes no lock, appends a line to this file.
     Append(PathBuf, String),
-    /// Another program puts a rewritten file in the place of this one.
+    /// Another program replaces this file with a rewritten one.
     Replace(PathBuf),
 }
 
@@ -82,12 +82,12 @@ impl Faulty {
         }
     }
 
-    /// A step that takes room.
+    /// Performs a step that needs space.
     fn room(&self) -> io::Result<()> {
         if self.full.get() { Err(io::ErrorKind::StorageFull.into()) } else { self.point() }
     }
 
-    /// A step with a point before it and one after it. Of a step that was done only the process can still fail.
+    /// A step with a point before it and one after it. After a completed step only the process can still fail.
     fn around<T>(&self, step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.point()?;
         let done = step();
@@ -102,7 +102,7 @@ pub(crate) fn append(path: &Path, line: &str) -> io::Result<()> {
     std::fs::OpenOptions::new().append(true).open(path)?.write_all(line.as_bytes())
 }
 
-/// Most places at which one write is broken off.
+/// Limit of the places at which one write is interrupted.
 const MOST_CUTS: usize = 40;
 
 /// Where a write is broken off: after its first byte, in the middle, before its last byte, around every line end, and
@@ -165,7 +165,7 @@ impl Disk for Faulty {
     }
 
     fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
-        // Making a file shorter takes no room, and a full disk does not keep anyone from it.
+        // Truncating a file needs no space, so a full disk does not prevent it.
         if matches!(self.fault, Fault::Kill) {
             return self.around(|| SystemDisk.truncate(file, bytes));
         }

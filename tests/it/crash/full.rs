@@ -1,4 +1,4 @@
-//! Disks without room: one that says so at every step, a file that may not grow, and a small file system.
+//! Full disks: one that fails at every step, a file that may not grow, and a small file system.
 
 use std::path::Path;
 use std::process::Command;

@@ -16,7 +16,7 @@ use super::disk::Faulty;
 use crate::support::pi::Pi;
 use crate::support::pi_1_5::Pi as PiToday;
 
-/// A case before anything happened, and when all of it has.
+/// A case before its commit, and after it.
 pub(crate) struct Story {
     pub(crate) case: Case,
     pub(crate) old: Vec<u8>,
@@ -104,7 +104,7 @@ fn settled_in_time(path: &Path, what: &str, by_repair: bool) -> Option<Recovered
     }
 }
 
-/// A clock that is half an hour ahead, when every lock of the dead is stale.
+/// A clock that is half an hour ahead, when every lock of a dead process is stale.
 #[derive(Debug)]
 struct Ahead;
 
@@ -118,7 +118,7 @@ impl Clock for Ahead {
     }
 }
 
-/// The next commit is made as if nothing had happened.
+/// Makes the next commit as if nothing had happened.
 fn goes_on(story: &Story, path: &Path, point: usize) {
     let session = story.case.open(path);
     let prepared = another(&session);
@@ -131,7 +131,7 @@ fn goes_on(story: &Story, path: &Path, point: usize) {
     assert_eq!(names.collect::<Vec<_>>(), ["session.jsonl"], "{:?} at {point}", story.case);
 }
 
-/// Every distinct file that was left, to be read once by the real runtime.
+/// Every distinct remaining file, for the real runtime to read once.
 #[derive(Default)]
 pub(crate) struct Left {
     files: BTreeMap<(String, &'static str), PathBuf>,
@@ -158,7 +158,7 @@ impl Left {
         other.counts.into_iter().for_each(|(state, count)| *self.counts.entry(state).or_default() += count);
     }
 
-    /// The real runtime reads the old context or the new one.
+    /// Asserts that the real runtime reads the old context or the new one.
     pub(crate) fn judge(&self, stories: &[Story]) {
         let story = |name: &str| stories.iter().find(|story| story.case.name() == name).unwrap();
         let of_today = |file: &(&(String, &'static str), &PathBuf)| story(&file.0.0).case.is_of_today();

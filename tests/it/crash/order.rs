@@ -136,7 +136,7 @@ fn a_commit_syncs_its_journal_before_the_transcript_and_the_transcript_before_it
 /// A file after a power failure: the synced content, and the later writes that may have reached the disk.
 #[derive(Debug, Clone, Default)]
 struct Durable {
-    /// Whether the name is on the disk for sure.
+    /// Whether the name is certainly on the disk.
     name_synced: bool,
     named: bool,
     synced: Vec<u8>,
@@ -184,7 +184,7 @@ fn after(steps: &[Step], old: &[u8]) -> BTreeMap<String, Durable> {
 }
 
 fn put(path: &Path, bytes: &[u8]) {
-    // In place: the journal names the inode of the transcript.
+    // Rewritten in place: the journal names the inode of the transcript.
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     options.open(path).unwrap().write_all(bytes).unwrap();

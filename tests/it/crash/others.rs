@@ -31,7 +31,7 @@ fn another_writer_at_any_step_loses_no_line() {
                 assert!(is(&[LINE.as_bytes(), added]) || is(&[added, LINE.as_bytes()]), "{point}");
                 both += 1;
             }
-            // It came when everything was written and read back.
+            // It was appended after everything was written and read back.
             Ok(_) => {
                 assert!(is(&[added, LINE.as_bytes()]), "{point}");
                 after += 1;

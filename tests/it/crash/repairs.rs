@@ -1,4 +1,4 @@
-//! Repairs that are killed themselves, and repairs that find more than the commit left.
+//! Repairs that are killed themselves, and repairs that find more than the commit's remains.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ use crate::support::session::Session;
 
 const LINE: &str = "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"zz\",\"parentId\":\"a9\",\"timestamp\":\"2026-02-21T06:00:00.000Z\"}\n";
 
-/// A disk with room for no more lines.
+/// A disk without space for more lines.
 #[derive(Debug)]
 pub(crate) struct Cramped(pub(crate) Faulty);
 
@@ -67,7 +67,7 @@ fn torn_points(story: &Story) -> Vec<usize> {
     torn
 }
 
-/// A file that a commit left in part.
+/// A file with a part of a commit.
 fn torn(story: &Story, point: usize) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = story.case.set_up(folder.path());
@@ -188,11 +188,11 @@ fn the_next_commit_repairs_an_interrupted_one_and_continues_on_the_planned_file(
     // Before the first line there is nothing to repair, and the new commit is written.
     let (_folder, session) = session_of(points[0] - 1);
     write(&another(&session), 0, &SystemClock).unwrap();
-    // After the last: the new one follows it.
+    // After the last point the new commit follows it.
     let (_folder, session) = session_of(points[points.len() - 1] + 1);
     assert_eq!(session.bytes(), story.new);
     write(&another(&session), 0, &SystemClock).unwrap();
-    // In between, for a plan that was made before.
+    // In between, for an older plan.
     let folder = tempfile::tempdir().unwrap();
     let path = story.case.set_up(folder.path());
     let session = Session::at(&path);

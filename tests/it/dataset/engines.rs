@@ -34,7 +34,7 @@ fn dataset(folder: &tempfile::TempDir) -> String {
     out
 }
 
-/// Notes that an engine is not here; fails where `CLAWSCOPE_REQUIRE_ENGINES=1` says that it must be.
+/// Records that an engine is missing; fails if `CLAWSCOPE_REQUIRE_ENGINES=1` requires it.
 fn skip(what: &str, why: &str) {
     let required = std::env::var_os("CLAWSCOPE_REQUIRE_ENGINES").is_some_and(|value| value == "1");
     assert!(!required, "{what} is not here: {why}");

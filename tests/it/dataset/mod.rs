@@ -193,7 +193,7 @@ fn a_second_run_reads_only_changed_sessions() {
     store.append(&message("zz1", Some("zz0"), &json!({ "role": "user", "content": "more" })));
     assert!(again().contains("1 read, 0 unchanged, 0 removed"));
     assert_eq!(rows(Path::new(&out), Table::Entries).len(), before + 1);
-    // Another trace is another question to every session.
+    // Another trace makes every session read again.
     let words = [&place, "--out", &out, "--replay", "off=contextPruning.mode=off"].map(|word: &str| word);
     assert!(write(&words).contains("1 read, 0 unchanged"));
     store.write_rows(&json!({}));
@@ -255,7 +255,7 @@ fn rows_copied_from_another_machine_are_kept() {
 const PHRASE: &str = "PURPLE-ELEPHANT";
 const TOKEN: &str = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5";
 
-/// A store in which words of the conversation are everywhere.
+/// A store with words of the conversation in every place.
 fn talkative() -> Store {
     let store = Store::new();
     store.write_rows(&json!({ "agent:main:main": {

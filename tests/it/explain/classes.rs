@@ -1,4 +1,4 @@
-//! Every class, each on the smallest session that shows it, in several sizes and by several providers' words.
+//! Every class, each on the smallest session that shows it, in several sizes and in several providers' words.
 
 use clawscope::report::explain::{FindingClass, GuardKind, OverflowKind};
 use serde_json::json;

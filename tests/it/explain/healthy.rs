@@ -18,7 +18,7 @@ fn well(read: &Read) {
     assert!(explanation.advice.is_empty(), "{:?}", explanation.advice);
 }
 
-/// Asserts that no call is called an overflow.
+/// Asserts that no call is reported as an overflow.
 #[track_caller]
 fn fits(explanation: &Explanation) {
     assert!(!explanation.has_overflowed() && !explanation.no_setting_helps(), "{:?}", explanation.overflows);
@@ -153,7 +153,7 @@ fn a_counter_that_is_right_and_one_that_is_cumulative() {
     assert_eq!(explanation.findings[0].class, FindingClass::Healthy);
     assert!(explanation.findings.iter().any(|finding| finding.class == FindingClass::CounterInflated));
     fits(&explanation);
-    // One that says itself that it is stale is not even looked at.
+    // A counter marked as stale is ignored.
     well(&made.on(200_000).row(json!({ "totalTokens": 150_000, "totalTokensFresh": false })).read());
 }
 
@@ -199,7 +199,7 @@ fn an_overflow_on_an_abandoned_branch_is_named_as_such() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever happens in a session that stays well below its window and is counted as texts usually are.
+    /// Tests any session that stays well below its window and has typical counts.
     #[test]
     fn a_session_with_room_is_healthy(
         turns in prop::collection::vec((1_usize..3_000, prop::collection::vec(1_usize..12_000, 0..4), 1_usize..3_000, 0.0_f64..200.0), 0..14),

@@ -1,4 +1,4 @@
-//! Sessions made for the tests: a transcript that grows message by message, with usage that a provider would have counted.
+//! Sessions made for the tests: a transcript that grows message by message, with usage as a provider counts it.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::on_store::{OnStore, Read};
 pub(crate) const START_MS: f64 = 1_795_075_200_000.0;
 const MINUTE: f64 = 60_000.0;
 
-/// A session in the making. Entries are `e0`, `e1`, …, each the child of the one before.
+/// A session under construction. Entries are `e0`, `e1`, …, each the child of the previous one.
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
     text: String,
@@ -25,13 +25,13 @@ pub(crate) struct Made {
     pub chars_per_token: f64,
     /// Provider and model of the answers.
     pub model: (&'static str, &'static str),
-    /// Those that the configuration names.
+    /// Provider and model of the configuration.
     pub first_model: (&'static str, &'static str),
     tokens: Vec<(usize, f64)>,
     settled: Option<u64>,
     calls: usize,
     counted: (u64, u64),
-    /// Prompts are read from the cache of the call before.
+    /// Prompts are read from the cache of the previous call.
     pub cached: bool,
     /// Whether answers record their cost.
     pub priced: bool,
@@ -44,7 +44,7 @@ impl Made {
         Self::at(START_MS)
     }
 
-    /// One that begins at a time, ms.
+    /// Starts a session at a time, ms.
     pub(crate) fn at(start: f64) -> Self {
         let time = js::iso_text(start as i64);
         let header = format!(r#"{{"type":"session","version":3,"id":"s","timestamp":"{time}"}}"#);
@@ -104,14 +104,14 @@ impl Made {
         self.settled = Some(tokens);
     }
 
-    /// Tokens that the next prompt would be counted at.
+    /// Returns the tokens that the next prompt would be counted at.
     pub(crate) fn prompt(&self) -> u64 {
         (self.fixed + self.tokens.iter().map(|(_, tokens)| tokens).sum::<f64>()) as u64
     }
 
     fn usage(&mut self, output: u64) -> String {
         let prompt = self.settled.take().unwrap_or_else(|| self.prompt());
-        // What follows grows from the count that was settled.
+        // Later prompts grow from the settled count.
         let off = prompt as f64 - self.prompt() as f64;
         if let Some(first) = self.tokens.first_mut() {
             first.1 += off;
@@ -219,7 +219,7 @@ impl Made {
         self.message(&message, 0)
     }
 
-    /// A step whose one result is this text.
+    /// Adds a step with this text as its one result.
     pub(crate) fn step_with(&mut self, tool: &str, text: &str) -> usize {
         let id = self.calls;
         self.calls += 1;
@@ -228,7 +228,7 @@ impl Made {
         self.result(id, tool, text)
     }
 
-    /// A call that failed with these words.
+    /// Adds a call that failed with this text.
     pub(crate) fn failed(&mut self, text: &str) -> usize {
         let (provider, model) = self.model;
         let message = format!(
@@ -252,7 +252,7 @@ impl Made {
         )
     }
 
-    /// The touch that a run leaves at its end.
+    /// Adds the cache touch at the end of a run.
     pub(crate) fn touch(&mut self) -> usize {
         let now = self.now;
         self.push(
@@ -278,7 +278,7 @@ impl Made {
         OnStore::new(self.clone(), window)
     }
 
-    /// The same, read.
+    /// Reads it from a temporary store.
     pub(crate) fn read(&self, window: u64) -> Read {
         self.on(window).read()
     }
@@ -304,7 +304,7 @@ pub(crate) fn words(chars: usize) -> String {
     "the linker wants it so ".chars().cycle().take(chars).collect()
 }
 
-/// The place of an entry.
+/// Returns the index of an entry.
 pub(crate) fn at(number: usize) -> EntryIx {
     EntryIx(number as u32)
 }

@@ -23,7 +23,7 @@ const SEPARATORS: [&str; 4] = [" ", "\n", "\n\n", "\t"];
 
 #[test]
 fn no_secret_survives_among_any_words() {
-    // One is a secret only in a document that also holds the key it is a line of.
+    // One is a secret only in a document that also contains the key of its line.
     let (samples, in_company): (Vec<Sample>, Vec<Sample>) =
         samples().into_iter().partition(|sample| secrets::is_known_alone(&sample.text, &sample.secret));
     assert_eq!(in_company.iter().map(|sample| sample.name).collect::<Vec<_>>(), ["private key by a line"]);

@@ -38,7 +38,7 @@ fn for_each_seed(usual: u64, case: impl Fn(&mut Dice)) {
     }
 }
 
-/// Bytes that mean something to one of the readers.
+/// Bytes with a meaning for one of the readers.
 const TOKENS: [&str; 28] = [
     "\n",
     "\r\n",

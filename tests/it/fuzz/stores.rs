@@ -53,7 +53,7 @@ fn other_sessions_are_listed_next_to_any_transcript() {
     });
 }
 
-/// A header field, a page or a few bytes of the real database are others; or its end is missing.
+/// Changes a header field, a page or a few bytes of the real database, or removes its end.
 #[test]
 fn any_database_is_read_or_reported() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-2026.9.6");

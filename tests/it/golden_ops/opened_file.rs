@@ -10,7 +10,7 @@ use clawscope::store::source::Source;
 
 use super::{CountedIds, Session, opened};
 
-/// The first release that ends a last line without an end.
+/// The first release that completes a last line without an end.
 const ENDS_LINES: PiRelease = PiRelease([0, 84, 4]);
 
 /// Returns the effect of opening on the file (store-pi-1.5 C3–C5).

@@ -129,7 +129,7 @@ const OVERFLOWS: &[(&str, &str)] = &[
 /// Rules whose texts name these numbers without meaning a request.
 const EXCESSES: [&str; 2] = ["T21", "T42"];
 
-/// Rule and text of lookalikes; `{r}` and `{l}` are numbers that mean nothing here.
+/// Rule and text of lookalikes; `{r}` and `{l}` are arbitrary numbers.
 const LOOKALIKES: &[(&str, &str)] = &[
     (
         "L1",
@@ -223,7 +223,7 @@ impl Dress {
         groups.join(",")
     }
 
-    /// The text as a provider, a router and a client hand it on.
+    /// Returns the text in the form of a provider, a router and a client.
     fn put_on(&self, text: &str) -> String {
         let mut text = text.to_owned();
         if self.upper {
@@ -248,7 +248,7 @@ fn filled(text: &str, dress: &Dress, input: u64, output: u64, limit: u64) -> Str
     numbers.iter().fold(text.to_owned(), |text, (name, number)| text.replace(name, &dress.number(*number)))
 }
 
-/// The numbers that a text says it has.
+/// Returns the numbers that a text names.
 fn expected(rule: &str, text: &str, input: u64, output: u64, limit: u64) -> RefusalNumbers {
     let split = text.contains("{a}");
     let names = |name| text.contains(name) && !EXCESSES.contains(&rule);

@@ -25,7 +25,7 @@ fn lines() -> Vec<Line> {
 }
 
 impl Line {
-    /// Whether usage decides and not words: such a line carries a window.
+    /// Whether usage decides and not the text: such a line has a window.
     fn is_judged_by_usage(&self) -> bool {
         self.json.get("window").is_some()
     }
@@ -123,7 +123,7 @@ fn releases_recognise_the_words_from_the_first_that_did_and_not_before() {
         {
             check(Runtime::OpenClaw(release), expected, &mut wrong);
         }
-        // Between two rules of pi a bare 413 means nothing: without a body it counted up to 0.86, with one from 1.4 on.
+        // Two rules of pi disagree about a bare 413: without a body it counted up to 0.86, with one from 1.4 on.
         let bare = |release: &str| line.json["id"] == "p136" && ("0.86".."1.4").contains(&release);
         for (release, expected) in expected(&PI, &known["pi_since"], &known["pi_1.5.2"]) {
             check(Runtime::Pi(release), expected && !bare(release), &mut wrong);

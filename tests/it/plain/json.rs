@@ -7,7 +7,7 @@ use clawscope::js::MAX_DEPTH;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A value as JavaScript has it.
+/// A JavaScript value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Plain {
     Null,
@@ -50,7 +50,7 @@ fn value(raw: &str, depth: usize) -> Option<Plain> {
     })
 }
 
-/// The index that a key is, written as JavaScript writes it.
+/// Returns the array index that a key is, in JavaScript's spelling.
 fn array_index(key: &[u16]) -> Option<u32> {
     let text = String::from_utf16(key).ok()?;
     let index: u32 = text.parse().ok().filter(|index| *index < u32::MAX)?;

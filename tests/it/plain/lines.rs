@@ -1,4 +1,4 @@
-//! Lines as programs, people and accidents write them.
+//! Lines of programs, people and accidents.
 
 use super::said::KINDS;
 use crate::support::generate::Dice;
@@ -96,7 +96,7 @@ pub(crate) fn line(dice: &mut Dice) -> Vec<u8> {
     if pen.dice.once_in(6) { [&line[..], b"\r"].concat() } else { line }
 }
 
-/// A line with a text that no block of a reader holds whole.
+/// Returns a line with a text longer than a reader's block.
 pub(crate) fn long(dice: &mut Dice) -> Vec<u8> {
     let mut pen = Pen { spaced: false, dice };
     let border = *pen.dice.one_of(&[&(64 << 10), &(1 << 20), &(2 << 20)]);
@@ -170,7 +170,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Any value, nesting so deep at most.
+    /// Returns any value, nested up to this depth.
     fn value(&mut self, depth: usize) -> Vec<u8> {
         match self.dice.below(12) {
             0..3 if depth > 0 => {
@@ -253,7 +253,7 @@ impl Pen<'_> {
         quoted(&key.chars().enumerate().map(char).collect::<String>())
     }
 
-    /// A word of these, now and then with an escape, now and then something else.
+    /// Returns one of these words, sometimes with an escape, sometimes another value.
     fn word(&mut self, words: &[&str]) -> Vec<u8> {
         match self.dice.below(24) {
             0 => self.scalar(),
@@ -441,7 +441,7 @@ impl Pen<'_> {
         self.object(members)
     }
 
-    /// A line that something happened to.
+    /// Returns a damaged line.
     fn hurt(&mut self) -> Vec<u8> {
         let mut line = if self.dice.once_in(2) { self.message() } else { self.entry() };
         let at = self.dice.below(line.len());

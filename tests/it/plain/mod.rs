@@ -31,7 +31,7 @@ fn transcript(version: u8, lines: &[Line]) -> Vec<u8> {
     text
 }
 
-/// The first entry that the two readings take differently.
+/// Returns the first entry that the two readings treat differently.
 fn differs(index: &Index, plain: &Read) -> Result<(), TestCaseError> {
     let found = found(index);
     for (found, plain) in found.entries.iter().zip(&plain.entries) {
@@ -49,7 +49,7 @@ fn both(text: &[u8]) -> Result<(), TestCaseError> {
     differs(&load_bytes("t.jsonl", text, &mut LineIds), &read(text))
 }
 
-/// A line that is shown as text.
+/// A line, shown as text.
 #[derive(Clone)]
 struct Line(Vec<u8>);
 
@@ -59,7 +59,7 @@ impl fmt::Debug for Line {
     }
 }
 
-/// Lines written by dice; a case that fails loses whole lines, not bytes.
+/// Generates lines; a failing case shrinks by whole lines, not bytes.
 fn line() -> impl Strategy<Value = Line> {
     any::<u64>().prop_map(|seed| Line(lines::line(&mut Dice::new(seed))))
 }
@@ -161,6 +161,6 @@ fn nesting_is_read_up_to_its_limit() {
             both(&transcript(3, &lines.map(|line| Line(line.into_bytes())))).unwrap();
         }
     };
-    // The plain reading nests as its text does.
+    // The plain reading recurses as deep as its text.
     std::thread::Builder::new().stack_size(512 << 20).spawn(check).unwrap().join().unwrap();
 }

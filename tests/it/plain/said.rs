@@ -59,7 +59,7 @@ pub(crate) fn read(bytes: &[u8]) -> Read {
         offset += line.len() as u64 + 1;
         let open = ended.is_none() && at + 1 == lines.len();
         let value = parse(text);
-        // What follows the last line end may be a line that is being written.
+        // The text after the last line end may be an unfinished line.
         read.lines += u64::from(!open || value.is_some());
         match value {
             None => read.bad_lines += u64::from(!open && holds(&texts[at])),

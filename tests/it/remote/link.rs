@@ -81,7 +81,7 @@ fn served(input: &str) -> String {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // The serving side may end before it has read everything.
+    // The serving side may end before it reads everything.
     drop(stdin.write_all(input.as_bytes()));
     let mut out = String::new();
     std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();

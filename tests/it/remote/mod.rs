@@ -56,7 +56,7 @@ impl Programs {
     pub(super) fn write(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         let path = self.path().join(name);
-        // Renamed, because a script that another thread's child still holds open for writing cannot be run.
+        // Renamed, because a script that another thread's child still has open for writing cannot be run.
         let new = self.path().join(format!("{name}.new"));
         File::create(&new).unwrap().write_all(text.as_bytes()).unwrap();
         fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
@@ -75,7 +75,7 @@ impl Programs {
         command
     }
 
-    /// Runs the program; exit code, output and errors.
+    /// Runs the program; returns exit code, output and errors.
     pub(super) fn run(&self, words: &[&str]) -> (i32, String, String) {
         crate::support::store::run(&mut self.program(words))
     }

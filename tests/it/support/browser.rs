@@ -1,5 +1,5 @@
-//! A headless browser, as the judge of pages. `CLAWSCOPE_BROWSER` names it; else the usual names are tried. Without one the
-//! tests say so and pass, unless `CLAWSCOPE_REQUIRE_BROWSER=1`.
+//! A headless browser, as the judge of pages. `CLAWSCOPE_BROWSER` names it; else the usual names are tried. Without one
+//! the tests print that and pass, unless `CLAWSCOPE_REQUIRE_BROWSER=1`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

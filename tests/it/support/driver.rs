@@ -54,29 +54,29 @@ pub(crate) struct Driver {
     store: Option<Arc<Store>>,
     /// The rules chosen on the screen.
     requested_ruleset: Option<RulesetChoice>,
-    /// Who writes summaries.
+    /// The program or model that writes summaries.
     summarizer: SummarizerConfig,
-    /// Cells are not made, as if they took long; the request that waits.
+    /// The waiting request while cells are paused, as if they took long.
     pending_sweep: Option<u64>,
     explanation: Option<(SessionViewKey, Arc<Explanation>)>,
 }
 
 impl Driver {
-    /// On a fresh copy of the demo store, its first session open.
+    /// Opens a fresh copy of the demo store at its first session.
     pub(crate) fn demo(width: u16, height: u16) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         write_demo(dir.path());
         Self::on(dir, width, height)
     }
 
-    /// On the embedded demo store as the program itself opens it.
+    /// Opens the embedded demo store as the program does.
     #[allow(dead_code, reason = "the screenshots use it")]
     pub(crate) fn embedded(width: u16, height: u16) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         Self::at(&StoreRequest::Demo, dir, width, height)
     }
 
-    /// On the store in a folder.
+    /// Opens the store in a folder.
     pub(crate) fn on(dir: tempfile::TempDir, width: u16, height: u16) -> Self {
         let place = StoreRequest::Path(dir.path().to_owned());
         Self::at(&place, dir, width, height)
@@ -153,12 +153,12 @@ impl Driver {
         }
     }
 
-    /// Sweeps requested from now on do not run.
+    /// Pauses sweeps requested from now on.
     pub(crate) fn pause_sweeps(&mut self) {
         self.pending_sweep = Some(0);
     }
 
-    /// The request for cells that was made last, while they are paused.
+    /// Returns the last request for cells while they are paused.
     pub(crate) fn last_sweep(&self) -> u64 {
         self.pending_sweep.expect("sweeps are paused")
     }
@@ -219,7 +219,7 @@ impl Driver {
         events.into_inner().expect("not poisoned")
     }
 
-    /// An explanation takes long, and the same reading has the same one.
+    /// Explains a session; cached, because it takes long and gives the same result.
     fn explained(&mut self, session: Arc<LoadedSession>) -> Vec<Event> {
         let (subject, epoch) = (session.view_key(), session.epoch);
         if let Some((known, explanation)) = &self.explanation
@@ -259,7 +259,7 @@ impl Driver {
         }
     }
 
-    /// Has summaries written by these settings from now on.
+    /// Sets the writer of summaries from now on.
     pub(crate) fn summarize_by(&mut self, config: SummarizerConfig) {
         self.app.options.summarizer = SummaryWriter::from_config(config.kind, &config);
         self.summarizer = config;
@@ -285,7 +285,7 @@ impl Driver {
         self.app.displayed_session().expect("a session").item.path.clone().expect("a path")
     }
 
-    /// Goes to the session whose key ends so.
+    /// Opens the session whose key ends so.
     pub(crate) fn go_to(&mut self, key_end: &str) {
         let items = &self.app.sessions.items;
         let item = items.iter().find(|item| item.key.0.ends_with(key_end)).expect("such a session");

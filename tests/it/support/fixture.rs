@@ -11,7 +11,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// Copies a file or a folder with all that is in it.
+/// Copies a file or a folder with its contents.
 pub(crate) fn copy(from: &Path, to: &Path) {
     if from.is_dir() {
         fs::create_dir_all(to).expect("a folder");
@@ -31,7 +31,7 @@ pub(crate) fn put(path: &Path, text: impl AsRef<[u8]>) {
     written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// Unpacks a file that is kept packed.
+/// Unpacks a packed file.
 pub(crate) fn unpack(from: &Path, to: &Path) {
     let packed = fs::File::open(from).expect("a fixture");
     let mut bytes = Vec::new();

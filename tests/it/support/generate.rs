@@ -53,12 +53,12 @@ pub(crate) fn transcript(seed: u64, options: &Options) -> Vec<u8> {
     writer.text.into_bytes()
 }
 
-/// `SplitMix64`: small, and good enough to choose with.
+/// `SplitMix64`: small, and good enough for choices.
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// Dice that always fall the same way for a seed.
+    /// Creates dice that always fall the same way for a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -81,7 +81,7 @@ impl Dice {
         ((self.next() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
     }
 
-    /// True once in `times`.
+    /// Returns true once in `times`.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -360,7 +360,7 @@ impl Writer {
         self.entry("label", &format!("\"targetId\":\"{target}\"{label}"), false);
     }
 
-    /// Back to an earlier entry, or to before the first.
+    /// Goes back to an earlier entry, or before the first.
     fn go_back(&mut self) {
         let from = self.any_id();
         self.leaf = if self.dice.once_in(12) { None } else { Some(self.dice.below(self.entries.len())) };

@@ -14,7 +14,7 @@ use super::generate::Dice;
 pub(crate) struct Recipe {
     /// It ends with the first turn after this many bytes.
     pub(crate) bytes: u64,
-    /// Which of all transcripts of this size.
+    /// Selects one of all transcripts of this size.
     pub(crate) seed: u64,
     /// Messages between two compactions; 0 for none.
     pub(crate) compact_every: usize,
@@ -29,7 +29,7 @@ impl Recipe {
     }
 }
 
-/// The median of a result's chars, the spread of their logarithm that puts every hundredth above 120,000, and the most there is.
+/// The median of a result's chars, the spread of their logarithm that puts every hundredth above 120,000, and the maximum.
 const RESULT: (f64, f64, f64) = (1_500.0, 1.884, 400_000.0);
 /// 2026-01-01, ms.
 const BEGINNING: u64 = 1_767_225_600_000;
@@ -103,7 +103,7 @@ const TOOLS: [(&str, usize); 8] = [
     ("process", 3),
 ];
 
-/// Writes a transcript; answers its bytes.
+/// Writes a transcript; returns its bytes.
 pub(crate) fn transcript(recipe: Recipe, out: &mut impl Write) -> io::Result<u64> {
     let mut writer = Writer::new(recipe);
     writer.begin();
@@ -179,7 +179,7 @@ fn uuid(dice: &mut Dice) -> String {
     format!("{:08x}-{:04x}-4{:03x}-a{:03x}-{:012x}", parts[0], parts[1], parts[2], parts[3], parts[4])
 }
 
-/// A number of a heavy tail: its median, the spread of its logarithm, the most it may be.
+/// A number of a heavy tail: its median, the spread of its logarithm, the maximum.
 fn lognormal(dice: &mut Dice, (median, spread, most): (f64, f64, f64)) -> usize {
     let (radius, angle) = (-2.0 * dice.share().ln(), std::f64::consts::TAU * dice.share());
     (median.ln() + spread * radius.sqrt() * angle.cos()).exp().clamp(1.0, most) as usize
@@ -261,7 +261,7 @@ impl Writer {
     /// Words of about this many chars, as they are in JSON.
     fn words(&mut self, chars: usize) -> String {
         let mut text = String::with_capacity(chars + 64);
-        // A text is wide or it is not.
+        // A text is wide or narrow as a whole.
         let wide = self.dice.once_in(12);
         while text.len() < chars {
             let words: &[&str] = if wide && self.dice.once_in(2) { &WIDE } else { &WORDS };

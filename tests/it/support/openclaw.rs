@@ -106,7 +106,7 @@ pub(crate) struct Openclaw {
 }
 
 impl Openclaw {
-    /// Finds or unpacks the package. None, with a line that says why, when that cannot be done.
+    /// Finds or unpacks the package. Returns `None`, after a line with the reason, if that fails.
     pub(crate) fn find() -> Option<Self> {
         static UNPACKED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
         match UNPACKED.get_or_init(unpack) {

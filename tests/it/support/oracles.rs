@@ -166,7 +166,7 @@ impl ClearRun<'_> {
         Ok(results)
     }
 
-    /// Clears a result; false where it stays.
+    /// Clears a result; returns false if it stays.
     fn clear(&mut self, at: usize) -> bool {
         let Message::Tool { call: id, name, .. } = &self.messages[at] else { return false };
         let (id, name) = (id.clone(), name.clone().filter(|name| !name.is_empty()));

@@ -69,18 +69,18 @@ pub(crate) struct Opened {
     pub(crate) leaf: String,
     /// The messages of its context, as `JSON.stringify` writes them.
     pub(crate) context: Vec<String>,
-    /// The labels in force, by the order of the entries that bear them.
+    /// The labels in force, in the order of their entries.
     pub(crate) labels: Vec<String>,
-    /// It finds something to compact right now.
+    /// Whether it finds something to compact right now.
     pub(crate) compacts: bool,
     /// The context after a question and an answer were appended, if requested.
     pub(crate) next: Vec<String>,
 }
 
 impl Pi {
-    /// Finds or installs the package. None, with a line that says why, when that cannot be done.
+    /// Finds or installs the package. Returns `None`, after a line with the reason, if that fails.
     pub(crate) fn find() -> Option<Self> {
-        // Tests run side by side: the first one installs, the others wait for it.
+        // Tests run in parallel: the first one installs, the others wait for it.
         static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
         match INSTALLED.get_or_init(install) {
             Ok(folder) => Some(Self { package: folder.join(PACKAGE) }),
@@ -151,7 +151,7 @@ fn default_folder() -> PathBuf {
     build.parent().unwrap_or(build).join("real-pi")
 }
 
-/// The folder the package is in, after installing it where needed.
+/// Returns the package's folder, after installing it if needed.
 fn install() -> Result<PathBuf, String> {
     let folder = std::env::var_os("CLAWSCOPE_PI_DIR").map_or_else(default_folder, PathBuf::from);
     run(Command::new("node").arg("--version"))?;
@@ -174,7 +174,7 @@ fn install_into(folder: &Path) -> Result<(), String> {
     if is_installed(folder) {
         return Ok(());
     }
-    // Another version, or half of one; there is nothing to remove the first time.
+    // Another version, or a partial one; there is nothing to remove the first time.
     let _ = fs::remove_dir_all(folder);
     match fs::rename(fresh.path(), folder) {
         Err(error) if !is_installed(folder) => Err(format!("{}: {error}", folder.display())),

@@ -51,7 +51,7 @@ pub(crate) struct Read {
 }
 
 impl Bundle {
-    /// Finds or unpacks a release. None, with a line that says why, when that cannot be done.
+    /// Finds or unpacks a release. Returns `None`, after a line with the reason, if that fails.
     pub(crate) fn find(version: &str) -> Option<Self> {
         let today = Pi::find()?;
         match unpacked(today.folder(), version) {
@@ -94,7 +94,7 @@ fn reported(line: &str) -> Option<Read> {
     })
 }
 
-/// The folder of a release, within that of today's: so it finds the one library that a bundle leaves out.
+/// The folder of a release, within that of today's: so that it finds the one library that a bundle omits.
 fn unpacked(folder: &Path, version: &str) -> Result<PathBuf, String> {
     let text = |error: std::io::Error| error.to_string();
     let target = folder.join("releases").join(version);

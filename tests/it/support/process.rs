@@ -1,10 +1,10 @@
-//! Whether a process is still there.
+//! Whether a process still exists.
 
 use std::path::Path;
 
 use rustix::process::{Pid, test_kill_process};
 
-/// The process whose id is in a file.
+/// Returns the process whose id is in a file.
 pub(crate) fn written_in(file: &Path) -> Pid {
     Pid::from_raw(std::fs::read_to_string(file).unwrap().trim().parse().unwrap()).unwrap()
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::support::skipped;
 
-/// The release whose importer is required where the real programs are.
+/// The release whose importer is required if the real programs are.
 const REQUIRED: &str = "2026.8.1";
 
 /// An installed release.
@@ -21,7 +21,7 @@ pub(crate) struct RealImport {
 }
 
 impl RealImport {
-    /// Finds or installs a release. None, with a line that says why, when that cannot be done.
+    /// Finds or installs a release. Returns `None`, after a line with the reason, if that fails.
     pub(crate) fn find(version: &str) -> Option<Self> {
         match installed(version) {
             Ok(found) => Some(found),

@@ -30,7 +30,7 @@ fn named(driver: &mut Driver) {
     }
 }
 
-/// The flash of the last key is over.
+/// Waits until the flash of the last key is over.
 pub(crate) fn settled(mut driver: Driver) -> Driver {
     driver.now_ms += 10_000;
     driver.event(Event::Timer);
@@ -47,7 +47,7 @@ pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The preview by the rules of 2026.9, on a setting that these have built in.
+/// Shows the preview under the rules of 2026.9, on a setting that these have built in.
 pub(crate) fn newest(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press(&format!("p 4 j j {}l", "V ".repeat(18)));
@@ -55,7 +55,7 @@ pub(crate) fn newest(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The preview as if the gate were open, and the hard ratio moved down to where results are cleared.
+/// Shows the preview with an open gate, and the hard ratio low enough to clear results.
 pub(crate) fn preview(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("p 4 j j j H H H 2");
@@ -92,7 +92,7 @@ pub(crate) fn offering(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The second call of a summary.
+/// Shows the second call of a summary.
 pub(crate) fn summarising(width: u16, height: u16) -> Driver {
     let mut driver = offering(width, height);
     let epoch = driver.app.displayed_session().expect("a session").epoch;
@@ -118,7 +118,7 @@ pub(crate) fn unsummarised(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A compaction with its summary, two lines down in it.
+/// Shows a compaction with its summary, scrolled by two lines.
 pub(crate) fn appending(width: u16, height: u16) -> Driver {
     let mut driver = compacting(width, height);
     driver.press("c j j");
@@ -201,7 +201,7 @@ pub(crate) fn searching_everywhere(width: u16, height: u16) -> Driver {
     settled(driver)
 }
 
-/// Words that no message holds, while they are typed.
+/// Shows a search without a hit, while typing.
 pub(crate) fn searching_in_vain(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("ctrl-f text:no space text:such space text:words");
@@ -251,7 +251,7 @@ pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// No usage was recorded, and the catalogue does not know the model.
+/// Shows a session without usage of a model that the catalogue does not know.
 pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.rewrite(without_counts);
@@ -289,7 +289,7 @@ pub(crate) fn sorted_sessions(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A filter of words and conditions while it is typed.
+/// Shows a filter of words and conditions while typing.
 pub(crate) fn filtering(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("1 / text:telegram space text:age:<1d");
@@ -344,7 +344,7 @@ pub(crate) fn estimating(width: u16, height: u16) -> Driver {
     settled(driver)
 }
 
-/// The same while its messages are being read.
+/// Shows the same while its messages are being read.
 pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.key_effects("E");
@@ -360,14 +360,14 @@ pub(crate) fn taken_apart(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The same under a preview, the heaviest messages in sight.
+/// Shows the same under a preview, with the heaviest messages visible.
 pub(crate) fn taken_apart_under_a_plan(width: u16, height: u16) -> Driver {
     let mut driver = settled(preview(width, height));
     driver.press("B G");
     driver
 }
 
-/// A session that no run has left a report for, and that was never counted.
+/// Shows a session without a report and without usage.
 pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
     let mut driver = unmeasured(width, height);
     let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
@@ -391,15 +391,14 @@ pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The explanation of the build session, on the first change that would have helped.
+/// Shows the explanation of the build session, on the first change that would have helped.
 pub(crate) fn explaining(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("e");
     driver
 }
 
-/// An overflow that no setting would have prevented.
-/// The first change that explain advises, taken into tuning.
+/// Shows the first change that explain advises, in tuning.
 pub(crate) fn advised(width: u16, height: u16) -> Driver {
     let mut driver = explaining(130, 36);
     driver.press("enter");
@@ -420,7 +419,7 @@ pub(crate) fn explaining_in_vain(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A session that nothing is wrong with.
+/// Shows a healthy session.
 pub(crate) fn explaining_nothing(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("whatsapp:group:120363041188");
@@ -428,7 +427,7 @@ pub(crate) fn explaining_nothing(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// An explanation that is still being read.
+/// Shows an explanation that is still being read.
 pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.key_effects("e");
@@ -468,7 +467,7 @@ pub(crate) fn comparing_typed(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// Cells that are still being replayed.
+/// Shows cells that are still being replayed.
 pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
     let sweep = comparing(width, height).app.compare_screen.sweep_state.sweep.expect("a sweep");
     let mut driver = opened(width, height);
@@ -482,7 +481,7 @@ pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A session that no setting keeps from overflowing.
+/// Shows a session that overflows under every setting.
 pub(crate) fn comparing_in_vain(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("slack:channel:c07infra");
@@ -518,7 +517,7 @@ pub(crate) fn timing_in_words(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A timeline that is still being read.
+/// Shows a timeline that is still being read.
 pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.key_effects("t");

@@ -77,7 +77,7 @@ impl Session {
         Self::read(None, path.to_path_buf(), ReadMode::Entries)
     }
 
-    /// The same as today's pi reads it, which knows edits.
+    /// Reads it as today's pi does, which supports edits.
     pub(crate) fn of_today(path: &Path) -> Self {
         Self::read(None, path.to_path_buf(), ReadMode::Projected)
     }
@@ -214,7 +214,7 @@ impl Session {
         prepare_undo(&request, &mut RandomIds::default())
     }
 
-    /// The planned context of something prepared, as canonical JSON.
+    /// Returns the planned context of a prepared commit, as canonical JSON.
     pub(crate) fn planned(&self, prepared: &PreparedCommit) -> Vec<String> {
         let json = prepared.messages.iter().map(|message| message.json(&self.source, &self.index));
         json.collect::<Result<_, _>>().expect("the planned messages")

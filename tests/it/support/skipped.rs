@@ -28,7 +28,7 @@ pub(crate) fn note(what: &str, why: &str) {
     skips.tests.entry(what.to_owned()).or_insert((0, why.to_owned())).0 += 1;
 }
 
-/// Names all that was skipped, once.
+/// Names all skipped tests, once.
 pub(crate) fn tell_all() {
     let mut skips = SKIPS.lock().unwrap();
     skips.is_told = true;

@@ -1,4 +1,4 @@
-//! A terminal for the real program: keys in, a screen out. Everything is waited for with a deadline.
+//! A terminal for the real program: keys in, a screen out. Every wait has a deadline.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -59,7 +59,7 @@ pub(crate) struct Ended {
     pub(crate) cursor_hidden: bool,
     pub(crate) mouse: bool,
     pub(crate) bracketed_paste: bool,
-    /// The terminal has the modes it had before: lines are edited and echoed by it.
+    /// Whether the terminal has its earlier modes: it edits and echoes lines.
     pub(crate) cooked: bool,
     /// The text of the screen.
     pub(crate) text: String,
@@ -79,7 +79,7 @@ impl Started {
         Self::at(Path::new(env!("CARGO_BIN_EXE_clawscope")), arguments, variables)
     }
 
-    /// Starts the program that is at a path.
+    /// Starts the program at a path.
     pub(crate) fn at(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = CommandBuilder::new(program);
         command.args(arguments);
@@ -98,7 +98,7 @@ impl Started {
     fn start(mut command: CommandBuilder, variables: &[(&str, &str)]) -> Self {
         let pair = native_pty_system().openpty(size(120, 40)).unwrap();
         command.env_clear();
-        // A child without one begins in its home, which is nowhere here.
+        // A child without a working directory starts in its home, which does not exist here.
         command.cwd(std::env::temp_dir());
         for (name, value) in [("TERM", "xterm-256color"), ("HOME", "/nonexistent"), ("COLORFGBG", "15;0")] {
             command.env(name, value);
@@ -125,7 +125,7 @@ impl Started {
         Self { master: pair.master, child, writer, output, parser, modes }
     }
 
-    /// Types.
+    /// Types keys.
     pub(crate) fn keys(&mut self, keys: &str) {
         self.writer.write_all(keys.as_bytes()).unwrap();
         self.writer.flush().unwrap();
@@ -137,7 +137,7 @@ impl Started {
         self.until(&format!("{text:?} on the screen"), |screen| screen.contents().contains(text));
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, is: impl Fn(&vt100::Screen) -> bool) {
         let deadline = Instant::now() + DEADLINE;
@@ -176,7 +176,7 @@ impl Started {
         &self.parser.callbacks().notifications
     }
 
-    /// Waits until the program has rung so often; how long that took.
+    /// Waits for this many bells; returns the time that took.
     #[track_caller]
     pub(crate) fn until_bells(&mut self, count: usize) -> Duration {
         let start = Instant::now();
@@ -212,10 +212,10 @@ impl Started {
         self.parser.screen().alternate_screen()
     }
 
-    /// Makes the terminal another size.
+    /// Resizes the terminal.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         self.parser.screen_mut().set_size(cells(rows), cells(columns));
-        // Nothing of the old frame may be taken for a new one.
+        // The old frame must not be taken for a new one.
         self.parser.process(b"\x1b[2J");
         self.master.resize(size(columns, rows)).unwrap();
     }

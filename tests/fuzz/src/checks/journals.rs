@@ -45,7 +45,7 @@ fn seal(intent: &[u8], payload: &[u8]) -> Vec<u8> {
     journal
 }
 
-/// The bytes of a journal with a valid seal, for this file and with the right hash of the end it names.
+/// The bytes of a journal with a valid seal, for this file with the right hash of its named end.
 pub fn sealed(transcript: &Path, forgery: &Forgery) -> Vec<u8> {
     let (file, bytes) = (fs::metadata(transcript).unwrap(), fs::read(transcript).unwrap());
     let end = forgery.size.min(bytes.len() as u64) as usize;
@@ -79,7 +79,7 @@ pub fn transcript_in(folder: &Path, text: &[u8]) -> PathBuf {
     path
 }
 
-/// Repairs, checks that the bytes that were there are still there, and returns the outcome.
+/// Repairs, checks that the old bytes are unchanged, and returns the outcome.
 pub fn repair(path: &Path) -> Result<Option<RecoveredCommit>, CommitError> {
     let before = fs::read(path).unwrap();
     let found = find_interrupted(path, 0);
@@ -127,7 +127,7 @@ pub fn any_journal_costs_no_byte(bytes: &[u8]) {
     }
 }
 
-/// Names that a forger cannot know before the file exists are filled in.
+/// Fills in names that a forger cannot know before the file exists.
 #[allow(dead_code, reason = "for the target")]
 fn sealed_intent(transcript: &Path, text: &[u8], intent: &[u8], payload: &[u8]) -> Vec<u8> {
     let file = fs::metadata(transcript).unwrap();

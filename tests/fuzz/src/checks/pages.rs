@@ -141,14 +141,14 @@ pub fn read(page: &str) -> Seen {
     tokenizer.sink
 }
 
-/// The words are the texts of a session, in turn.
+/// Checks a page whose texts are these words, in turn.
 pub fn page_of_words_is_harmless(word: impl FnMut() -> String) {
     let seen = read(&page(word));
     assert_eq!(*seen.faults.borrow(), Vec::<String>::new());
     assert_eq!((seen.scripts.get(), seen.styles.get()), (1, 1));
 }
 
-/// The bytes are words, separated by form feeds.
+/// Checks a page whose texts are these bytes, separated by form feeds.
 #[allow(dead_code, reason = "for the target; the tests choose words")]
 pub fn page_has_the_programs_elements_alone(bytes: &[u8]) {
     let words: Vec<String> = super::parts(bytes).collect();

@@ -73,7 +73,7 @@ impl State {
         assert!(files(self.0.path()) == before, "reading changed a file");
     }
 
-    /// The bytes are `openclaw.json` and the two files that it may include, separated by form feeds.
+    /// Reads the bytes as `openclaw.json` and the two files that it may include, separated by form feeds.
     pub fn survives_configuration(&self, bytes: &[u8]) {
         let texts: Vec<String> = super::parts(bytes).collect();
         let text = |at: usize| texts.get(at).map_or(&b""[..], String::as_bytes);

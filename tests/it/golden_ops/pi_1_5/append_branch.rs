@@ -1,4 +1,4 @@
-//! Op `append_branch`: steps of the session object, and the file they leave.
+//! Op `append_branch`: steps of the session object, and the resulting file.
 
 use clawscope::context::{bodies, build_context};
 use clawscope::ids::IdSource;

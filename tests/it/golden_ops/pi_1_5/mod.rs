@@ -67,7 +67,7 @@ fn opened(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, JsExcepti
     Ok(Session { case: case.clone(), source, index, tree, leaf, context: Context::default() })
 }
 
-/// The same with the session's own leaf moved to the case's; an unknown one leaves it where it is.
+/// The same with the session's own leaf moved to the case's; an unknown one does not move it.
 fn moved(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, JsException> {
     let mut session = opened(pi, case, root)?;
     if let Leaf::Id(id) = &session.leaf
