@@ -17,7 +17,7 @@ use crate::session::{LoadedSession, SessionItem};
 use crate::store::sqlite::database_of;
 use crate::text::shell;
 
-/// Why no plan can be written, as the start of a message.
+/// The reason that no plan can be written, as the start of a message.
 fn nothing_to_write(session: &LoadedSession) -> &'static str {
     match database_of(session.source.path()) {
         Some(_) => "clawscope never writes to a gateway's database",

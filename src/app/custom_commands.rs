@@ -75,7 +75,7 @@ pub struct BindError {
     key: String,
 }
 
-/// Why a command cannot run on the selected row.
+/// The reason that a command cannot run on the selected row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum RowError {
     #[error("it works on a row of the sessions. Press 1 first.")]

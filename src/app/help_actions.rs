@@ -30,7 +30,7 @@ impl App {
         source.layout(screen, HelpArea::new(self.size))
     }
 
-    /// Why an action does nothing now; empty when it does something.
+    /// The reason that an action has no effect now; empty when it has one.
     fn blocked_reason(&self, action: Action) -> &'static str {
         let searching = self.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
         let found = searching || !self.message.query.is_empty();

@@ -89,7 +89,7 @@ pub struct Toast {
     pub is_error: bool,
     /// Whether it only says why nothing happens; a note has no sign.
     pub is_note: bool,
-    /// When it disappears, ms.
+    /// The time at which it disappears, ms.
     pub until_ms: i64,
 }
 
@@ -102,7 +102,7 @@ pub struct Flash {
     pub setting: Option<usize>,
     /// Whether the plan's total changed.
     pub total: bool,
-    /// When the highlight ends, ms; 0 without one.
+    /// The end of the highlight, ms; 0 without one.
     pub until_ms: i64,
 }
 
@@ -142,7 +142,7 @@ pub enum InputPurpose {
     Headroom,
 }
 
-/// Whether changes on disk appear at once.
+/// The handling of changes on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateMode {
     /// Changes on disk appear at once.
@@ -213,7 +213,7 @@ pub struct App {
     pub(super) requests: Requests,
     /// The time of the last event, ms.
     pub now_ms: i64,
-    /// Whether titles and rows show secrets.
+    /// The display of secrets in titles and rows.
     pub secrets: SecretDisplay,
 }
 

@@ -26,9 +26,9 @@ use crate::write::summary::job::SummaryResult;
 pub struct ListedStore {
     /// Its items are moved to the sessions pane.
     pub listing: Option<StoreListing>,
-    /// Why listing it failed.
+    /// The reason that listing it failed.
     pub error: Option<String>,
-    /// Which folders are polled and why, where the system does not report their changes.
+    /// The polled folders with the reason, where the system does not report their changes.
     pub polling_reason: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct Loading {
     pub bytes_read: u64,
     /// 0 while unknown.
     pub bytes_total: u64,
-    /// When loading started, ms; progress shows only after a delay.
+    /// The start of loading, ms; progress shows only after a delay.
     pub started_ms: i64,
 }
 

@@ -94,7 +94,7 @@ fn verdict_line(replayed: &ReplayReport, (words, budget): (&str, Tokens), over: 
     )
 }
 
-/// Whether every call fits a budget. Tokens are whole.
+/// The check of every call against a budget. Tokens are whole.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CheckJson {

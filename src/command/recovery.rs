@@ -160,7 +160,7 @@ enum StepDetailsJson {
 #[derive(Serialize, JsonSchema)]
 struct EndingJson {
     outcome: &'static str,
-    /// Why the gateway gave up.
+    /// The reason that the gateway gave up.
     kind: Option<&'static str>,
     /// Whether the session is reset.
     reset: bool,

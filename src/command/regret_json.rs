@@ -43,7 +43,7 @@ impl RegretJson<'_> {
 /// The audits of a session, each made when it is written.
 struct AuditsJson<'a> {
     session: &'a LoadedSession,
-    /// Why an audit could not be made.
+    /// The reason that an audit could not be made.
     unread: Cell<Option<BodyError>>,
 }
 

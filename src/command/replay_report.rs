@@ -27,7 +27,7 @@ pub(super) struct ReplayReport {
     pub replay: Replay,
     /// Policy events of the simulated trace.
     pub policy_log: FiringLog,
-    /// When a policy of it fires too often.
+    /// The limits above which a policy of it fires too often.
     pub firing_limits: FiringLimits,
     /// Ruleset of the recorded trace, if the simulated trace uses another one.
     pub writer_ruleset: Option<RulesetChoice>,

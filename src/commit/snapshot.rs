@@ -115,7 +115,7 @@ mod tests {
 
     const MINUTE: i64 = 60_000;
 
-    /// Whether a commit warns of a writer whose last write is so long ago.
+    /// Returns the warning of a commit about a writer whose last write is this old.
     fn warns(age_ms: i64, pi: PiRelease) -> Option<String> {
         let now_ms = 1_772_000_000_000;
         let modified = UNIX_EPOCH + std::time::Duration::from_millis((now_ms - age_ms) as u64);

@@ -38,7 +38,7 @@ pub struct Config {
     pub utc: bool,
     pub keymap: Option<KeymapFile>,
     pub alerts: AlertsConfig,
-    /// When a replay says that a policy fires too often.
+    /// The limits above which a replay reports a policy as firing too often.
     pub too_often: FiringLimits,
     /// The person's own commands, in the order of the file.
     pub commands: Vec<CustomCommand>,

@@ -27,7 +27,7 @@ const SYNC_THREADS: usize = 8;
 /// A manifest has less than 1 KB for each session.
 const MAX_MANIFEST_BYTES: u64 = 1 << 30;
 
-/// Why a dataset cannot be opened or written.
+/// Errors of opening or writing a dataset.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     #[error("{}: the folder is not empty and has no {MANIFEST}, so it is no dataset. Name a new folder.", .0.display())]

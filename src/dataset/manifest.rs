@@ -38,7 +38,7 @@ pub struct DatasetSession {
     pub partition: String,
     /// Number of rows, by table.
     pub rows: BTreeMap<String, u64>,
-    /// Why a part of it could not be read.
+    /// The reason that a part of it could not be read.
     pub problem: Option<String>,
 }
 

@@ -25,7 +25,7 @@ pub enum Policy {
     Clear,
 }
 
-/// When a policy runs.
+/// The phase in which a policy runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Rewrites the transcript.

@@ -9,7 +9,7 @@ use super::detection::{DetectedSecret, detect, find_known};
 use super::known::KnownSecrets;
 use super::views::views;
 
-/// Whether lists and rows show the secrets in their texts.
+/// The display of secrets in lists and rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SecretDisplay {
     /// A placeholder replaces each secret.

@@ -69,7 +69,7 @@ impl View {
         ranges
     }
 
-    /// Where the runs of a joined view meet.
+    /// The offsets at which the runs of a joined view meet.
     pub(super) fn seams(&self) -> impl Iterator<Item = usize> {
         self.runs.iter().skip(1).map(|run| run.at)
     }

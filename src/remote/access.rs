@@ -4,7 +4,7 @@
 use crate::cli::{Cli, Command};
 use crate::config::SummarizerKind;
 
-/// Why another machine does not answer a command.
+/// The reason that another machine does not answer a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// It writes to a store.

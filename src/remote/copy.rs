@@ -52,7 +52,7 @@ impl StoreCopy {
     }
 }
 
-/// Why there is no copy.
+/// The reason that there is no copy.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CopyError {
     #[error(

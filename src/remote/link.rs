@@ -25,7 +25,7 @@ const END_WAIT: Duration = Duration::from_secs(2);
 /// Wait for its last words.
 const REST_WAIT: Duration = Duration::from_millis(500);
 
-/// Why there is no link.
+/// The reason that there is no link.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkError {
     #[error("clawscope is not installed there")]
@@ -189,7 +189,7 @@ impl Process {
         if words.is_empty() { format!("{end}.") } else { format!("{end}: {words}") }
     }
 
-    /// Why the command ended before a greeting.
+    /// Returns the reason that the command ended before a greeting.
     fn failure(&mut self) -> LinkError {
         let text = self.end_text();
         let code = self.wait().and_then(|status| status.code());

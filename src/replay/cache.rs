@@ -72,7 +72,7 @@ impl TokenSplit {
 
 #[derive(Debug, Clone, PartialEq)]
 struct CachedPrompt<M, E> {
-    /// When it was sent, ms.
+    /// The time at which it was sent, ms.
     sent_at: f64,
     key: M,
     /// Number of its messages.

@@ -6,7 +6,7 @@ use crate::ids::EntryIx;
 use crate::replay::outcome::TrimStats;
 use crate::units::Tokens;
 
-/// Why the model lacks a message or a part of it.
+/// The reason that the model lacks a message or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LossCause {
     /// A summary replaced it.

@@ -20,13 +20,13 @@ use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionView {
-    /// Whether the runtime would compact now.
+    /// The trigger of the runtime's compaction.
     pub trigger: CompactionTrigger,
     /// Tokens of the context as the runtime stores them with the compaction (compaction 3.9); NaN if the usage is
     /// malformed.
     pub tokens_before: Tokens,
     pub first_kept: EntryIx,
-    /// Whether the cut splits a turn.
+    /// The effect of the cut on a turn.
     pub split: Split,
     /// The previous compaction's summary, which the new one includes (compaction 3.12).
     pub previous: MessageTotals,
@@ -73,7 +73,7 @@ impl Split {
     }
 }
 
-/// Whether the runtime compacts automatically (compaction 2.7, 2.11).
+/// The trigger of the runtime's automatic compaction (compaction 2.7, 2.11).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CompactionTrigger {
     /// Tokens from the last answer's own usage; `None` without usage.

@@ -18,7 +18,7 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 struct ProbedDatabase {
     probe: DatabaseProbe,
-    /// When to probe it next.
+    /// The time of the next probe.
     due_at: Instant,
     /// The delay after the next failed probe.
     retry_delay: Duration,

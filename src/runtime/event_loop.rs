@@ -57,7 +57,7 @@ pub(super) struct EventLoop {
     pub(super) summary_cancel: CancelToken,
     /// The zone of a person on another machine.
     pub(super) zone: Option<TimeZone>,
-    /// Why the screen only reads.
+    /// The reason that the screen only reads.
     read_only: Option<String>,
     pub(super) clock: Clock,
     /// The times at which the state wants a timer event, ms.

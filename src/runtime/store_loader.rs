@@ -16,7 +16,7 @@ use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
 
-/// When listing began (ms since 1970), and the list with its location, or why listing failed.
+/// The start of listing (ms since 1970), and the list with its location, or the error.
 pub(super) type ListResult = (i64, Result<(SessionListing, Arc<StoreLocation>), ListError>);
 
 /// The reason why there is no list of sessions.

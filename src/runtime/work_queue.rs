@@ -9,7 +9,7 @@ use crate::runtime::backoff::Backoff;
 #[derive(Debug)]
 pub(super) struct WorkQueue<T> {
     pending: BTreeSet<T>,
-    /// When the running work started.
+    /// The start of the running work.
     started: Option<Instant>,
     backoff: Backoff,
 }

@@ -30,7 +30,7 @@ pub struct ContextLimits {
     pub is_chat: bool,
     pub compaction_mode: CompactionMode,
     pub flush: FlushSettings,
-    /// Why no memory flush runs here, if none does.
+    /// The reason that no memory flush runs here, if none does.
     pub flush_skip: Option<FlushSkip>,
     /// Automatic resets, when a gateway does them.
     pub lifecycle: Option<Lifecycle>,

@@ -61,7 +61,7 @@ pub struct FullnessAlert {
     pub window: u64,
     /// The crossed share of the window.
     pub level: f64,
-    /// When the crossing was seen, ms since 1970.
+    /// The time of the crossing, ms since 1970.
     pub at_ms: i64,
 }
 

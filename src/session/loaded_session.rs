@@ -122,7 +122,7 @@ impl LoadedSession {
     /// Estimates the context as the session's runtime does, anchored on the provider's last count.
     ///
     /// # Errors
-    /// Where the runtime throws.
+    /// Fails where the runtime throws.
     pub fn runtime_estimate(&self) -> Result<ContextEstimate, JsException> {
         estimate_for_runtime(self.ruleset.id.rules(), &self.index, &self.context)
     }

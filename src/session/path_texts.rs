@@ -31,7 +31,7 @@ pub struct PathTexts {
     ruleset: Ruleset,
     pub sent_sizes: Vec<SentSize>,
     pub features: Option<PathFeatures>,
-    /// Of the entries that were read last; features of earlier ones have their own.
+    /// Features of the entries that were read last; features of earlier ones have their own.
     bodies: Option<Arc<PathBodies>>,
 }
 

@@ -105,9 +105,9 @@ pub fn tokens_saved_by_limits(session: &LoadedSession, max_file: Option<f64>, ma
 /// Limits of the workspace files in a system prompt, in chars.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileLimits {
-    /// Of one file.
+    /// The limit of one file.
     pub(super) file: u64,
-    /// Of all files together.
+    /// The limit of all files together.
     pub(super) total: u64,
 }
 

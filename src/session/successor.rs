@@ -18,7 +18,7 @@ const MAX_TRANSCRIPTS: usize = 200;
 pub struct Successor {
     pub key: SessionKey,
     pub id: String,
-    /// When it began, in ms; NaN if unknown.
+    /// The time at which it began, in ms; NaN if unknown.
     pub started_ms: f64,
     /// Whether its session record names this session as its predecessor. Otherwise only the times match.
     pub named_by_row: bool,

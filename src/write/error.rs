@@ -6,7 +6,7 @@ use crate::commit::{CommitError, Refusal};
 use crate::plan::UnwritableChanges;
 use crate::store::body::BodyError;
 
-/// Why nothing is written, or not as planned.
+/// Errors of a write: nothing is written, or not as planned.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Refused; nothing was touched.

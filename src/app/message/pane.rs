@@ -20,13 +20,13 @@ const MAX_TEXT_COLUMNS: usize = 100;
 pub struct MessagePane {
     /// The requested entry.
     pub requested: Option<EntryIx>,
-    /// When it was requested, ms.
+    /// The time of the request, ms.
     requested_ms: i64,
     /// The message, once it is read.
     pub text: Option<Arc<MessageText>>,
     /// The last message of the same session, shown for a moment while the next one is read.
     previous_text: Option<Arc<MessageText>>,
-    /// Why reading it failed.
+    /// The reason that reading it failed.
     pub error: Option<String>,
     pub view: MessageView,
     /// Whether the full screen shows the text instead of the diff of a changed message.

@@ -22,7 +22,7 @@ pub struct ReplayState {
     pub(super) requested_recording: Option<(SessionViewKey, PolicySet)>,
     /// The time of that request, ms.
     pub(super) last_read_ms: i64,
-    /// When to read the session again after it grew, ms.
+    /// The time to read the session again after it grew, ms.
     pub(super) next_read_ms: Option<i64>,
     /// The timeline in numbers, for the target of the main view.
     pub(in crate::app) outcome: Option<ReplayOutcome>,
@@ -32,9 +32,9 @@ pub struct ReplayState {
     /// Ids of the last answered and the last sent request.
     pub(super) answered_id: u64,
     pub(super) newest_id: u64,
-    /// When the last request was sent, ms.
+    /// The time of the last request, ms.
     pub(super) requested_ms: i64,
-    /// Why there is no replay.
+    /// The reason that there is no replay.
     pub error: Option<String>,
 }
 

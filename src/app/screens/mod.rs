@@ -59,7 +59,7 @@ pub enum Overlay {
     Breakdown(Box<BreakdownScreen>),
     /// The gateway's attempts after an overflow.
     Recovery(RecoveryScreen),
-    /// Why the session overflowed.
+    /// The explanation of the session's overflow.
     Explain(ExplainScreen),
     Commits(CommitsScreen),
     Branches(BranchesScreen),

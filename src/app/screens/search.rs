@@ -58,7 +58,7 @@ pub struct SearchScreen {
     pub is_running: bool,
     /// Whether files changed after the search started, so that its hits may be out of date.
     pub store_changed: bool,
-    /// When the search started, ms.
+    /// The start of the search, ms.
     pub started_ms: i64,
     /// The time that the search took, ms.
     pub elapsed_ms: Option<i64>,

@@ -42,13 +42,13 @@ pub enum WriteStage {
     Waiting,
     /// The summary is offered or in progress.
     Summarising(SummaryStage),
-    /// Why there is no summary; nothing is written.
+    /// The reason that there is no summary; nothing is written.
     SummaryFailed(String),
     Checking,
     /// Waiting for y or n.
     Confirming(WritePreview),
     Writing,
-    /// Why the write was refused or failed, and that nothing changed.
+    /// The reason that the write was refused or failed, and that nothing changed.
     Refused(String),
 }
 

@@ -50,7 +50,7 @@ pub(super) struct TableRequest<'a> {
 pub(super) struct SessionTables {
     /// One element for each table.
     pub(super) tables: Vec<Rows>,
-    /// Why the transcript could not be read at all.
+    /// The reason that the transcript could not be read at all.
     pub(super) unread: Option<String>,
     /// Parts that the tables lack, each with the reason.
     pub(super) gaps: Vec<String>,

@@ -31,9 +31,9 @@ pub(super) struct FollowedTranscript {
     /// `None` while the file does not exist.
     last_seen: Option<LastSeen>,
     seen_entries: SeenEntries,
-    /// When the watch began (ms since 1970), until the entries from before it are read.
+    /// The start of the watch (ms since 1970), until the entries from before it are read.
     unread_since: Option<i64>,
-    /// When the watch began, if the file was rewritten before those entries were read. Then only the timestamps of
+    /// The start of the watch, if the file was rewritten before those entries were read. Then only the timestamps of
     /// entries show which are new.
     rewritten_at: Option<i64>,
     /// The last loaded session. Its open file remains readable after deletion.

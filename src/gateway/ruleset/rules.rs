@@ -504,9 +504,9 @@ impl Reserve {
 /// The messages that a compaction considers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compaction {
-    /// Those after the previous compaction; the part that it kept is lost (compaction 3.2–3.8).
+    /// Messages after the previous compaction; the part that it kept is lost (compaction 3.2–3.8).
     AfterPrevious,
-    /// Those from the first entry that the previous compaction kept.
+    /// Messages from the first entry that the previous compaction kept.
     FromFirstKept,
     /// Like [`Self::FromFirstKept`], but entry by entry as in pi 0.63.1 to 0.86; a branch that ends in a compaction is not
     /// compacted.

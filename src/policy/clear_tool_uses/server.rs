@@ -84,7 +84,7 @@ impl<'a> ServerFacts<'a> {
     }
 }
 
-/// Whether the gateway requests clearing (pruning 7.10).
+/// The gateway's decision to request clearing (pruning 7.10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerState {
     On,

@@ -45,7 +45,7 @@ pub enum PairingShape {
     Other,
 }
 
-/// Whether a repair invented a result before it was recorded.
+/// Marks a result that a repair invented before it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invented {
     No,

@@ -70,7 +70,7 @@ pub struct SettingSpec {
     pub description: &'static str,
 }
 
-/// Where the value in force comes from.
+/// The origin of the current value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The gateway's `contextPruning`.

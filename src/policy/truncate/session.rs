@@ -64,7 +64,7 @@ pub struct RewriteInput<'a> {
 /// in the runtime's form.
 ///
 /// # Errors
-/// Those of `body`.
+/// Errors of `body`.
 pub fn rewrite<E>(
     session: &RewriteInput<'_>,
     new_ids: &mut dyn IdSource,

@@ -19,7 +19,7 @@ pub(super) struct SentBefore {
     pub(super) entry: Option<EntryIx>,
     /// Tokens of the prompt.
     pub(super) prompt: Tokens,
-    /// When it was sent, ms since 1970.
+    /// The time at which it was sent, ms since 1970.
     pub(super) sent_at: f64,
     pub(super) cache_key: CacheKey,
     /// The provider has reported cache activity.

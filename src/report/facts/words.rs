@@ -61,7 +61,7 @@ fn is_part(char: char) -> bool {
     }
 }
 
-/// Which ASCII characters belong to names and numbers.
+/// The ASCII characters of names and numbers.
 const ASCII_PARTS: [bool; 128] = {
     let mut parts = [false; 128];
     let signs = NAME_SIGNS.as_bytes();

@@ -115,7 +115,7 @@ pub(super) fn find_needs(
 /// The messages before the current one.
 #[derive(Default)]
 struct Known<'a> {
-    /// Of the messages with each identifier, how many no later prompt has, from the first on.
+    /// The number of messages of each identifier that no later prompt has, from the first on.
     gone: Vec<u32>,
     /// The last call with a tool and arguments, and the message that made it.
     used: HashMap<(&'a str, &'a str), (usize, &'a ToolUse)>,

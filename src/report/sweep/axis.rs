@@ -21,7 +21,7 @@ const OPTION: &str = "--vary";
 /// The maximum number of values of one axis.
 pub const MAX_VALUES: usize = 200;
 
-/// Why an axis is invalid: the key, the input and the expected form.
+/// The reason that an axis is invalid: the key, the input and the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AxisError(pub String);

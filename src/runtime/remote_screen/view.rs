@@ -48,7 +48,7 @@ pub struct ScreenLink {
     pub messages: Receiver<ScreenMessage>,
 }
 
-/// Who ended a screen.
+/// The side that ended a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViewEnd {
     /// The other side, when the person quit, or the link.

@@ -105,8 +105,8 @@ pub(crate) fn append(path: &Path, line: &str) -> io::Result<()> {
 /// Limit of the places at which one write is interrupted.
 const MOST_CUTS: usize = 40;
 
-/// Where a write is broken off: after its first byte, in the middle, before its last byte, around every line end, and
-/// every end of a page; of many places some, evenly.
+/// Returns the places at which a write is interrupted: after its first byte, in the middle, before its last byte,
+/// around every line end, and every end of a page; of many places some, evenly.
 fn cuts(bytes: &[u8]) -> Vec<usize> {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
     let mut cuts: Vec<usize> = ends.flat_map(|at| [at, at + 1, at + 2]).collect();

@@ -25,7 +25,7 @@ pub(crate) struct Story {
     new_context: Vec<String>,
     /// Points at which the commit can end.
     pub(crate) points: usize,
-    /// Of those, where only a part of the lines is in the file.
+    /// The points at which only a part of the lines is in the file.
     torn: AtomicUsize,
 }
 

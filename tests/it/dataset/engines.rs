@@ -41,7 +41,7 @@ fn skip(what: &str, why: &str) {
     skipped::note(what, why);
 }
 
-/// Whether a command runs here.
+/// Fails if a command does not run here.
 fn has(program: &str, words: &[&str]) -> Result<(), String> {
     let output = Command::new(program).args(words).stdin(Stdio::null()).output();
     match output {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub(crate) const RESULT_CHARS: usize = 12_000;
 /// Tool results of the long session.
 pub(crate) const RESULTS: usize = 6;
-/// When the long session was last touched, ms.
+/// Time of the last change of the long session, ms.
 pub(crate) const TOUCHED_MS: u64 = 1_772_700_000_000;
 /// More than an hour later: the ttl of five minutes has passed.
 pub(crate) const COLD: &str = "2026-03-05T12:00:00Z";

@@ -35,7 +35,7 @@ pub enum EstimatesState {
     /// Messages are being read: bytes read, and bytes in total (0 while unknown).
     Reading(u64, u64),
     Done(Arc<Estimates>),
-    /// Why the estimates failed, and the remedy.
+    /// The reason that the estimates failed, and the remedy.
     Failed(String),
 }
 

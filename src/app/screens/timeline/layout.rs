@@ -26,7 +26,7 @@ pub struct TimelineLayout {
     pub markers: Rect,
     /// The times.
     pub axis: Rect,
-    /// Whether each call read the prompt cache.
+    /// The strip that shows how each call read the prompt cache.
     pub cache_lane: Rect,
     /// The title line of the bars.
     pub bars_title: Rect,
