@@ -41,7 +41,7 @@ pub(super) struct StoreLoader {
     requested_ruleset: Option<RulesetChoice>,
     opened_home: PlaceSlot,
     opened_demo: PlaceSlot,
-    /// The prefetched first list of the own store.
+    /// The prefetched first list of the person's store.
     first_list: Option<JoinHandle<ListResult>>,
     /// The store of the last list.
     pub(super) store: Option<Arc<Store>>,
@@ -98,7 +98,7 @@ impl StoreLoader {
         self.first_list = Some(std::thread::spawn(self.list_job(false)));
     }
 
-    /// Returns work that lists the demo or the own store; a prefetched list is awaited instead of started again.
+    /// Returns work that lists the demo or the person's store; a prefetched list is awaited instead of started again.
     pub(super) fn list_job(&mut self, demo: bool) -> impl FnOnce() -> ListResult + Send + 'static {
         let begun = self.first_list.take_if(|_| !demo);
         let list = self.list_place(demo);
