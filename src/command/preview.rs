@@ -273,10 +273,11 @@ impl Preview {
     }
 }
 
-/// Formats a setting's value for a table: whole numbers in groups of three, an empty list as `(none)`.
+/// Formats a setting's value for a table, a switch as the configuration writes it, whole numbers in groups of three.
 pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
     match value {
         Value::Array(items) if items.is_empty() => "(none)".to_owned(),
+        Value::Bool(on) => on.to_string(),
         Value::Number(number) if !number.is_finite() => "–".to_owned(),
         Value::Number(count) if unit != Some(Unit::Milliseconds) && count.fract() == 0.0 && *count >= 0.0 => {
             format_number(*count as u64)
