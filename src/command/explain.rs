@@ -83,7 +83,7 @@ impl ExplanationPrinter<'_> {
 
     fn print_headline(&self, output: &mut Output) -> Result<(), Failure> {
         let Some(verdict) = self.explanation.verdict() else { return Ok(()) };
-        output.line(verdict_tone(self.explanation), &verdict.headline)?;
+        output.line(verdict_tone(self.explanation), &verdict.headline())?;
         if let Some(best) = self.explanation.advice.first().filter(|advice| advice.fits_all) {
             let room =
                 if best.has_room { "" } else { ", but would leave less room than a typical turn needs" };
@@ -223,13 +223,13 @@ impl ExplanationPrinter<'_> {
             ("", Align::Left),
         ]);
         for (at, count) in self.explanation.counts.iter().enumerate() {
-            let PromptCount { counted_by: who, tokens, is_measured: exact, note: what, entry } = count;
+            let PromptCount { counter, tokens, is_measured, entry } = count;
             let off = *tokens as f64 / first as f64 - 1.0;
             table.push(vec![
-                (*who).into(),
-                format_counted(*tokens, *exact).into(),
+                counter.as_str().into(),
+                format_counted(*tokens, *is_measured).into(),
                 if at == 0 { String::new() } else { format_signed_percent(off) }.into(),
-                Cell::new(what, Tone::Dim),
+                Cell::new(&count.description(), Tone::Dim),
                 entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix])),
             ]);
         }
@@ -247,7 +247,7 @@ impl ExplanationPrinter<'_> {
             let head = format!("{} · {}{flips}", finding.class.as_str(), finding.confidence.as_str());
             output.line(Tone::Strong, &head)?;
             if at > 0 {
-                output.line(Tone::Plain, &finding.headline)?;
+                output.line(Tone::Plain, &finding.headline())?;
             }
             self.evidence_table(finding).print(output, "  ")?;
         }
@@ -257,7 +257,7 @@ impl ExplanationPrinter<'_> {
     fn evidence_table(&self, finding: &Finding) -> Table {
         let columns = [("", Align::Left), ("entries", Align::Left)];
         let mut table = Table::new(&columns);
-        for evidence in &finding.evidence {
+        for evidence in finding.evidence() {
             table.push(vec![evidence.text.as_str().into(), self.entry_names(&evidence.entries)]);
         }
         table
@@ -325,7 +325,7 @@ impl ExplanationPrinter<'_> {
             Cell::new(&format_number(over), tone),
             format_counted(advice.peak(), advice.whole.peak_measured).into(),
             describe_cost_change(self.explanation.recorded, advice.whole).into(),
-            Cell::new(&advice.note, Tone::Dim),
+            Cell::new(&advice.outcome.description(), Tone::Dim),
         ]
     }
 }

@@ -49,6 +49,19 @@ pub struct Failure {
     pub is_next_call: bool,
 }
 
+/// The origin of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitOrigin {
+    Stated {
+        /// The party that stated it, as a noun.
+        by: &'static str,
+    },
+    /// The window that the gateway assumes.
+    AssumedWindow,
+    /// Follows from the calls that were accepted or refused.
+    Inferred,
+}
+
 impl Failure {
     /// Builds the failure of an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
     /// calls of its path.
@@ -96,12 +109,12 @@ impl Failure {
     }
 
     /// Returns the origin of the limit.
-    pub fn limit_origin(&self) -> String {
+    pub fn limit_origin(&self) -> LimitOrigin {
         let assumed = self.believed_window.runtime.whole();
         match self.overflow.limit {
-            Some(_) => format!("according to {}", self.overflow.limit_source()),
-            None if self.limit == assumed => "the window that the gateway assumes".to_owned(),
-            None => "inferred from the calls that were accepted or refused".to_owned(),
+            Some(_) => LimitOrigin::Stated { by: self.overflow.limit_source() },
+            None if self.limit == assumed => LimitOrigin::AssumedWindow,
+            None => LimitOrigin::Inferred,
         }
     }
 
