@@ -15,9 +15,10 @@ use crate::session::list::{SessionListing, list_sessions_with};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
+use crate::units::Moment;
 
-/// The start of listing (ms since 1970), and the list with its location, or the error.
-pub(super) type ListResult = (i64, Result<(SessionListing, Arc<StoreLocation>), ListError>);
+/// The start of listing, and the list with its location, or the error.
+pub(super) type ListResult = (Moment, Result<(SessionListing, Arc<StoreLocation>), ListError>);
 
 /// The reason why there is no list of sessions.
 #[derive(Debug, thiserror::Error)]
