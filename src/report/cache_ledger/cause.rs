@@ -1,4 +1,4 @@
-//! Why a prompt was not read from the cache.
+//! The reasons why a prompt was not read from the cache.
 
 use crate::ids::EntryIx;
 use crate::replay::CallReplay;
