@@ -52,7 +52,7 @@ fn drawn(before: &str, after: &str, unfold: bool) -> Vec<String> {
 }
 
 #[test]
-fn a_soft_trim_shows_where_it_cuts_what_leaves_and_what_comes() {
+fn the_diff_of_a_soft_trim_shows_the_cut_the_removed_and_the_added_lines() {
     let before = "one\ntwo\nthree\nfour\nfive";
     let after = trimmed(before, 6.0, 6.0).expect("longer than head and tail");
     assert_eq!(
@@ -124,7 +124,7 @@ fn any_other_change_is_found_line_by_line() {
 }
 
 #[test]
-fn a_text_that_only_looks_trimmed_is_compared_line_by_line() {
+fn a_text_with_a_false_trim_note_is_compared_line_by_line() {
     let fake = "other\n...\ntext\n\n[Tool result trimmed: kept first 2 chars and last 2 chars of 4 chars.]";
     assert_eq!(parse_soft_trim("abcd", fake), None);
     assert_eq!(parse_soft_trim("abcd", "[Tool result trimmed: kept first"), None);

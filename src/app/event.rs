@@ -47,7 +47,7 @@ pub struct StoreListing {
     pub items: Vec<SessionItem>,
     /// Problems found while reading the store.
     pub diagnostics: Vec<Diagnostic>,
-    /// Why the gateway falls back to an empty configuration: file, line, column and problem.
+    /// The reason that the gateway falls back to an empty configuration: file, line, column and problem.
     pub config_error: Option<String>,
     pub demo: bool,
 }
@@ -60,7 +60,7 @@ pub enum SummaryUpdate {
     /// A call starts or is retried.
     Calling(SummaryProgress),
     Finished(Arc<SummaryResult>),
-    /// Why there is no summary.
+    /// The reason that there is no summary.
     Failed(String),
 }
 
@@ -238,6 +238,6 @@ pub enum Event {
     /// A failure for the status line.
     Failure(String),
     FilesChanged(Vec<PathBuf>),
-    /// Which folders are polled, and why: the system does not report their changes. `None` when it reports all.
+    /// The polled folders with the reason: the system does not report their changes. `None` when it reports all.
     PollingChanged(Option<String>),
 }

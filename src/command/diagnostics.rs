@@ -51,7 +51,7 @@ pub(super) struct AgentReport {
     pub model: AgentModel,
 }
 
-/// A lock file beside a transcript.
+/// A lock file of a transcript.
 #[derive(Debug)]
 pub(super) struct TranscriptLock {
     pub path: PathBuf,

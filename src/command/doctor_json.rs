@@ -117,7 +117,7 @@ struct SessionLifecycleJson {
     lifecycle: LifecycleJson,
 }
 
-/// A lock file beside a transcript.
+/// A lock file of a transcript.
 #[derive(Serialize, JsonSchema)]
 struct LockJson {
     path: String,

@@ -137,7 +137,7 @@ fn print_excluded_calls(estimates: &Estimates, output: &mut Output) -> Result<()
     Ok(())
 }
 
-/// Every token estimator beside the provider's counts.
+/// Every token estimator compared with the provider's counts.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct EstimatorsJson {

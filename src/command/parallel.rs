@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_come_in_the_order_of_the_questions_and_small_ones_are_alone() {
+    fn answers_keep_the_order_and_small_jobs_use_one_thread() {
         const LARGE: u64 = LARGE_TRANSCRIPT_BYTES.get();
         let sizes = [5, LARGE + 1, 0, LARGE, 7, LARGE + 9, 3].map(Bytes);
         let answers = map_by_size(&sizes, |at| (at, rayon::current_num_threads()));

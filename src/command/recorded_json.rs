@@ -12,7 +12,7 @@ use crate::report::recorded_context::{
 };
 use crate::session::LoadedSession;
 
-/// The gateway's recording of a run beside the context rebuilt from the transcript.
+/// The gateway's recording of a run compared with the context rebuilt from the transcript.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RecordedJson {
     session: SessionJson,

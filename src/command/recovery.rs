@@ -1,4 +1,4 @@
-//! `clawscope recovery SESSION`: shows the gateway's recovery after an overflow, recorded beside expected.
+//! `clawscope recovery SESSION`: compares the recorded and the expected recovery after an overflow.
 
 use std::io::Write as _;
 
@@ -48,7 +48,7 @@ fn max_result_chars(session: &LoadedSession) -> Chars {
     max_result_chars_under(session.ruleset.id.rules(), session.window.tokens)
 }
 
-/// The gateway's recovery after an overflow, expected beside recorded.
+/// The gateway's recovery after an overflow, expected and recorded.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RecoveryJson {
@@ -160,7 +160,7 @@ enum StepDetailsJson {
 #[derive(Serialize, JsonSchema)]
 struct EndingJson {
     outcome: &'static str,
-    /// Why the gateway gave up.
+    /// The reason that the gateway gave up.
     kind: Option<&'static str>,
     /// Whether the session is reset.
     reset: bool,

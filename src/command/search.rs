@@ -56,7 +56,7 @@ pub(super) fn run(
 /// Hits beyond the limit that are kept in memory before they are dropped.
 const SPARE_HITS: usize = 50_000;
 
-/// Returns the sessions with hits in their order, and what was read. Hits beyond the limit are counted, not kept.
+/// Returns the sessions with hits in their order, and the totals. Hits beyond the limit are counted, not kept.
 fn search_all(workspace: &Workspace, query: &SearchQuery, limit: usize) -> (Vec<SessionHits>, SearchTotals) {
     let found = Mutex::new(RankedSessions::default());
     let add = |hits| found.lock().unwrap_or_else(PoisonError::into_inner).add(hits, limit);

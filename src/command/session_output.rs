@@ -48,7 +48,7 @@ impl From<&Diagnostic> for DiagnosticJson {
     }
 }
 
-/// When the gateway resets the session.
+/// The reset rules of the session, and the next reset.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LifecycleJson {

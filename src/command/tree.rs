@@ -101,7 +101,7 @@ pub(super) struct NodeJson {
     active: bool,
     /// Whether it is the active leaf.
     leaf: bool,
-    /// Whether it is an answer that asks for no reply.
+    /// Whether it is an answer that suppresses the reply.
     silent: bool,
     children: Vec<String>,
 }

@@ -236,7 +236,7 @@ pub(super) struct WriteJson {
     from: Option<String>,
     old_leaf: String,
     new_leaf: Option<String>,
-    /// Where the new entries begin, in bytes.
+    /// The offset of the new entries, in bytes.
     offset: Option<u64>,
     /// Entries that were added to the session between reading and writing.
     grown_entries: usize,

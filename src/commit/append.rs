@@ -43,8 +43,8 @@ impl<'a> Appender<'a> {
         Ok(Self { path, file, start, end: start, modified, disk })
     }
 
-    /// Opens a file that holds the first `written` bytes of the intended ones. They count as the file's own: whoever wrote
-    /// them, taking back what is appended here leaves them.
+    /// Opens a file that holds the first `written` bytes of the intended ones. They count as part of the file, and a
+    /// rollback keeps them.
     pub(super) fn resume(
         path: &'a Path,
         intent: &Intent,
@@ -59,7 +59,7 @@ impl<'a> Appender<'a> {
     }
 
     /// Appends in one write and syncs; returns whether nothing follows our bytes. A partial write is rolled back, and
-    /// nothing is written behind lines that another program has added meanwhile.
+    /// nothing is written after lines that another program has added meanwhile.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<bool, CommitError> {
         let (from, count) = (self.end, Bytes::from_len(bytes.len()));
         self.disk.reserve(&self.file, from, count).map_err(|source| self.write_error(source))?;
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_added_is_never_cut_off() {
+    fn a_rollback_never_removes_lines_of_another_program() {
         let (_folder, path) = file("one\n");
         let snapshot = FileSnapshot::take(&path).unwrap();
         let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();

@@ -27,7 +27,7 @@ pub trait Disk: Debug {
         file.write(bytes)
     }
 
-    /// Reserves space behind the end of a file without making it longer, so that a full disk fails before the write.
+    /// Reserves space after the end of a file without making it longer, so that a full disk fails before the write.
     /// Does nothing on a file system without support for it.
     fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
         reserve(file, end, bytes)
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_set_aside_without_making_the_file_longer() {
+    fn disk_space_is_reserved_without_making_the_file_longer() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let mut file = SystemDisk.create(&path, false).unwrap();

@@ -177,7 +177,7 @@ mod tests {
     use crate::store::load::load_bytes;
 
     #[test]
-    fn an_index_with_new_lines_is_the_index_of_the_file_with_them() {
+    fn an_extended_index_equals_the_index_of_the_whole_file() {
         let header = r#"{"type":"session","version":3,"id":"s"}"#;
         let entry = |id: &str, parent: &str| {
             format!(r#"{{"type":"custom","customType":"x","id":"{id}","parentId":"{parent}"}}"#)

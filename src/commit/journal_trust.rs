@@ -1,6 +1,6 @@
-//! Decides whether a journal may be acted on. Stores are shared, synced and copied, so a journal beside a transcript may
-//! come from anyone. One that clawscope cannot have written is reported and left for the person; and no journal, however
-//! it looks, makes a repair remove a byte that was in the file when the repair began ([`super::recover`]).
+//! Decides whether a journal may be acted on. Stores are shared, synced and copied, so a journal next to a transcript may
+//! come from anyone. One that clawscope cannot have written is reported and left for the person; and no journal can
+//! make a repair remove a byte that was in the file when the repair began ([`super::recover`]).
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -11,7 +11,7 @@ use crate::files;
 use crate::js::{self, Value};
 use crate::units::Bytes;
 
-/// Bytes that a journal may have beside twice its transcript: a commit appends copies of entries, edits and a summary.
+/// Bytes that a journal may have besides twice its transcript: a commit appends copies of entries, edits and a summary.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// The reason why clawscope does not act on a journal.
@@ -29,11 +29,11 @@ pub enum JournalFault {
         bytes: Bytes,
         limit: Bytes,
     },
-    /// The file beside it is not named like a transcript.
+    /// The file of the journal is not named like a transcript.
     NoTranscriptName,
     /// The transcript has another name elsewhere, which a repair would change too.
     TranscriptHardLinked,
-    /// It names no end of the file to append behind.
+    /// It names no end of the file to append to.
     NoOldEnd,
     /// The bytes to append are not the lines of a commit.
     NoCommitLines,
@@ -55,7 +55,7 @@ impl fmt::Display for JournalFault {
     }
 }
 
-/// A journal's bytes, or the reason why nobody reads them.
+/// A journal's bytes, or the reason not to read them.
 pub(super) enum JournalFile {
     Missing,
     Untrusted(JournalFault),

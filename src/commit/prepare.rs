@@ -108,7 +108,7 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn IdSource) -> Resul
     if first.is_none() && request.omitted.is_empty() && request.compaction.is_none() {
         return Err(Refusal::NothingToWrite { path: path() });
     }
-    // Without a changed message, or with edits, nothing is copied: the branch goes on.
+    // Without a changed message, or with edits, nothing is copied: the branch continues.
     let first = first.filter(|_| request.method == CommitMethod::Branch).unwrap_or(checked.path.len());
     let part = &checked.path[first..];
     let mut draft = CommitDraft::new(request, &checked, part, &changing, new_ids);
@@ -184,7 +184,7 @@ fn existing_edit<'a>(context: &Context, index: &'a Index, ix: EntryIx) -> Option
     index.replacement(*context.edits.get(&ix)?)
 }
 
-/// Whether only the content differs, and at most `details` is gone, which the guard removes from every result that it
+/// Whether only the content differs, and at most `details` is missing, which the guard removes from every result that it
 /// shortens (pruning 6.36). All other keys must stay.
 fn only_content_differs(kind: EntryKind, mut old: Value, new: &Value) -> bool {
     let (Some(object), Some(content)) = (old.as_object_mut(), new.get("content")) else { return false };

@@ -1,4 +1,4 @@
-//! The bytes of a session file that were read, by their hash. They tell a file that only grew from one that was
+//! The bytes of a session file that were read, by their hash. They distinguish a file that only grew from one that was
 //! rewritten, replaced or truncated (store H10).
 
 use std::io;
@@ -30,7 +30,7 @@ impl ReadPrefix {
         Some(Self { identity: index.identity, bytes, sha256: hash(source, bytes).ok()? })
     }
 
-    /// Returns what happened to the file if it does not begin with these bytes any more.
+    /// Returns the kind of change if the file no longer begins with these bytes.
     pub fn difference(&self, source: &Source) -> io::Result<Option<&'static str>> {
         Ok(if source.identity()? != self.identity {
             Some("the file was replaced")
@@ -73,7 +73,7 @@ mod tests {
     fn only_growth_keeps_the_bytes_that_were_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
-        // A change in the middle of a long file leaves both ends alone.
+        // A change in the middle of a long file leaves both ends unchanged.
         let line = |id: usize| format!("{{\"type\":\"custom\",\"id\":\"e{id:05}\",\"parentId\":null}}\n");
         let text: String = (0..9000).map(line).collect();
         create(&path, &text);

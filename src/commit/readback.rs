@@ -19,7 +19,7 @@ pub struct FollowingEntries {
 }
 
 /// Checks that our bytes follow the old ones, the planned leaf is the last of our entries, and its context is the
-/// planned one. Returns our record and the entries behind ours, or the difference.
+/// planned one. Returns our record and the entries after ours, or the difference.
 pub(super) fn read_back(
     prepared: &PreparedCommit,
     bytes: &[u8],

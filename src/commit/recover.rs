@@ -5,12 +5,12 @@
 //! cannot finish, as on a full disk, the file and the journal stay as they were. A commit without a written line is
 //! discarded, and one with all lines only loses its journal: neither touches the transcript.
 //!
-//! No repair removes a byte that it did not append itself: whether the bytes before were a commit's is known from the
-//! journal alone, and a journal is a file that others can write.
+//! No repair removes a byte that it did not append itself: only the journal shows whether the bytes before were a
+//! commit's, and a journal is a file that others can write.
 //!
 //! Lines are appended in one write(2), so a part of them can only remain when the machine stopped or the process was
 //! killed within that call. No order of lines would hide such a part from a reader: the last line of a file is its
-//! leaf, whatever it holds (store K1), so a message that arrived alone is read.
+//! leaf, with any content (store K1), so a message that arrived alone is read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ pub enum RecoveryOutcome {
     Finished,
     /// The file contained all of it.
     AlreadyComplete,
-    /// The file stays unchanged: others wrote behind the commit, or the file was replaced.
+    /// The file is unchanged: another program wrote after the commit, or the file was replaced.
     Unchanged,
 }
 
@@ -227,7 +227,7 @@ pub(super) fn refuse_partial(transcript: &Path, now_ms: Moment) -> Result<(), Re
     found.as_ref().and_then(InterruptedCommit::refusal).map_or(Ok(()), Err)
 }
 
-/// Appends the missing bytes; if that fails or reads back differently, takes back what it appended. The journal stays
+/// Appends the missing bytes; if that fails or reads back differently, rolls back the appended bytes. The journal stays
 /// then, so that a later repair can finish, as after the disk was full.
 fn finish(
     transcript: &Path,
@@ -250,7 +250,7 @@ fn finish(
 }
 
 /// Whether the runtime would accept every line of the file, and the last line is the planned one. A check of the
-/// context is not needed: it was made before the same lines were written behind the same bytes.
+/// context is not needed: it was made before the same lines were written after the same bytes.
 fn reads_back(transcript: &Path, intent: &Intent) -> bool {
     let Ok(source) = Source::open(transcript) else { return false };
     let Ok(index) = load(&source, &mut LineIds, &mut |_, _| true) else { return false };
@@ -297,7 +297,7 @@ fn content_fault(intent: &Intent, payload: &[u8]) -> Option<JournalFault> {
     (!are_commit_lines(payload)).then_some(JournalFault::NoCommitLines)
 }
 
-/// Returns the bytes behind the old end of the file; `None` if the file or its old end was replaced.
+/// Returns the bytes after the old end of the file; `None` if the file or its old end was replaced.
 fn appended_bytes(transcript: &Path, intent: &Intent) -> io::Result<Option<Vec<u8>>> {
     let metadata = match std::fs::symlink_metadata(transcript) {
         Ok(metadata) => metadata,
@@ -333,7 +333,7 @@ fn measure_extent(payload: &[u8], behind: &[u8]) -> WrittenExtent {
     let line = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
     let first = line(behind);
     let is_json = std::str::from_utf8(&first).is_ok_and(|text| js::parse(text).is_ok());
-    // A whole line of ours, or a part of one with another program's line behind it.
+    // A whole line of ours, or a part of one followed by another program's line.
     if first == line(payload) || !is_json { WrittenExtent::Overtaken } else { WrittenExtent::NotStarted }
 }
 
@@ -344,7 +344,7 @@ mod tests {
     use crate::commit::snapshot::FileSnapshot;
 
     #[test]
-    fn how_far_it_came_is_known_by_what_is_behind_the_old_end() {
+    fn the_bytes_after_the_old_end_show_how_much_was_written() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
         let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
         let torn = |written| WrittenExtent::Partial { written, bytes: Bytes(18) };
@@ -358,14 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_others_are_distinguished_from_ours() {
+    fn lines_of_other_programs_are_distinguished_from_ours() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
         let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
         // They wrote, we did not.
         assert_eq!(reported("{\"id\":7}\n"), WrittenExtent::NotStarted);
         // They wrote at the same moment, before us.
         assert_eq!(reported("{\"id\":7}\n{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
-        // They wrote behind a line of ours, and behind a part of one.
+        // They wrote after a line of ours, and after a part of one.
         assert_eq!(reported("{\"id\":1}\n{\"id\":7}\n"), WrittenExtent::Overtaken);
         assert_eq!(reported("{\"id\"{\"id\":7}\n"), WrittenExtent::Overtaken);
     }
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_that_reads_back_another_leaf_takes_back_its_bytes_and_keeps_the_journal() {
+    fn a_repair_that_reads_back_another_leaf_is_rolled_back_and_keeps_the_journal() {
         let (_folder, path, before) = interrupted("other", 10);
         let failed = recover_locked(&path, &SystemDisk);
         assert!(matches!(failed, Err(CommitError::NotFinished { restored: true, .. })), "{failed:?}");
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_commit_says_of_when_it_is_how_far_it_came_and_what_became_of_it() {
+    fn the_description_of_an_interrupted_commit_has_time_extent_and_outcome() {
         use RecoveryOutcome::{AlreadyComplete, Discarded, Finished, Unchanged};
         let of = |kind: Option<&str>, time_ms, extent| InterruptedCommit {
             path: PathBuf::from("t.jsonl"),

@@ -1,5 +1,5 @@
 //! Appends prepared lines to the file: under the lock, all or nothing, and read back before success is reported (store
-//! P8, P9). A journal beside the file covers the time from before the first byte until the lines were read back, so
+//! P8, P9). A journal next to the file covers the time from before the first byte until the lines were read back, so
 //! that an interrupted commit can be recovered ([`super::recover`]).
 
 use std::path::Path;

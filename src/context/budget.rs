@@ -199,7 +199,7 @@ impl Budget {
 }
 
 /// Returns the thinking's part of an assistant message's tokens. It is rounded down, so the message's rounding counts
-/// as text. If `tokens` is no chars/4 estimate, the thinking is scaled alike.
+/// as text. If `tokens` is not a chars/4 estimate, the thinking is scaled alike.
 pub fn thinking_tokens(size: &MessageSize, tokens: u64) -> u64 {
     let thinking = size.thinking_chars.get().to_tokens(CHARS_PER_TOKEN).whole();
     let estimate = estimate_or_zero(size).max(1);

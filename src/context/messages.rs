@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reported_of_messages_is_reported_anew_when_they_change() {
+    fn changed_messages_get_new_columns() {
         let mut messages =
             Messages::from(vec![message(Role::Assistant, 8.0), message(Role::ToolResult, 5.0)]);
         assert_eq!((messages.columns().total, messages.tokens()[..].to_vec()), (Ok(Chars(13.0)), vec![2, 2]));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_cannot_be_measured_spoils_the_total_alone() {
+    fn an_unmeasurable_message_invalidates_only_the_total() {
         let mut odd = message(Role::User, 1.0);
         odd.size.prune_chars = CharCount::new(Err(JsException));
         let columns = PruneColumns::from_sizes([message(Role::ToolResult, 3.0).size, odd.size].into_iter());

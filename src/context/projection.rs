@@ -204,7 +204,7 @@ mod tests {
     const RESULT: &str = r#""type":"message","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"long"}]}"#;
 
     #[test]
-    fn the_last_edit_of_a_message_counts_and_an_edit_is_no_message_itself() {
+    fn the_last_edit_of_a_message_wins_and_edits_are_not_messages() {
         let short = r#""type":"context_edit","targetId":"e1","replacement":{"content":"x"}"#;
         let shorter = r#""type":"context_edit","targetId":"e1","replacement":{"content":""}"#;
         let gone = r#""type":"context_edit","targetId":"e0","replacement":null"#;
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_that_names_itself_keeps_nothing_and_may_be_left_out_too() {
+    fn a_compaction_that_names_itself_keeps_no_message_and_can_be_omitted() {
         let compaction = r#""type":"compaction","summary":"s","firstKeptEntryId":"e1""#;
         let gone = r#""type":"context_edit","targetId":"e1","replacement":null"#;
         assert_eq!(reported(&[USER, compaction]), [(1, Role::CompactionSummary, 1)]);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_says_nothing_fails_where_its_target_is_a_message() {
+    fn an_edit_without_a_replacement_fails_if_its_target_is_a_message() {
         let silent = |target: &str| format!(r#""type":"context_edit","targetId":"{target}""#);
         assert!(context(&[USER, &silent("e0")]).is_err());
         assert!(context(&[USER, &silent("e9")]).is_ok());

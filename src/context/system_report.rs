@@ -114,7 +114,7 @@ mod tests {
         "skills":"<skills>\n  <skill>\n    <name>tmux</name>\n  </skill>\n</skills>"},"toolsAdded":[{"name":"read","description":"reads","parameters":{"properties":{"path":{}}}}],"timestamp":5}}"#;
 
     #[test]
-    fn the_sections_of_a_prompt_are_reported_as_a_run_reports_them() {
+    fn prompt_sections_are_reported_as_by_a_run() {
         let line = SYSTEM.replace('\n', "");
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n");
         let source = Source::from_memory("t.jsonl", text.into_bytes());

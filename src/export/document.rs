@@ -104,8 +104,8 @@ pub struct ExportedPlan {
     pub tokens_before: u64,
     /// Estimated tokens of the messages after.
     pub tokens_after: u64,
-    /// Messages that the plan creates: a summary, a checkpoint, invented results; each with the position of the message
-    /// behind it.
+    /// Messages that the plan creates: a summary, a checkpoint, invented results; each with the position of the next
+    /// message.
     pub new_messages: Vec<(usize, Value)>,
 }
 

@@ -83,7 +83,7 @@ struct PlanJson<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct NewMessageJson<'a> {
-    /// Position of the message behind it.
+    /// Position of the next message.
     before: usize,
     message: &'a Value,
 }
@@ -248,7 +248,7 @@ pub trait JsonOutput: Serialize {
     const VERSION: u64 = SCHEMA_VERSION;
 }
 
-/// An answer as it is written.
+/// An answer with its version.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "{T}")]
@@ -264,7 +264,7 @@ pub fn to_line<T: JsonOutput>(output: &T) -> io::Result<String> {
     Ok(escaped(&json_text(&Versioned { schema_version: T::VERSION, output })?))
 }
 
-/// Writes what [`to_line`] returns and a line end, without a copy of it in memory.
+/// Writes the text of [`to_line`] and a line end, without a copy of it in memory.
 pub fn write_line<T: JsonOutput>(writer: &mut dyn io::Write, output: &T) -> io::Result<()> {
     let mut writer = EscapingWriter(writer);
     write_json(&mut writer, &Versioned { schema_version: T::VERSION, output })?;

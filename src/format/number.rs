@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_round_half_up_and_nothing_has_no_share() {
+    fn shares_round_half_up_and_a_share_of_zero_is_a_dash() {
         let texts = [(1, 8), (5, 0), (955, 100), (1, 900)].map(|(part, whole)| format_percent(part, whole));
         assert_eq!(texts, ["13%", "-", "955%", "<1%"]);
         assert_eq!(format_ratio(0.414), "41%");

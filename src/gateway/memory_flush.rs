@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn without_configuration_the_flush_is_on_with_the_gateways_own_numbers() {
+    fn the_flush_is_on_with_the_gateways_defaults_without_configuration() {
         assert_eq!(values("{}"), (true, 4_000.0, 2_097_152, 20_000.0));
         let plain = flush_settings(&GatewayConfig::empty());
         assert_eq!((plain.enabled.value, plain.soft_tokens.provenance), (true, Provenance::Default));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_differ_in_the_size_trigger_and_in_what_a_small_window_leaves() {
+    fn versions_differ_in_the_size_trigger_and_in_the_floor_of_a_small_window() {
         let under = |ruleset: Ruleset, window| {
             let s = flush_settings_under(ruleset.rules(), &GatewayConfig::empty(), window);
             (s.enabled.value, s.floor_tokens.value, s.soft_tokens.value, s.force_bytes.value)

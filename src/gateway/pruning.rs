@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_version_takes_no_duration_beyond_whole_numbers() {
+    fn the_newest_version_ignores_a_duration_beyond_exact_integers() {
         let raw = js::parse(r#"{"mode":"cache-ttl","ttl":"999999999999d"}"#).unwrap();
         let ttl = |ruleset: Ruleset| effective_settings_under(ruleset.rules(), Some(&raw)).unwrap().ttl_ms;
         assert_eq!(ttl(Ruleset::V2026_9_2), Millis(300_000.0));

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_read_only_as_what_it_is() {
+    fn a_value_is_read_only_as_its_type() {
         assert!(Value::from("5").as_f64().is_none() && Value::from(5).as_str().is_none());
         assert!(Value::from("x").str_is("x") && !Value::from("x").str_is("X") && !Value::Null.str_is("null"));
         assert_eq!(Value::from(false).as_bool(), Some(false));

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_edit_of_the_same_message_is_worked_out_once() {
+    fn the_same_edit_of_the_same_message_is_computed_once() {
         let cache = EditCache::default();
         let cut = |max_chars: f64| Edit::GuardCut { max_chars: Chars(max_chars) };
         assert!(change(&cache, 1, &[], &cut(10.0)).1);

@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_room_stays_details_and_all() {
+    fn a_result_within_the_limit_keeps_its_details() {
         assert_eq!(guarded_result(&result(1000, 0), 2000.0), None);
         assert_eq!(guarded_result(&result(0, 1), 16_000.0), None);
         assert_eq!(guarded_result(&js::parse(r#"{"role":"user","content":[]}"#).unwrap(), 1.0), None);
     }
 
     #[test]
-    fn a_text_over_the_limit_is_cut_and_details_go() {
+    fn a_text_over_the_limit_is_cut_and_its_details_are_removed() {
         let new = guarded_result(&result(1001, 0), 2000.0).unwrap();
         let (_, texts) = content(&new);
         assert!(texts[0].ends_with("rerun with narrower args if needed]"));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_other_kinds_that_leave_texts_no_room_go() {
+    fn other_blocks_that_leave_no_room_for_text_are_removed() {
         let text = format!(
             r#"{{"role":"toolResult","content":[{{"type":"text","text":"abc"}},{{"type":"resource","data":"{}"}}]}}"#,
             "x".repeat(2000)
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_images_stay_as_fit_and_the_others_are_counted() {
+    fn images_that_fit_are_kept_and_the_rest_is_counted() {
         let (images, texts) = content(&guarded_result(&result(10, 5), 40_000.0).unwrap());
         assert_eq!((images, texts.len()), (2, 2));
         assert_eq!(texts[1], "[3 images omitted from context; rerun with fewer images]");

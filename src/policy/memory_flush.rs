@@ -25,7 +25,7 @@ pub struct FlushInput {
     pub reserve_tokens: Tokens,
     /// `totalTokens` of the row.
     pub stored_tokens: Option<Tokens>,
-    /// `totalTokensFresh` of the row; absent counts as fresh if the stored total is used alone.
+    /// `totalTokensFresh` of the row; absent counts as fresh if only the stored total is used.
     pub fresh: Option<bool>,
     /// Last call of the transcript with a usage.
     pub last_call: Option<LastCall>,
@@ -85,7 +85,7 @@ pub enum FlushState {
     /// The flush runs before the next message.
     Due(FlushTrigger),
     Waiting {
-        /// Tokens to go, more than 0.
+        /// Tokens until it is due, more than 0.
         tokens: Tokens,
     },
     /// No total is known, so the tokens decide nothing (compaction 9.4).
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_total_says_nothing_and_the_transcript_is_read_instead() {
+    fn a_stale_total_is_replaced_by_the_last_call_of_the_transcript() {
         let stale = FlushInput { fresh: Some(false), ..facts() };
         assert_eq!(state(&stale), FlushState::NoTotal);
         let last_call = Some(LastCall { prompt_tokens: Tokens(150_000.0), output_tokens: Tokens(500.0) });
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_flush_a_cycle_and_a_count_of_nothing_is_zero() {
+    fn a_flush_happens_once_per_compaction_cycle() {
         let due = FlushInput { stored_tokens: Some(Tokens(190_000.0)), ..facts() };
         assert_eq!(state(&FlushInput { flushed_at: Some(0.0), ..due }), FlushState::Flushed { at: 0.0 });
         let next = FlushInput { flushed_at: Some(0.0), compactions: 1.0, ..due };
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_transcript_is_flushed_whatever_the_tokens_but_once_a_cycle_too() {
+    fn a_large_transcript_is_flushed_once_per_cycle_at_any_token_count() {
         let large = FlushInput { bytes: Bytes(2_097_152), ..facts() };
         assert_eq!(state(&large), FlushState::Due(FlushTrigger::Bytes));
         assert_eq!(state(&FlushInput { bytes: Bytes(2_097_151), ..large }), state(&facts()));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_or_left_out_is_never_due() {
+    fn a_disabled_or_skipped_flush_is_never_due() {
         let due = FlushInput { stored_tokens: Some(Tokens(190_000.0)), ..facts() };
         let mut off = settings();
         off.enabled.value = false;

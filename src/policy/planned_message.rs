@@ -33,7 +33,7 @@ pub enum MessageChange {
     Full(Arc<FullChange>),
 }
 
-/// Lists share most changes, so that the pointers usually tell, without a comparison of all features.
+/// Lists share most changes, so that the pointers usually decide, without a comparison of all features.
 impl PartialEq for MessageChange {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

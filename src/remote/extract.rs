@@ -22,7 +22,7 @@ pub(super) struct Unpacked {
     pub(super) bytes: Bytes,
 }
 
-/// Unpacks an archive; leaves the reader behind its end.
+/// Unpacks an archive; leaves the reader after its end.
 ///
 /// # Errors
 /// The system's, or [`io::ErrorKind::InvalidData`] for an archive that clawscope did not request.
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_outside_the_folder_and_no_link_is_made() {
+    fn extraction_writes_only_inside_the_folder_and_makes_no_link() {
         for name in ["../x", "/etc/x", "a/../../x", "..", "a\\..\\x", "."] {
             let (folder, result) = unpacked(|builder| raw_name(builder, name, EntryType::Regular));
             assert!(result.is_err(), "{name}");

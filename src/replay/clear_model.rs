@@ -1,5 +1,5 @@
-//! The effect of clearing on each result of a path, computed once per trace: which results it may clear, and what one
-//! weighs before and after (pruning 7.1, 7.2).
+//! The effect of clearing on each result of a path, computed once per trace: the results it may clear, and the size of
+//! each before and after (pruning 7.1, 7.2).
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::policy::clear_tool_uses::{CallDigest, MessageDigest, TokenCounter, TokenCounting};

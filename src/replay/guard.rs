@@ -1,6 +1,6 @@
 //! The guard without a message list. Near a full window the guard acts on every call, but it only truncates results
 //! over the limit of a single result and replaces the oldest results one after another (pruning 6.33–6.35). The size of
-//! a changed result depends on that result alone, so prefix sums and a binary search give the guard's effect on a call.
+//! a changed result depends only on that result, so prefix sums and a binary search give the guard's effect on a call.
 
 use crate::gateway::ruleset::{Guard, Notice, Truncation};
 use crate::policy::PolicySettings;

@@ -75,7 +75,7 @@ impl MessageMeasure {
         self.guard_model.as_ref().is_some_and(|guarding| guarding.stops(chars))
     }
 
-    /// Measures one message as it is now; an omitted message counts as nothing.
+    /// Measures one message in its current form; an omitted message counts as nothing.
     pub(super) fn message_totals(&self, arena: &MessageArena<'_>, at: usize) -> RangeTotals {
         if arena.is_omitted(at) {
             return RangeTotals::default();
@@ -167,7 +167,7 @@ impl MessageMeasure {
     }
 }
 
-/// Sums of the messages before each index, as far as the trace has come; the last one is the sum of all. The effects of
+/// Sums of the messages before each index, up to the current call; the last one is the sum of all. The effects of
 /// a policy that is off are not stored: a long session has as many sums as messages.
 #[derive(Debug, Clone)]
 pub(super) struct PrefixSums {

@@ -17,7 +17,7 @@ use crate::units::Tokens;
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// A prompt as it is sent, after its policies.
+/// A prompt in its sent form, after its policies.
 pub(super) struct SentPrompt {
     pub(super) tokens: Tokens,
     pub(super) gate: Gate,

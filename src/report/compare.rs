@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_distinguished_from_where_they_part() {
+    fn branches_are_compared_from_their_fork() {
         let session = session();
         let other = default_other_branch(&session, &[]).unwrap();
         let reported = BranchComparison::new(&session, other, EntryIx(5), &[]).unwrap();
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_branch_paid_once_is_not_counted_twice() {
+    fn a_shared_cost_is_not_counted_twice() {
         let session = session();
         let reported = BranchComparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
         assert_eq!([reported.first.cost.total(), reported.second.cost.total()], [Some(0.25), Some(0.25)]);
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_beside_itself_is_the_same() {
+    fn a_branch_compared_with_itself_is_identical() {
         let session = session();
         let reported = BranchComparison::new(&session, EntryIx(5), EntryIx(5), &[]).unwrap();
         assert!(reported.rows.iter().all(|row| row.change == MessageChange::Identical));
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commit_says_what_changed_where_sizes_do_not() {
+    fn a_receipt_shows_changes_that_sizes_do_not() {
         let session = session();
         let receipt = Receipt {
             kind: crate::commit::ReceiptKind::Commit,

@@ -74,7 +74,7 @@ pub enum Mark {
     Cold,
     /// A file whose entries were imported into a database.
     Imported,
-    /// A file beside a database that was not imported.
+    /// A file next to a database that was not imported.
     NotImported,
 }
 

@@ -35,7 +35,7 @@ fn plan(session: &LoadedSession) -> crate::plan::Plan {
 }
 
 #[test]
-fn every_session_of_the_demo_opens_or_says_why_not() {
+fn every_session_of_the_demo_opens_or_has_an_error() {
     let (_place, listed) = demo();
     for item in &listed.items {
         let opened = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true);
@@ -55,7 +55,7 @@ fn every_session_of_the_demo_opens_or_says_why_not() {
 }
 
 #[test]
-fn a_session_is_counted_as_opening_it_shows() {
+fn counting_a_session_gives_the_same_numbers_as_opening_it() {
     let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/transcripts");
     let (mut counted, mut failed) = (0, 0);
     for place in [StoreRequest::Demo, StoreRequest::Path(recorded.into())] {
@@ -100,7 +100,7 @@ fn the_overflowed_session_carries_everything_the_screen_needs() {
 }
 
 #[test]
-fn only_what_was_added_is_read_again() {
+fn reopening_reads_only_the_new_lines() {
     let (_place, listed) = demo();
     let before = opened(&listed, "cron:", None);
     let same = opened(&listed, "cron:", Some(&before));
@@ -126,7 +126,7 @@ fn only_what_was_added_is_read_again() {
 }
 
 #[test]
-fn a_reading_that_nobody_wants_any_more_stops() {
+fn a_cancelled_reading_stops() {
     let (_place, listed) = demo();
     let key = &item(&listed, "telegram:direct:8812").key;
     let error = open(&listed.store, key, None, NOW_MS, &mut |_, _| false).unwrap_err();

@@ -55,7 +55,7 @@ impl PathBodies {
         }
     }
 
-    /// Returns the first failure since the last call: what was computed with that body is wrong.
+    /// Returns the first failure since the last call: results computed with that body are wrong.
     ///
     /// # Errors
     /// A body could not be read again.
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_bodies_make_room_and_reading_ahead_takes_only_free_room() {
+    fn the_oldest_bodies_are_dropped_and_reading_ahead_uses_only_free_space() {
         let (session, probe) = bodies(Bytes(0));
         let lines: Vec<Bytes> = session.context.path.iter().map(|entry| probe.line_bytes(*entry)).collect();
         let (_, bodies) = bodies(lines[1] + lines[2]);

@@ -110,9 +110,9 @@ pub fn tokens_saved_by_limits(
 /// Limits of the workspace files in a system prompt, in chars.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileLimits {
-    /// Of one file.
+    /// The limit of one file.
     pub(super) file: Chars,
-    /// Of all files together.
+    /// The limit of all files together.
     pub(super) total: Chars,
 }
 

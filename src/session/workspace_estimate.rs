@@ -17,7 +17,7 @@ use crate::units::{Chars, Moment};
 /// The files of a prompt in the gateway's order.
 const FILES: [&str; 8] =
     ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", MEMORY];
-/// Runs that nobody reads get fewer files.
+/// Runs without a reader get fewer files.
 const FILES_OF_RUNS: [&str; 5] = ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md"];
 /// A missing file is announced to the model, except these two.
 const UNANNOUNCED: [&str; 2] = ["BOOTSTRAP.md", MEMORY];

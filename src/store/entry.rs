@@ -1,7 +1,7 @@
 //! One entry of a transcript as the index stores it: ids, kind, position in the file and sizes.
 //!
-//! Policies and estimates decide from sizes alone, so an entry holds no text; [`super::body`] reads a body from the
-//! file when someone opens it. Sizes are counted as the runtime's JavaScript counts them: chars are UTF-16 units, in
+//! Policies and estimates decide from sizes only, so an entry holds no text; [`super::body`] reads a body from the
+//! file when a person opens it. Sizes are counted as the runtime's JavaScript counts them: chars are UTF-16 units, in
 //! doubles.
 
 use std::sync::Arc;
@@ -333,7 +333,7 @@ pub enum AppendMode {
     Other,
 }
 
-/// One entry: a fixed size of about 200 bytes, whatever the line holds.
+/// One entry: a fixed size of about 200 bytes, for a line of any length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub kind: EntryKind,

@@ -67,7 +67,7 @@ pub struct Index {
     pub retained_bodies: HashMap<EntryIx, Arc<Value>>,
     /// Edits, system messages and checkpoints, which a projection needs in full.
     pub projection_data: HashMap<EntryIx, ProjectionData>,
-    /// Usage of failed and aborted replies and of work beside the conversation: `usage` entries, summaries, nested
+    /// Usage of failed and aborted replies and of work outside the conversation: `usage` entries, summaries, nested
     /// calls of tools (store-pi-1.5 B12).
     pub unanchored_usage: HashMap<EntryIx, Usage>,
     pub diagnostics: Vec<Diagnostic>,

@@ -1,4 +1,4 @@
-//! Limits of what is read of one transcript, so that no file exhausts the memory. All are far above real sessions.
+//! Limits for reading one transcript, so that no file exhausts the memory. All are far above real sessions.
 
 use crate::format::{format_number, format_size};
 use crate::js;
@@ -7,7 +7,7 @@ use crate::units::Bytes;
 /// Maximum bytes of a line, above any message that a provider accepts; a longer line is skipped.
 pub(super) const MAX_LINE_BYTES: Bytes = Bytes(32 << 20);
 /// Number of entries that every transcript may have, and bytes of it that allow one more: an entry costs about 200 bytes
-/// of memory, however short its line is.
+/// of memory, even for a short line.
 const MIN_ENTRIES: u64 = 1_000_000;
 const BYTES_PER_ENTRY: u64 = 1_000;
 

@@ -1,7 +1,7 @@
 //! Bytes to index: reads the lines of a transcript once, in file order, and later only the lines that were added.
 //!
 //! A session file is live: a writer may be in the middle of its last line. A last line that does not parse stays
-//! pending until it grows, and a file whose indexed part changed is read anew ([`FileChange::Replaced`]).
+//! pending until it grows, and a file whose indexed part changed is read again ([`FileChange::Replaced`]).
 
 use std::io;
 
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aside_that_was_read_before_its_line_ended_is_one_all_the_same() {
+    fn an_auxiliary_entry_read_before_its_line_end_is_still_recognised() {
         let text = concat!(
             "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
             "{\"type\":\"custom\",\"id\":\"a\",\"customType\":\"x\"}",
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grows_is_read_as_if_it_had_been_whole() {
+    fn a_growing_file_is_read_like_a_whole_one() {
         for text in [
             "\u{c}9.9",
             "9.9",
@@ -501,7 +501,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
         #[test]
-        fn pieces_give_what_the_lines_give_one_by_one(
+        fn reading_in_chunks_equals_reading_line_by_line(
             lines in proptest::collection::vec(line(), 1..60),
             version in 1_u32..4,
         ) {

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn tool_calls_count_name_and_arguments_for_pi_and_arguments_alone_for_the_pruner() {
+    fn tool_calls_count_name_and_arguments_for_pi_and_only_arguments_for_the_pruner() {
         let call = message(
             r#"{"role":"assistant","content":[{"type":"toolCall","name":"exec","arguments":{"a":1.0}}]}"#,
         );

@@ -58,7 +58,7 @@ pub fn list_agent_dir_sessions(
     sessions
 }
 
-/// Reports working directories that no longer exist, each once with its first session: pi asks the user there, or fails
+/// Reports working directories that no longer exist, each once with its first session: pi then asks the user, or fails
 /// (store-pi-1.5 L3).
 fn missing_cwd_diagnostics(sessions: &[Session]) -> Vec<Diagnostic> {
     let mut looked_at = HashSet::new();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn activity_is_what_a_user_or_the_model_said_last() {
+    fn the_last_activity_is_the_last_user_or_assistant_message() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("2026-10-21T05-16-55-686Z_a.jsonl");
         let lines = [

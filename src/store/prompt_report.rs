@@ -33,7 +33,7 @@ pub struct SystemPromptReport {
     pub skills_chars: Chars,
     /// Part of `system_chars`: the list of tools.
     pub tool_list_chars: Chars,
-    /// JSON schemas of the tools, sent beside the prompt.
+    /// JSON schemas of the tools, sent next to the prompt.
     pub tool_schema_chars: Chars,
     pub files: Vec<InjectedFile>,
     pub skills: Vec<SkillSize>,
@@ -53,7 +53,7 @@ pub enum ReportSource {
     Transcript,
     /// The gateway's recording of the run; the record has none (trajectory 6.4).
     Recorded,
-    /// Estimated by clawscope from the workspace as it is now: no run left a report.
+    /// Estimated by clawscope from the current workspace: no run left a report.
     Workspace,
     #[default]
     Unknown,
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_comes_from_is_reported_as_far_as_it_says() {
+    fn the_origin_of_a_report_is_read_and_odd_fields_are_ignored() {
         let full = report(
             r#"{"source":"run","generatedAt":5,"sessionId":"s","provider":"p","model":"m","workspaceDir":"/w",
             "bootstrapMaxChars":20000,"bootstrapTotalMaxChars":150000,"sandbox":{"mode":"all","sandboxed":true},

@@ -50,7 +50,7 @@ pub struct ScannedLine {
     pub is_excluded: bool,
     pub message: Option<ScannedMessage>,
     pub projection_data: Option<ProjectionData>,
-    /// Usage of model work that anchors no estimate: work beside the conversation (store-pi-1.5 B12), failed and
+    /// Usage of model work that anchors no estimate: work outside the conversation (store-pi-1.5 B12), failed and
     /// aborted replies.
     pub unanchored_usage: Option<Usage>,
     /// The message whose sizes are not enough, a leaf row or a header.
@@ -354,7 +354,7 @@ fn billed_usage<'a>(message: impl Json<'a>, size: &MessageSize) -> Option<Usage>
     (usage.prompt_tokens() + usage.output > Tokens::ZERO).then_some(usage)
 }
 
-/// Returns the recorded usage of work beside the conversation.
+/// Returns the recorded usage of work outside the conversation.
 fn side_usage<'a>(usage: Option<impl Json<'a>>) -> Option<Usage> {
     usage.filter(|usage| usage.kind() == JsonKind::Object).map(parse_usage)
 }
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usage_of_a_failed_call_is_no_anchor() {
+    fn the_usage_of_a_failed_call_is_ignored() {
         let line = scanned(
             r#"{"type":"message","message":{"role":"assistant","content":[],"stopReason":"error","usage":{"totalTokens":9}}}"#,
         );
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_reply_is_marked_and_takes_no_room() {
+    fn a_silent_reply_is_marked_without_a_larger_entry() {
         let silent = |role: &str| {
             let line = format!(
                 r#"{{"type":"message","message":{{"role":"{role}","content":[{{"type":"text","text":"NO_REPLY"}}]}}}}"#
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falsy_parent_is_no_parent() {
+    fn a_falsy_parent_counts_as_absent() {
         assert!(scanned(r#"{"type":"label","parentId":""}"#).parent == ScannedValue::Absent);
         assert!(scanned(r#"{"type":"label","parentId":0}"#).parent == ScannedValue::Absent);
         assert!(scanned(r#"{"type":"label","parentId":5}"#).parent != ScannedValue::Absent);

@@ -18,7 +18,7 @@ pub enum Flag {
     Archived(ArchiveReason),
     /// The record's transcript does not exist; normal before the first reply (store E7).
     Missing,
-    /// A lock lies beside the transcript: a run may be writing (store H11).
+    /// The transcript has a lock file: a run may be writing (store H11).
     Locked,
     /// The transcript is a link; clawscope never writes through it.
     Symlink,
@@ -37,7 +37,7 @@ pub enum Flag {
     Cold,
     /// File whose entries were imported into the database.
     Imported,
-    /// File beside a database that does not hold its entries.
+    /// File next to a database that does not hold its entries.
     NotImported,
 }
 

@@ -74,7 +74,7 @@ fn full_key(key: &str, agent: &str) -> (String, String) {
     }
 }
 
-/// Builds a title from the key alone.
+/// Builds a title only from the key.
 fn title_from_key(key: &str) -> String {
     let peer = parse_peer(key);
     match (peer.channel, peer.id) {

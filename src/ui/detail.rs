@@ -25,7 +25,7 @@ const NAME_WIDTH: u16 = 8;
 /// Largest number of title rows.
 const TITLE_ROWS: usize = 3;
 
-/// Draws the facts with the text beside them, or with both sides of a text that the plan changes.
+/// Draws the facts next to the text, or next to both sides of a text that the plan changes.
 pub(super) fn draw_side_by_side(
     app: &App,
     theme: &Theme,

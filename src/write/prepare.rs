@@ -1,4 +1,4 @@
-//! Turns a plan or an undo into the entries to append, and refuses what no transcript can hold.
+//! Turns a plan or an undo into the entries to append, and refuses changes that no transcript can hold.
 
 use crate::commit::{
     CommitMethod, CommitRequest, PlannedCompaction, PreparedCommit, RandomIds, Refusal, TranscriptInput,

@@ -1,6 +1,6 @@
 //! Prepares and writes a plan or an undo: first a preview to confirm, then the write itself.
 //!
-//! Both use the same preparation, and the write prepares anew: a file that changed in between is refused, and growth
+//! Both use the same preparation, and the write prepares again: a file that changed in between is refused, and growth
 //! during the write is read ([`super::growth`]).
 
 use std::path::PathBuf;
@@ -111,7 +111,7 @@ fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
     }
 }
 
-/// Prepares anew and appends, so that a file that has changed since the preview is refused; growth alone is read. `read`
+/// Prepares again and appends, so that a file that has changed since the preview is refused; pure growth is read. `read`
 /// is that of the preview; without it only growth during the write itself is read. Tries the lock once.
 pub fn write(
     request: &WriteRequest<'_>,

@@ -26,7 +26,7 @@ use crate::units::{Bytes, Moment};
 const BATCH_BYTES: Bytes = Bytes(64 << 20);
 const BATCH_SESSIONS: usize = 256;
 
-/// What every session is read for.
+/// The options of an update, the same for every session.
 #[derive(Debug)]
 pub(super) struct UpdateRequest {
     pub(super) replays: Vec<NamedReplay>,
@@ -34,7 +34,7 @@ pub(super) struct UpdateRequest {
     pub(super) host: String,
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Default)]
 pub(super) struct Update {
     /// Sessions that were read.
@@ -42,7 +42,7 @@ pub(super) struct Update {
     pub(super) unchanged: usize,
     /// Sessions that their stores no longer list.
     pub(super) removed: usize,
-    /// What could not be read, by session key.
+    /// Sessions and files that could not be read, by session key.
     pub(super) problems: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! One followed transcript: what was read and which entries are new. If the file is rewritten, archived or deleted,
+//! One followed transcript: the read part and the new entries. If the file is rewritten, archived or deleted,
 //! `watch` prints its remaining entries first, as long as the old file can be read.
 
 use std::path::{Path, PathBuf};
@@ -32,9 +32,9 @@ pub(super) struct FollowedTranscript {
     /// `None` while the file does not exist.
     last_seen: Option<LastSeen>,
     seen_entries: SeenEntries,
-    /// When the watch began, until the entries from before it are read.
+    /// The start of the watch, until the entries from before it are read.
     unread_since: Option<Moment>,
-    /// When the watch began, if the file was rewritten before those entries were read. Then only the timestamps of
+    /// The start of the watch, if the file was rewritten before those entries were read. Then only the timestamps of
     /// entries show which are new.
     rewritten_at: Option<Moment>,
     /// The last loaded session. Its open file remains readable after deletion.

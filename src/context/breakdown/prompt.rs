@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_that_claim_more_than_there_is_get_what_is_left() {
+    fn pieces_that_claim_too_much_share_the_remaining_chars() {
         let (pieces, rest) = split_pieces(25, Chars(100.0), [60.0, 70.0, 5.0].map(Chars).into_iter());
         let chars: Vec<Chars> = pieces.iter().map(|piece| piece.chars).collect();
         assert_eq!((chars, rest), (vec![Chars(60.0), Chars(40.0), Chars::ZERO], PromptPiece::default()));

@@ -48,7 +48,7 @@ mod tests {
         }
 
         #[test]
-        fn where_the_chars_are_all_there_no_piece_is_off_by_more_than_one(chars in proptest::collection::vec(0_u32..5_000, 1..20)) {
+        fn with_all_chars_present_no_piece_is_off_by_more_than_one(chars in proptest::collection::vec(0_u32..5_000, 1..20)) {
             let total = estimate_chars(Chars::from(chars.iter().sum::<u32>()));
             for (piece, tokens) in chars.iter().zip(shares(total, &chars)) {
                 prop_assert!(tokens.abs_diff(estimate_chars(Chars::from(*piece))) <= 1);

@@ -3,7 +3,7 @@
 //!
 //! The system prompt and the tool schemas are in every count but in no transcript. Therefore the factors are fitted not
 //! to the counts but to their *growth* from one call to the next, in which that fixed part cancels out. For example, if
-//! 4,000 more ASCII chars raise the count by 1,000 tokens, the factor is 0.25, whatever the system prompt holds. The
+//! 4,000 more ASCII chars raise the count by 1,000 tokens, the factor is 0.25, for any system prompt. The
 //! fixed part is then the median of the remainders; if it would be negative, the factors are scaled to the counts
 //! instead.
 //!
@@ -44,7 +44,7 @@ pub struct Calibration {
     /// Tokens per char of each class, in the order of [`Script::ALL`]. Classes that the data cannot separate share one
     /// factor.
     pub factors: [f64; 3],
-    /// The factors that were fitted from their class alone.
+    /// The factors that were fitted from one class.
     pub fitted_alone: [bool; 3],
     /// Tokens before the messages.
     pub fixed_tokens: f64,
@@ -70,7 +70,7 @@ impl Calibration {
         self.fixed_tokens + self.message_tokens(chars, images)
     }
 
-    /// Estimates messages alone, in tokens.
+    /// Estimates only messages, in tokens.
     pub fn message_tokens(&self, chars: ScriptChars, images: u64) -> f64 {
         tokens(&self.factors, chars, images)
     }

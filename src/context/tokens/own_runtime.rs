@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_arguments_fails_until_the_gateway_has_its_own_runtime() {
+    fn a_call_without_arguments_fails_before_the_gateways_own_runtime() {
         let call = r#"{"role":"assistant","content":[{"type":"toolCall","name":"abc"}]}"#;
         assert_eq!(tokens(Ruleset::V2026_5_22, call), Err(JsException));
         assert_eq!(tokens(Ruleset::V2026_5_28, call), Ok(Tokens(3.0)));

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_surrogate_pair_is_one_char_of_no_script() {
+    fn half_a_surrogate_pair_is_one_other_char() {
         let lone = JsString::from(vec![0x61, 0xD83D, 0x62]);
         assert_eq!(ScriptChars::from_text(&lone).0, [2, 0, 1]);
     }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_hold_their_ends_and_nothing_between_them() {
+    fn script_ranges_include_their_ends() {
         let classes = [0x7F, 0x80, 0x2E7F, 0x2E80, 0xA4CF, 0xA4D0, 0x3FFFF, 0x40000]
             .map(|point| Script::from_code_point(point).name());
         assert_eq!(classes, ["ascii", "other", "other", "cjk", "cjk", "other", "cjk", "other"]);

@@ -271,13 +271,13 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_those_of_the_real_gateway() {
+    fn lengths_match_the_real_gateway() {
         let lengths = ["你好", "㐀", "𠀀", "｡", "😀", "é"].map(|text| length_of(text, NORMAL_WEIGHT));
         assert_eq!(lengths, [8.0, 12.0, 16.0, 8.0, 2.0, 1.0]);
     }
 
     #[test]
-    fn in_the_guard_plain_chars_weigh_double_and_heavy_ones_stay() {
+    fn the_guard_doubles_the_weight_of_plain_chars_only() {
         let lengths = ["ab", "你好", "㐀", "𠀀", "\u{1D360}", "😀"].map(|text| length_of(text, GUARD_WEIGHT));
         assert_eq!(lengths, [4.0, 8.0, 12.0, 16.0, 12.0, 4.0]);
     }
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn from_9_6_on_texts_count_as_a_summary_is_reported_them() {
+    fn from_9_6_on_texts_count_with_their_summary_envelope() {
         let tokens = |json: &str| {
             [false, true].map(|counts_envelope| estimate(&js::parse(json).unwrap(), counts_envelope))
         };
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_not_sent_weighs_nothing() {
+    fn an_unsent_command_weighs_0_tokens() {
         let command =
             r#"{"role":"bashExecution","command":"ls","output":"abcdef","excludeFromContext":false}"#;
         assert_eq!(tokens(command), Tokens(2.0));

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_pruned_from_2_1_to_2_19_nor_by_pi_alone() {
+    fn releases_2_1_to_2_19_and_pi_do_not_prune() {
         let idle = Ruleset::ALL.into_iter().filter(|ruleset| !ruleset.rules().pruner.is_active());
         let idle: Vec<&str> = idle.map(Ruleset::id).collect();
         assert_eq!(idle, ["2026.2.1", "2026.2.12", "2026.2.19", "pi-0.55", "pi-1.5"]);

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_summary_without_text_contributes_all_the_same_and_one_without_summary_throws() {
+    fn a_branch_summary_with_empty_text_contributes_and_one_without_summary_throws() {
         assert_eq!(chars(r#","summary":"abc""#), Ok(Chars(3.0)));
         assert_eq!(chars(r#","summary":"""#), Ok(Chars(0.0)));
         assert!(chars(r#","summary":0"#).is_ok_and(Chars::is_nan));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falsy_message_contributes_nothing() {
+    fn a_falsy_message_is_left_out() {
         let entry = |message: &str| js::parse(&format!(r#"{{"message":{message}}}"#)).expect("test JSON");
         assert_eq!(message_to_summarise(&entry("\"\""), EntryKind::Message), None);
         assert_eq!(message_to_summarise(&entry("5"), EntryKind::Message), Some(Value::from(5)));

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_that_of_earlier_summaries_and_never_more_than_may_be() {
+    fn the_assumed_length_follows_earlier_summaries_up_to_the_maximum() {
         assert_eq!(assumed_summary_tokens(&[], Tokens(20_000.0)), Tokens(2000.0));
         assert_eq!(assumed_summary_tokens(&[Chars(4000.0), Chars(8002.0)], Tokens(20_000.0)), Tokens(1501.0));
         assert_eq!(assumed_summary_tokens(&[Chars(400_000.0)], Tokens(20_000.0)), Tokens(16_000.0));

@@ -31,7 +31,7 @@ use crate::units::Chars;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContentFeatures {
-    /// [`ResultContent::Other`] for every message that is no tool result.
+    /// [`ResultContent::Other`] for every message that is not a tool result.
     pub content: ResultContent,
     /// Chars of `details` as JSON, of a string its length; `None` without details (pruning 6.32).
     pub details_chars: Option<Chars>,
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_content_reported_anew_is_the_one_that_was_read() {
+    fn features_rebuilt_from_their_content_are_equal() {
         for content in [
             r#""a😀\nb""#,
             r#"[{"type":"text","text":"a😀"},{"type":"text","text":""}]"#,
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_cannot_be_known_keeps_its_message() {
+    fn only_irregular_messages_keep_their_body() {
         let keeps = |json: &str| of(json).1.body.is_some();
         assert!(!keeps(r#"{"role":"toolResult","content":[{"type":"text","text":"a"},5]}"#));
         assert!(keeps(r#"{"role":"toolResult","content":[{"type":"text","text":5}]}"#));

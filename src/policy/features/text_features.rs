@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_kept_where_letters_decide() {
+    fn a_body_is_kept_if_its_text_decides() {
         let keeps = |json: &str| {
             [Ruleset::V2026_9_2, Ruleset::V2026_3_2].map(|ruleset| features(ruleset, json).body.is_some())
         };

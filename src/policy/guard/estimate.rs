@@ -36,7 +36,7 @@ impl GuardSize {
     }
 
     /// Counts a message in a version; `details` is set if it counts the details of results (releases R44). Messages of
-    /// role `user` or `assistant` count as such even if their type is `toolResult`.
+    /// role `user` or `assistant` keep that role even if their type is `toolResult`.
     pub fn of_under<'a>(message: impl Json<'a>, details: bool) -> Self {
         let role = |name| message.get("role").is_some_and(|role| role.str_is(name));
         let is_result = role("toolResult")

@@ -71,7 +71,7 @@ fn a_cut_leaves_room_for_the_notice() {
 }
 
 #[test]
-fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
+fn a_result_is_cut_at_a_line_end_beyond_seven_tenths() {
     let kept = |newline: usize| {
         let text = format!("{}\n{}", "x".repeat(newline), "x".repeat(100));
         cut(&text, 53.0).find("\n[").expect("it has the notice")
@@ -113,7 +113,7 @@ fn a_result_counts_double_with_its_details_and_other_roles_count_256() {
 }
 
 #[test]
-fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
+fn a_text_over_half_of_the_limit_is_kept_whole_but_loses_its_details() {
     let (made, reasons) = guarded(&[result("c", &"x".repeat(600))], Tokens(SMALL));
     assert_eq!(reasons, [Reason::GuardCut]);
     assert!(made[0].get("details").is_none());
@@ -124,7 +124,7 @@ fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
 }
 
 #[test]
-fn a_longer_one_is_cut_to_the_limit_and_a_string_stays_a_string() {
+fn a_longer_text_is_cut_to_the_limit_and_string_content_is_still_a_string() {
     let long = "x".repeat(2000);
     let (made, _) =
         guarded(&[format!(r#"{{"role":"toolResult","content":"{long}","isError":true}}"#)], Tokens(SMALL));
@@ -139,7 +139,7 @@ fn a_longer_one_is_cut_to_the_limit_and_a_string_stays_a_string() {
 }
 
 #[test]
-fn the_oldest_give_way_until_the_budget_is_met() {
+fn the_oldest_results_are_replaced_until_the_budget_is_met() {
     let texts = [result("a", &"x".repeat(400)), result("b", &"x".repeat(400)), result("c", &"x".repeat(400))];
     let user = format!(r#"{{"role":"user","content":"{}"}}"#, "y".repeat(1200));
     let messages = [&texts[0], &texts[1], &user, &texts[2]];
@@ -159,7 +159,7 @@ fn results_of_25_to_48_chars_are_replaced_although_they_grow() {
 }
 
 #[test]
-fn what_says_it_is_a_result_is_one() {
+fn a_message_with_role_tool_or_type_tool_result_is_a_result() {
     let long = "x".repeat(1100);
     let tool = format!(r#"{{"role":"tool","content":"{long}"}}"#);
     let typed =
@@ -168,7 +168,7 @@ fn what_says_it_is_a_result_is_one() {
 }
 
 #[test]
-fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails() {
+fn a_numeric_text_passes_every_limit_and_an_absent_one_fails() {
     let odd =
         |text: &str| format!(r#"{{"role":"toolResult","content":[{{"type":"text"{text}}}],"details":"d"}}"#);
     let messages = ListFixture::of(&[odd(r#","text":7"#), result("c", "a text")]);
@@ -214,7 +214,7 @@ fn the_newest_version_gives_a_result_half_the_window_at_double_weight_and_1024_a
 }
 
 #[test]
-fn the_newest_version_holds_each_result_to_its_limit_and_lets_images_stay_that_fit() {
+fn the_newest_version_limits_each_result_and_keeps_images_that_fit() {
     let many = vec![result("c", &"x".repeat(500)); 20];
     let reasons = fitted(&many, Tokens(SMALL));
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| *reason == Reason::WithinGuard));
@@ -234,7 +234,7 @@ fn the_newest_version_holds_each_result_to_its_limit_and_lets_images_stay_that_f
 }
 
 #[test]
-fn a_runtime_without_a_guard_says_so() {
+fn a_runtime_without_a_guard_has_that_reason() {
     let messages = ListFixture::of(&[result("c", &"x".repeat(5000)), calls(&["d"])]);
     let mut list = messages.list();
     let rules = Ruleset::Pi0_55.rules();

@@ -15,7 +15,7 @@ use crate::units::{Chars, Tokens};
 const SAFETY_MARGIN: f64 = 1.2;
 /// Chars per token when reducible chars are compared with the overflow.
 const CHARS_PER_TOKEN: f64 = 4.0;
-/// Truncation alone is enough if it removes this many chars more than the overflow, and this multiple of it.
+/// Truncation is enough if it removes this many chars more than the overflow, and this multiple of it.
 const SPARE_CHARS: Chars = Chars(2048.0);
 const SPARE_RATIO: f64 = 1.5;
 
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_alone_has_to_take_half_as_much_again_and_2048_chars_more() {
+    fn truncation_is_enough_only_if_it_frees_half_more_plus_2048_chars() {
         let route = |chars| checked(NEW, Tokens(100_000.0), Tokens(20_000.0), 70_000.0, chars).route;
         // 84,000 tokens in 80,000: 4,000 too many.
         assert_eq!(

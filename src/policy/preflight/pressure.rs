@@ -1,6 +1,6 @@
 //! Estimates messages as the check of OpenClaw since 2026.5.22 does (releases R62). The programs 5.22, 7.1 and 8.1
-//! supplied what R62 leaves out: blocks that are no objects, contents that are no lists, names that are no texts, and,
-//! since 8.1, the provider's count.
+//! supplied the cases that R62 omits: blocks that are not objects, contents that are not lists, names that are not
+//! texts, and, since 8.1, the provider's count.
 
 use crate::context::llm::to_llm;
 use crate::gateway::ruleset::{Preflight, Pressure as Rule, PruneWeight, Rules};
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_weighs_twice_what_a_text_does() {
+    fn a_result_weighs_twice_as_much_as_a_text() {
         let user = r#"{"role":"user","content":"abcdefgh"}"#;
         assert_eq!(pressure(Ruleset::V2026_5_22, user), 12.0 + 2.0);
         let result = r#"{"role":"toolResult","toolName":"exec","content":[{"type":"text","text":"你好ab"},{"type":"image"}]}"#;
@@ -230,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn summaries_count_as_they_are_sent_from_7_1_on() {
+    fn from_7_1_on_summaries_count_in_their_sent_form() {
         let summary = r#"{"role":"compactionSummary","summary":"abcd"}"#;
         assert_eq!(pressure(Ruleset::V2026_6_11, summary), 12.0);
         assert!(pressure(Ruleset::V2026_7_1, summary) > 30.0);
     }
 
     #[test]
-    fn from_8_1_on_what_a_provider_counted_replaces_what_came_before() {
+    fn from_8_1_on_a_providers_count_replaces_the_estimate_before_it() {
         let answer = r#"{"role":"assistant","content":"abcd","usage":{"contextUsage":{"state":"available","totalTokens":700.5}}}"#;
         let all = |ruleset: Ruleset, middle: &str| {
             let message = |json: &str| Pressure::from_message(ruleset.rules(), &parse(json).unwrap());

@@ -48,7 +48,7 @@ pub(super) struct MeasuredMessage<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct RoundOptions<'a> {
     pub settings: &'a PruneSettings,
-    /// How the version counts the chars of a message.
+    /// The version's way to count the chars of a message.
     pub size: PruneSize,
     /// In tokens.
     pub window: Tokens,
@@ -212,7 +212,7 @@ impl RoundState<'_> {
         Ok(eligible)
     }
 
-    /// Returns the tool name of a result; since 2026.8.1 a name that is no string counts as empty.
+    /// Returns the tool name of a result; since 2026.8.1 a name that is not a string counts as empty.
     fn tool_name<'m>(&self, message: &'m Value) -> Option<&'m Value> {
         let any = self.size.weight != PruneWeight::Table;
         message.get("toolName").filter(|name| any || name.as_str().is_some())
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_trimmed_from_three_tenths_on_and_images_go_too() {
+    fn results_and_images_are_trimmed_above_three_tenths_of_the_window() {
         assert_eq!(sizes("u 5000 100+ a 5000 a a", Tokens(2000.0)), [3086.0, 139.0, 5000.0]);
         assert_eq!(sizes("u 5000 a a a", Tokens(1e6)), [5000.0]);
         assert_eq!(sizes("5000 u a a a", Tokens(1000.0)), [5000.0]);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_applied_behind_a_shut_gate_and_counts_as_done_behind_an_open_one() {
+    fn remembered_pruning_applies_at_a_closed_gate_and_counts_as_done_at_an_open_one() {
         let messages = list("u 5000 5000 a a a");
         let data = r#"{"prunedToolResults":[{"key":"tool:c1","mode":"hard","placeholder":"gone"},{"key":"tool:c2","mode":"soft"}]}"#;
         let remembered = ProjectionSnapshot::from_marker_data(&parse(data).unwrap()).unwrap();

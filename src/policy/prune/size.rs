@@ -68,7 +68,7 @@ impl PruneSize {
         }
     }
 
-    /// Counts the text of a block; a value that is no string fails, or counts its JavaScript `length`.
+    /// Counts the text of a block; a value that is not a string fails, or counts its JavaScript `length`.
     fn value_chars(self, value: Option<&Value>) -> Result<Chars, JsException> {
         match value {
             Some(Value::String(text)) => Ok(self.text_chars(text)),
@@ -113,7 +113,7 @@ impl PruneSize {
         }
     }
 
-    /// Counts a block of an answer without failing: a text that is no string counts 0.
+    /// Counts a block of an answer without failing: a text that is not a string counts 0.
     fn lenient_assistant_block_chars(self, block: &Value) -> Chars {
         let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
         let text = |key: &str| {

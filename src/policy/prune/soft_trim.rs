@@ -27,7 +27,7 @@ pub fn trimmable_chars(settings: &SoftTrim, size: &ToolResultSize) -> Chars {
     size.joined_chars + Chars::from_len(IMAGE_MARKER.len()) * images + Chars(joins)
 }
 
-/// Words of the note after a trimmed result; the lengths of head, tail and result go between them.
+/// Words of the note after a trimmed result; the lengths of head, tail and result are between them.
 const NOTE: [&str; 4] =
     ["\n\n[Tool result trimmed: kept first ", " chars and last ", " chars of ", " chars.]"];
 
@@ -70,7 +70,7 @@ impl<'a> SoftTrimmer<'a> {
     }
 
     /// Returns the chars of a candidate after trimming; `None` if it stays unchanged. Undefined for results with texts
-    /// that are no strings.
+    /// that are not strings.
     #[inline]
     pub fn chars_after(&self, size: &ToolResultSize) -> Option<Chars> {
         let joined = trimmable_chars(self.settings, size);
@@ -132,7 +132,7 @@ pub(in crate::policy) fn trimmed_metrics(settings: &SoftTrim, joined: &TextMetri
 /// versions that read it so (pruning 8.1, releases R14).
 ///
 /// # Errors
-/// If head or tail of a text that is no string cannot be taken.
+/// If head or tail of a text that is not a string cannot be taken.
 pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, JsException> {
     let reads_odd = matches!(settings.images, ImageResults::Replaced { odd_texts: true, .. });
     let plain = reads_odd.then(|| with_plain_texts(message));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_note_is_as_long_as_it_is_reported_to_be() {
+    fn the_note_has_its_predicted_length() {
         let soft_trim = crate::gateway::pruning::PruneSettings::default().soft_trim;
         let settings = SoftTrim { head_chars: Chars(1_500.0), tail_chars: Chars(0.5), ..soft_trim };
         for chars in [0.0, 1.0, 9.0, 10.0, 99_999.0, 1e15, 1e21, f64::NAN, -7.0, 4_000.25] {
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn where_images_are_replaced_a_short_result_becomes_its_text_and_a_long_one_is_trimmed() {
+    fn with_replaced_images_a_short_result_becomes_its_text_and_a_long_one_is_trimmed() {
         let whole = "abc\n[image removed during context pruning]\n😀😀";
         assert_eq!(newest(WITH_IMAGES, 4000.0, 1500.0, 1500.0), whole);
         assert!(

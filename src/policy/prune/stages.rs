@@ -72,7 +72,7 @@ impl PruneOutcome {
         !self.replaced.is_empty()
     }
 
-    /// Builds the outcome behind a closed gate: no change, and a reason for every tool result.
+    /// Builds the outcome at a closed gate: no change, and a reason for every tool result.
     pub fn gate_closed(input: &PruneInput, reason: Reason) -> Self {
         let columns = input.list.columns();
         let mut run = PruneRun::new(input, &columns);
@@ -299,7 +299,7 @@ impl<'a> PruneRun<'a> {
         Ok(())
     }
 
-    /// Trims the body itself, because sizes do not determine the result for texts that are no strings.
+    /// Trims the body itself, because sizes do not determine the result for texts that are not strings.
     fn soft_trim_odd(&self, body: &Value) -> Result<Option<Chars>, JsException> {
         let trimmed = soft_trimmed_message(body, &self.input.settings.soft_trim)?;
         trimmed.map(|message| prune_chars(&message)).transpose()

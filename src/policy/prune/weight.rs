@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_behind_the_blocks_loses_a_unit_where_the_text_has_a_heavy_character() {
+    fn a_surrogate_pair_above_the_cjk_blocks_loses_a_unit_next_to_a_heavy_character() {
         assert_eq!(cjk_length(&"\u{2FA20}".into(), false), Chars(2.0));
         assert_eq!(cjk_length(&"\u{2FA20}你".into(), false), Chars(5.0));
     }

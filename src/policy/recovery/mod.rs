@@ -1,8 +1,8 @@
 //! Predicts the gateway's attempts after a provider refuses a prompt as too large: first the runtime compacts inside
 //! the run, then the gateway's loop compacts, reruns or cuts tool results (compaction 2.11, 2.15, 8.9–8.20).
 //!
-//! Sizes decide whether a compaction finds anything, what it leaves, and whether a result is oversized. The length of a
-//! new summary, and so whether a later prompt fits, can only be estimated.
+//! Sizes decide whether a compaction finds messages, its remaining tokens, and whether a result is oversized. The
+//! length of a new summary, and so whether a later prompt fits, can only be estimated.
 
 mod attempts;
 mod branch;
@@ -71,7 +71,7 @@ pub struct RecoveryInput<'a> {
     pub same_model: bool,
     /// The answer is older than the latest compaction of the branch (compaction 2.11).
     pub predates_compaction: bool,
-    /// The gateway runs the session; pi alone has no loop around the run.
+    /// The gateway runs the session; pi without a gateway has no loop around the run.
     pub has_gateway: bool,
     /// Compactions and reruns that one run may take; [`MAX_ATTEMPTS`] in the reference version.
     pub max_attempts: u32,

@@ -41,7 +41,7 @@ pub struct PolicySettings {
     pub truncate: TruncateSettings,
     pub reduce: ReduceSettings,
     pub check: CheckSettings,
-    /// User turns that stay; 0 is no limit (pruning 2.1).
+    /// User turns that stay; 0 is not a limit (pruning 2.1).
     pub history_limit: f64,
     pub prune: PruneSettings,
     pub guard: GuardSettings,
@@ -75,7 +75,7 @@ impl PolicySettings {
         Self { ruleset, truncate, reduce, ..Self::default() }
     }
 
-    /// Enables [`Policy::Prune`] alone, with these settings.
+    /// Enables only [`Policy::Prune`], with these settings.
     pub fn pruning_only(prune: PruneSettings) -> Self {
         Self { prune, ..Self::default() }
     }

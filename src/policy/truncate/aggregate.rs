@@ -55,7 +55,7 @@ pub enum Reduction {
     },
 }
 
-/// Notice behind a text that was shortened for the budget.
+/// Notice after a text that was shortened for the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetNotice {
     /// The notice of every cut.

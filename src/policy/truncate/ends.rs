@@ -17,7 +17,7 @@ const TAIL_SHARE: f64 = 0.2;
 const TAIL_BUDGET_SHARE: f64 = 0.3;
 const MAX_TAIL_UNITS: Chars = Chars(4000.0);
 
-/// Limits `min_keep` to the units that the budget leaves beside the suffix for one lost unit.
+/// Limits `min_keep` to the units that the budget leaves next to the suffix for one lost unit.
 fn bounded_min_keep(budget: Chars, min_keep: Chars, suffix: Suffix<'_>) -> Chars {
     min_keep.min((budget - suffix.len(Chars(1.0))).max(Chars::ZERO)).max(Chars::ZERO)
 }
@@ -52,7 +52,7 @@ impl Ends {
         }
     }
 
-    /// Returns head, marker and tail, or the head alone.
+    /// Returns head, marker and tail, or only the head.
     fn retained_text(self, text: &JsString, room: Chars, min_keep: Chars) -> JsString {
         let tail = (room * TAIL_BUDGET_SHARE).floor().min(MAX_TAIL_UNITS);
         let head = room - tail - Chars::from_len(JsString::from(MIDDLE_OMITTED).len());
@@ -114,7 +114,7 @@ impl Ends {
         block.get("text")?.as_str().filter(|_| counts)
     }
 
-    /// Returns the units of a tool result's texts; 0 for every other message, and for a content that is no list.
+    /// Returns the units of a tool result's texts; 0 for every other message, and for a content that is not a list.
     pub fn chars(self, message: &Value) -> Chars {
         let is_result = message.get("role").is_some_and(|role| role.str_is("toolResult"));
         let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result);

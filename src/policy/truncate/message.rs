@@ -9,14 +9,14 @@ use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result};
 use crate::store::entry::{MessageSize, Role};
 use crate::units::Chars;
 
-/// Returns the chars of the text blocks that hold strings, without joiners; 0 for every message that is no tool result,
-/// and for a content that is no list (pruning 6.5).
+/// Returns the chars of the text blocks that hold strings, without joiners; 0 for every message that is not a tool result,
+/// and for a content that is not a list (pruning 6.5).
 pub fn result_chars(message: &Value) -> Chars {
     let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result(message));
     blocks.unwrap_or_default().iter().filter_map(block_text).map(|text| Chars::from_len(text.len())).sum()
 }
 
-/// [`result_chars`] from sizes; `None` if a text is no string, because sizes do not count it.
+/// [`result_chars`] from sizes; `None` if a text is not a string, because sizes do not count it.
 pub fn sized_result_chars(size: &MessageSize) -> Option<Chars> {
     match size.role {
         Role::ToolResult if size.needs_body => None,
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_limit_turns_empty_blocks_into_the_suffix_alone() {
+    fn a_negative_limit_turns_empty_blocks_into_the_suffix() {
         assert_eq!(truncated(&[0], -4.0), Some(vec![217]));
         assert!(
             is_oversized(&result("\"text\""), Chars(-4.0)) && !is_oversized(&result("\"text\""), Chars(0.0))
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_stays_and_keys_keep_their_places() {
+    fn other_blocks_are_unchanged_and_keys_keep_their_order() {
         let odd = result(
             r#"[null,5,{"type":"text","text":7},{"type":"image"},{"a":1,"text":"yyyy","type":"text","b":2}]"#,
         );

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_give_way_first_and_later_the_oldest() {
+    fn older_releases_reduce_the_newest_results_first_and_later_ones_the_oldest() {
         let newest = reduced(Ruleset::V2026_4_15, "| 5000 5000 5000 |", all(12_000.0));
         assert_eq!([newest[1].1, newest[3].1], [Reason::WithinLimit, Reason::OverAggregate]);
         let oldest = reduced(Ruleset::V2026_5_28, "| 5000 5000 5000 |", all(12_000.0));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_keeps_its_bytes_until_the_gateway_restarts() {
+    fn sent_results_keep_their_bytes_until_the_gateway_restarts() {
         let settings = ReduceSettings { keeps_sent: true, ..all(4000.0) };
         let kept = reduced(Ruleset::V2026_6_11, "| 5000 5000 | 3000", settings);
         assert_eq!([kept[1].1, kept[4].1], [Reason::KeepsSent, Reason::OverAggregate]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn from_7_1_on_a_note_replaces_what_has_no_room() {
+    fn from_7_1_on_a_note_replaces_results_without_room() {
         let reported = reduced(Ruleset::V2026_7_1, "| 200 200 200 |", all(100.0));
         assert!(
             reported

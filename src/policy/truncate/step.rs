@@ -12,7 +12,7 @@ use crate::store::entry::Role;
 use crate::units::{Chars, Tokens};
 
 /// Cuts every result over a version's limit, for a window in tokens. Up to the reference, a message over the limit
-/// counts as truncated even if no block could be cut (pruning 6.6). A content that is no list stays; it is over the
+/// counts as truncated even if no block could be cut (pruning 6.6). A content that is not a list stays; it is over the
 /// limit only if that is negative.
 pub fn truncate_list(
     list: &mut MessageList,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn share_cap_and_least_may_be_others_than_the_gateways() {
+    fn share_cap_and_minimum_are_configurable() {
         let settings =
             TruncateSettings { window_share: 0.1, max_chars: Chars(1000.0), min_keep_chars: Chars(500.0) };
         assert_eq!(truncated(&[1001], Tokens(1e6), &settings), [(1000, Reason::OverLimit)]);

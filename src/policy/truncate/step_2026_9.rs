@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn each_result_has_its_limit_and_what_is_fresh_keeps_more() {
+    fn each_result_has_a_limit_and_fresh_results_keep_more() {
         let reported = truncated("20000 16000 | 20000", Tokens(50_000.0));
         assert_eq!((reported[0].0, reported[0].1), (Fate::Truncated, Reason::OverLimit));
         assert_eq!(reported[1], (Fate::Kept, Reason::WithinLimit, 16_000));
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn all_together_have_a_budget_and_the_oldest_answered_ones_give_way() {
+    fn all_results_share_a_budget_and_the_oldest_answered_ones_are_cut() {
         let reported = truncated("9000 9000 9000 9000 9000 | 9000", Tokens(9_000.0));
         assert_eq!((reported[0].0, reported[0].1), (Fate::Truncated, Reason::OverAggregate));
         assert_eq!(reported[5].1, Reason::Untouched);
     }
 
     #[test]
-    fn results_that_cannot_be_cut_enough_keep_a_notice_where_a_note_would_be_longer() {
+    fn results_that_cannot_be_cut_enough_get_the_shorter_notice() {
         let list = format!("{} | {}", ["300"; 30].join(" "), ["1900"; 30].join(" "));
         let reported = truncated(&list, Tokens(2_000.0));
         let cut = |fate: &(Fate, Reason, u64)| (fate.0, fate.1) == (Fate::Truncated, Reason::OverAggregate);

@@ -1,4 +1,4 @@
-//! The text behind a cut text, which says that a part is missing; every version of the cut adds one (pruning 6.3,
+//! The text after a cut text, which says that a part is missing; every version of the cut adds one (pruning 6.3,
 //! releases R32).
 
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ impl Notice {
     }
 }
 
-/// Text behind a cut text.
+/// Text after a cut text.
 #[derive(Debug, Clone, Copy)]
 pub enum Suffix<'a> {
     /// Built from the number of lost units.

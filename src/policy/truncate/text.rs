@@ -13,7 +13,7 @@ const NEWLINE_SHARE: f64 = 0.8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct CutOptions {
     pub suffix: JsString,
-    /// Chars that every text keeps, whatever its budget; may be negative or a fraction.
+    /// Chars that every text keeps at any budget; may be negative or a fraction.
     pub min_keep_chars: Chars,
 }
 
@@ -98,19 +98,19 @@ mod tests {
     }
 
     #[test]
-    fn a_line_end_beyond_eight_tenths_is_where_it_is_cut() {
+    fn a_text_is_cut_at_a_line_end_beyond_eight_tenths() {
         assert_eq!([8, 9, 10, 11].map(|newline| kept(newline, 10.0)), [10, 9, 10, 10]);
         assert_eq!([12, 13].map(|newline| kept(newline, 15.0)), [15, 13]);
     }
 
     #[test]
-    fn a_text_of_exactly_the_budget_stays() {
+    fn a_text_of_exactly_the_budget_is_not_cut() {
         assert_eq!(cut("12345", 4.0), None);
         assert_eq!(cut("123456", 4.0).as_deref(), Some("1234!"));
     }
 
     #[test]
-    fn the_least_to_keep_may_make_a_text_longer() {
+    fn the_minimum_to_keep_may_make_a_text_longer() {
         let cut = CutOptions { suffix: "[cut]".into(), min_keep_chars: Chars(50.0) };
         assert_eq!(truncated_text(&"1234567".into(), Chars(6.0), &cut).unwrap(), "1234567[cut]");
     }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_is_no_number_leaves_the_suffix_alone() {
+    fn a_nan_budget_leaves_only_the_suffix() {
         assert_eq!(cut("a\nb", f64::NAN).as_deref(), Some("!"));
     }
 

@@ -107,7 +107,7 @@ fn bounded_min_keep(max: Chars, min_keep: Chars, manner: WeightedCutOptions<'_>)
     min_keep.min((max - manner.length(&manner.notice(1))).max(Chars::ZERO)).max(Chars::ZERO)
 }
 
-/// Returns head, marker and tail, or the head alone.
+/// Returns head, marker and tail, or only the head.
 fn retained_part(text: &JsString, budget: Chars, min_keep: Chars, unit: f64) -> JsString {
     let middle = JsString::from(MIDDLE_OMITTED);
     let tail_budget = (budget * TAIL_SHARE).floor().min(MAX_TAIL_CHARS);

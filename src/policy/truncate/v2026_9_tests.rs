@@ -43,7 +43,7 @@ fn the_limit_is_three_tenths_of_the_window_up_to_a_cap_by_its_size() {
 }
 
 #[test]
-fn a_plain_text_keeps_its_head_and_says_how_much_is_gone() {
+fn a_cut_text_keeps_its_head_and_counts_the_removed_chars() {
     let text = "x".repeat(1000);
     let new = cut(&text, 200.0);
     assert!(
@@ -67,7 +67,7 @@ fn a_head_ends_with_a_line_beyond_eight_tenths() {
 }
 
 #[test]
-fn an_end_that_shows_of_a_failure_stays() {
+fn an_end_with_an_error_is_kept() {
     let text = format!("{}\nerror: no such file", "x".repeat(5000));
     let new = cut(&text, 1000.0);
     assert!(
@@ -81,13 +81,13 @@ fn an_end_that_shows_of_a_failure_stays() {
 }
 
 #[test]
-fn heavy_characters_leave_room_for_fewer() {
+fn fewer_heavy_characters_fit() {
     let count = |text: &str| cut(text, 400.0).chars().take_while(|char| *char != '[').count();
     assert_eq!(count(&"x".repeat(4000)), 4 * count(&"你".repeat(4000)));
 }
 
 #[test]
-fn small_blocks_stay_whole_where_there_is_room_and_large_ones_share_the_rest() {
+fn small_blocks_are_kept_whole_if_they_fit_and_large_ones_share_the_rest() {
     let message = result(&[&"a".repeat(300), &"b".repeat(6000), &"c".repeat(3000)]);
     let new = truncated_result(&message, Chars(5000.0), Chars(400.0), WeightedCutOptions::NORMAL).unwrap();
     let lengths: Vec<usize> = texts(&new).iter().map(String::len).collect();
@@ -100,7 +100,7 @@ fn small_blocks_stay_whole_where_there_is_room_and_large_ones_share_the_rest() {
 
 proptest! {
     #[test]
-    fn what_was_cut_fits(text in "[a-z\\n你😀㐀}]{0,600}", max in 0.0..700.0f64, keep in 0.0..300.0f64, guard: bool) {
+    fn truncated_text_fits(text in "[a-z\\n你😀㐀}]{0,600}", max in 0.0..700.0f64, keep in 0.0..300.0f64, guard: bool) {
         let manner = if guard { WeightedCutOptions::GUARD } else { WeightedCutOptions::NORMAL };
         let unit = manner.unit;
         let text = JsString::from(text.as_str());

@@ -42,7 +42,7 @@ fn wordy() -> Script {
     })
 }
 
-/// Results with details, each in a run of its own.
+/// Results with details, each in a separate run.
 fn detailed() -> Script {
     (0..4_u64).fold(texts(), |script, run| {
         let script = script.after(7).user().answer(100 + run * 900, true);
@@ -55,7 +55,7 @@ fn detailed() -> Script {
     })
 }
 
-/// Unpaired calls and results around a compaction, and a run behind it.
+/// Unpaired calls and results around a compaction, and a run after it.
 fn unpaired_and_summarised() -> Script {
     let script = unpaired()
         .after(1)

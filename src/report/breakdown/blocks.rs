@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_about_what_its_call_requested_and_a_broken_line_says_what_is_wrong() {
+    fn the_topic_of_a_result_is_its_calls_argument_and_a_broken_line_has_an_error() {
         let text = transcript(&[
             user("go on"),
             call("c", "exec", r#"{"command":"make -j2"}"#),

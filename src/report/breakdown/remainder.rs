@@ -156,7 +156,7 @@ fn remainder_cause(session: &LoadedSession, at: usize) -> RemainderCause {
     match report.source {
         ReportSource::Estimate => return RemainderCause::EstimatedReport,
         ReportSource::Workspace => return RemainderCause::Workspace,
-        // A report from the transcript was in force whatever its age.
+        // A report from the transcript was in force at any age.
         ReportSource::Transcript => return RemainderCause::Estimator,
         ReportSource::Run | ReportSource::Recorded | ReportSource::Unknown => {}
     }
@@ -216,7 +216,7 @@ mod tests {
     const TURN: i64 = 1_795_093_327_000;
 
     #[test]
-    fn measured_and_estimated_are_of_the_same_prompt() {
+    fn measured_and_estimated_tokens_belong_to_the_same_prompt() {
         let remainder = Remainder::new(&session(50, Some(&format!("{{{RUN}}}")))).unwrap();
         // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came later.
         assert_eq!((remainder.measured, remainder.estimated, remainder.tokens_since), (50, 26, 2));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_report_the_remainder_holds_what_precedes_the_messages() {
+    fn without_a_report_the_remainder_includes_the_part_before_the_messages() {
         let remainder = Remainder::new(&session(50, None)).unwrap();
         assert_eq!(
             (remainder.estimated, remainder.difference(), &remainder.cause),
@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_that_is_the_larger_is_no_less_than_nothing() {
+    fn an_estimate_above_the_count_has_a_negative_remainder() {
         let remainder = Remainder::new(&session(10, Some(&format!("{{{RUN}}}")))).unwrap();
         assert_eq!((remainder.difference(), remainder.cause.clone()), (-16, RemainderCause::Estimator));
         assert_eq!(remainder.label(), "the estimate is higher");
     }
 
     #[test]
-    fn a_report_that_is_not_of_that_run_says_so() {
+    fn a_report_of_another_run_is_named_as_the_cause() {
         assert_eq!(cause_of(r#"{"source":"estimate"}"#), RemainderCause::EstimatedReport);
         assert_eq!(
             cause_of(&format!("{{{RUN}}}").replace(r#":"s""#, r#":"t""#)),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_counted_cannot_be_compared() {
+    fn an_uncounted_prompt_has_no_remainder() {
         let session = LoadedSession { measured: Err(Unmeasured::SinceCommit), ..session(50, None) };
         assert_eq!(Remainder::new(&session), Err(Unmeasured::SinceCommit));
     }

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_files_are_reported_even_when_they_say_they_are_cut() {
+    fn missing_files_are_reported_even_if_marked_as_cut() {
         let gone =
             r#"{"name":"BOOTSTRAP.md","missing":true,"truncated":true,"rawChars":0,"injectedChars":65}"#;
         let warned = warned("", &format!("{gone},{WHOLE}"));

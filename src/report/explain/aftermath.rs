@@ -253,7 +253,7 @@ mod tests {
     use super::is_timeout;
 
     #[test]
-    fn only_a_compaction_out_of_time_is_one() {
+    fn only_a_compaction_timeout_is_recognised() {
         assert!(is_timeout("Compaction timed out") && is_timeout("Summarization failed: request timeout"));
         assert!(!is_timeout("request timed out") && !is_timeout("Auto-compaction failed: overloaded"));
     }

@@ -181,7 +181,7 @@ impl UnmatchedPositions {
     }
 }
 
-/// Identifies a message by role and time, which repairs leave alone; by its text if it has no time.
+/// Identifies a message by role and time, which repairs keep; by its text if it has no time.
 fn message_identity(message: &Value) -> String {
     let role = message.get("role").map(stringify).unwrap_or_default();
     match message.get("timestamp").and_then(Value::as_f64) {

@@ -99,7 +99,7 @@ fn a_history_limit_and_heartbeats_explain_messages_that_were_left_out() {
 }
 
 #[test]
-fn usage_before_a_compaction_is_emptied_and_failed_answers_at_the_end_go() {
+fn usage_before_a_compaction_is_zeroed_and_trailing_failed_answers_are_dropped() {
     let summary = r#"{"role":"compactionSummary","summary":"s","tokensBefore":9,"timestamp":50}"#;
     let answer = |usage: &str| {
         format!(
@@ -131,14 +131,14 @@ fn a_release_before_the_sanitiser_keeps_delivery_copies() {
 }
 
 #[test]
-fn a_list_sent_without_its_repairs_is_equal_and_says_so() {
+fn a_list_sent_without_repairs_is_equal_with_a_note() {
     let result = r#"{"role":"toolResult","toolCallId":"c","toolName":"read","content":[],"details":1}"#;
     let comparison = compared(&[ASK, result], &[ASK, result], Some([2026, 6, 11]));
     assert_eq!((comparison.verdict().as_str(), comparison.unrepaired), ("equal", true));
 }
 
 #[test]
-fn the_first_difference_names_both_sides_and_what_only_one_has() {
+fn the_first_difference_names_both_sides_and_unmatched_messages() {
     let answer = r#"{"role":"assistant","content":[{"type":"text","text":"yes"}]}"#;
     let other = r#"{"role":"assistant","content":[{"type":"text","text":"no, never"}]}"#;
     let late = r#"{"role":"user","content":"late","timestamp":70}"#;

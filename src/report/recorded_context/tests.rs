@@ -153,7 +153,7 @@ fn outcome(data: &str) -> RecordedRun {
 }
 
 #[test]
-fn a_list_that_was_dropped_a_leaf_that_is_gone_and_a_run_without_a_list_say_so() {
+fn runs_without_a_list_or_with_an_unknown_leaf_are_reported() {
     assert_eq!(outcome(r#"{"systemPrompt":"s","transcriptLeafId":"e0"}"#).outcome, RunOutcome::NoMessageList);
     let gone = outcome(r#"{"messages":[],"transcriptLeafId":"nowhere"}"#).outcome;
     assert_eq!(gone, RunOutcome::NoLeaf("nowhere".to_owned()));

@@ -51,7 +51,7 @@ impl RegretTexts {
         Ok(Self { path: path.to_vec(), sources: IdentifierSources::of_messages(&messages), messages })
     }
 
-    /// Reads the messages of a path that nobody will extend: identifiers are kept only where the model or the person uses
+    /// Reads the messages of a path that will not grow: identifiers are kept only where the model or the person uses
     /// them and another message has them too. A long transcript has millions of others.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ fn settings() -> PruneSettings {
 }
 
 #[test]
-fn shields_name_what_they_protect_by() {
+fn protected_results_name_the_rule_that_protects_them() {
     check(&settings(), 0, &["Before the first user message: protected by position.", "pruning 5.3"]);
     check(&settings(), 1, &["Only tool results are ever pruned.", "pruning 5.12"]);
     check(&settings(), 4, &["It contains 1 image: results with images are never pruned.", "pruning 5.6"]);
@@ -91,7 +91,7 @@ fn a_cleared_result_names_the_ratio_after_trimming() {
 }
 
 #[test]
-fn what_spared_a_candidate_is_reported_with_its_numbers() {
+fn a_spared_candidate_names_the_reason_with_numbers() {
     let short = "It has 5 chars, within softTrim.maxChars 4,000.";
     check(&settings(), 3, &[short, "Ratio 0.36 is below hardClearRatio 0.50.", "pruning 5.7"]);
     let mut off = PruneSettings { hard_clear_ratio: 0.3, ..settings() };
@@ -119,7 +119,7 @@ fn what_spared_a_candidate_is_reported_with_its_numbers() {
 }
 
 #[test]
-fn what_stops_the_whole_policy_is_reported_at_every_result() {
+fn every_result_names_the_reason_that_stops_the_whole_policy() {
     let roomy = session(Tokens(200_000.0));
     let lines = says(&roomy, &prune_plan(&roomy, &settings()), 2);
     assert_eq!(lines, ["Ratio 0.02 is below softTrimRatio 0.30.", "pruning 5.5"]);
@@ -131,7 +131,7 @@ fn what_stops_the_whole_policy_is_reported_at_every_result() {
 }
 
 #[test]
-fn a_shut_gate_is_reported_with_its_times() {
+fn a_closed_gate_is_explained_with_its_times() {
     let session = session(Tokens(10_000.0));
     let gates = [
         (Gate::Off, "Pruning is off: contextPruning.mode is not cache-ttl.", "pruning 3.3"),

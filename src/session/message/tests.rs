@@ -57,7 +57,7 @@ fn an_assistant_shows_thinking_text_calls_and_its_error() {
 }
 
 #[test]
-fn what_the_provider_counted_is_reported_with_its_cost() {
+fn measured_usage_is_shown_with_its_cost() {
     let text = r#"{"role":"assistant","stopReason":"stop","usage":{"input":10,"output":812,"cacheRead":190000,"cacheWrite":2,"totalTokens":190824,"cost":{"total":0.41}},"content":[]}"#;
     let read = read_one(&[message(text)], 0);
     assert_eq!(read.fact("prompt"), Some("190,012 measured"));
@@ -66,7 +66,7 @@ fn what_the_provider_counted_is_reported_with_its_cost() {
 }
 
 #[test]
-fn a_result_is_titled_by_its_call_and_shows_how_it_went() {
+fn a_result_is_titled_by_its_call_and_shows_its_outcome() {
     let details = r#","isError":true,"details":{"status":"failed","exitCode":1,"durationMs":38412}"#;
     let entries = [
         user("go"),
@@ -82,13 +82,13 @@ fn a_result_is_titled_by_its_call_and_shows_how_it_went() {
 }
 
 #[test]
-fn a_result_without_its_call_says_so() {
+fn a_result_without_its_call_has_a_note() {
     let read = read_one(&[user("go"), result("gone", "exec", "x", "")], 1);
     assert_eq!((read.title.1.as_str(), read.fact("call")), ("", Some("— no call with its id")));
 }
 
 #[test]
-fn the_call_of_a_result_is_the_one_on_its_own_branch() {
+fn the_call_of_a_result_is_on_the_same_branch() {
     let fork = |parent: &str, entry: &str| entry.replacen('{', &format!("{{\"parentId\":\"{parent}\","), 1);
     let lines = [
         user("go"),
@@ -159,7 +159,7 @@ fn every_other_type_of_entry_has_its_text_and_facts() {
 }
 
 #[test]
-fn an_entry_of_an_unknown_type_is_shown_as_it_is() {
+fn an_entry_of_an_unknown_type_is_shown_as_json() {
     let read = read_one(&[r#"{"type":"usage","n":12345678901234567890}"#.to_owned()], 0);
     assert_eq!((read.fact("type"), read.parts[0].kind.clone()), (Some("usage"), PartKind::Other));
     assert!(read.indented_json().contains("\"n\": 12345678901234567890"), "{}", read.indented_json());
@@ -207,7 +207,7 @@ fn prunable() -> Vec<String> {
 }
 
 #[test]
-fn a_trimmed_result_comes_with_what_the_plan_makes_of_it() {
+fn a_trimmed_result_includes_its_text_after_the_plan() {
     let session = loaded_session(&transcript(&prunable()), 1_000.0);
     let plan = prune_plan(&session, &PruneSettings::default());
     let read = |number| read_message(&session, entry_ix(number), Some(&plan)).unwrap();

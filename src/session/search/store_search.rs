@@ -25,7 +25,7 @@ use crate::transcript::{Leaf, Tree};
 use crate::units::{Bytes, Moment};
 
 /// Sessions, from the most recent one, that keep [`MANY_HITS`]; the others keep [`FEW_HITS`]. A common word is in every
-/// session, and nobody reads that many hits.
+/// session, and no one reads that many hits.
 const FULL_SESSIONS: usize = 200;
 const MANY_HITS: usize = 100;
 const FEW_HITS: usize = 10;
@@ -139,7 +139,7 @@ impl SessionSearch<'_> {
         self.session.path.as_deref().map(|path| path.display().to_string()).unwrap_or_default()
     }
 
-    /// Finds the entries of the lines, and which of them are on the active branch. Lines that are no entries are no hits.
+    /// Finds the entries of the lines, and which of them are on the active branch. Lines that are not entries are not hits.
     fn assign(
         &self,
         source: &Source,

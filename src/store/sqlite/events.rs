@@ -25,7 +25,7 @@ struct RowSpan {
     offset: u64,
 }
 
-/// Minimum bytes per query: the next read mostly continues behind this one.
+/// Minimum bytes per query: the next read mostly continues after this one.
 const MIN_READ_BYTES: usize = 64 << 10;
 /// Number of cached blocks: several readers use a transcript at once.
 const MAX_CACHED_BLOCKS: usize = 8;

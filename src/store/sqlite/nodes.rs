@@ -18,7 +18,7 @@ use crate::store::session_builder::{archived_from_key, unlocated_from_record};
 use crate::store::session_records::SessionRecord;
 use crate::units::{Bytes, Moment};
 
-/// Row of `session_nodes`: the record as JSON, and the columns beside it.
+/// Row of `session_nodes`: the record as JSON, and the other columns.
 struct SessionNode {
     key: String,
     session_id: String,

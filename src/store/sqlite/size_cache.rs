@@ -69,7 +69,7 @@ mod tests {
     use crate::store::sqlite::testing::TestStore;
 
     #[test]
-    fn sizes_follow_what_is_added_and_what_is_rewritten() {
+    fn cached_sizes_follow_additions_and_rewrites() {
         let made = TestStore::new();
         made.add_session("agent:main:main", "s1", &["12345", "123"]);
         let sizes = SizeCache::default();

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_is_known_by_the_checksum() {
+    fn the_checksum_detects_a_changed_byte() {
         let mut frame = packed(&b"some words that do not repeat 0123456789".repeat(3));
         let last = frame.len() - 1;
         frame[last] ^= 1;

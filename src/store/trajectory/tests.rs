@@ -50,7 +50,7 @@ fn context(compiled: &CompiledContext, expected: &serde_json::Value) {
 }
 
 #[test]
-fn every_attempt_of_the_fixture_says_what_an_independent_reader_found() {
+fn every_attempt_of_the_fixture_reads_as_by_an_independent_reader() {
     let mut attempts = 0;
     for session in expected()["sessions"].as_array().unwrap() {
         let id = session["sessionId"].as_str().unwrap();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_in_order_and_empty_ones_say_so() {
+    fn headings_are_in_order_and_empty_ones_have_a_placeholder() {
         let mut draft = SummaryDraft::checkpoint();
         draft.add(SummaryPart::Next, Weight::Main, "a".to_owned());
         draft.add(SummaryPart::Next, Weight::Main, "b".to_owned());
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_the_lightest_goes_first_and_is_counted() {
+    fn the_oldest_line_of_the_lowest_weight_is_dropped_first_and_counted() {
         let text = draft().into_text(Chars(700.0));
         assert!(units(&text) <= Chars(700.0));
         assert!(text.contains("goal") && text.contains("decision") && text.contains("step 19"), "{text}");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_go_is_shortened() {
+    fn lines_that_cannot_be_dropped_are_shortened() {
         let mut draft = draft();
         draft.add(SummaryPart::Next, Weight::Key, "y".repeat(2000));
         let text = draft.into_text(Chars(450.0));

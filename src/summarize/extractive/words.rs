@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_end_at_marks_and_lines_and_code_is_none() {
+    fn sentences_end_at_punctuation_and_lines_and_exclude_code() {
         let text = "One. Two v1.2 is here! 三。四\n```\nlet x = 1.\n```\nfive";
         assert_eq!(sentences(text), ["One.", "Two v1.2 is here!", "三。", "四", "five"]);
     }

@@ -50,7 +50,7 @@ enum DialogLine<'a> {
     Text(Vec<Span<'a>>),
 }
 
-/// Returns the words beside the confirming key.
+/// Returns the words next to the confirming key.
 fn confirm_text(preview: &WritePreview) -> &'static str {
     match (preview.is_branch, preview.edits) {
         (true, _) => "write branch",

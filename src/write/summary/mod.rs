@@ -37,7 +37,7 @@ pub struct PreparedCompaction {
     pub assumed_tokens: Tokens,
 }
 
-/// Why there is nothing to summarise; the first two are what `/compact` answers (compaction 2.18).
+/// The reason that there is nothing to summarise; the first two are the answers of `/compact` (compaction 2.18).
 #[derive(Debug, thiserror::Error)]
 pub enum NotCompactable {
     #[error("Already compacted: the branch ends with a compaction")]
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_word_safeguard_switches_the_safeguard_on() {
+    fn only_the_mode_safeguard_enables_the_safeguard() {
         assert_eq!(settings(r#"{"mode":"safeguard"}"#).mode, SummaryMode::Safeguard);
         for other in ["{}", r#"{"mode":"default"}"#, r#"{"mode":true}"#] {
             assert_eq!(settings(other).mode, SummaryMode::Default, "{other}");

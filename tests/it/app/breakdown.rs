@@ -74,7 +74,7 @@ fn a_heavy_message_leads_to_its_row_in_the_transcript() {
 }
 
 #[test]
-fn sections_fold_and_the_cursor_stays_with_them() {
+fn sections_fold_and_keep_the_cursor() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("telegram:direct:8812");
     driver.press("B -");
@@ -94,7 +94,7 @@ fn sections_fold_and_the_cursor_stays_with_them() {
 }
 
 #[test]
-fn under_a_preview_the_window_says_what_each_part_becomes() {
+fn a_preview_shows_each_part_of_the_window_after_the_plan() {
     let mut driver = tuned();
     driver.press("B");
     let session = driver.app.displayed_session().expect("a session");

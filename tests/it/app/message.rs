@@ -42,7 +42,7 @@ fn a_message_that_arrives_late_is_not_shown_in_another_session() {
 }
 
 #[test]
-fn the_last_message_goes_while_the_next_one_is_read() {
+fn the_last_message_disappears_while_the_next_one_loads() {
     let mut driver = demo();
     driver.press("2 g");
     assert!(driver.app.message_screen().is_some());
@@ -97,7 +97,7 @@ fn long_lines_scroll_to_the_side_and_back_to_the_transcript() {
 }
 
 #[test]
-fn a_number_repeats_a_movement_and_the_keys_of_panes_stay() {
+fn a_number_repeats_a_movement_and_pane_keys_still_work() {
     let mut driver = demo();
     driver.press("2 g 5 j");
     assert_eq!(cursor(&driver), 5);

@@ -1,4 +1,4 @@
-//! A lock that changes hands during a commit, and what another program sees of the commit meanwhile.
+//! A lock that changes hands during a commit, and another program's view of the commit meanwhile.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
@@ -31,11 +31,11 @@ fn journals(session: &Session) -> usize {
     transcripts_with_journal(&folder).expect("a folder").len()
 }
 
-/// A disk on which another program takes the lock over as soon as the journal is there.
+/// A disk on which another program takes over the lock as soon as the journal exists.
 #[derive(Debug)]
 struct TakesOver<'a> {
     transcript: &'a Path,
-    /// Whether the lock only goes, and no other takes its place.
+    /// Whether the lock is only removed, without another in its place.
     only_removes: bool,
 }
 
@@ -54,7 +54,7 @@ impl Disk for TakesOver<'_> {
 }
 
 #[test]
-fn nothing_is_written_once_another_program_took_the_lock_over_and_its_lock_stays() {
+fn a_lost_lock_stops_the_write_and_the_other_lock_is_kept() {
     let session = session();
     let before = session.bytes();
     let disk = TakesOver { transcript: &session.path, only_removes: false };
@@ -68,7 +68,7 @@ fn nothing_is_written_once_another_program_took_the_lock_over_and_its_lock_stays
 }
 
 #[test]
-fn a_lock_that_someone_removed_is_lost_too() {
+fn a_removed_lock_is_lost_too() {
     let session = session();
     let before = session.bytes();
     let disk = TakesOver { transcript: &session.path, only_removes: true };
@@ -77,8 +77,8 @@ fn a_lock_that_someone_removed_is_lost_too() {
     commit(&session, &SystemDisk).expect("the next commit finds the file free");
 }
 
-/// A disk that takes the first 7 bytes of the lines and cannot take them back. Meanwhile it looks at the commit as
-/// another program would.
+/// A disk that takes the first 7 bytes of the lines and cannot take them back. Meanwhile it reads the commit as another
+/// program would.
 #[derive(Debug)]
 struct Breaks<'a> {
     transcript: &'a Path,
@@ -106,7 +106,7 @@ impl Disk for Breaks<'_> {
     }
 }
 
-/// A session with 7 bytes of a commit behind it, and what was seen while they were written.
+/// A session with 7 bytes of a commit after it, and the states seen while they were written.
 fn broken_off() -> (Session, Vec<Option<InterruptedCommit>>) {
     let session = session();
     let disk = Breaks { transcript: &session.path, reserved: Cell::default(), seen: RefCell::default() };

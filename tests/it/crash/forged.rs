@@ -1,4 +1,4 @@
-//! Journals that clawscope did not write: whatever they say, a repair leaves every byte that was in the file.
+//! Journals that clawscope did not write: with any content, a repair keeps every byte that was in the file.
 
 #![expect(clippy::disallowed_methods, reason = "these files stand for those of others")]
 
@@ -125,7 +125,7 @@ fn a_journal_is_a_small_separate_file() {
 }
 
 #[test]
-fn nothing_in_a_locks_place_makes_a_command_wait() {
+fn no_file_in_place_of_a_lock_blocks_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript_in(folder.path(), lines(2).as_bytes());
     let lock = folder.path().join("t.jsonl.lock");

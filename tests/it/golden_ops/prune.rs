@@ -75,7 +75,7 @@ fn planned(
         .collect();
     let new: Vec<Value> =
         messages.iter().enumerate().map(|(at, message)| message_after(message, at, plan)).collect();
-    // What cannot be measured before cannot be measured after where nothing was replaced.
+    // A total that cannot be measured before cannot be measured after if no result was replaced.
     let total = before.and_then(|_| plan.total_chars()).map(|(_, after)| number(after.get()));
     result.set("after", or_throws(total));
     result.set("changed", Value::Bool(!plan.is_empty()));
@@ -83,7 +83,7 @@ fn planned(
     result.set("messages", session.list(&new));
 }
 
-/// Fills `active` and answers the gate.
+/// Fills `active` and returns the gate.
 fn decide(session: &Session, gate_of: &Value, settings: Option<&PruneSettings>, result: &mut Object) -> Gate {
     let (provider, model) = route(gate_of);
     let rules = Ruleset::V2026_3_2.rules();

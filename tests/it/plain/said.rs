@@ -1,4 +1,4 @@
-//! What a transcript says: read line by line, and as an index has it, in the same form.
+//! The content of a transcript: read line by line, and from an index, in the same form.
 
 use clawscope::js::{self, Value, is_trimmed};
 use clawscope::store::compact_chars::CompactChars;
@@ -18,7 +18,7 @@ pub(crate) struct Read {
     pub(crate) bad_lines: u64,
 }
 
-/// One entry; numbers as texts, so that one that is none equals itself.
+/// One entry; numbers as texts, so that NaN equals itself.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Said {
     /// First byte, bytes, line.
@@ -39,7 +39,7 @@ pub(crate) struct Said {
     message: Option<Sizes>,
     /// Id, name and chars of each call.
     calls: Vec<(String, String, u32)>,
-    /// What model work beside the conversation took.
+    /// The usage of model work outside the conversation.
     beside: Option<[String; 6]>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn read(bytes: &[u8]) -> Read {
         offset += line.len() as u64 + 1;
         let open = ended.is_none() && at + 1 == lines.len();
         let value = parse(text);
-        // What follows the last line end may be a line that is being written.
+        // The text after the last line end may be an unfinished line.
         read.lines += u64::from(!open || value.is_some());
         match value {
             None => read.bad_lines += u64::from(!open && holds(&texts[at])),
@@ -91,7 +91,7 @@ pub(crate) const KINDS: [&str; 13] = [
     "context_edit",
 ];
 
-/// The entry that a line is; headers and `null` are none.
+/// Returns the entry of a line; `None` for headers and `null`.
 fn entry(line: &Plain, place: (u64, u32, u64), rename_hooks: bool) -> Option<Said> {
     if *line == Plain::Null || is(line, "session") {
         return None;
@@ -210,7 +210,7 @@ fn other(said: &mut Said, line: &Plain, kind: &str) {
     }
 }
 
-/// What a call that failed was billed.
+/// Returns the bill of a failed call.
 fn billed(message: &Plain) -> Option<[String; 6]> {
     let stop = message.get("stopReason").filter(|stop| stop.is("error") || stop.is("aborted"));
     let usage = message.get("usage").filter(|_| stop.is_some())?;
@@ -223,7 +223,7 @@ fn spent(value: &Plain) -> Option<[String; 6]> {
     value.get("usage").filter(|usage| matches!(usage, Plain::Object(_))).map(usage_of)
 }
 
-/// A time as programs write it; what else JavaScript makes a date of is held to it elsewhere.
+/// A time as programs write it; other date forms of JavaScript are tested elsewhere.
 fn time(value: Option<&Plain>) -> String {
     let text = value.and_then(Plain::units).map(String::from_utf16_lossy);
     // JavaScript knows no comma before the fraction of a second.
@@ -237,7 +237,7 @@ fn as_value(plain: &Plain) -> Option<Value> {
     plain.number().map(Value::from).or_else(|| js::parse(&plain.json()).ok())
 }
 
-/// What an index says.
+/// Reads the content from an index.
 pub(crate) fn found(index: &Index) -> Read {
     let entries = index.entries.iter().enumerate().map(|(at, entry)| Said {
         beside: index.unanchored_usage.get(&clawscope::ids::EntryIx(at as u32)).map(usage_found),

@@ -65,7 +65,7 @@ fn compact_oldest(messages: &mut [Value], needed: Chars) -> Result<(), JsExcepti
 }
 
 /// Oracle of pruning 8.7: the copy of a tool result that fits half a window in tokens, at two chars for each plain one;
-/// none where it fits already.
+/// `None` where it fits already.
 pub(crate) fn guarded_result(message: &Value, tokens: Tokens) -> Option<Value> {
     let tokens = if tokens.is_nan() { 1.0 } else { tokens.floor().max(Tokens(1.0)).get() };
     let limit = (tokens * 2.0 * 0.5).floor().max(1024.0);
@@ -118,7 +118,7 @@ impl ResultEditor for Texts<'_> {
     }
 }
 
-/// What clearing made of messages (pruning 7.2).
+/// Messages after clearing (pruning 7.2).
 pub(crate) struct Cleared {
     pub(crate) messages: Vec<Message>,
     pub(crate) tokens_before: usize,
@@ -126,7 +126,7 @@ pub(crate) struct Cleared {
 }
 
 /// Oracle of pruning 7.2: `LangChain`'s edit on full messages, with its approximate counts. Throws where `keep` is read
-/// and is no integer.
+/// and is not an integer.
 pub(crate) fn clear_messages(
     messages: Vec<Message>,
     settings: &ClearSettings,
@@ -154,7 +154,7 @@ fn message_tokens(message: &Message) -> usize {
 struct ClearRun<'a> {
     messages: Vec<Message>,
     settings: &'a ClearSettings,
-    /// Ids of the calls whose arguments are gone, by message: they are part of what makes two replies equal.
+    /// Ids of the calls whose arguments were cleared, by message: equal replies have equal ids here.
     cleared_calls: Vec<BTreeSet<JsString>>,
 }
 
@@ -167,7 +167,7 @@ impl ClearRun<'_> {
         Ok(results)
     }
 
-    /// Clears a result; false where it stays.
+    /// Clears a result; returns false if it stays.
     fn clear(&mut self, at: usize) -> bool {
         let Message::Tool { call: id, name, .. } = &self.messages[at] else { return false };
         let (id, name) = (id.clone(), name.clone().filter(|name| !name.is_empty()));

@@ -36,7 +36,7 @@ pub enum EstimatesState {
     /// Messages are being read: bytes read, and bytes in total (0 while unknown).
     Reading(Bytes, Bytes),
     Done(Arc<Estimates>),
-    /// Why the estimates failed, and the remedy.
+    /// The reason that the estimates failed, and the remedy.
     Failed(String),
 }
 

@@ -9,7 +9,7 @@ use crate::store::trajectory::{
 };
 use crate::units::{Chars, Moment};
 
-/// What comes before the messages of a prompt: the system prompt, or its length where the recorder cut it, and the tools.
+/// The part before the messages of a prompt: the system prompt, or its length where the recorder cut it, and the tools.
 type PromptHead = (Option<String>, Option<Chars>, Vec<RecordedTool>);
 
 /// The recorded runs of a session. Their heads are read on demand, because recordings are large.

@@ -1,4 +1,4 @@
-//! The gates of pruning: each closed gate, and whether opening it alone would have made every call fit.
+//! The gates of pruning: each closed gate, and whether opening only it would have made every call fit.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -23,7 +23,7 @@ const KEEP_LAST: [f64; 2] = [3.0, 1.0];
 /// The smallest soft trim: the length above which a result is trimmed, and the length kept, in chars.
 const SMALLEST_TRIM: (Chars, Chars) = (Chars(400.0), Chars(150.0));
 
-/// One gate to open alone.
+/// One gate to open.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GateTrial {
     key: &'static str,
@@ -39,7 +39,7 @@ pub(in crate::report::explain) struct GateResult {
     pub fits_all: bool,
 }
 
-/// Opens each gate of a configured pruner alone. A gate with several values to try fits if one of them makes every call
+/// Opens each gate of a configured pruner separately. A gate with several values to try fits if one of them makes every call
 /// fit.
 pub(in crate::report::explain) fn try_gates(runner: &ReplayRunner) -> Vec<GateResult> {
     if !runner.session.pruning_configured {

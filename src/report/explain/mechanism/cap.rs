@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_is_named_that_would_leave_next_to_nothing_or_that_nothing_needs() {
+    fn no_limit_is_proposed_that_is_too_small_or_not_needed() {
         assert_eq!(limit_for(&[(4_000, 1_000.0)], 950), Some((200, 1)), "200 chars of 4,000 stay");
         assert_eq!(limit_for(&[(4_000, 1_000.0)], 951), None);
         assert_eq!(limit_for(&[(200, 500.0)], 10), None, "a result this short is useless when cut");

@@ -1,4 +1,4 @@
-//! Ops `truncate`, `reduce`, `history_images` and `history_limit`: what a release makes of a list of messages.
+//! Ops `truncate`, `reduce`, `history_images` and `history_limit`: a release's changes of a list of messages.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Op `window`: the tokens a model takes, what a release thinks of them, and the limit of one tool result.
+//! Op `window`: the tokens a model takes, a release's verdict on them, and the limit of one tool result.
 
 use clawscope::gateway::ruleset::{ResultLimit, Rules};
 use clawscope::gateway::window::DEFAULT_WINDOW;
