@@ -395,7 +395,7 @@ impl App {
 
     /// Reads everything again under these rules.
     pub(super) fn use_ruleset(&mut self, ruleset: RulesetChoice) -> Vec<Effect> {
-        // Other rules count other numbers, which is no crossing.
+        // Other rules count other numbers, which is not a crossing.
         self.alerts.reset();
         self.chosen_ruleset = Some(ruleset.clone());
         let mut effects = vec![Effect::UseRuleset(ruleset)];

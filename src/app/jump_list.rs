@@ -5,9 +5,9 @@ const MAX_PLACES: usize = 100;
 
 #[derive(Debug, Clone)]
 pub(super) struct JumpList<Place> {
-    /// Places to go back to, the nearest last.
+    /// Places of the way back, the nearest last.
     back: Vec<Place>,
-    /// Places to go forward to, the nearest last.
+    /// Places of the way forward, the nearest last.
     forward: Vec<Place>,
 }
 
@@ -18,7 +18,7 @@ impl<Place> Default for JumpList<Place> {
 }
 
 impl<Place> JumpList<Place> {
-    /// Remembers a place that is being left. What lies forward is no longer reachable.
+    /// Remembers a place that is being left. Places forward are no longer reachable.
     pub(super) fn record(&mut self, place: Place) {
         self.forward.clear();
         push_bounded(&mut self.back, place);
@@ -30,7 +30,7 @@ impl<Place> JumpList<Place> {
     }
 
     /// Takes the nearest place in a direction that still exists and remembers `here` for the way back; drops places
-    /// that no longer exist. Leaves everything as it is when there is no such place.
+    /// that no longer exist. Changes nothing when there is no such place.
     pub(super) fn step(
         &mut self,
         forward: bool,
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_jump_forgets_what_lay_forward_and_the_list_stays_bounded() {
+    fn a_new_jump_drops_the_forward_places_and_the_list_has_a_limit() {
         let mut jumps = JumpList::default();
         jumps.record(0);
         jumps.step(false, Some(1), |_| true);

@@ -90,7 +90,7 @@ impl App {
         effects
     }
 
-    /// Goes to the place that the opened session was loaded for, or on to the next one if it is gone.
+    /// Goes to the place that the opened session was loaded for, or to the next one if it no longer exists.
     pub(super) fn arrive_pending(&mut self) -> Vec<Effect> {
         let Some(PendingPlace { place, is_forward }) = self.navigation.pending_place.take() else {
             return Vec::new();

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_show_at_least_something_of_something() {
+    fn a_non_zero_share_has_a_visible_bar() {
         assert_eq!((render_bar(0, 10).as_str(), render_bar(1, 100_000).as_str()), ("", "╸"));
         assert_eq!(render_bar(50, 100).chars().count(), 12);
         assert_eq!(render_bar(900, 100).chars().count(), 24);

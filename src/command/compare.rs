@@ -145,7 +145,7 @@ struct BranchJson {
     calls: usize,
     /// Cost of the branch, USD.
     spent: Option<f64>,
-    /// Cost of its own entries, USD.
+    /// Cost of the entries only on this branch, USD.
     own_spent: Option<f64>,
     /// Cost of the next prompt without a cache, USD.
     next_cold: Option<f64>,

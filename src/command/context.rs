@@ -109,7 +109,7 @@ fn show_under_settings(
     print_sent(session, plan, "under these settings the gateway changes the next call", output)
 }
 
-/// Prints the messages that go out shorter than the transcript has them; `lead` says why.
+/// Prints the messages that are sent shorter than recorded; `lead` says why.
 fn print_sent(session: &LoadedSession, sent: &Plan, lead: &str, output: &mut Output) -> Result<(), Failure> {
     let less = sent.total_before().saturating_sub(sent.total_after());
     let line = format!("{lead}: {} tokens less are sent", format_estimate(less));

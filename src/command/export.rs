@@ -181,7 +181,7 @@ fn export_document(
     report_export(args, &exported, output)
 }
 
-/// Prints the redactions to the error stream, beside the document.
+/// Prints the redactions to the error stream, apart from the document.
 fn report_export(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(), Failure> {
     let words = exported.removal_text();
     let file = args.out.as_ref().map(|out| format!("{} written", out.display()));

@@ -1,4 +1,4 @@
-//! The policies of a plan: which are on, what each does, and the result of a compaction among them.
+//! The policies of a plan: those that are on, the effect of each, and the result of a compaction among them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,7 +58,7 @@ pub(super) fn check_json(preview: &Preview) -> Option<CheckJson> {
         room_tokens: checked.prompt_limit,
         over_tokens: checked.overflow,
         reserve_tokens: checked.reserve,
-        reducible_chars: checked.reducible_chars,
+        reducible_chars: checked.reducible_chars.get(),
     })
 }
 
@@ -257,7 +257,7 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
 pub(super) struct PolicyJson {
     /// The policy.
     step: &'static str,
-    /// When the gateway applies it.
+    /// The phase in which the gateway applies it.
     moment: &'static str,
     #[serde(flatten)]
     effect: EffectJson,
@@ -270,7 +270,7 @@ struct PolicySettingJson {
     value: Value,
     /// The origin of the value.
     from: String,
-    /// Who reads the setting.
+    /// The reader of the setting.
     reader: String,
 }
 
@@ -307,7 +307,7 @@ fn policy_settings_json(preview: &Preview, policy: Policy) -> Members<PolicySett
 pub(super) struct CompactionJson {
     trigger: CompactionTrigger,
     first_kept: String,
-    /// Whether the cut splits a turn.
+    /// The effect of the cut on a turn.
     split: &'static str,
     /// The summary before, taken up into the new one.
     previous_summary: MessageTotals,

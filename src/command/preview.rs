@@ -260,7 +260,7 @@ impl Preview {
         Ok(())
     }
 
-    /// Returns what the gateway's own rewrite would lose, if the plan truncates results in the transcript.
+    /// Returns the losses of the gateway's own rewrite, if the plan truncates results in the transcript.
     pub(super) fn rewrite_loss(&self) -> Result<Option<RewriteLoss>, Failure> {
         if !self.plan.settings.enabled.has(Policy::Truncate) {
             return Ok(None);

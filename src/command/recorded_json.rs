@@ -12,7 +12,7 @@ use crate::report::recorded_context::{
 };
 use crate::session::LoadedSession;
 
-/// The gateway's recording of a run beside the context rebuilt from the transcript.
+/// The gateway's recording of a run compared with the context rebuilt from the transcript.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RecordedJson {
     session: SessionJson,
@@ -180,7 +180,7 @@ fn difference_json(session: &LoadedSession, run: &RecordedRun, own: &Difference)
     let side = |side: &DifferingMessage| SideJson {
         entry: side.entry.map(|entry| session.index.display_id(entry)),
         role: side.role.clone(),
-        chars: side.chars,
+        chars: side.chars.whole() as usize,
     };
     DifferenceJson {
         position: own.position,

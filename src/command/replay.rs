@@ -1,4 +1,4 @@
-//! `clawscope replay SESSION`: replays every call under other settings and prints recorded beside simulated.
+//! `clawscope replay SESSION`: replays every call under other settings and prints recorded and simulated numbers.
 
 use std::io::Write as _;
 

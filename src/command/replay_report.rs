@@ -1,4 +1,4 @@
-//! One session replayed as the arguments ask: the values that the text and the JSON of `replay` are made from.
+//! One session replayed under the arguments: the values that the text and the JSON of `replay` are made from.
 
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
@@ -27,7 +27,7 @@ pub(super) struct ReplayReport {
     pub replay: Replay,
     /// Policy events of the simulated trace.
     pub policy_log: FiringLog,
-    /// When a policy of it fires too often.
+    /// The limits above which a policy of it fires too often.
     pub firing_limits: FiringLimits,
     /// Ruleset of the recorded trace, if the simulated trace uses another one.
     pub writer_ruleset: Option<RulesetChoice>,

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pictures_before_the_last_answer_go() {
+    fn only_pictures_before_the_last_answer_are_cleared() {
         assert_eq!(fates(&[PICTURE, ANSWER, PICTURE]), [Fate::Cleared, Fate::Kept, Fate::Kept]);
         assert_eq!(fates(&[PICTURE]), [Fate::Kept]);
     }

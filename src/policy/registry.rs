@@ -108,7 +108,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
 
     #[test]
-    fn steps_go_from_the_transcript_to_the_call() {
+    fn policies_are_ordered_from_the_transcript_to_the_call() {
         let moments: Vec<Phase> = Policy::ALL.into_iter().map(Policy::phase).collect();
         assert!(moments.is_sorted());
         assert!(Policy::ALL.into_iter().all(|policy| Policy::from_word(policy.word()) == Some(policy)));

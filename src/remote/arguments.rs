@@ -161,7 +161,7 @@ fn far_words(typed: &[String], url: Option<&str>, path: Option<&str>, cli: &Cli)
 }
 
 impl LocalOption {
-    /// Whether a word is the option, alone or with its value behind `=` or the letter.
+    /// Whether a word is the option, by itself or with its value after `=` or the letter.
     fn matches(&self, word: &str) -> bool {
         self.names.iter().any(|name| {
             let with_value = word.strip_prefix(name).filter(|_| self.takes_value);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_becomes_the_path_there_in_every_place() {
+    fn the_address_becomes_the_remote_path_in_every_argument() {
         for (line, expected) in [
             ("clawscope ssh://gw", ""),
             ("clawscope ssh://gw/srv/x --ascii", "/srv/x --ascii"),

@@ -52,7 +52,7 @@ impl StoreCopy {
     }
 }
 
-/// Why there is no copy.
+/// The reason that there is no copy.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CopyError {
     #[error(
@@ -84,7 +84,7 @@ pub(super) fn copy_store(host: &Host, path: Option<&str>) -> Result<StoreCopy, C
 
 /// Copies once; `None` if a database changed meanwhile.
 fn try_copy(host: &Host, path: Option<&str>) -> Result<Option<StoreCopy>, CopyError> {
-    // The script goes through the standard input, so that no shell in between reads it.
+    // The script is sent through the standard input, so that no shell in between reads it.
     let command = host.command(&["sh", "-s"], "sh -s");
     let (mut process, output) = Process::start(&command)?;
     process.write_script(&format!("path={}\n{SCRIPT}", posix_word(path.unwrap_or_default())));
@@ -97,7 +97,7 @@ fn try_copy(host: &Host, path: Option<&str>) -> Result<Option<StoreCopy>, CopyEr
     }
 }
 
-/// The other machine has a POSIX shell, whatever this one has.
+/// The other machine has a POSIX shell, even if this one does not.
 fn posix_word(text: &str) -> String {
     if cfg!(windows) { format!("'{}'", text.replace('\'', r"'\''")) } else { shell::word(text) }
 }

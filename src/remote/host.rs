@@ -65,7 +65,7 @@ impl Host {
         }
     }
 
-    /// How a command line reaches the machine.
+    /// Returns the command line that reaches the machine.
     pub(super) fn link(&self) -> RemoteLink {
         match self {
             Self::Ssh { destination, port } => {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_runs_behind_the_persons_command_and_no_shell_here_sees_it() {
+    fn the_program_runs_through_the_persons_command_without_a_local_shell() {
         let via = Host::from_command("docker exec -i 'a b'").unwrap();
         assert_eq!(
             via.command(&["clawscope", "x"], "unused"),
@@ -128,7 +128,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_line_to_run_there_keeps_every_word_through_both_shells() {
+    fn the_remote_command_line_keeps_every_word_through_both_shells() {
         let words = ["clawscope", "commit", "agent:main:it's $(id)", "--apply"].map(str::to_owned);
         let line = address("ssh://gw").host.line(&words);
         let far = shell_words::split(&line).unwrap().pop().unwrap();

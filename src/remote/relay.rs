@@ -9,9 +9,9 @@ use crate::command::output::Output;
 use crate::text::relayed::relayed_line;
 use crate::text::shell::pasteable;
 
-/// Bytes of an answer that are held in memory.
+/// Bytes of an answer that are kept in memory.
 const MAX_MEMORY_BYTES: usize = 16 << 20;
-/// Bytes of an answer that is held: it must not fill the disk.
+/// Bytes of an answer that is kept back: it must not fill the disk.
 const MAX_HELD_BYTES: u64 = 4 << 30;
 /// Bytes of a line that waits for its end.
 const MAX_LINE_BYTES: usize = 1 << 20;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_gets_every_byte_and_a_terminal_nothing_that_it_executes() {
+    fn a_pipe_gets_every_byte_and_a_terminal_no_control_sequence() {
         let parts = ["a\u{1b}]0;x", "\u{7}\n\u{1b}[31mred\u{1b}[0m\u{9b}", "2J"];
         for delivery in [Delivery::Streamed, Delivery::Whole] {
             assert_eq!(relayed(delivery, None, &parts), parts.concat());

@@ -102,7 +102,7 @@ impl ReplayBase {
         self.push(ix, size, weight, is_result);
     }
 
-    /// Adds an invented result behind the message that needs it. Its entry is that message's entry.
+    /// Adds an invented result after the message that needs it. Its entry is that message's entry.
     fn push_missing(&mut self, missing: MissingResult, rules: RepairRules) {
         let at = self.len();
         let message = PlannedMessage::invented(missing, rules.rules);
@@ -201,7 +201,7 @@ fn repaired_slots(features: &[&ContentFeatures], rules: RepairRules) -> Option<V
     let shapes: Vec<&PairingShape> =
         std::iter::once(&foreign).chain(features.iter().map(|t| &t.shape)).collect();
     let pairing = pair(&shapes, rules);
-    // Such results go only where something else changes.
+    // Such results are dropped only if something else changes.
     let may_stay = rules.pairing().failed_calls == FailedCalls::WithoutResults { replaces: false };
     if pairing.dropped_duplicates > 0 || may_stay && !pairing.failed.is_empty() {
         return None;

@@ -38,7 +38,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Returns the end of the first `count` messages behind the list's summary.
+    /// Returns the end of the first `count` messages after the list's summary.
     pub(super) fn arena_index_after(&self, count: usize) -> usize {
         self.index_after(self.run_start.from, count)
     }
@@ -62,7 +62,7 @@ impl Trace<'_> {
             .collect()
     }
 
-    /// Returns the messages of a run's list: those that it loaded, or its start, and those sent behind them.
+    /// Returns the messages of a run's list: those that it loaded, or its start, and those sent after them.
     fn list_messages<'a>(
         &'a self,
         start: &Start,

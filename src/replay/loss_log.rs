@@ -14,7 +14,7 @@ use crate::units::Tokens;
 struct Withheld {
     /// The prompt lacks every message before this one.
     prefix: usize,
-    /// Behind the prefix: why, and tokens of what is left.
+    /// After the prefix: the cause, and the remaining tokens.
     rest: BTreeMap<usize, (LossCause, f64)>,
 }
 
@@ -87,7 +87,7 @@ impl Trace<'_> {
         Withheld { prefix, rest: withheld }
     }
 
-    /// Whether something of a message is gone. A summary and an invented result are no messages of the path.
+    /// Whether a part of a message is lost. A summary and an invented result are not messages of the path.
     fn is_counted(&self, at: usize, tokens_after: Tokens) -> bool {
         at < self.arena.base.len() && tokens_after < self.whole_tokens(at)
     }

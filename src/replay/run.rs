@@ -156,7 +156,7 @@ impl Trace<'_> {
     }
 
     /// Holds the list's results to the budget of all results (releases R36–R38). Each run truncates again from the
-    /// transcript, as after a restart; where the version keeps what it sent, nothing is truncated.
+    /// transcript, as after a restart; where the version keeps sent results, nothing is truncated.
     fn reduce_results(&mut self) -> TrimStats {
         let settings = &self.settings.policies;
         if !settings.enabled.has(Policy::Reduce) || settings.reduce.keeps_sent {

@@ -65,7 +65,7 @@ pub(super) struct Trace<'a> {
     pub(super) loaded: Option<Loaded>,
     /// The prefix sums predict every repair, so that a run needs no message list for it.
     pub(super) is_paired: bool,
-    /// Whether results of each tool may be pruned.
+    /// Prunability of the results of each tool.
     pub(super) prunable_tools: HashMap<ValueIx, bool>,
     /// Totals of pruned results; the flag is whether their details are stripped.
     pub(super) pruned_totals: HashMap<(usize, PrunedForm, bool), RangeTotals>,

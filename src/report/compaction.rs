@@ -20,13 +20,13 @@ use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionView {
-    /// Whether the runtime would compact now.
+    /// The trigger of the runtime's compaction.
     pub trigger: CompactionTrigger,
     /// Tokens of the context as the runtime stores them with the compaction (compaction 3.9); NaN if the usage is
     /// malformed.
     pub tokens_before: Tokens,
     pub first_kept: EntryIx,
-    /// Whether the cut splits a turn.
+    /// The effect of the cut on a turn.
     pub split: Split,
     /// The previous compaction's summary, which the new one includes (compaction 3.12).
     pub previous: MessageTotals,
@@ -73,7 +73,7 @@ impl Split {
     }
 }
 
-/// Whether the runtime compacts automatically (compaction 2.7, 2.11).
+/// The trigger of the runtime's automatic compaction (compaction 2.7, 2.11).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CompactionTrigger {
     /// Tokens from the last answer's own usage; `None` without usage.
@@ -146,7 +146,7 @@ fn kept_range(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize>
     preparation.cut.first_kept..branch.len()
 }
 
-/// Sums the messages of a range. The previous summary does not take part in the new compaction, so it is left out.
+/// Sums the messages of a range. The new compaction does not include the previous summary, so it is left out.
 fn message_totals(branch: &[BranchEntry], range: Range<usize>, previous: Option<usize>) -> MessageTotals {
     range.filter(|at| Some(*at) != previous).map(|at| &branch[at]).fold(MessageTotals::default(), add_entry)
 }
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_inside_a_turn_is_reported_with_what_precedes_it() {
+    fn a_cut_inside_a_turn_lists_the_messages_before_it() {
         let entries = [
             user("12345678"),
             user("12345678"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn by_the_newest_rules_what_the_compaction_before_kept_is_considered_again() {
+    fn the_newest_rules_summarise_previously_kept_messages_too() {
         let before =
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let entries = [user("12345678"), before, user("12345678"), user("12345678")];
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_compaction_before_kept_is_reported_as_lost() {
+    fn previously_kept_messages_are_listed_as_lost() {
         let before =
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let view = view(&[user("12345678"), before, user("12345678"), user("12345678")], 2.0);

@@ -17,6 +17,7 @@ use crate::report::cost::format_cost;
 use crate::session::LoadedSession;
 use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{MessageSize, Role, Usage};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
@@ -296,7 +297,7 @@ fn signature(message: &ContextMessage) -> MessageSignature {
     MessageSignature {
         role: size.role.as_str(),
         call: size.call_id.filter(|_| result),
-        chars: if result { 0 } else { size.pi_chars.whole_chars() },
+        chars: if result { 0 } else { size.pi_chars.whole_chars().whole() },
     }
 }
 
@@ -346,10 +347,17 @@ fn paired_message(
 
 /// Sizes that a change of content alters. Committed changes are known from receipts as well.
 fn content_sizes(size: &MessageSize) -> [u64; 6] {
-    let of = |count: u32| u64::from(count);
-    let counted = [size.pi_chars.whole_chars(), size.prune_chars.whole_chars()];
+    let of = |part: CompactChars| part.get().whole();
+    let counted = [size.pi_chars, size.prune_chars].map(|size| size.whole_chars().whole());
     let [pi, prune] = counted;
-    [pi, prune, of(size.text_chars), of(size.images), of(size.thinking_chars), of(size.tool_call_chars)]
+    [
+        pi,
+        prune,
+        of(size.text_chars),
+        u64::from(size.images),
+        of(size.thinking_chars),
+        of(size.tool_call_chars),
+    ]
 }
 
 fn unpaired_message(message: &ContextMessage, side: usize) -> ComparedMessage {
@@ -395,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_distinguished_from_where_they_part() {
+    fn branches_are_compared_from_their_fork() {
         let session = session();
         let other = default_other_branch(&session, &[]).unwrap();
         let reported = BranchComparison::new(&session, other, EntryIx(5), &[]).unwrap();
@@ -411,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_branch_paid_once_is_not_counted_twice() {
+    fn a_shared_cost_is_not_counted_twice() {
         let session = session();
         let reported = BranchComparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
         assert_eq!([reported.first.cost.total(), reported.second.cost.total()], [Some(0.25), Some(0.25)]);
@@ -424,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_beside_itself_is_the_same() {
+    fn a_branch_compared_with_itself_is_identical() {
         let session = session();
         let reported = BranchComparison::new(&session, EntryIx(5), EntryIx(5), &[]).unwrap();
         assert!(reported.rows.iter().all(|row| row.change == MessageChange::Identical));
@@ -432,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commit_says_what_changed_where_sizes_do_not() {
+    fn a_receipt_shows_changes_that_sizes_do_not() {
         let session = session();
         let receipt = Receipt {
             kind: crate::commit::ReceiptKind::Commit,

@@ -51,7 +51,7 @@ impl LoadedSession {
         self.at_leaf(Leaf::Id(index.ids.text(index.entry(entry).id?).to_owned()))
     }
 
-    /// Returns the session as it was before the call that overflowed.
+    /// Returns the session in its state before the call that overflowed.
     pub fn before_call(&self, overflow: &Overflow) -> Option<Self> {
         // The answer itself was not in its own prompt, so the leaf is its parent.
         let then = self.at_entry(self.tree.parent(overflow.entry)?)?;
@@ -70,7 +70,7 @@ impl LoadedSession {
         assuming
     }
 
-    /// Returns the session as it was at the failed call: its path, model and time.
+    /// Returns the session in its state at the failed call: its path, model and time.
     pub fn at_failed_call(&self, overflow: &Overflow) -> Option<Self> {
         let then = self.at_entry(overflow.entry)?;
         let touch = touches(&self.index).find(|(entry, _)| *entry < overflow.entry);

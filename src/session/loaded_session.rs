@@ -60,7 +60,7 @@ pub struct LoadedSession {
     /// Model id of the next call; empty if unknown.
     pub model: String,
     pub ruleset: RulesetChoice,
-    /// The route to the model, as far as the configuration shows it.
+    /// The route to the model, if the configuration shows it.
     pub route: ModelRoute,
     pub window: WindowInfo,
     /// List price in USD per million tokens: from the configuration, else the catalogue.
@@ -122,7 +122,7 @@ impl LoadedSession {
     /// Estimates the context as the session's runtime does, anchored on the provider's last count.
     ///
     /// # Errors
-    /// Where the runtime throws.
+    /// Fails where the runtime throws.
     pub fn runtime_estimate(&self) -> Result<ContextEstimate, JsException> {
         estimate_for_runtime(self.ruleset.id.rules(), &self.index, &self.context)
     }

@@ -57,7 +57,7 @@ pub fn open(
     open_session(store, session, previous, now_ms, progress)
 }
 
-/// As [`open`], for a session that is found already.
+/// Like [`open`], for a session that is already found.
 pub fn open_session(
     store: &Store,
     session: &Session,
@@ -79,7 +79,7 @@ pub fn open_session(
     Ok(LoadedSession { epoch, ..loaded })
 }
 
-/// Opens a session from `source`, wherever its transcript has moved to meanwhile.
+/// Opens a session from `source`, even if its transcript has moved meanwhile.
 pub fn open_from(
     store: &Store,
     session: &Session,
@@ -230,7 +230,7 @@ fn list_settings(
     }
 }
 
-/// Adds the data that depends on the transcript and the files beside it at `now_ms`.
+/// Adds the data that depends on the transcript and its lock and journal at `now_ms`.
 fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: Moment) {
     loaded.overflows = find_overflows(&loaded.overflow_scope()).into();
     loaded.recount_prompt();

@@ -16,7 +16,7 @@ pub struct MeasuredPrompt {
     pub entry: EntryIx,
 }
 
-/// Why no provider's count shows the size of the next prompt.
+/// The reason that no provider's count shows the size of the next prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmeasured {
     /// No answer on the path reports usage.

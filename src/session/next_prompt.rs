@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_count_is_measured_while_nothing_follows_it() {
+    fn the_next_prompt_is_measured_only_right_after_a_count() {
         let text = "word ".repeat(4_000);
         let mut entries = vec![user(&text), answer(8_000, 10)];
         let loaded = session(&entries);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_weighs_as_much_as_the_counts_before_it_say() {
+    fn messages_after_the_last_count_are_scaled_by_earlier_counts() {
         let text = "word ".repeat(4_000);
         let turns = (1..=6_u64).flat_map(|turn| [user(&text), answer(10_000 * turn, 0)]);
         let loaded = session(&turns.chain([user(&text)]).collect::<Vec<_>>());
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_gateways_own_check_says_is_no_count() {
+    fn a_refusal_by_the_gateways_check_is_not_a_count() {
         let text = "word ".repeat(4_000);
         let check = refused(
             "Context overflow: estimated context size exceeds safe threshold during tool loop (90000 > 80000)",

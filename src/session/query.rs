@@ -17,7 +17,7 @@ use crate::units::Moment;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionQuery {
     terms: Vec<Term>,
-    /// The first condition that cannot be read, and what it expects. It is left out.
+    /// The first condition that cannot be read, and its expected form. The query ignores it.
     pub problem: Option<QueryError>,
 }
 

@@ -113,7 +113,7 @@ impl ReplayInputs {
         Ok(Self { fit_error, ..read }.without_contradicted(session))
     }
 
-    /// Prepares quick replays from sizes alone: both traces leave out the policies that need content features. `fixed`
+    /// Prepares quick replays from sizes only: both traces leave out the policies that need content features. `fixed`
     /// is the tokens before the messages, `weights` the tokens of the message of each entry of the path.
     ///
     /// # Errors
@@ -339,7 +339,7 @@ impl ReplayInputs {
         RecordedTrace::clone(&record).into_replay(&session, Arc::new(trace))
     }
 
-    /// Replays the session under another ruleset beside the one that wrote it. `own` is the session read under its own
+    /// Replays the session under another ruleset and the one that wrote it. `own` is the session read under its own
     /// ruleset; its weights and windows are used in both traces, so that only the rules make a difference.
     pub fn replay_beside(
         &mut self,

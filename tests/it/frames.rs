@@ -21,7 +21,7 @@ use crate::support::screens::{
     timing_tuned,
 };
 
-/// The sizes that screens are looked at in.
+/// The sizes at which screens are checked.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
 
 pub(crate) fn dark() -> Theme {
@@ -91,7 +91,7 @@ fn style_text((fg, bg, modifier): (Color, Color, Modifier)) -> String {
 fn snapshot_text(name: &str, make: fn(u16, u16) -> Driver) {
     let (width, height) = SIZES[0];
     let mut driver = make(width, height);
-    // New entries get new ids, and two screens show nothing but those.
+    // New entries get new ids, and two screens show only those.
     let ids = match name {
         "commits" | "branches" => vec![("from [0-9a-f]{1,8}", "from [id]"), ("[0-9a-f]{8}", "[id]")],
         "session record" => vec![(r"/\S*/\.tmp\w{1,6}", "[store]")],
@@ -224,7 +224,7 @@ fn colours_show_how_far_an_estimate_is_off() {
 }
 
 #[test]
-fn a_map_is_known_by_colour_and_by_signs_without_it() {
+fn a_map_is_readable_by_colour_and_by_signs() {
     let mut driver = comparing_typed(130, 36);
     for (name, depth, (width, height)) in [
         ("dark", ColourDepth::True, (130, 36)),
@@ -260,7 +260,7 @@ fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
 }
 
 #[test]
-fn blocks_lie_side_by_side_from_110_columns_on() {
+fn blocks_are_side_by_side_from_110_columns_on() {
     let states = ["explain", "explain none helps", "explain well"];
     for (name, make) in STATES.iter().filter(|(name, _)| states.contains(name)) {
         let driver = make(110, 30);
@@ -269,7 +269,7 @@ fn blocks_lie_side_by_side_from_110_columns_on() {
 }
 
 #[test]
-fn without_colour_the_signs_of_an_explanation_carry_it() {
+fn without_colour_the_signs_of_an_explanation_carry_the_meaning() {
     let mono = Theme::load("mono", ColourDepth::None).expect("a theme").with_ascii(true);
     let buf = drawn(&screens::explaining_in_vain(130, 36).app, &mono);
     assert!(buf.content.iter().all(|cell| cell.symbol().is_ascii()));
@@ -277,7 +277,7 @@ fn without_colour_the_signs_of_an_explanation_carry_it() {
 }
 
 #[test]
-fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
+fn verdict_and_advice_have_separate_colours() {
     for (width, height) in [(130, 36), (80, 24), (60, 20)] {
         let driver = screens::explaining(width, height);
         for name in ["dark", "light"] {
@@ -289,7 +289,7 @@ fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
 }
 
 #[test]
-fn a_recovery_is_known_by_colour_and_sign_in_a_light_theme() {
+fn a_recovery_is_readable_by_colour_and_sign_in_a_light_theme() {
     let driver = screens::recovering(130, 36);
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     insta::assert_snapshot!("recovery styles light", styles_of(&drawn(&driver.app, &theme)));
@@ -315,7 +315,7 @@ fn curves_and_signs_of_the_timeline_have_their_colours() {
 }
 
 #[test]
-fn without_colour_letters_and_signs_say_the_same() {
+fn without_colour_letters_and_signs_carry_the_meaning() {
     let driver = settled(preview(130, 36));
     let theme = Theme::load("mono", ColourDepth::True).expect("a theme");
     let buf = drawn(&driver.app, &theme);
@@ -336,14 +336,14 @@ fn without_unicode_every_sign_is_ascii() {
 }
 
 #[test]
-fn a_terminal_that_is_too_small_is_reported_the_size_it_needs() {
+fn a_terminal_that_is_too_small_shows_the_needed_size() {
     let driver = opened(40, 10);
     let text = text_of(&drawn(&driver.app, &dark()));
     assert!(text.contains("60x20"), "{text}");
 }
 
 #[test]
-fn mint_replaces_the_plan_and_for_nothing_else() {
+fn mint_is_used_only_for_the_plan() {
     let rest = drawn(&unsaved(), &dark());
     let mint = [Color::Rgb(0x4f, 0xd6, 0xb8), Color::Rgb(0x3a, 0x9c, 0x88)];
     assert!(rest.content.iter().all(|cell| !mint.contains(&cell.fg)), "{}", text_of(&rest));
@@ -351,7 +351,7 @@ fn mint_replaces_the_plan_and_for_nothing_else() {
     assert!(planned.content.iter().any(|cell| cell.fg == mint[0]));
 }
 
-/// At rest, with nothing that the configured settings would save.
+/// A session at rest, in which the configured settings would save nothing.
 fn unsaved() -> App {
     let mut app = at_rest(130, 36).app;
     app.preview.policy_savings = vec![(Policy::Prune, Some(0))];
@@ -388,7 +388,7 @@ fn an_answer_that_shows_the_silent_token_says_so_before_its_words() {
 }
 
 #[test]
-fn hostile_text_reaches_no_cell_as_it_is() {
+fn hostile_text_never_reaches_a_cell_unescaped() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -435,7 +435,7 @@ fn hostile_text_reaches_no_cell_as_it_is() {
 }
 
 #[test]
-fn a_silent_answer_says_so_and_a_small_window_too() {
+fn silent_answers_and_small_windows_are_labelled() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -473,7 +473,7 @@ fn a_silent_answer_says_so_and_a_small_window_too() {
     assert!(shown.contains("! 1 problem"), "{shown}");
 }
 
-/// What a terminal would obey or hide.
+/// Whether a terminal would execute or hide it.
 fn obeyed(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{e000}'..='\u{f8ff}')
@@ -508,7 +508,7 @@ proptest! {
     }
 }
 
-/// The sizes at which a screen changes its layout, and one column or row beside them.
+/// The sizes at which a screen changes its layout, and one column or row more and less.
 #[test]
 fn no_state_panics_at_the_sizes_where_layouts_change() {
     let widths = [1, 3, 20, 40, 45, 46, 60, 109, 110];
@@ -543,7 +543,7 @@ fn the_largest_prompts_are_shown_once_they_are_replayed() {
     );
 }
 
-/// Signs of sentences and of frames, which mean nothing by themselves.
+/// Signs of sentences and of frames, which have no meaning by themselves.
 const PLAIN_SIGNS: &str = "…→·×–—−“”‘’›≤≥≈╭╮╰╯─│┬┴├┤└";
 
 #[test]
@@ -571,7 +571,7 @@ fn every_sign_on_a_screen_has_its_row_in_the_legend() {
 }
 
 #[test]
-fn the_command_log_names_what_was_done_in_any_width() {
+fn the_command_log_fits_every_width() {
     let mut driver = driver::Driver::embedded(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("p 4 j l e esc t esc @");
@@ -583,7 +583,7 @@ fn the_command_log_names_what_was_done_in_any_width() {
 }
 
 #[test]
-fn presets_stand_side_by_side_in_any_width() {
+fn presets_are_side_by_side_at_every_width() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join(".config/clawscope/presets");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -604,7 +604,7 @@ fn presets_stand_side_by_side_in_any_width() {
 }
 
 #[test]
-fn marks_stand_beside_their_rows_and_in_the_window() {
+fn marks_are_shown_at_their_rows_and_in_the_marks_window() {
     let mut driver = preview(80, 24);
     driver.press("2 g j m a j m b j '");
     insta::assert_snapshot!("marks 80x24", text_of(&drawn(&driver.app, &dark())));

@@ -94,7 +94,7 @@ fn overflows_compactions_and_the_largest_call_are_the_same_everywhere() {
     assert!(explained >= 2, "{explained} sessions overflowed");
 }
 
-/// A cost in cents, as it is shown.
+/// Returns a shown cost in cents.
 fn cents(value: &Value) -> i64 {
     (value.as_f64().unwrap_or(0.0) * 100.0).round() as i64
 }
@@ -171,7 +171,7 @@ fn a_replay_a_check_a_sweep_and_an_explanation_count_the_same_calls() {
     }
 }
 
-/// What a command prints of a session.
+/// The output of a command about a session.
 struct Printed {
     session: Value,
     command: String,
@@ -211,7 +211,7 @@ fn outputs() -> &'static [Printed] {
     })
 }
 
-/// The words of a text without those that people and tools wrote: lines that quote a transcript.
+/// Returns the words of a text without quoted lines of a transcript.
 fn own_words(command: &str, text: &str) -> String {
     let quotes = ["tree", "record"].contains(&command);
     let is_quoted = |line: &&str| quotes || line.contains("prompt is too long") || line.contains("://");

@@ -1,4 +1,4 @@
-//! A window that waits for one letter and lists what each letter does.
+//! A window that waits for one letter and lists the action of each.
 
 /// The use of the letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

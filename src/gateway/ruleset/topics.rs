@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_have_names_of_their_own_and_groups_stay_together() {
+    fn topics_have_unique_names_and_groups_are_contiguous() {
         let topics = Ruleset::default().rules().topics();
         let names: std::collections::HashSet<&str> = topics.iter().map(|topic| topic.name).collect();
         assert_eq!(names.len(), topics.len());

@@ -28,7 +28,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The deciding rule of overflow-texts.md, such as "T06", "C1", "C2", "L1", "B"; "" for no rule.
     pub rule: &'static str,
-    /// Tokens requested and allowed, as far as the text names them.
+    /// Tokens requested and allowed, if the text names them.
     pub numbers: RefusalNumbers,
     /// The gateway refused by its own estimate (precheck, mid-turn precheck, tool-loop guard) without calling a
     /// provider.
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_alone_is_an_overflow_in_any_field() {
+    fn an_error_code_in_any_field_is_an_overflow() {
         for codes in [
             &["context_length_exceeded", "invalid_request_error"][..],
             &["1261"],
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_outweighs_a_quota_and_a_look_alike() {
+    fn an_error_code_outweighs_the_text_of_a_rate_limit() {
         let quota = "Please reduce the length of the messages. See your rate limit for max_tokens, which must be small.";
         assert_eq!(failed("groq", quota, &[]).rule, "L1");
         assert_eq!(failed("groq", quota, &["context_length_exceeded"]).rule, "T38");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_reason_can_say_it_all_and_an_aborted_answer_says_nothing() {
+    fn a_stop_reason_can_be_an_overflow_and_an_aborted_answer_never_is() {
         assert_eq!(stopped("model_length", "").rule, "C2");
         assert_eq!(stopped("model_context_window_exceeded", "").verdict, Verdict::Tokens);
         for reason in ["stop", "length", "toolUse", ""] {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_without_a_body_says_it_at_one_provider_only() {
+    fn a_status_without_a_body_is_an_overflow_at_one_provider_only() {
         for text in ["400 status code (no body)", "413 (no body)", "413"] {
             assert_eq!(failed("cerebras", text, &[]).rule, "T43", "{text}");
         }
@@ -182,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn a_413_that_counts_tokens_is_no_limit_in_bytes() {
+    fn a_413_that_counts_tokens_is_a_token_limit() {
         let judged = failed("custom", "413 Payload Too Large: maximum 128000 tokens", &[]);
         assert_eq!((judged.verdict, judged.numbers.limit), (Verdict::Tokens, Some(128_000)));
         assert_eq!(failed("custom", "413 too large for the context window", &[]).verdict, Verdict::Tokens);
     }
 
     #[test]
-    fn the_gateways_own_refusals_are_marked() {
+    fn refusals_by_the_gateway_are_marked() {
         for text in [
             "Context overflow: prompt too large for the model (precheck).",
             "Context overflow: prompt too large for the model (mid-turn precheck).",
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn providers_name_prompt_and_limit_in_their_own_words() {
+    fn prompt_and_limit_are_read_from_every_providers_text() {
         let both = [
             ("prompt is too long: 213462 tokens > 200000 maximum", 213_462, 200_000),
             ("400 {\"message\":\"prompt is too long: 390607 tokens > 200000 maximum\"}", 390_607, 200_000),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_no_counts_of_tokens_are_left_out() {
+    fn numbers_that_are_not_token_counts_are_ignored() {
         for text in [
             "invalid params, context window exceeds limit (2013)",
             "prompt too long; exceeded max context length by 2113 tokens",

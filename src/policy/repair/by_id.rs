@@ -1,4 +1,4 @@
-//! Pairing of the releases before 2026.8.1: an id gets one result, however often it is used (compaction 6.2–6.8).
+//! Pairing of the releases before 2026.8.1: an id gets one result for any number of uses (compaction 6.2–6.8).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -205,7 +205,7 @@ impl<'a> PairingRun<'a> {
         self.pairing.order.append(&mut results.rest);
     }
 
-    /// Returns the first result of a call behind its span, if the version moves such results up.
+    /// Returns the first result of a call after its span, if the version moves such results up.
     fn late_result(
         &mut self,
         calls: &[PairedCall],

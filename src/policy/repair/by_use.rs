@@ -1,5 +1,5 @@
 //! Pairing since 2026.8.1: every use of an id has its own result (compaction 6.8). An answer with calls owns the messages
-//! up to the next one; a result that no call there takes goes to the only earlier call that still lacks it.
+//! up to the next one; a result that no call there takes belongs to the only earlier call that still lacks it.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -38,11 +38,11 @@ struct Frame {
     answer: usize,
     end: usize,
     uses: Range<usize>,
-    /// Messages that are no results.
+    /// Messages that are not results.
     rest: Vec<usize>,
 }
 
-/// The uses of an id that a later result can still go to.
+/// The uses of an id that a later result can still match.
 #[derive(Default)]
 struct Waiting {
     without_result: Vec<usize>,
@@ -209,7 +209,7 @@ impl<'a> UsePairing<'a> {
 }
 
 impl Waiting {
-    /// Removes and returns the only use that a result can go to, and whether it has one already. An invented result
+    /// Removes and returns the only use that a result can match, and whether it has one already. An invented result
     /// does not replace another.
     fn take_only(&mut self, is_invented: bool) -> Option<(usize, bool)> {
         let replaceable = if is_invented { 0 } else { self.with_invented.len() };

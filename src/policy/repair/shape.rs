@@ -19,12 +19,12 @@ const SHORT_RESULT_TEXT: &str = "aborted";
 /// Text of an invented result (compaction 6.3).
 const MISSING_RESULT_TEXT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
-/// A tool call, reduced to what matches it with its result.
+/// A tool call, reduced to the fields that match it with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairedCall {
     /// Never empty, not trimmed.
     pub id: JsString,
-    /// Not trimmed, possibly blank; `None` when the name is no string.
+    /// Not trimmed, possibly blank; `None` when the name is not a string.
     pub name: Option<JsString>,
 }
 
@@ -38,14 +38,14 @@ pub enum PairingShape {
     Result {
         /// The id of its call; `None` when the result names none.
         id: Option<JsString>,
-        /// Its `toolName`; `None` when that is no string.
+        /// Its `toolName`; `None` when that is not a string.
         name: Option<JsString>,
         invented: Invented,
     },
     Other,
 }
 
-/// Whether a repair invented a result before it was recorded.
+/// Marks a result that a repair invented before it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invented {
     No,
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invented_result_weighs_what_is_said_of_it_and_is_known_again() {
+    fn a_synthetic_result_has_the_predicted_size_and_is_recognised() {
         for (ruleset, is_responses_api, tokens) in [
             (Ruleset::V2026_3_2, true, 27.0),
             (Ruleset::V2026_4_25, true, 2.0),
@@ -276,8 +276,8 @@ mod tests {
             let rules = RepairRules { rules: ruleset.rules(), is_responses_api };
             let missing = MissingResult::for_call(&PairedCall { id: "a".into(), name: None }, rules);
             let message = missing.message(Moment(5.0));
-            let counted = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
-            assert_eq!((counted, missing.tokens()), (Ok(tokens), Tokens(tokens)));
+            let counted = pi_chars(&message).map(|chars| chars.to_tokens(CHARS_PER_TOKEN).ceil());
+            assert_eq!((counted, missing.tokens()), (Ok(Tokens(tokens)), Tokens(tokens)));
             assert!(message.get("toolName").unwrap().str_is("unknown"));
             if !missing.is_short {
                 assert_eq!(shape_of(&message, rules.pairing()), missing.shape());

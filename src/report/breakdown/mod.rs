@@ -25,7 +25,7 @@ use crate::plan::Plan;
 use crate::session::lifecycle::Lifecycle;
 use crate::session::{LoadedSession, Unmeasured};
 
-/// Contents of the window, computed from sizes alone.
+/// Contents of the window, computed from sizes only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowContents {
     /// The current context.

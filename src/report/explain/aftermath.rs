@@ -11,7 +11,7 @@ use crate::session::Mark;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::session::successor::Successor;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
-use crate::units::Millis;
+use crate::units::{Chars, Millis};
 
 /// The smallest share that a useful compaction frees.
 const MIN_FREED_SHARE: f64 = 0.05;
@@ -55,7 +55,7 @@ pub enum Aftermath {
         hollow: usize,
         /// Number of compactions.
         compactions: usize,
-        summary_chars: usize,
+        summary_chars: Chars,
         /// Number of messages before and after it.
         messages: (usize, usize),
         first_summarised: Option<EntryIx>,
@@ -97,7 +97,7 @@ impl Aftermath {
             Self::HollowSummary { hollow, compactions, summary_chars, .. } => vec![
                 ("hollow", *hollow as f64),
                 ("compactions", *compactions as f64),
-                ("summaryChars", *summary_chars as f64),
+                ("summaryChars", summary_chars.get()),
             ],
             Self::FreedNothing { estimated: (before, after), .. } => {
                 vec![("before", *before as f64), ("after", *after as f64)]
@@ -258,7 +258,7 @@ mod tests {
     use super::is_timeout;
 
     #[test]
-    fn only_a_compaction_out_of_time_is_one() {
+    fn only_a_compaction_timeout_is_recognised() {
         assert!(is_timeout("Compaction timed out") && is_timeout("Summarization failed: request timeout"));
         assert!(!is_timeout("request timed out") && !is_timeout("Auto-compaction failed: overloaded"));
     }

@@ -12,7 +12,7 @@ use crate::store::intern::ValueIx;
 use crate::units::{Moment, Tokens};
 
 const MAX_CALLS: usize = 40;
-/// How many of the kept calls may follow the failing one.
+/// The limit of kept calls after the failing one.
 const MAX_CALLS_AFTER: usize = 6;
 
 /// One call of the path.
@@ -30,7 +30,7 @@ pub struct CallPoint {
     pub is_measured: bool,
     /// Whether the call overflowed.
     pub is_refused: bool,
-    /// Whether a compaction lies between the previous call and this one.
+    /// Whether a compaction is between the previous call and this one.
     pub compacted_before: bool,
 }
 

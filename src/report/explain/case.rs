@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_is_no_overflow_is_kept_with_its_words() {
+    fn other_errors_are_kept_with_their_text() {
         let overloaded =
             r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":"overloaded_error"}"#;
         let silent = r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":""}"#;

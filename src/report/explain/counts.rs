@@ -34,7 +34,7 @@ pub enum Counter {
     },
     /// The gateway's estimate.
     CharsByFour,
-    /// The fit to so many counted calls.
+    /// The fit to this number of counted calls.
     Calibrated {
         counted_calls: usize,
     },

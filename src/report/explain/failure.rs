@@ -63,7 +63,7 @@ pub enum LimitOrigin {
 }
 
 impl Failure {
-    /// Builds the failure behind an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
+    /// Builds the failure of an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
     /// calls of its path.
     pub(super) fn new(runner: &ReplayRunner, overflow: &Overflow, calls: &[CountedCall]) -> Option<Self> {
         let loaded = &runner.session;
@@ -176,7 +176,7 @@ impl Failure {
         let messages = self.session.context.messages.iter().enumerate();
         messages.fold((0, Tokens::ZERO), |(count, tokens), (at, message)| {
             let images = f64::from(message.size.images);
-            let text = f64::from(message.size.text_chars) / 4.0;
+            let text = message.size.text_chars.get().get() / 4.0;
             let share = images * IMAGE_TOKENS / (images * IMAGE_TOKENS + text).max(1.0);
             let sent = self.weights[at].max(Tokens(images * IMAGE_TOKENS));
             (
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_limit_in_tokens_tells_of_a_smaller_window() {
+    fn only_a_token_limit_reveals_a_smaller_window() {
         let serves_less = |kind: OverflowKind, limit: u64| {
             failure(|it| {
                 it.believed_window.runtime = Tokens(5_000.0);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_takes_its_share_of_the_message_that_holds_it() {
+    fn an_image_counts_its_share_of_its_message() {
         let images = with_failure("i:2400 a:9 i:600", 1_100, 0, |_, failure| failure.images());
         assert_eq!(images, (2, Tokens(2_400.0 + 1_200.0)), "never less than the runtime counts for an image");
     }

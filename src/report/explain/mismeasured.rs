@@ -47,7 +47,7 @@ pub enum Mismeasured {
 /// The reason why a limit is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitProof {
-    /// The provider reserves so many tokens for the reply.
+    /// The provider reserves this number of tokens for the reply.
     ReplyReserve(u64),
     /// The refusal states the limit.
     Stated,

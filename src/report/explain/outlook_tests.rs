@@ -43,7 +43,7 @@ fn only_compactions_that_freed_something_make_a_treadmill() {
     assert!(!is_treadmill([95_001, 50_000]));
 }
 
-/// Returns the findings for so many fixed tokens in a window of 200,000 with this reserve.
+/// Returns the findings for this number of fixed tokens in a window of 200,000 with this reserve.
 fn with_fixed(fixed: u64, reserve: f64, look: fn(&Case<'_>) -> Option<Found<Outlook>>) -> Option<String> {
     let session = loaded_session(&transcript(&[user("hi")]), 200_000.0);
     let mut settings = session.configured_settings.clone();
@@ -98,7 +98,7 @@ fn a_session_without_compaction_names_no_trigger() {
 }
 
 #[test]
-fn a_session_that_fits_says_how_much_is_left_until_what() {
+fn the_outlook_of_a_fitting_session_names_the_distance_to_its_limit() {
     let line = |tokens: u64, reserve: f64, window: Tokens| {
         let session = loaded_session(&transcript(&[user("hi")]), window.get());
         let mut settings = session.configured_settings.clone();

@@ -75,7 +75,7 @@ impl ReplayRunner {
         self.recorded_trace.trace.get(at)
     }
 
-    /// Returns the tokens that a model's provider takes, as far as the recorded calls show.
+    /// Returns the tokens that a model's provider takes, if the recorded calls show it.
     pub(super) fn learned_limit(&self, model: Option<(ValueIx, ValueIx)>) -> Option<u64> {
         let other =
             model.and_then(|model| self.inputs.other_windows.get(&model)).map(|limits| limits.provider);

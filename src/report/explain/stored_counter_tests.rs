@@ -31,7 +31,7 @@ fn a_stored_counter_is_wrong_below_seven_tenths_of_the_session_or_above_its_inve
 }
 
 #[test]
-fn a_counter_that_the_gateway_itself_calls_stale_is_no_finding_when_it_is_low() {
+fn a_low_counter_marked_stale_is_not_reported() {
     let low = |fresh: Option<bool>| wrong_counter(1_000, StoredTotals { fresh, ..stored(10.0) }).is_some();
     assert!(low(None) && low(Some(true)) && !low(Some(false)));
 }

@@ -50,7 +50,7 @@ fn a_message_that_never_fits_is_to_be_split_and_a_request_with_too_many_bytes_ha
 }
 
 #[test]
-fn a_verdict_without_an_overflow_and_one_with_an_overflow_have_their_own_values() {
+fn verdicts_with_and_without_an_overflow_have_separate_values() {
     with_failure("u:9 a:9 r:75", 1_100, 100, |case, failure| {
         let mechanism = Mechanism {
             class: FindingClass::GradualGrowth,

@@ -7,7 +7,7 @@ use crate::store::trajectory::RecordedList;
 
 /// The reply to a heartbeat that has nothing to report.
 const HEARTBEAT_ACK: &str = "HEARTBEAT_OK";
-/// Length of the text that such a reply may have beside the acknowledgement, in bytes.
+/// Length of the text that such a reply may have besides the acknowledgement, in bytes.
 const ACK_MAX_CHARS: usize = 300;
 
 /// Drops each user message that an acknowledged heartbeat answers, and that answer.

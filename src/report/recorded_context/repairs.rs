@@ -155,7 +155,7 @@ const REPAIRS: [Repair; 16] = [
     ),
 ];
 
-/// Repairs a list as the gateway of a release does, as far as the recorded list shows; an unknown release may apply any
+/// Repairs a list as the gateway of a release does, if the recorded list shows it; an unknown release may apply any
 /// repair.
 pub(super) fn apply_repairs(
     list: &[Rebuilt],

@@ -37,7 +37,7 @@ pub struct RecordedRun {
     pub merged_orphan: Option<EntryIx>,
 }
 
-/// Why a recorded run cannot be shown.
+/// The reason that a recorded run cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The recording has fewer runs.

@@ -1,5 +1,5 @@
 //! The recovery of a session: the steps that the gateway would take after its last overflow, or if the next call
-//! overflowed, beside the events in the transcript (compaction 8.8–8.20).
+//! overflowed, next to the events in the transcript (compaction 8.8–8.20).
 
 mod description;
 mod events;

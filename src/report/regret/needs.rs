@@ -1,4 +1,4 @@
-//! Finds the later needs of lost messages, from identifiers and tool calls alone.
+//! Finds the later needs of lost messages, from identifiers and tool calls only.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ pub(super) fn find_needs(
         {
             let asks = Asking { path, sources, losses, results: &results, at, call };
             let fetched = asks.fetched_again(&known, weights);
-            // A repeated call names its own path; that is no second need.
+            // A repeated call names its own path; that is not a second need.
             let quoted = asks.quoted(&mut known.gone, &fetched);
             needs.extend(fetched);
             needs.extend(quoted);
@@ -115,7 +115,7 @@ pub(super) fn find_needs(
 /// The messages before the current one.
 #[derive(Default)]
 struct Known<'a> {
-    /// Of the messages with each identifier, how many no later prompt has, from the first on.
+    /// The number of messages of each identifier that no later prompt has, from the first on.
     gone: Vec<u32>,
     /// The last call with a tool and arguments, and the message that made it.
     used: HashMap<(&'a str, &'a str), (usize, &'a ToolUse)>,
@@ -185,7 +185,7 @@ impl Asking<'_> {
         .collect()
     }
 
-    /// Returns the position of the first result of a call behind its caller.
+    /// Returns the position of the first result of a call after its caller.
     fn result_of(&self, caller: usize, id: &str) -> Option<usize> {
         let next = self.results.partition_point(|result| *result <= (id, caller));
         self.results.get(next).filter(|(call, _)| *call == id).map(|(_, at)| *at)

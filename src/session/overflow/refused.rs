@@ -19,7 +19,7 @@ const GATEWAY_REFUSAL_PREFIX: &str = "Context overflow:";
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
 /// Returns the refusals of a file. Two records of one refusal count once: a rewritten branch copies its errors, and a
-/// gateway notes a prompt's error beside the failed answer.
+/// gateway notes a prompt's error next to the failed answer.
 pub(super) fn find_refused(scope: &OverflowScope<'_>) -> Vec<Overflow> {
     let version =
         scope.config.value(&LAST_TOUCHED_VERSION).and_then(Value::as_str).map(js::JsString::to_string_lossy);

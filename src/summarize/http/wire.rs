@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_summary_is_reported() {
+    fn answers_without_a_summary_are_errors() {
         for (text, words) in [
             ("<html>", "not JSON"),
             ("{}", "no text"),

@@ -180,7 +180,7 @@ fn mark_cron(head: &str, marks: &mut Marks) -> bool {
     true
 }
 
-/// Marks `Telegram Alice id:123 +2m 2026-02-26 06:13 UTC`, or accepts a time alone.
+/// Marks `Telegram Alice id:123 +2m 2026-02-26 06:13 UTC`, or accepts a bare time.
 fn mark_channel(head: &str, marks: &mut Marks) -> bool {
     let is_head = has_date(head) || is_known_channel(head) && head.contains(" id:");
     if !is_head {

@@ -15,7 +15,7 @@ pub(super) enum Reach {
     Line,
     /// To the next blank line.
     Paragraph,
-    /// Through a text; if that is missing, the sentence is no envelope.
+    /// Through a text; if that is missing, the sentence is not an envelope.
     Through(&'static str),
     /// Through a text; if that is missing, everything.
     ThroughOrAll(&'static str),

@@ -1,4 +1,4 @@
-//! The window that waits for a letter: what each letter copies, or the marks.
+//! The window that waits for a letter: the text that each letter copies, or the marks.
 
 use ratatui::buffer::Buffer;
 

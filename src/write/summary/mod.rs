@@ -24,7 +24,7 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::summarize::workspace_rules;
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// A compaction that lacks only its summary.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub struct PreparedCompaction {
     pub assumed_tokens: Tokens,
 }
 
-/// Why there is nothing to summarise; the first two are what `/compact` answers (compaction 2.18).
+/// The reason that there is nothing to summarise; the first two are the answers of `/compact` (compaction 2.18).
 #[derive(Debug, thiserror::Error)]
 pub enum NotCompactable {
     #[error("Already compacted: the branch ends with a compaction")]
@@ -170,12 +170,12 @@ fn not_compactable_reason(branch: &[BranchEntry]) -> NotCompactable {
     if ended { NotCompactable::AlreadyCompacted } else { NotCompactable::NothingToSummarize }
 }
 
-fn earlier_summary_chars(branch: &[BranchEntry]) -> Vec<u64> {
+fn earlier_summary_chars(branch: &[BranchEntry]) -> Vec<Chars> {
     let summaries = branch.iter().filter(|entry| entry.kind == EntryKind::Compaction);
     summaries
         .filter_map(|entry| entry.message)
         .map(|size| size.pi_chars.whole_chars())
-        .filter(|chars| *chars > 0)
+        .filter(|chars| *chars > Chars::ZERO)
         .collect()
 }
 
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_word_safeguard_switches_the_safeguard_on() {
+    fn only_the_mode_safeguard_enables_the_safeguard() {
         assert_eq!(settings(r#"{"mode":"safeguard"}"#).mode, SummaryMode::Safeguard);
         for other in ["{}", r#"{"mode":"default"}"#, r#"{"mode":true}"#] {
             assert_eq!(settings(other).mode, SummaryMode::Default, "{other}");

@@ -11,6 +11,7 @@ use clawscope::context::budget::BudgetPart;
 use clawscope::ids::{EntryIx, Epoch};
 use clawscope::report::breakdown::{Section, SectionKind, WindowContents};
 use clawscope::store::body::BodyError;
+use clawscope::units::Chars;
 
 use super::tuned;
 use crate::support::driver::Driver;
@@ -50,7 +51,10 @@ fn the_sections_of_the_window_add_up_to_the_estimate() {
         let total = driver.app.displayed_session().expect("a session").next_prompt.estimated_tokens;
         assert_eq!((parts(false), parts(true)), (total, total), "{key}");
         assert!(
-            breakdown(&driver).blocks.values().all(|block| block.as_ref().is_ok_and(|block| block.chars > 0))
+            breakdown(&driver)
+                .blocks
+                .values()
+                .all(|block| block.as_ref().is_ok_and(|block| block.chars > Chars(0.0)))
         );
         driver.press("B");
         assert!(driver.app.overlay().is_none());
@@ -70,7 +74,7 @@ fn a_heavy_message_leads_to_its_row_in_the_transcript() {
 }
 
 #[test]
-fn sections_fold_and_the_cursor_stays_with_them() {
+fn sections_fold_and_keep_the_cursor() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("telegram:direct:8812");
     driver.press("B -");
@@ -90,7 +94,7 @@ fn sections_fold_and_the_cursor_stays_with_them() {
 }
 
 #[test]
-fn under_a_preview_the_window_says_what_each_part_becomes() {
+fn a_preview_shows_each_part_of_the_window_after_the_plan() {
     let mut driver = tuned();
     driver.press("B");
     let session = driver.app.displayed_session().expect("a session");
@@ -123,7 +127,7 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
     assert_eq!(screen.contents.now.budget.total(), before + 100_000);
     assert_eq!(screen.scroll.cursor, 2);
     let heaviest = screen.contents.heaviest[0].entry;
-    assert_eq!(screen.blocks[&heaviest].as_ref().expect("read").chars, 400_000);
+    assert_eq!(screen.blocks[&heaviest].as_ref().expect("read").chars, Chars(400_000.0));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Stores as other programs and proxies leave them: transcripts under two keys, keys in errors, counts above the window.
+//! Stores of other programs and proxies: transcripts under two keys, keys in errors, counts above the window.
 
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn an_answer_above_the_believed_window_fitted() {
 }
 
 #[test]
-fn the_dataset_holds_counts_that_are_not_whole() {
+fn the_dataset_holds_fractional_counts() {
     let mut odd = answer("a1", "q", 900, "stop");
     odd["message"]["usage"]["input"] = json!(2000.5);
     let mut huge = answer("a2", "a1", 900, "stop");
@@ -136,7 +136,7 @@ fn the_dataset_holds_counts_that_are_not_whole() {
 }
 
 #[test]
-fn after_a_commit_the_next_prompt_keeps_what_precedes_the_messages() {
+fn after_a_commit_the_next_prompt_includes_the_fixed_part() {
     let mut entries = vec![answer("a0", "q", 25_000, "toolUse")];
     let mut last = "a0".to_owned();
     for at in 1..8 {

@@ -1,4 +1,4 @@
-//! A real `sshd` on the loopback, where it is installed.
+//! A real `sshd` on the loopback, if it is installed.
 
 use std::net::TcpListener;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The texts of the explain screen that need wrapping: headline, advice, and the text of each row beside its columns.
+//! The texts of the explain screen that need wrapping: headline, advice, and the text of each row next to its columns.
 
 use crate::app::screens::explain::ExplainRow;
 use crate::format::format_number;
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_takes_one_line_behind_its_comments() {
+    fn a_patch_becomes_one_line_after_its_comments() {
         let patch = "// guard.budgetShare 0.6: built in\n{\n  \"a\": {\n    \"b\": 1\n  }\n}";
         assert_eq!(patch_lines(patch, 80), ["// guard.budgetShare 0.6: built in", r#"{ "a": { "b": 1 } }"#]);
         assert!(patch_lines("", 80).is_empty());

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outcome_counts_compactions_and_other_calls_only_where_there_are_some() {
+    fn an_outcome_counts_compactions_and_other_calls_only_if_there_are_any() {
         let said = AdviceOutcome::description;
         assert_eq!(said(AdviceOutcome::Fits { compactions: 0 }), "every call fits");
         assert_eq!(said(AdviceOutcome::Fits { compactions: 2 }), "every call fits, with 2 compactions");

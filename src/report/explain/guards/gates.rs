@@ -1,4 +1,4 @@
-//! The gates of pruning: each closed gate, and whether opening it alone would have made every call fit.
+//! The gates of pruning: each closed gate, and whether opening only it would have made every call fit.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -14,16 +14,16 @@ use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::guards::reason::GuardReason;
 use crate::report::explain::replay_runner::ReplayRunner;
-use crate::units::Millis;
+use crate::units::{Chars, Millis};
 
 /// A ttl shorter than any usual pause between two runs.
 const SHORT_TTL_MS: Millis = Millis(60_000.0);
 /// Protected assistant messages: the default, and the smallest useful value.
 const KEEP_LAST: [f64; 2] = [3.0, 1.0];
 /// The smallest soft trim: the length above which a result is trimmed, and the length kept, in chars.
-const SMALLEST_TRIM: (f64, f64) = (400.0, 150.0);
+const SMALLEST_TRIM: (Chars, Chars) = (Chars(400.0), Chars(150.0));
 
-/// One gate to open alone.
+/// One gate to open.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GateTrial {
     key: &'static str,
@@ -39,7 +39,7 @@ pub(in crate::report::explain) struct GateResult {
     pub fits_all: bool,
 }
 
-/// Opens each gate of a configured pruner alone. A gate with several values to try fits if one of them makes every call
+/// Opens each gate of a configured pruner separately. A gate with several values to try fits if one of them makes every call
 /// fit.
 pub(in crate::report::explain) fn try_gates(runner: &ReplayRunner) -> Vec<GateResult> {
     if !runner.session.pruning_configured {
@@ -81,7 +81,9 @@ fn gate_trials(runner: &ReplayRunner) -> Vec<GateTrial> {
         }),
         gate("contextPruning.softTrimRatio", &|it| it.policies.prune.soft_trim_ratio = 0.0),
         gate("contextPruning.hardClearRatio", &|it| it.policies.prune.hard_clear_ratio = 0.0),
-        gate("contextPruning.minPrunableToolChars", &|it| it.policies.prune.min_prunable_tool_chars = 0.0),
+        gate("contextPruning.minPrunableToolChars", &|it| {
+            it.policies.prune.min_prunable_tool_chars = Chars::ZERO;
+        }),
         gate("contextPruning.softTrim.maxChars", &|it| {
             let (max_chars, kept) = SMALLEST_TRIM;
             let trim =

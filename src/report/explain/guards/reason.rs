@@ -1,4 +1,4 @@
-//! Why a guard acted or did not act, as values.
+//! The reason why a guard acted or did not act, as values.
 
 use crate::gateway::prune_setting::Unit;
 use crate::js::Value;
@@ -9,7 +9,7 @@ use crate::units::Tokens;
 #[derive(Debug, Clone, PartialEq)]
 pub enum GuardReason {
     NoHistoryLimit,
-    /// The history limit dropped so many messages.
+    /// The history limit dropped this number of messages.
     DroppedMessages(usize),
     /// The call sent fewer turns than the history limit allows.
     FewerTurns {
@@ -32,7 +32,7 @@ pub enum GuardReason {
         /// The provider of the call.
         provider: Option<String>,
     },
-    /// The context guard acts above so many estimated tokens of messages.
+    /// The context guard acts above this number of estimated tokens of messages.
     BelowBudget(u64),
     NoLargeResult,
     CompactionOff,

@@ -5,7 +5,7 @@ use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::mechanism::cap::largest_fitting_limit;
 use crate::report::explain::mechanism::cause::Mechanism;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Share of the prompt outside all messages above which the finding is about it.
 const MIN_UNSEEN_SHARE: f64 = 0.3;
@@ -29,7 +29,7 @@ pub struct LargePrompt {
     /// The tool of the first result; secrets are masked.
     pub tool: Option<String>,
     /// The largest limit of chars per tool result under which the prompt fits, and the number of results that it cuts.
-    pub result_limit: Option<(u64, usize)>,
+    pub result_limit: Option<(Chars, usize)>,
 }
 
 /// The fit of a single message into the limit.
@@ -88,7 +88,7 @@ impl LargePrompt {
             ("limit", self.limit as f64),
             ("over", self.prompt_tokens.saturating_sub(self.limit) as f64),
         ];
-        numbers.extend(self.result_limit.map(|(chars, _)| ("capChars", chars as f64)));
+        numbers.extend(self.result_limit.map(|(chars, _)| ("capChars", chars.get())));
         numbers
     }
 }
