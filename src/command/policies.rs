@@ -21,7 +21,7 @@ use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightResult, Route};
 use crate::policy::settings::{SettingId, SettingOwner};
 use crate::policy::{Fate, Policy};
-use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, Split};
+use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, TurnSplit};
 use crate::units::Tokens;
 
 pub(super) fn describe_check(checked: &PreflightResult) -> String {
@@ -244,7 +244,7 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
             ),
         ),
     }];
-    if view.split == Split::Misdetected {
+    if view.split == TurnSplit::Misdetected {
         let words = "the cut is between two turns, but an entry before the user's message makes the runtime \
                      summarise the previous turn as a split one";
         remarks.push((Tone::Warning, words.to_owned()));

@@ -28,7 +28,7 @@ use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::context_details::ContextDetails;
 use crate::session::context_limits::ContextLimits;
 use crate::session::item::SessionItem;
-use crate::session::measured_prompt::{MeasuredPrompt, Unmeasured};
+use crate::session::measured_prompt::{MeasuredPrompt, UnmeasuredReason};
 use crate::session::next_prompt::NextPrompt;
 use crate::session::overflow::{Overflow, OverflowScope};
 use crate::session::partial_usage::find_partial_usage;
@@ -70,7 +70,7 @@ pub struct LoadedSession {
     /// The report behind `fixed_chars`, part by part.
     pub prompt_report: Option<Arc<SystemPromptReport>>,
     /// The last prompt that a provider counted on this path, or why there is none.
-    pub measured: Result<MeasuredPrompt, Unmeasured>,
+    pub measured: Result<MeasuredPrompt, UnmeasuredReason>,
     /// Time of the model's last answer on this path. It is the message's own time, which a copy keeps.
     pub last_call_ms: Option<Moment>,
     /// Time of the last cache touch (pruning 4.3).

@@ -67,4 +67,4 @@ pub use context_details::{ContextDetails, PreviousDetails};
 pub use item::{CountSource, ItemUsage, Mark, SessionItem, TokenCount};
 pub use item_loading::load_item;
 pub use loaded_session::{LoadedSession, SessionViewKey};
-pub use measured_prompt::{MeasuredPrompt, Unmeasured};
+pub use measured_prompt::{MeasuredPrompt, UnmeasuredReason};

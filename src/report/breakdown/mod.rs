@@ -23,7 +23,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::session::lifecycle::Lifecycle;
-use crate::session::{LoadedSession, Unmeasured};
+use crate::session::{LoadedSession, UnmeasuredReason};
 
 /// Contents of the window, computed from sizes only.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ pub struct WindowContents {
     /// The context under the plan, if one is shown. Its lists have the order of `now`.
     pub after: Option<Breakdown>,
     /// Measured against estimated tokens, or why no answer was measured.
-    pub remainder: Result<Remainder, Unmeasured>,
+    pub remainder: Result<Remainder, UnmeasuredReason>,
     pub heaviest: Vec<HeavyMessage>,
     pub history: WindowHistory,
     /// Sentences about the next automatic reset; `None` for a session that the gateway does not reset by itself.

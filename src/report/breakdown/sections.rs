@@ -10,7 +10,7 @@ use crate::context::budget::{BudgetPart, part_for};
 use crate::format::{format_number, quantity};
 use crate::redact::masked;
 use crate::session::tool::tool_of;
-use crate::session::{LoadedSession, Unmeasured};
+use crate::session::{LoadedSession, UnmeasuredReason};
 use crate::store::entry::Role;
 
 /// Builds the sections of a window. Parts without tokens are left out.
@@ -246,24 +246,24 @@ fn result_note(tool: &ToolTotals) -> String {
     words.join(", ")
 }
 
-fn describe_unmeasured(why: Unmeasured) -> &'static str {
+fn describe_unmeasured(why: UnmeasuredReason) -> &'static str {
     match why {
-        Unmeasured::NoUsage => {
+        UnmeasuredReason::NoUsage => {
             "No answer on this path has usage from the provider, so every number here is an estimate."
         }
-        Unmeasured::SinceCompaction => {
+        UnmeasuredReason::SinceCompaction => {
             "The provider has counted nothing since the compaction, so every number here is an estimate."
         }
-        Unmeasured::SinceReset => {
+        UnmeasuredReason::SinceReset => {
             "The provider has counted nothing since the reset, so every number here is an estimate."
         }
-        Unmeasured::SinceEdit => {
+        UnmeasuredReason::SinceEdit => {
             "The context has been edited since the last count, so that count no longer applies."
         }
-        Unmeasured::SinceCommit => {
+        UnmeasuredReason::SinceCommit => {
             "The provider has counted nothing since the branch was written, so every number here is an estimate."
         }
-        Unmeasured::OtherLeaf => "The provider's count belongs to the session's own leaf.",
+        UnmeasuredReason::OtherLeaf => "The provider's count belongs to the session's own leaf.",
     }
 }
 

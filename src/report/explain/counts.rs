@@ -2,7 +2,7 @@
 //! estimates.
 
 use crate::ids::EntryIx;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
 use crate::units::Tokens;
@@ -54,7 +54,7 @@ impl Counter {
 }
 
 /// Collects every known count of the failing prompt.
-pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCount> {
+pub(super) fn collect_counts(case: &OverflowCase<'_>, failure: &Failure) -> Vec<PromptCount> {
     let provider = PromptCount {
         counter: Counter::Provider { is_stated: failure.is_measured },
         tokens: failure.prompt_tokens,
@@ -85,7 +85,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
 }
 
 /// Returns the total of the session record, if it has one.
-fn stored_count(case: &Case<'_>) -> Option<PromptCount> {
+fn stored_count(case: &OverflowCase<'_>) -> Option<PromptCount> {
     let totals = &case.session.limits.stored_totals;
     let tokens = totals.total_tokens.filter(|tokens| *tokens > Tokens::ZERO)?.whole();
     let counted = case.calls.iter().rev().find(|call| call.prompt_tokens == tokens);

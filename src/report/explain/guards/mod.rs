@@ -10,7 +10,7 @@ mod reason;
 use crate::gateway::ruleset::Guard as ContextGuard;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::units::Tokens;
 
@@ -21,7 +21,11 @@ pub(super) use inert::find_pruning_inert;
 pub use reason::{Comparison, GuardReason};
 
 /// Reports every guard of the release, in its state at the failing call.
-pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateResult]) -> Vec<GuardReport> {
+pub(super) fn report_guards(
+    case: &OverflowCase<'_>,
+    failure: &Failure,
+    opened: &[GateResult],
+) -> Vec<GuardReport> {
     let sent = case.replays.as_ref().and_then(|runner| runner.recorded_call(failure.overflow.entry));
     let mut guards = vec![history_guard(failure, sent), pruning_guard(case, failure, sent, opened)];
     guards.extend(context_guard(failure, sent));
@@ -43,7 +47,7 @@ fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
 }
 
 fn pruning_guard(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     failure: &Failure,
     sent: Option<&CallReplay>,
     opened: &[GateResult],

@@ -13,7 +13,7 @@ use crate::format::{
 };
 use crate::plan::Plan;
 use crate::policy::{Fate, Policy};
-use crate::report::compaction::{CompactionView, Split};
+use crate::report::compaction::{CompactionView, TurnSplit};
 use crate::session::LoadedSession;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
@@ -211,14 +211,14 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
 fn split<'a>(view: &CompactionView, theme: &Theme) -> Option<FactLine<'a>> {
     let messages = quantity(view.turn_prefix.messages, "message");
     let (words, role) = match (view.split, view.turn_prefix.messages) {
-        (Split::None, _) => return None,
+        (TurnSplit::None, _) => return None,
         (_, 0) => {
             ("counted as a split turn, although none of the turn is above the cut".to_owned(), Role::Text)
         }
-        (Split::Turn, _) => {
+        (TurnSplit::Turn, _) => {
             (format!("the cut splits a turn; {messages} of it get a separate summary"), Role::Text)
         }
-        (Split::Misdetected, _) => (
+        (TurnSplit::Misdetected, _) => (
             format!("not a real split: the whole previous turn, {messages}, gets a separate summary"),
             Role::Warn,
         ),
