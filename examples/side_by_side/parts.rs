@@ -18,7 +18,7 @@ use clawscope::replay::simulated_trace;
 use clawscope::session::replay_inputs::ReplayInputs;
 use clawscope::transcript::Leaf;
 use clawscope::ui::highlight;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 use crossterm::event::KeyCode;
 
 use crate::opened::{Screen, opened};
@@ -77,7 +77,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
     };
     let decision = nanoseconds(|| prune(&input).map(drop).expect("a decision"));
     let whole = nanoseconds(|| drop(Plan::new(&requested).expect("a plan")));
-    let after = plan.fates().iter().map(|fate| fate.after.value().unwrap_or(f64::NAN).to_string());
+    let after = plan.fates().iter().map(|fate| fate.after.value().map_or(f64::NAN, Chars::get).to_string());
     let after = after.collect::<Vec<_>>().join(",");
     Ok(format!("{{\"ns\":{whole},\"decisionNs\":{decision},\"chars\":[{after}]}}"))
 }

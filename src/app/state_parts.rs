@@ -19,7 +19,7 @@ use crate::policy::edit::Edit;
 use crate::policy::settings::SettingId;
 use crate::policy::{MessageFate, Policy, PolicySet};
 use crate::session::{LoadedSession, SessionViewKey};
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 use crate::write::summary::job::SummaryResult;
 
 /// The store, as last listed.
@@ -37,9 +37,9 @@ pub struct ListedStore {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loading {
     pub key: SessionKey,
-    pub bytes_read: u64,
+    pub bytes_read: Bytes,
     /// 0 while unknown.
-    pub bytes_total: u64,
+    pub bytes_total: Bytes,
     /// When loading started; progress shows only after a delay.
     pub started_ms: Moment,
 }

@@ -6,11 +6,11 @@ use crate::ids::{EntryIx, Epoch};
 use crate::session::message::excerpt::Excerpt;
 use crate::session::testing::{item, loaded_session, transcript, user};
 use crate::store::sqlite::item_path;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// A list item of a transcript with `bytes`, at its path.
 fn listed(key: &str, path: &Path, bytes: u64) -> SessionItem {
-    SessionItem { key: SessionKey(key.into()), path: Some(path.to_path_buf()), bytes, ..item() }
+    SessionItem { key: SessionKey(key.into()), path: Some(path.to_path_buf()), bytes: Bytes(bytes), ..item() }
 }
 
 fn session(item: &SessionItem) -> LoadedSession {

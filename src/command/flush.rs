@@ -23,7 +23,7 @@ pub(super) fn describe_flush(flush: &Flush, limits: &ContextLimits) -> String {
             format!("due before the next message: {} tokens, threshold {threshold}", format_number(total))
         }
         FlushState::Due(FlushTrigger::Bytes) => {
-            let limit = format_size(limits.flush.force_bytes.value as u64);
+            let limit = format_size(limits.flush.force_bytes.value);
             format!("due before the next message: the transcript reached {limit}")
         }
         FlushState::Waiting { tokens } => format!("at {threshold} tokens, {} to go", format_number(tokens)),

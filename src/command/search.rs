@@ -186,7 +186,7 @@ impl Found<'_> {
             query: self.query.text().to_owned(),
             hits: self.count(),
             searched: self.totals.sessions,
-            bytes: self.totals.bytes,
+            bytes: self.totals.bytes.get(),
             sessions: self.sessions.iter().map(|session| self.session_json(session)).collect(),
             unread: unread.collect(),
         }

@@ -141,7 +141,7 @@ fn print_prepared(
 ) -> Result<(), Failure> {
     let verb = if job.write.apply { "writes" } else { "would write" };
     let entries = format_count(shown.entries as u64, "entry", "entries");
-    let added = format_size(shown.appended_bytes as u64);
+    let added = format_size(shown.appended_bytes);
     let from = shown.parent.as_deref().unwrap_or("the root");
     writeln!(output)?;
     output.line(Tone::Strong, &format!("{verb} {entries} ({added}) at the end of the transcript"))?;
@@ -314,8 +314,8 @@ fn report_json(
         way: method_name(prepared),
         why: shown.method.clone(),
         entries: shown.entries,
-        bytes: shown.appended_bytes,
-        file_bytes: shown.bytes,
+        bytes: shown.appended_bytes.to_len(),
+        file_bytes: shown.bytes.get(),
         from: shown.parent.clone(),
         old_leaf: shown.old_leaf.clone(),
         new_leaf: written.map(|written| written.leaf.clone()),

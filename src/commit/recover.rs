@@ -28,7 +28,7 @@ use crate::js;
 use crate::store::index::OpenStatus;
 use crate::store::load::load;
 use crate::store::source::{Source, file_identity};
-use crate::units::{Millis, Moment};
+use crate::units::{Bytes, Millis, Moment};
 
 /// The written part of an interrupted commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +38,9 @@ pub enum WrittenExtent {
     /// The file ends in a part of them.
     Partial {
         /// Bytes in the file.
-        written: u64,
+        written: Bytes,
         /// Bytes in total.
-        bytes: u64,
+        bytes: Bytes,
     },
     /// The file holds all of them; they were not yet read back.
     Complete {
@@ -233,15 +233,15 @@ fn finish(
     transcript: &Path,
     intent: &Intent,
     payload: &[u8],
-    written: u64,
+    written: Bytes,
     disk: &dyn Disk,
 ) -> Result<RecoveryOutcome, CommitError> {
     let mut appender = Appender::resume(transcript, intent, written, disk)?;
-    match appender.append(&payload[written as usize..]) {
+    match appender.append(&payload[written.to_len()..]) {
         Ok(false) | Err(CommitError::Refused(Refusal::FileChanged { .. })) => Ok(RecoveryOutcome::Unchanged),
         Ok(true) if reads_back(transcript, intent) => Ok(RecoveryOutcome::Finished),
         Ok(true) => {
-            let (path, bytes) = (transcript.to_path_buf(), payload.len() as u64);
+            let (path, bytes) = (transcript.to_path_buf(), Bytes::from_len(payload.len()));
             let restored = appender.roll_back();
             Err(CommitError::NotFinished { path, written, bytes, restored })
         }
@@ -257,7 +257,7 @@ fn reads_back(transcript: &Path, intent: &Intent) -> bool {
     let last = index.last().map(|ix| index.display_id(ix));
     index.open_status == OpenStatus::Opens
         && index.bad_lines == 0
-        && index.pending_bytes == 0
+        && index.pending_bytes == Bytes::ZERO
         && last.as_ref() == Some(&intent.leaf)
 }
 
@@ -321,7 +321,10 @@ fn measure_extent(payload: &[u8], behind: &[u8]) -> WrittenExtent {
         return WrittenExtent::NotStarted;
     }
     if payload.starts_with(behind) && payload.len() > behind.len() {
-        return WrittenExtent::Partial { written: behind.len() as u64, bytes: payload.len() as u64 };
+        return WrittenExtent::Partial {
+            written: Bytes::from_len(behind.len()),
+            bytes: Bytes::from_len(payload.len()),
+        };
     }
     // Another program may have written at the same moment, before or after.
     if let Some(at) = memchr::memmem::find(behind, payload) {
@@ -344,11 +347,11 @@ mod tests {
     fn how_far_it_came_is_known_by_what_is_behind_the_old_end() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
         let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
-        let torn = |written| WrittenExtent::Partial { written, bytes: 18 };
+        let torn = |written| WrittenExtent::Partial { written, bytes: Bytes(18) };
         assert_eq!(reported(""), WrittenExtent::NotStarted);
         assert_eq!(
             [reported("{"), reported("{\"id\":1}"), reported("{\"id\":1}\n")],
-            [torn(1), torn(8), torn(9)]
+            [torn(Bytes(1)), torn(Bytes(8)), torn(Bytes(9))]
         );
         assert_eq!(reported("{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
         assert_eq!(reported("{\"id\":1}\n{\"id\":2}\n{}\n"), WrittenExtent::Complete { last: false });
@@ -423,7 +426,7 @@ mod tests {
         let torn = of(
             Some("undo"),
             Some(Moment(1_772_000_000_000.0)),
-            WrittenExtent::Partial { written: 7, bytes: 18 },
+            WrittenExtent::Partial { written: Bytes(7), bytes: Bytes(18) },
         );
         assert_eq!(
             torn.description(),
@@ -434,7 +437,7 @@ mod tests {
             "the commit was interrupted before its first line was written"
         );
         let refuses = |extent| of(None, None, extent).refusal().is_some();
-        assert!(refuses(WrittenExtent::Partial { written: 7, bytes: 18 }));
+        assert!(refuses(WrittenExtent::Partial { written: Bytes(7), bytes: Bytes(18) }));
         assert!(!refuses(WrittenExtent::NotStarted) && !refuses(WrittenExtent::Complete { last: true }));
         let all = [Discarded, Finished, AlreadyComplete, Unchanged];
         assert_eq!(all.map(RecoveryOutcome::as_str), ["forgotten", "finished", "complete", "leftAsItIs"]);
@@ -461,7 +464,7 @@ mod tests {
             time_ms: Some(Moment(1_772_000_000_000.0)),
             extent,
         };
-        let partial = found(WrittenExtent::Partial { written: 10, bytes });
+        let partial = found(WrittenExtent::Partial { written: Bytes(10), bytes: Bytes(bytes) });
         assert_eq!(inspect_journal(&path, &journal).expect("it reads"), partial);
         assert_eq!(find_interrupted(&path, Moment(1_772_000_000_000.0)).expect("it reads"), Some(partial));
         let moved = path.with_extension("moved");
@@ -469,7 +472,10 @@ mod tests {
         assert_eq!(inspect_journal(&path, &journal).expect("it reads"), found(WrittenExtent::Replaced));
         std::fs::rename(&moved, &path).expect("renamed");
         let done = recover_locked(&path, &SystemDisk).expect("a repair").expect("a commit");
-        assert_eq!(done.interrupted, found(WrittenExtent::Partial { written: 10, bytes }));
+        assert_eq!(
+            done.interrupted,
+            found(WrittenExtent::Partial { written: Bytes(10), bytes: Bytes(bytes) })
+        );
         let after = std::fs::read(&path).expect("the file");
         assert_eq!(after.len(), before.len() - 10 + bytes as usize);
         assert_eq!(find_interrupted(&path, Moment(1_772_000_000_000.0)).expect("it reads"), None);

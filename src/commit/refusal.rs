@@ -8,7 +8,7 @@ use crate::commit::journal_trust::JournalFault;
 use crate::format::quantity;
 use crate::js;
 use crate::store::body::BodyError;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// A reason to leave a session file unchanged (store P1, H, J). Nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -230,9 +230,9 @@ pub enum CommitError {
     NotFinished {
         path: PathBuf,
         /// Bytes of the commit in the file.
-        written: u64,
+        written: Bytes,
         /// Bytes of the commit in total.
-        bytes: u64,
+        bytes: Bytes,
         /// Whether the file was restored.
         restored: bool,
     },

@@ -13,7 +13,7 @@ use crate::plan::PolicyEffect;
 use crate::policy::Fate;
 use crate::session::json::finite;
 use crate::store::entry::Role;
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// Version of every JSON shape that clawscope writes. It increases when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -224,7 +224,7 @@ fn entry_json(node: &DocumentEntry) -> EntryJson<'_> {
         role: node.role.map(Role::as_str),
         tool: node.tool.as_deref(),
         tokens: node.tokens,
-        chars: node.chars,
+        chars: node.chars.map(Chars::whole),
         time: finite(node.time),
         label: node.label.as_deref(),
         fate: node.fate.map(fate_json),

@@ -19,7 +19,7 @@ use crate::policy::prune::Gate;
 use crate::store::entry::ReadMode;
 use crate::store::load::{load_bytes, load_for_release};
 use crate::store::source::Source;
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 const MINUTE: i64 = 60_000;
 /// 2026-02-21T05:00:00Z, ms.
@@ -162,7 +162,7 @@ fn settings(steps: &[Policy]) -> Settings {
     let mut all = PolicySettings::pruning_only(PruneSettings {
         keep_last_assistants: 1.0,
         soft_trim_ratio: 0.1,
-        min_prunable_tool_chars: 1.0,
+        min_prunable_tool_chars: Chars(1.0),
         ..PruneSettings::default()
     });
     all.enabled = PolicySet::of(steps);

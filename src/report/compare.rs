@@ -17,6 +17,7 @@ use crate::report::cost::format_cost;
 use crate::session::LoadedSession;
 use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{MessageSize, Role, Usage};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
@@ -296,7 +297,7 @@ fn signature(message: &ContextMessage) -> MessageSignature {
     MessageSignature {
         role: size.role.as_str(),
         call: size.call_id.filter(|_| result),
-        chars: if result { 0 } else { size.pi_chars.whole_chars() },
+        chars: if result { 0 } else { size.pi_chars.whole_chars().whole() },
     }
 }
 
@@ -346,10 +347,17 @@ fn paired_message(
 
 /// Sizes that a change of content alters. Committed changes are known from receipts as well.
 fn content_sizes(size: &MessageSize) -> [u64; 6] {
-    let of = |count: u32| u64::from(count);
-    let counted = [size.pi_chars.whole_chars(), size.prune_chars.whole_chars()];
+    let of = |part: CompactChars| part.get().whole();
+    let counted = [size.pi_chars, size.prune_chars].map(|size| size.whole_chars().whole());
     let [pi, prune] = counted;
-    [pi, prune, of(size.text_chars), of(size.images), of(size.thinking_chars), of(size.tool_call_chars)]
+    [
+        pi,
+        prune,
+        of(size.text_chars),
+        u64::from(size.images),
+        of(size.thinking_chars),
+        of(size.tool_call_chars),
+    ]
 }
 
 fn unpaired_message(message: &ContextMessage, side: usize) -> ComparedMessage {

@@ -19,7 +19,7 @@ use crate::session::loading::open;
 use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Sessions read per batch.
 const BATCH_SIZE: usize = 8;
@@ -33,7 +33,7 @@ const MAX_RECENT: usize = 4;
 #[derive(Debug, Clone, PartialEq)]
 struct CountStamp {
     path: Option<PathBuf>,
-    bytes: u64,
+    bytes: Bytes,
     modified_ms: Option<Moment>,
     /// Hash of the config, as the windows come from it.
     config_hash: u64,

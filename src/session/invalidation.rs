@@ -116,6 +116,7 @@ mod tests {
     use super::*;
     use crate::gateway::env::Environment;
     use crate::store::discovery::discover;
+    use crate::units::Bytes;
 
     fn write(dir: &Path, name: &str, text: &str) -> PathBuf {
         let path = dir.join("agents/main/sessions").join(name);
@@ -148,7 +149,7 @@ mod tests {
         let places = PathIndex::new(&store, []);
         write(dir.path(), "a.jsonl", "{\"type\":\"session\"}\n");
         let touched = places.invalidated_by(&store, [&path], Moment::ZERO);
-        assert_eq!((touched.sessions[0].1.bytes, touched.rescan), (19, false));
+        assert_eq!((touched.sessions[0].1.bytes, touched.rescan), (Bytes(19), false));
         let lock = write(dir.path(), "a.jsonl.lock", "");
         assert_eq!(reported(&places, &store, &lock), (vec!["a".to_owned()], false));
         let journal = path.with_file_name("a.jsonl.clawscope-journal");

@@ -131,7 +131,7 @@ pub(super) fn complete_item(
         index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Compaction).count();
     item.compactions = item.compactions.or(Some(compactions as u64));
     item.entries = Some(index.entries.len() as u64);
-    item.bytes = index.end + index.pending_bytes;
+    item.bytes = index.file_bytes();
     if let Some(title) = row.is_none().then(|| title(reported.source, index)).flatten() {
         item.title = title;
     }

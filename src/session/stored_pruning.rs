@@ -39,7 +39,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::policy::{Fate, Reason};
     use crate::session::testing::{call, loaded_session, message, result, transcript, user};
-    use crate::units::{Millis, Tokens};
+    use crate::units::{Chars, Millis, Tokens};
 
     fn marker(data: &str) -> String {
         format!(r#"{{"type":"custom","customType":"openclaw.cache-ttl","data":{data}}}"#)
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(fates[2], (Fate::Cleared, Reason::RememberedClear));
         assert_eq!(fates[4], (Fate::SoftTrimmed, Reason::RememberedTrim));
         assert_eq!(fates[6].0, Fate::Kept);
-        assert_eq!(plan.fates()[2].after.value(), Ok(4.0));
+        assert_eq!(plan.fates()[2].after.value(), Ok(Chars(4.0)));
         assert!(plan.total_after() < plan.total_before());
     }
 

@@ -18,7 +18,7 @@ use crate::session::{LoadedSession, SessionItem};
 use crate::store::load::load;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::{Millis, Tokens};
+use crate::units::{Bytes, Millis, Tokens};
 
 /// Builds a transcript of a header and these entries, each the child of the previous one unless it names a parent. Ids
 /// are `e0`, `e1`, … by position.
@@ -148,7 +148,7 @@ pub(crate) fn item() -> SessionItem {
         usage: None,
         compactions: None,
         updated_ms: None,
-        bytes: 0,
+        bytes: Bytes(0),
         marks: Vec::new(),
     }
 }

@@ -18,7 +18,7 @@ use crate::gateway::env::Environment;
 use crate::gateway::secrets::is_secret_file;
 use crate::ids::SessionKey;
 use crate::js::{self, Value};
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Maximum depth of folders searched below a sessions dir.
 const MAX_DEPTH: usize = 6;
@@ -114,7 +114,7 @@ pub(super) fn read_session(path: &Path) -> Session {
         record: None,
         cwd,
         flags: Vec::new(),
-        bytes: 0,
+        bytes: Bytes::ZERO,
         modified_ms: None,
         active_ms: None,
     };
@@ -128,10 +128,10 @@ const TAIL_BYTES: u64 = 32 * 1024;
 
 /// Returns the time of the last message of the user or the model; `None` when the end of the
 /// transcript holds none. System messages and bookkeeping do not count (store-pi-1.5 A6).
-fn last_activity(path: &Path, bytes: u64) -> Option<Moment> {
+fn last_activity(path: &Path, bytes: Bytes) -> Option<Moment> {
     let source = Source::open(path).ok()?;
-    let from = bytes.saturating_sub(TAIL_BYTES);
-    let tail = source.read_span(from, (bytes - from) as usize).ok()?;
+    let from = bytes.get().saturating_sub(TAIL_BYTES);
+    let tail = source.read_span(from, (bytes.get() - from) as usize).ok()?;
     let text = String::from_utf8_lossy(&tail);
     let mut lines = text.rsplit('\n').filter_map(|line| js::parse(line).ok());
     lines.find_map(|line| message_time(&line))
@@ -234,7 +234,7 @@ mod tests {
         assert!(diagnostics[0].message.contains("/home/u/app no longer exists"), "{diagnostics:?}");
         assert_eq!(sessions[1].key.0, "pi:a");
         assert_eq!(sessions[1].cwd.as_deref(), Some("/home/u/app"));
-        assert!(sessions[1].bytes > 0 && sessions[1].modified_ms.is_some());
+        assert!(sessions[1].bytes > Bytes(0) && sessions[1].modified_ms.is_some());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::js::json::is_truthy;
 use crate::js::{self, Json, JsonKind, Value};
+use crate::store::compact_chars::CompactChars;
 use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::{
     AppendMode, CharCount, EntryKind, MessageSize, ParentKey, Replacement, Role, StopReason, TreeLink, Usage,
@@ -84,7 +85,7 @@ pub struct ScannedToolCall {
     pub id: ScannedValue,
     pub name: ScannedValue,
     /// Chars of the name and of the arguments as JSON.
-    pub chars: u32,
+    pub chars: CompactChars,
 }
 
 /// Scans one line, parsed or outlined. `rename_hooks` applies the migration from version 2 to 3 (store L3).
@@ -316,7 +317,7 @@ pub fn measure_message<'a>(message: impl Json<'a>) -> ScannedMessage {
 }
 
 /// Scans the tool calls of a message. `all` is their total in chars, which a single call takes over.
-fn scan_tool_calls<'a>(message: impl Json<'a>, all: u32) -> Vec<ScannedToolCall> {
+fn scan_tool_calls<'a>(message: impl Json<'a>, all: CompactChars) -> Vec<ScannedToolCall> {
     let blocks = message.get("content").and_then(Json::items).into_iter().flatten();
     let is_call = |block: &_| measure::is_block_type(*block, "toolCall").unwrap_or(false);
     let scanned = blocks.filter(is_call).map(|block| ScannedToolCall {
@@ -410,9 +411,9 @@ mod tests {
             let line =
                 format!(r#"{{"type":"message","message":{{"role":"assistant","content":[{blocks}]}}}}"#);
             let message = scanned(&line).message.expect("a message");
-            let own: Vec<u32> = message.tool_calls.iter().map(|call| call.chars).collect();
-            assert_eq!(own.iter().sum::<u32>(), message.size.tool_call_chars);
-            own
+            let own: Vec<CompactChars> = message.tool_calls.iter().map(|call| call.chars).collect();
+            assert_eq!(own.iter().copied().sum::<CompactChars>(), message.size.tool_call_chars);
+            own.iter().map(|chars| chars.get().whole()).collect::<Vec<u64>>()
         };
         let exec = r#"{"type":"toolCall","name":"exec","arguments":{"a":1.0}}"#;
         let read = r#"{"type":"toolCall","name":"read","arguments":{}}"#;

@@ -7,7 +7,7 @@ use super::key::SessionKind;
 use super::location::Location;
 use super::session_records::SessionRecord;
 use crate::ids::SessionKey;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Mark of a session in lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,7 +84,7 @@ pub struct Session {
     /// Sorted, without duplicates.
     pub flags: Vec<Flag>,
     /// Size of the transcript in bytes; 0 when it is missing.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Last change of the transcript.
     pub modified_ms: Option<Moment>,
     /// Time of the last message, where the store sorts by it.
@@ -116,7 +116,7 @@ impl Session {
         }
         let of_file = [Flag::Missing, Flag::Locked, Flag::Symlink, Flag::ReadOnly];
         session.flags.retain(|flag| !of_file.contains(flag));
-        (session.bytes, session.modified_ms) = (0, None);
+        (session.bytes, session.modified_ms) = (Bytes::ZERO, None);
         session.load_file_metadata();
         if session.path.as_deref().is_some_and(|path| lock_path(path).exists()) {
             session.add_flag(Flag::Locked);
@@ -140,7 +140,7 @@ impl Session {
         let is_link = own.as_ref().is_ok_and(std::fs::Metadata::is_symlink);
         match if is_link { std::fs::metadata(&path) } else { own } {
             Ok(meta) if meta.is_file() => {
-                self.bytes = meta.len();
+                self.bytes = Bytes(meta.len());
                 self.modified_ms = meta.modified().ok().and_then(Moment::from_system_time);
                 if meta.permissions().readonly() {
                     self.add_flag(Flag::ReadOnly);

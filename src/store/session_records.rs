@@ -114,7 +114,7 @@ fn unreadable_file(path: &Path, line: Option<u64>, what: &str) -> SessionRecords
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{Moment, Tokens};
+    use crate::units::{Chars, Moment, Tokens};
 
     fn parse(text: &str) -> SessionRecords {
         parse_records(Path::new("/s/sessions.json"), text)
@@ -145,7 +145,7 @@ mod tests {
             [row(json), SessionRecord::from_text("agent:main:telegram:direct:42".into(), json).unwrap()]
         {
             assert_eq!(js::stringify(&row.raw()), r#"{"zzz":2}"#);
-            assert_eq!(row.prompt_report().unwrap().skills_chars, 7);
+            assert_eq!(row.prompt_report().unwrap().skills_chars, Chars(7.0));
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::commit::{Clock, CommitError, Disk, SystemClock, SystemDisk, write_to_disk};
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 use clawscope::write::commit_list::CommitStatus;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ impl Disk for Torn {
         SystemDisk.write(file, &bytes[..half])
     }
 
-    fn truncate(&self, _: &File, _: u64) -> io::Result<()> {
+    fn truncate(&self, _: &File, _: Bytes) -> io::Result<()> {
         Err(io::ErrorKind::Other.into())
     }
 }

@@ -24,7 +24,7 @@ use crate::support::gateway::Gateways;
 use crate::support::generate::{Options, transcript};
 use crate::support::pi::Pi;
 use crate::support::session::Session;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Bytes, Millis, Tokens};
 
 fn session() -> Session {
     let options = Options { steps: 3, ..Options::default() };
@@ -85,7 +85,7 @@ struct Asking<'a> {
 }
 
 impl Disk for Asking<'_> {
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> std::io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> std::io::Result<()> {
         self.answers.borrow_mut().extend(self.gateways.run("try", self.path, &["400"]));
         SystemDisk.reserve(file, end, bytes)
     }
@@ -112,7 +112,7 @@ fn a_commit_keeps_the_gateway_out_until_it_is_over() {
 struct Ends;
 
 impl Disk for Ends {
-    fn reserve(&self, _: &File, _: u64, _: u64) -> std::io::Result<()> {
+    fn reserve(&self, _: &File, _: u64, _: Bytes) -> std::io::Result<()> {
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::KILL).expect("killed");
         Ok(())
@@ -292,7 +292,7 @@ fn two_programs_that_commit_and_a_gateway_that_appends_lose_nothing_in_a_thousan
 }
 
 fn every_line_is_whole(session: &Session, bytes: &[u8]) {
-    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, 0));
+    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, Bytes::ZERO));
     let mut ids = HashSet::new();
     for line in String::from_utf8_lossy(bytes).lines().skip(1) {
         let value = js::parse(line).unwrap_or_else(|_| panic!("a broken line: {line}"));

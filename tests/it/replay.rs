@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::inspected;
 use crate::support::session::Session;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 
 /// Settings under which short sessions are worked on, all but the steps.
 fn settings(steps: &[Policy], window: f64) -> Settings {
@@ -33,11 +33,11 @@ fn settings(steps: &[Policy], window: f64) -> Settings {
             keep_last_assistants: 1.0,
             soft_trim_ratio: 0.1,
             hard_clear_ratio: 0.4,
-            min_prunable_tool_chars: 10.0,
+            min_prunable_tool_chars: Chars(10.0),
             soft_trim: SoftTrim {
-                max_chars: 60.0,
-                head_chars: 10.0,
-                tail_chars: 10.0,
+                max_chars: Chars(60.0),
+                head_chars: Chars(10.0),
+                tail_chars: Chars(10.0),
                 ..PruneSettings::default().soft_trim
             },
             ..PruneSettings::default()

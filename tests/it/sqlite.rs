@@ -10,7 +10,7 @@ use clawscope::session::LoadedSession;
 use clawscope::session::loading::open;
 use clawscope::store::discovery::{Store, discover};
 use clawscope::transcript::Leaf;
-use clawscope::units::{Millis, Moment};
+use clawscope::units::{Bytes, Millis, Moment};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -131,7 +131,7 @@ fn a_packed_event_has_its_text() {
     let state = state();
     let session = opened(&listed(state.path()), "agent:main:main");
     let packed = session.tree.find_by_text(&session.index, "5a425ef8").unwrap();
-    assert_eq!(session.index.entry(packed).bytes, 9849);
+    assert_eq!(session.index.entry(packed).bytes(), Bytes(9849));
     let message =
         clawscope::store::body::read_message(&session.source, &session.index, packed).unwrap().unwrap();
     assert!(message.get("role").unwrap().str_is("toolResult"));
@@ -255,7 +255,7 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
     assert!(writer.wait().unwrap().success());
     let whole = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
     let places =
-        |of: &LoadedSession| of.index.entries.iter().map(|it| (it.offset, it.bytes)).collect::<Vec<_>>();
+        |of: &LoadedSession| of.index.entries.iter().map(|it| (it.offset, it.bytes())).collect::<Vec<_>>();
     assert!(places(&whole) == places(&session), "read at once it is the same");
     assert_eq!(whole.index.end, session.index.end);
     println!("{WRITTEN} entries followed in {readings} readings");

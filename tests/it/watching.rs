@@ -161,7 +161,7 @@ fn shown(app: &clawscope::app::App) -> Shown {
     items
         .map(|item| {
             let aside = item.marks.iter().any(|mark| mark.is_archive());
-            (item.key.0.clone(), (item.bytes, item.entries, aside))
+            (item.key.0.clone(), (item.bytes.get(), item.entries, aside))
         })
         .collect()
 }

@@ -57,7 +57,7 @@ impl FollowedTranscript {
     /// Follows an existing transcript: only entries from after `now_ms` are reported.
     pub(super) fn from_end(session: &Session, path: &Path, now_ms: Moment) -> Self {
         let last_seen = match session.location.database() {
-            Some(_) => Some(LastSeen::Bytes(session.bytes)),
+            Some(_) => Some(LastSeen::Bytes(session.bytes.get())),
             None => current_extent(path).map(LastSeen::Extent),
         };
         Self { unread_since: last_seen.is_some().then_some(now_ms), last_seen, ..Self::default() }
@@ -66,7 +66,7 @@ impl FollowedTranscript {
     /// Whether the transcript has no changes to report.
     pub(super) fn is_unchanged(&self, session: &Session, path: &Path) -> bool {
         match &self.last_seen {
-            Some(LastSeen::Bytes(bytes)) => session.bytes == *bytes,
+            Some(LastSeen::Bytes(bytes)) => session.bytes.get() == *bytes,
             Some(LastSeen::Extent(extent)) => std::fs::metadata(path).is_ok_and(|meta| {
                 let is_long = || meta.len() == extent.end && file_identity(&meta) == extent.identity;
                 is_long() && Source::open(path).is_ok_and(|source| extent.is_unchanged_in(&source))

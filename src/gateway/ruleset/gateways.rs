@@ -11,6 +11,8 @@ use super::rules::{
 };
 use crate::units::Millis;
 
+use crate::units::Chars;
+
 pub(super) static V2026_3_2: Rules = Rules {
     read_mode: ReadMode::Entries,
     pi: PiRelease::OLDEST,
@@ -30,7 +32,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     duration: DurationRule { composite: true, longest_ms: Millis(f64::MAX) },
     history_limit: HistoryLimitRule::Exact,
     history_lookup: HistoryLookup::Channel,
-    result_limit: ResultLimit::Share { most: 400_000.0, configured: false },
+    result_limit: ResultLimit::Share { most: Chars(400_000.0), configured: false },
     truncation: Truncation::Head { floor_has_suffix: true },
     pairing: REFERENCE_PAIRING,
     aggregate: Aggregate::None,
@@ -150,7 +152,7 @@ pub(super) static V2026_3_22: Rules = Rules {
     },
     rewrite: Rewrite::Remapping,
     guard: Guard::Placeholders { stops: true },
-    summary_chars: Some(16_000.0),
+    summary_chars: Some(Chars(16_000.0)),
     compaction_seconds: Some(900),
     ..V2026_3_11
 };
@@ -173,7 +175,7 @@ pub(super) static V2026_4_1: Rules =
 
 pub(super) static V2026_4_5: Rules = Rules {
     eligibility: Eligibility::PluginsOrApi,
-    result_limit: ResultLimit::Share { most: 40_000.0, configured: false },
+    result_limit: ResultLimit::Share { most: Chars(40_000.0), configured: false },
     guard: Guard::NewestFirst,
     legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: false },
     window_source: WindowRule::Lowest { names: NameMatching::Aliases, model_tokens: true, prefixed: false },
@@ -197,7 +199,7 @@ pub(super) static V2026_4_14: Rules =
     Rules { preflight: Preflight::Estimate { leaves_room: true }, ..V2026_4_8 };
 
 pub(super) static V2026_4_15: Rules = Rules {
-    result_limit: ResultLimit::Share { most: 16_000.0, configured: true },
+    result_limit: ResultLimit::Share { most: Chars(16_000.0), configured: true },
     truncation: Truncation::Ends(Ends { bounded: true, ..COUNTED }),
     aggregate: Aggregate::Newest { floor_is_notice: false },
     reserve: Reserve::CappedFloor,
@@ -339,7 +341,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     unknown_window_compacts: false,
     compaction: Compaction::FromFirstKept,
     safeguard: true,
-    summary_chars: Some(16_000.0),
+    summary_chars: Some(Chars(16_000.0)),
     compaction_seconds: Some(180),
     window_guard: SHARED_WINDOW_GUARD,
     window_source: WindowRule::OfModel { lower: true },

@@ -15,7 +15,7 @@ use crate::policy::compact::files::FileLists;
 use crate::store::entry::{EntryKind, ReadMode, Role};
 use crate::store::index::{Index, LinePosition};
 use crate::store::scan::measure_message;
-use crate::units::{Moment, Tokens};
+use crate::units::{Bytes, Moment, Tokens};
 
 /// The content of a compaction entry.
 #[derive(Debug, Clone)]
@@ -145,7 +145,7 @@ fn projected_context_after(
     summary: Value,
 ) -> Result<CompactedContext, JsException> {
     let mut grown = index.clone();
-    let place = LinePosition { offset: grown.end, bytes: 0, line: grown.line_count + 1 };
+    let place = LinePosition { offset: grown.end, bytes: Bytes::ZERO, line: grown.line_count + 1 };
     grown.push_parsed(entry, place, &mut LineIds);
     let compaction = EntryIx(index.entries.len() as u32);
     let path: Vec<EntryIx> = before.path.iter().copied().chain([compaction]).collect();

@@ -32,7 +32,7 @@ fn histories() -> impl Strategy<Value = Vec<Value>> {
 }
 
 fn tokens(message: &Value) -> Tokens {
-    Tokens((pi_chars(message).expect("measurable") / 4.0).ceil())
+    pi_chars(message).expect("measurable").to_tokens(4.0).ceil()
 }
 
 fn all_tokens(messages: &[Value]) -> Tokens {

@@ -276,8 +276,8 @@ mod tests {
             let rules = RepairRules { rules: ruleset.rules(), is_responses_api };
             let missing = MissingResult::for_call(&PairedCall { id: "a".into(), name: None }, rules);
             let message = missing.message(Moment(5.0));
-            let counted = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
-            assert_eq!((counted, missing.tokens()), (Ok(tokens), Tokens(tokens)));
+            let counted = pi_chars(&message).map(|chars| chars.to_tokens(CHARS_PER_TOKEN).ceil());
+            assert_eq!((counted, missing.tokens()), (Ok(Tokens(tokens)), Tokens(tokens)));
             assert!(message.get("toolName").unwrap().str_is("unknown"));
             if !missing.is_short {
                 assert_eq!(shape_of(&message, rules.pairing()), missing.shape());

@@ -7,7 +7,7 @@ use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::repair::{AllowedTools, apply_pairing, pair, repair_inputs, shape_of};
 use crate::policy::testing::{ListFixture as Messages, calls, result};
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
 /// Returns the origin of each repaired message (`None`: invented), the reason of each input message, and `changed`.
 fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, bool) {
@@ -103,7 +103,7 @@ fn pairing_again_leaves_details_and_calls_alone() {
     let mut list = messages.list();
     let again = pair_list(&mut list, RepairRules::default());
     assert!(again.changed && again.fates[2].reason == Reason::Untouched);
-    assert_eq!(list.features_at(1).and_then(|features| features.details_chars), Some(7.0));
+    assert_eq!(list.features_at(1).and_then(|features| features.details_chars), Some(Chars(7.0)));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn an_invented_result_is_measured_under_the_rules_of_the_version() {
         repair_list(&mut list, RepairRules { rules: ruleset.rules(), is_responses_api });
         messages.check(&list);
         let weight = list.features_at(1).and_then(ContentFeatures::prune_chars).map(CharCount::value);
-        assert_eq!(weight, Some(Ok(chars)), "{ruleset:?}");
+        assert_eq!(weight, Some(Ok(Chars(chars))), "{ruleset:?}");
     }
 }
 

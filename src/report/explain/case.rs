@@ -107,6 +107,11 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Returns the last counted call and its tokens.
+    pub(super) fn last_counted(&self) -> Option<(EntryIx, u64)> {
+        self.calls.last().map(|call| (call.entry, call.prompt_tokens))
+    }
+
     /// Returns the tool of a result; secrets are masked.
     pub(super) fn tool_name(&self, entry: EntryIx) -> String {
         let tool = self.session.index.entry(entry).message.map(|size| size.tool_name);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::context::build::ContextMessage;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::policy::PolicySet;
+use crate::policy::{Policy, PolicySet};
 use crate::replay::{CallReplay, RecordedTrace, Settings, simulated_trace};
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
@@ -120,6 +120,10 @@ impl ReplayRunner {
     fn sum_calls(&self, trace: &[CallReplay]) -> ReplaySummary {
         ReplaySummary::from_trace(&self.recorded_trace, trace, self.failing_call)
     }
+}
+
+pub(super) fn enable_compaction(settings: &mut Settings) {
+    settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
 }
 
 /// Returns the session at a leaf whose path includes the call.

@@ -2,7 +2,7 @@
 
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::support::driver::Driver;
@@ -66,7 +66,7 @@ fn a_session_that_opens_slowly_or_not_at_all_hides_the_last_message() {
     driver.effects(Event::Paste(key.clone()));
     let key = clawscope::ids::SessionKey(key);
     driver.now_ms += Millis(500.0);
-    driver.effects(Event::OpenProgress { key: key.clone(), done: 1, total: 2 });
+    driver.effects(Event::OpenProgress { key: key.clone(), done: Bytes(1), total: Bytes(2) });
     assert!(driver.app.message_screen().is_none());
     driver.effects(Event::OpenFailed { key, error: "gone".into() });
     assert!(driver.app.message.text.is_none() && driver.app.message_screen().is_none());

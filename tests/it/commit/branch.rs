@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use clawscope::commit::{Remap, SystemClock, write};
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, Value};
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
@@ -38,8 +38,8 @@ fn a_changed_result_is_copied_with_what_follows_and_the_record_is_last() {
     let written: Vec<&str> = prepared.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(written, expected);
     assert_eq!((prepared.leaf.as_str(), prepared.record_id.as_str()), (record, record));
-    assert_eq!(prepared.byte_len(), expected.iter().map(|line| line.len() + 1).sum::<usize>());
-    assert_eq!(prepared.file_bytes(), session.bytes().len() as u64);
+    assert_eq!(prepared.byte_len(), Bytes::from_len(expected.iter().map(|line| line.len() + 1).sum()));
+    assert_eq!(prepared.file_bytes(), Bytes::from_len(session.bytes().len()));
     assert_eq!(prepared.parent.as_deref(), Some("a1"));
     assert_eq!(prepared.changed, [("r1".to_owned(), result.to_owned())]);
     // The file's own time is not the test's, and no answer carries usage.

@@ -10,7 +10,7 @@ use clawscope::policy::truncate::{CutOptions, truncated_message};
 use super::branch::{labels_in_force, text_of};
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 
 const TIME: &str = "2026-02-25T06:13:20.000Z";
 const NEXT: &str = r#"{"type":"message","id":"u2","parentId":"a2","timestamp":"2026-02-21T05:00:05.000Z","message":{"role":"user","content":"and now?"}}"#;
@@ -141,7 +141,7 @@ fn a_cut_result_before_a_compaction_keeps_what_that_kept_and_every_label() {
     let mut change = session.clear(EntryIx(2));
     let whole =
         clawscope::store::body::read_message(&session.source, &session.index, EntryIx(2)).unwrap().unwrap();
-    change.message = truncated_message(&whole, 5000.0, &CutOptions::default()).unwrap();
+    change.message = truncated_message(&whole, Chars(5000.0), &CutOptions::default()).unwrap();
     write(&session.prepare(vec![change]).unwrap(), Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     let context = session.context();

@@ -12,7 +12,7 @@ use clawscope::commit::{
 };
 use clawscope::ids::EntryIx;
 use clawscope::js;
-use clawscope::units::{Millis, Moment};
+use clawscope::units::{Bytes, Millis, Moment};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::{NOW, Session, TestClock};
@@ -195,7 +195,7 @@ struct Halfway<'a> {
 }
 
 impl Disk for Halfway<'_> {
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
         self.reserved.set(true);
         SystemDisk.reserve(file, end, bytes)
     }

@@ -126,7 +126,7 @@ fn commit_and_undo(seed: u64, options: &Options, requested: WriteKind) {
     let session = session.reload();
     let after = session.bytes();
     assert!(after.starts_with(&bytes), "seed {seed}: the old bytes changed");
-    assert_eq!(after.len() as u64, written.offset + written.bytes);
+    assert_eq!(after.len() as u64, written.offset + written.bytes.get());
     assert_eq!(session.context(), planned, "seed {seed}");
     assert_eq!(planned.iter().map(|json| plain(json)).collect::<Vec<_>>(), wanted, "seed {seed}");
     ids_and_parents_hold(&after, values(&bytes).len());

@@ -7,7 +7,7 @@ use clawscope::commit::{CommitError, RandomIds, Refusal, SystemClock, Transcript
 use clawscope::ids::EntryIx;
 use clawscope::js::Value;
 use clawscope::transcript::Leaf;
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
@@ -102,12 +102,12 @@ fn a_last_line_that_lacks_nothing_but_its_end_is_given_it() {
     let session = Session::new(&whole[..whole.len() - 1]);
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     let (planned, added) = (session.planned(&prepared), prepared.bytes());
-    assert_eq!((added[0], added.len()), (b'\n', prepared.byte_len()));
+    assert_eq!((added[0], Bytes::from_len(added.len())), (b'\n', prepared.byte_len()));
     write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     assert_eq!(session.bytes(), [&whole[..whole.len() - 1], &added].concat());
     assert_eq!(session.context(), planned);
-    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, 0));
+    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, Bytes::ZERO));
 }
 
 #[test]

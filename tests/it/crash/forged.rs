@@ -10,7 +10,7 @@ use clawscope::commit::{
     CommitError, JournalFault, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted,
     recover_commit,
 };
-use clawscope::units::{Millis, Moment};
+use clawscope::units::{Bytes, Millis, Moment};
 use proptest::prelude::*;
 
 use crate::fuzz::checks::journals::{
@@ -121,7 +121,7 @@ fn a_journal_is_a_small_separate_file() {
     assert_eq!(fault(&path), JournalFault::MoreWriters);
     fs::set_permissions(&journal, fs::Permissions::from_mode(0o600)).unwrap();
     fs::File::options().write(true).open(&journal).unwrap().set_len(1 << 40).unwrap();
-    assert!(matches!(fault(&path), JournalFault::TooLarge { bytes, .. } if bytes == 1 << 40));
+    assert!(matches!(fault(&path), JournalFault::TooLarge { bytes, .. } if bytes == Bytes(1 << 40)));
 }
 
 #[test]

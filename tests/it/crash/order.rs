@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clawscope::commit::{Disk, SystemClock, SystemDisk, write_to_disk};
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::cases::Case;
 use super::kills::{Story, settled};
@@ -90,8 +90,8 @@ impl Disk for Recorder {
         SystemDisk.sync_dir(folder)
     }
 
-    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
-        self.push(Step::Truncate(self.name(file), bytes));
+    fn truncate(&self, file: &File, bytes: Bytes) -> io::Result<()> {
+        self.push(Step::Truncate(self.name(file), bytes.get()));
         SystemDisk.truncate(file, bytes)
     }
 

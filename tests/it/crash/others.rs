@@ -2,7 +2,7 @@
 
 use clawscope::commit::{Clock as _, LockState, lock_state};
 use clawscope::commit::{CommitError, Refusal, SystemClock, find_interrupted, write_to_disk};
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::cases::{Case, another};
 use super::disk::{Fault, Faulty};
@@ -43,7 +43,7 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
         let session = Session::at(&path);
         assert_eq!(
             (session.index.bad_lines, session.index.pending_bytes),
-            (0, 0),
+            (0, Bytes::ZERO),
             "{point}: a line is broken"
         );
         assert!(

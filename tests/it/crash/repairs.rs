@@ -10,7 +10,7 @@ use clawscope::commit::{
     Disk, RecoveryOutcome, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted, recover_commit,
     write,
 };
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::cases::{Case, another};
 use super::child::{Deed, killed};
@@ -33,7 +33,7 @@ impl Disk for Cramped {
         self.0.write(file, bytes)
     }
 
-    fn reserve(&self, _: &File, _: u64, _: u64) -> io::Result<()> {
+    fn reserve(&self, _: &File, _: u64, _: Bytes) -> io::Result<()> {
         Err(io::ErrorKind::StorageFull.into())
     }
 
@@ -41,7 +41,7 @@ impl Disk for Cramped {
         self.0.sync(file)
     }
 
-    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
+    fn truncate(&self, file: &File, bytes: Bytes) -> io::Result<()> {
         self.0.truncate(file, bytes)
     }
 

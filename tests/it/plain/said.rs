@@ -1,10 +1,11 @@
 //! What a transcript says: read line by line, and as an index has it, in the same form.
 
 use clawscope::js::{self, Value, is_trimmed};
+use clawscope::store::compact_chars::CompactChars;
 use clawscope::store::entry::{AppendMode, Entry, ParentKey, StopReason, Usage};
 use clawscope::store::index::Index;
 use clawscope::store::intern::{IdIx, ValueIx};
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 use super::json::{Plain, parse};
 use super::sizes::{Sizes, call_chars, digits, id, is, role, shown, sizes, usage_of, word};
@@ -248,7 +249,7 @@ pub(crate) fn found(index: &Index) -> Read {
 fn entry_found(index: &Index, entry: &Entry) -> Said {
     let calls = &index.tool_calls[entry.tool_calls.0 as usize..entry.tool_calls.1 as usize];
     Said {
-        place: (entry.offset, entry.bytes, entry.line),
+        place: (entry.offset, entry.bytes().get() as u32, entry.line),
         kind: entry.kind.as_str().to_owned(),
         id: id_found(index, entry.id),
         null_id: entry.has_null_id,
@@ -275,11 +276,11 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
         excluded: entry.is_excluded,
         message: entry.message.map(|size| Sizes {
             role: size.role.as_str().to_owned(),
-            pi: shown(size.pi_chars.value()),
-            prune: shown(size.prune_chars.value()),
-            joined: digits(size.joined_chars),
+            pi: shown(size.pi_chars.value().map(Chars::get)),
+            prune: shown(size.prune_chars.value().map(Chars::get)),
+            joined: digits(size.joined_chars.get()),
             blocks: (size.text_blocks, size.images),
-            chars: (size.text_chars, size.thinking_chars, size.tool_call_chars),
+            chars: (count(size.text_chars), count(size.thinking_chars), count(size.tool_call_chars)),
             tool: word_found(index, size.tool_name),
             call: id_found(index, size.call_id),
             stop: stop_found(size.stop_reason).to_owned(),
@@ -288,10 +289,14 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
         }),
         calls: calls
             .iter()
-            .map(|call| (id_found(index, call.id), word_found(index, call.name), call.chars))
+            .map(|call| (id_found(index, call.id), word_found(index, call.name), count(call.chars)))
             .collect(),
         beside: None,
     }
+}
+
+fn count(chars: CompactChars) -> u32 {
+    chars.get().whole() as u32
 }
 
 fn usage_found(usage: &Usage) -> [String; 6] {

@@ -15,7 +15,7 @@ use clawscope::session::LoadedSession;
 use clawscope::session::list::list_sessions_with;
 use clawscope::session::loading::open;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 use clawscope::write::request::{
     CheckStatus, WriteAction, WriteError, WriteOutcome, WriteRequest, prepare, preview, write,
 };
@@ -45,9 +45,9 @@ pub(crate) fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f6
         soft_trim_ratio: 0.0,
         hard_clear_ratio: 1.0,
         soft_trim: SoftTrim {
-            max_chars: 60.0,
-            head_chars: 10.0,
-            tail_chars: 10.0,
+            max_chars: Chars(60.0),
+            head_chars: Chars(10.0),
+            tail_chars: Chars(10.0),
             ..PruneSettings::default().soft_trim
         },
         ..PruneSettings::default()

@@ -12,7 +12,7 @@ use clawscope::ids::SessionKey;
 use clawscope::policy::compact::SummaryPurpose;
 use clawscope::session::LoadedSession;
 use clawscope::summarize::SummaryProgress;
-use clawscope::units::{Millis, Moment, Tokens};
+use clawscope::units::{Bytes, Millis, Moment, Tokens};
 
 use super::driver::Driver;
 
@@ -235,8 +235,8 @@ pub(crate) fn loading(width: u16, height: u16) -> Driver {
     let key = driver.app.displayed_session().expect("a session").item.key.clone();
     driver.app.opening.loading = Some(Loading {
         key,
-        bytes_read: 43_000_000,
-        bytes_total: 102_000_000,
+        bytes_read: Bytes(43_000_000),
+        bytes_total: Bytes(102_000_000),
         started_ms: driver.now_ms - Millis(200.0),
     });
     driver
@@ -349,7 +349,7 @@ pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.key_effects("E");
     let epoch = driver.app.displayed_session().expect("a session").epoch;
-    driver.effects(Event::EstimateProgress { epoch, done: 43_000_000, total: 102_000_000 });
+    driver.effects(Event::EstimateProgress { epoch, done: Bytes(43_000_000), total: Bytes(102_000_000) });
     driver
 }
 

@@ -4,8 +4,9 @@
 mod compaction;
 mod gates;
 mod guard_report;
+mod inert;
+mod reason;
 
-use crate::format::{format_short_estimate, quantity};
 use crate::gateway::ruleset::Guard as ContextGuard;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
@@ -15,6 +16,9 @@ use crate::units::Tokens;
 
 pub(super) use gates::{GateResult, try_gates};
 pub use guard_report::{GuardKind, GuardReport, GuardState};
+pub use inert::PruningInert;
+pub(super) use inert::find_pruning_inert;
+pub use reason::{Comparison, GuardReason};
 
 /// Reports every guard of the release, in its state at the failing call.
 pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateResult]) -> Vec<GuardReport> {
@@ -27,20 +31,14 @@ pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateRe
 }
 
 fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
+    let new = |state, reason| GuardReport::new(GuardKind::History, state, reason);
     let limit = failure.session.configured_settings.history_limit;
     if limit <= 0.0 {
-        return GuardReport::new(GuardKind::History, GuardState::NotSet, "no historyLimit for this session");
+        return new(GuardState::NotSet, GuardReason::NoHistoryLimit);
     }
     match sent.map(|sent| sent.history_trim).filter(|history| history.cleared > 0) {
-        Some(history) => {
-            let why = format!("dropped {}", quantity(history.cleared as usize, "message"));
-            GuardReport::new(GuardKind::History, GuardState::Acted, why)
-        }
-        None => GuardReport::new(
-            GuardKind::History,
-            GuardState::NotDue,
-            format!("the call sent fewer than {limit} turns"),
-        ),
+        Some(history) => new(GuardState::Acted, GuardReason::DroppedMessages(history.cleared as usize)),
+        None => new(GuardState::NotDue, GuardReason::FewerTurns { limit }),
     }
 }
 
@@ -50,26 +48,24 @@ fn pruning_guard(
     sent: Option<&CallReplay>,
     opened: &[GateResult],
 ) -> GuardReport {
-    let new = |state, why: String| GuardReport::new(GuardKind::Pruning, state, why);
+    let new = |state, reason| GuardReport::new(GuardKind::Pruning, state, reason);
     if !failure.session.pruning_configured {
-        return new(GuardState::NotSet, "contextPruning.mode is off".to_owned());
+        return new(GuardState::NotSet, GuardReason::PruningOff);
     }
     let gate = sent.map_or(Gate::NeverTouched, |sent| sent.gate);
     let freed = sent.map_or(0.0, |sent| sent.pruned.tokens.get());
     let flipping: Vec<&'static str> =
         opened.iter().filter(|opened| opened.fits_all).map(|opened| opened.key).collect();
     let guard = match gate {
-        Gate::Open { .. } if freed > 0.0 => {
-            new(GuardState::Acted, format!("freed {}", format_short_estimate(freed as u64)))
-        }
+        Gate::Open { .. } if freed > 0.0 => new(GuardState::Acted, GuardReason::Freed(freed as u64)),
         Gate::Open { .. } => match flipping.first() {
-            Some(key) => new(
-                GuardState::Blocked,
-                format!("{key} {} keeps the results", gates::current_value(failure, key)),
-            ),
-            None => new(GuardState::FreedNothing, "there was nothing to prune".to_owned()),
+            Some(key) => {
+                let value = gates::current_value(failure, key);
+                new(GuardState::Blocked, GuardReason::KeptByValue { key, value })
+            }
+            None => new(GuardState::FreedNothing, GuardReason::NothingToPrune),
         },
-        gate => new(GuardState::Blocked, gates::why_shut(case, failure, gate)),
+        gate => new(GuardState::Blocked, gates::closed_gate(case, failure, gate)),
     };
     let touch = case.touches.iter().rev().find(|(entry, _)| *entry < failure.overflow.entry);
     GuardReport {
@@ -80,27 +76,22 @@ fn pruning_guard(
 }
 
 fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardReport> {
+    let new = |state, reason| GuardReport::new(GuardKind::Context, state, reason);
     let rules = failure.session.ruleset.id.rules();
     if rules.guard == ContextGuard::None {
         return None;
     }
     let freed = sent.map_or(0.0, |sent| sent.guarded.tokens.get());
     if freed > 0.0 {
-        return Some(GuardReport::new(
-            GuardKind::Context,
-            GuardState::Acted,
-            format!("freed {}", format_short_estimate(freed as u64)),
-        ));
+        return Some(new(GuardState::Acted, GuardReason::Freed(freed as u64)));
     }
     let share = failure.session.configured_settings.guard.budget_share;
     let budget = share * failure.believed_window.gateway.model_tokens.get();
     let estimate = failure.gateway_estimate().saturating_sub(failure.session.fixed_tokens()) as f64;
-    let why =
-        format!("acts above {} tokens of messages, by its estimate", format_short_estimate(budget as u64));
     Some(if estimate <= budget {
-        GuardReport::new(GuardKind::Context, GuardState::NotDue, why)
+        new(GuardState::NotDue, GuardReason::BelowBudget(budget as u64))
             .with_missing_tokens(Tokens(budget - estimate), true)
     } else {
-        GuardReport::new(GuardKind::Context, GuardState::FreedNothing, "no result was large enough to cut")
+        new(GuardState::FreedNothing, GuardReason::NoLargeResult)
     })
 }

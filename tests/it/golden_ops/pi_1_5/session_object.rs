@@ -10,7 +10,7 @@ use clawscope::js::{self, JsException, JsString, Value};
 use clawscope::store::entry::EntryKind;
 use clawscope::store::index::{Index, LinePosition};
 use clawscope::transcript::{Leaf, Tree};
-use clawscope::units::Moment;
+use clawscope::units::{Bytes, Moment};
 
 /// A session in memory for appends.
 pub(super) struct SessionObject {
@@ -203,8 +203,11 @@ impl SessionObject {
         self.text.push('\n');
         let Ok(value) = js::parse(text) else { return };
         self.index.line_count += 1;
-        let place =
-            LinePosition { offset: self.index.end, bytes: text.len() as u32, line: self.index.line_count };
+        let place = LinePosition {
+            offset: self.index.end,
+            bytes: Bytes::from_len(text.len()),
+            line: self.index.line_count,
+        };
         self.index.end += text.len() as u64 + 1;
         self.index.push_parsed(&value, place, &mut LineIds);
         self.leaf = self.index.last();
