@@ -1,4 +1,4 @@
-//! Tokens, chars and bytes as types, so that they cannot be mixed with each other, with milliseconds or with money.
+//! Tokens, chars, bytes, durations and moments as types, so that they cannot be mixed with each other or with money.
 //!
 //! The rules of the gateways convert between units all the time, chars / 4 to tokens and tokens * 4 to chars, and 46,200
 //! of either looks the same as a bare number. A unit crosses the borders of modules; a rule takes the number out with
@@ -48,17 +48,18 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::iter::Sum;
-use std::ops::Div;
+use std::ops::{Add, AddAssign, Div, Sub};
+use std::time::SystemTime;
 
 use derive_more::{Add, AddAssign, Div, DivAssign, Into, Mul, MulAssign, Sub, SubAssign};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-macro_rules! unit {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
-        #[derive(Into, Add, AddAssign, Sub, SubAssign, Mul, MulAssign, Div, DivAssign)]
+/// A double with a meaning: everything but arithmetic.
+macro_rules! number {
+    ($(#[$attribute:meta])* $name:ident) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize, Into)]
         #[serde(transparent)]
         pub struct $name(pub f64);
 
@@ -107,11 +108,6 @@ macro_rules! unit {
                 Self(self.0.ceil())
             }
 
-            /// Rounds down to a whole number; negative ones and NaN are 0.
-            pub const fn whole(self) -> u64 {
-                self.0 as u64
-            }
-
             #[must_use]
             pub fn abs(self) -> Self {
                 Self(self.0.abs())
@@ -148,6 +144,24 @@ macro_rules! unit {
 
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                 f64::json_schema(generator)
+            }
+        }
+    };
+}
+
+/// A number of equal things, which can be added, scaled and compared as a ratio.
+macro_rules! unit {
+    ($(#[$doc:meta])* $name:ident) => {
+        number! {
+            $(#[$doc])*
+            #[derive(Add, AddAssign, Sub, SubAssign, Mul, MulAssign, Div, DivAssign)]
+            $name
+        }
+
+        impl $name {
+            /// Rounds down to a whole number; negative ones and NaN are 0.
+            pub const fn whole(self) -> u64 {
+                self.0 as u64
             }
         }
 
@@ -299,6 +313,101 @@ impl Sum for Bytes {
     }
 }
 
+unit! {
+    /// Milliseconds between two moments; negative if the second is earlier.
+    Millis
+}
+
+number! {
+    /// A point in time, in milliseconds since 1970-01-01T00:00Z; NaN for JavaScript's invalid date.
+    ///
+    /// Two moments are a duration apart, and have no sum:
+    ///
+    /// ```
+    /// use clawscope::units::{Millis, Moment};
+    ///
+    /// assert_eq!(Moment(5_000.0) - Moment(2_000.0), Millis(3_000.0));
+    /// assert_eq!(Moment(5_000.0) + Millis(3_000.0), Moment(8_000.0));
+    /// ```
+    ///
+    /// ```compile_fail,E0308
+    /// use clawscope::units::{Millis, Moment};
+    ///
+    /// fn is_cold(idle: Millis, ttl: Millis) -> bool {
+    ///     idle >= ttl
+    /// }
+    /// is_cold(Moment(1_772_719_601_000.0), Millis(300_000.0)); // expected `Millis`, found `Moment`
+    /// ```
+    ///
+    /// ```compile_fail,E0308
+    /// use clawscope::units::Moment;
+    ///
+    /// let middle = Moment(1.0) + Moment(3.0); // expected `Millis`, found `Moment`
+    /// ```
+    Moment
+}
+
+impl Moment {
+    /// Returns the moment of whole milliseconds.
+    pub const fn from_whole(ms: i64) -> Self {
+        Self(ms as f64)
+    }
+
+    /// After every other moment.
+    pub const NEVER: Self = Self(f64::INFINITY);
+
+    /// Returns the moment of a file or of the system; `None` before 1970.
+    pub fn from_system_time(time: SystemTime) -> Option<Self> {
+        time.duration_since(SystemTime::UNIX_EPOCH).ok().map(|since| Self(since.as_millis() as f64))
+    }
+
+    /// Returns whole milliseconds, without the fraction; 0 for NaN, and the nearest `i64` beyond its range.
+    pub const fn whole(self) -> i64 {
+        self.0 as i64
+    }
+
+    /// Rounds to [`Self::whole`] milliseconds, as clocks and files count.
+    #[must_use]
+    pub const fn to_whole(self) -> Self {
+        Self::from_whole(self.whole())
+    }
+
+    /// Returns the days since 1970-01-01, in UTC.
+    pub const fn day(self) -> i64 {
+        self.whole().div_euclid(86_400_000)
+    }
+}
+
+impl Add<Millis> for Moment {
+    type Output = Self;
+
+    fn add(self, duration: Millis) -> Self {
+        Self(self.0 + duration.0)
+    }
+}
+
+impl AddAssign<Millis> for Moment {
+    fn add_assign(&mut self, duration: Millis) {
+        *self = *self + duration;
+    }
+}
+
+impl Sub<Millis> for Moment {
+    type Output = Self;
+
+    fn sub(self, duration: Millis) -> Self {
+        Self(self.0 - duration.0)
+    }
+}
+
+impl Sub for Moment {
+    type Output = Millis;
+
+    fn sub(self, earlier: Self) -> Millis {
+        Millis(self.0 - earlier.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,6 +418,16 @@ mod tests {
         assert_eq!(text, "[203412.0,0.5]");
         let schema = |schema: schemars::Schema| serde_json::to_string(&schema).unwrap();
         assert_eq!(schema(schemars::schema_for!(Vec<Tokens>)), schema(schemars::schema_for!(Vec<f64>)));
+    }
+
+    #[test]
+    fn moments_are_durations_apart_and_unknown_ones_stay_unknown() {
+        let (start, end) = (Moment::from_whole(1_772_719_601_000), Moment(1_772_719_601_250.5));
+        assert_eq!(end - start, Millis(250.5));
+        assert_eq!((start + (end - start), end - (end - start)), (end, start));
+        assert!((Moment(f64::NAN) - start).is_nan() && (Moment(f64::NAN) + Millis(1.0)).is_nan());
+        assert_eq!(end.whole(), 1_772_719_601_250, "without the fraction");
+        assert_eq!([f64::NAN, 1e300, -1e300].map(|ms| Moment(ms).whole()), [0, i64::MAX, i64::MIN]);
     }
 
     #[test]

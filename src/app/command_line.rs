@@ -118,7 +118,7 @@ impl App {
         if !self.has_preview() || !self.tuning.respect_gates {
             return words;
         }
-        words.flag("--gates").option("--now", self.now_ms.to_string())
+        words.flag("--gates").option("--now", self.now_ms.whole().to_string())
     }
 
     /// Adds the store and the rules on the screen.

@@ -308,7 +308,7 @@ fn compaction_rows(
 fn find_locks(workspace: &Workspace) -> Vec<TranscriptLock> {
     let lock = |item: &SessionItem| {
         let path = item.path.as_deref()?;
-        let (state, pid, why) = match lock_state(path, workspace.now_ms as i64).ok()? {
+        let (state, pid, why) = match lock_state(path, workspace.now_ms).ok()? {
             LockState::Free => return None,
             LockState::Held { pid, live, .. } => {
                 ("held", pid, if live { String::new() } else { "its process cannot be seen".to_owned() })

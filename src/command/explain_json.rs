@@ -13,7 +13,7 @@ use crate::report::explain::{
     PromptCount, PromptPart, ReplaySummary,
 };
 use crate::session::LoadedSession;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Version 2 gave each of the four questions its own member.
 pub(super) const SCHEMA_VERSION: u64 = 2;
@@ -71,7 +71,7 @@ struct OverflowJson {
     entry: String,
     kind: &'static str,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     model: Option<ModelJson>,
     /// Tokens that the refused call needed, by its text.
     requested: Option<u64>,
@@ -127,7 +127,7 @@ struct CallJson {
     number: usize,
     entry: String,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     tokens: u64,
     /// Whether a provider counted the tokens.
     exact: bool,

@@ -29,6 +29,7 @@ use crate::report::cost::describe_cache_cost;
 use crate::session::setting_change::{SettingChange, read_changes};
 use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
 use crate::session::{CountSource, LoadedSession};
+use crate::units::{Millis, Moment};
 use crate::write::rewrite_loss::{RewriteLoss, find_rewrite_loss};
 use crate::write::summary::assumed_summary;
 
@@ -41,8 +42,8 @@ pub(super) struct Preview {
     pub gate: Gate,
     /// The plan ignores the closed gate.
     pub gate_ignored: bool,
-    /// Time of the next call, milliseconds since 1970.
-    pub now_ms: f64,
+    /// Time of the next call.
+    pub now_ms: Moment,
     pub plan: Plan,
     /// Origin of the assumed summary length.
     pub summary_length: SummaryLength,
@@ -119,7 +120,7 @@ pub(super) fn preview_session(
     // `Gate::Off` is a setting and stays closed.
     let respected = args.gates || args.now.is_some() || gate == Gate::Off;
     let ignored = !respected && !gate.is_open();
-    let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
+    let used = if ignored { Gate::Open { idle_ms: Millis(f64::NAN) } } else { gate };
     let plan = session.plan(&simulated.policies, used).map_err(|error| {
         Failure::unreadable(format!(
             "{}: {error}, so the gateway changes nothing in it. `clawscope doctor` lists the faults of the file.",

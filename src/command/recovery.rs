@@ -25,7 +25,7 @@ use crate::report::recovery::{
     RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
 };
 use crate::session::LoadedSession;
-use crate::units::{Chars, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 pub(super) fn run(
     args: &SessionArgs,
@@ -91,7 +91,7 @@ struct RefusalJson {
     /// The error text.
     text: String,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     tokens: Option<u64>,
     /// Tokens that fit, by the text.
     limit: Option<u64>,
@@ -174,7 +174,7 @@ struct EventJson {
     what: &'static str,
     entry: Option<String>,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
 }
 
 fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {

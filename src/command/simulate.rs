@@ -35,6 +35,7 @@ use crate::redact::SecretDisplay;
 use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::simulated_settings::settings_json;
+use crate::units::{Millis, Moment};
 use crate::write::rewrite_loss::RewriteLoss;
 use crate::write::summary::job::SummaryResult;
 
@@ -111,7 +112,7 @@ pub(super) struct SimulationJson {
     session: SessionJson,
     leaf: Option<String>,
     /// Time of the next call, ms since 1970.
-    now: Option<f64>,
+    now: Option<Moment>,
     /// The pruner's settings.
     settings: Value,
     /// The origin of each of them.
@@ -154,8 +155,8 @@ struct GateJson {
     reason: Option<&'static str>,
     rule: Option<&'static str>,
     /// Time since the cache was used, ms.
-    idle_ms: Option<f64>,
-    ttl_ms: Option<f64>,
+    idle_ms: Option<Millis>,
+    ttl_ms: Option<Millis>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -270,7 +271,7 @@ fn gate_json(preview: &Preview) -> GateJson {
     let (idle, ttl) = match preview.gate {
         Gate::Open { idle_ms } => (idle_ms, preview.simulated.prune_settings.ttl_ms),
         Gate::Warm { idle_ms, ttl_ms } => (idle_ms, ttl_ms),
-        _ => (f64::NAN, preview.simulated.prune_settings.ttl_ms),
+        _ => (Millis(f64::NAN), preview.simulated.prune_settings.ttl_ms),
     };
     let reason = preview.gate.reason();
     GateJson {

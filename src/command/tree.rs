@@ -24,6 +24,7 @@ use crate::text::{pad, truncate, width};
 use crate::transcript::Leaf;
 use crate::transcript::drawing_order::{OrderedEntry, drawing_order};
 use crate::transcript::labels::resolve_labels;
+use crate::units::Moment;
 
 /// Columns per level of branches.
 const INDENT: &str = "│ ";
@@ -92,7 +93,7 @@ pub(super) struct NodeJson {
     /// Chars of its message as pi counts them.
     chars: Option<u64>,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     pub(super) label: Option<String>,
     /// Number of branches between it and the trunk.
     depth: usize,

@@ -9,6 +9,7 @@ use super::failure::RETRY_LEAD;
 use crate::cli::{Cli, StoreArgs};
 use crate::session::{Mark, SessionItem};
 use crate::text::shell;
+use crate::units::Moment;
 
 /// Stands for a session in a line to type where no store has one.
 pub(super) const ANY_SESSION: &str = "KEY";
@@ -57,8 +58,7 @@ impl<'a> CommandLine<'a> {
         };
         let mut is_value = false;
         let plain = self.words.iter().filter(move |word| {
-            let is_plain = !std::mem::replace(&mut is_value, takes_value(word)) && !word.starts_with('-');
-            is_plain
+            !std::mem::replace(&mut is_value, takes_value(word)) && !word.starts_with('-')
         });
         plain.map(String::as_str).collect::<Vec<_>>().into_iter()
     }
@@ -89,7 +89,7 @@ impl<'a> CommandLine<'a> {
         let items = workspace.as_ref().map_or(&[][..], |workspace| &workspace.listed.items);
         let is_readable = |item: &&SessionItem| item.path.is_some() && !item.has(Mark::Missing);
         let readable = items.iter().filter(|item| is_readable(item) && !item.is_aside());
-        let newest = readable.max_by_key(|item| item.updated_ms);
+        let newest = readable.max_by_key(|item| item.updated_ms.map(Moment::whole));
         newest.map_or_else(|| ANY_SESSION.to_owned(), |item| item.key.0.clone())
     }
 

@@ -17,6 +17,7 @@ use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_number, format_size};
 use crate::session::LoadedSession;
 use crate::text::shell;
+use crate::units::Moment;
 use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
 use crate::write::request::{
     CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest, describe_following, preview_after,
@@ -33,8 +34,8 @@ pub(super) struct WriteJob<'a> {
     pub session_arg: &'a str,
     /// The store options as typed.
     pub store_args: &'a StoreArgs,
-    /// Milliseconds since 1970 by the system clock, even for the demo store.
-    pub now_ms: i64,
+    /// The time by the system clock, even for the demo store.
+    pub now_ms: Moment,
 }
 
 /// A prepared write and its preview for the user.

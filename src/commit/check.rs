@@ -12,7 +12,7 @@ use crate::store::entry::ReadMode;
 use crate::store::index::{Index, OpenStatus};
 use crate::store::intern::IdIx;
 use crate::store::source::Source;
-use crate::units::Bytes;
+use crate::units::{Bytes, Moment};
 
 /// Parts of the names of archived files (store F1, F3).
 const ARCHIVE_MARKERS: [&str; 4] = [".jsonl.reset.", ".jsonl.deleted.", ".jsonl.bak.", ".jsonl.bak-"];
@@ -29,7 +29,7 @@ pub(super) struct WritableSession {
 /// Checks the conditions that do not depend on the plan. `now_ms` decides whether locks are stale.
 pub(super) fn check_transcript(
     transcript: &TranscriptInput<'_>,
-    now_ms: i64,
+    now_ms: Moment,
 ) -> Result<WritableSession, Refusal> {
     let index = transcript.index;
     let file = index.path.as_ref();

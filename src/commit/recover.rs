@@ -28,7 +28,7 @@ use crate::js;
 use crate::store::index::OpenStatus;
 use crate::store::load::load;
 use crate::store::source::{Source, file_identity};
-use crate::units::Bytes;
+use crate::units::{Bytes, Millis, Moment};
 
 /// The written part of an interrupted commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,13 +55,13 @@ pub enum WrittenExtent {
     Untrusted(JournalFault),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct InterruptedCommit {
     pub path: PathBuf,
     /// `commit` or `undo`; `None` where the journal itself is incomplete.
     pub kind: Option<String>,
-    /// Time of the commit, ms since 1970.
-    pub time_ms: Option<i64>,
+    /// Time of the commit.
+    pub time_ms: Option<Moment>,
     pub extent: WrittenExtent,
 }
 
@@ -129,7 +129,7 @@ impl RecoveryOutcome {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RecoveredCommit {
     pub interrupted: InterruptedCommit,
     pub outcome: RecoveryOutcome,
@@ -156,7 +156,7 @@ impl RecoveredCommit {
 
 /// Finds the interrupted commit of a transcript, if any; a commit in progress does not count. Only reads. `now_ms`
 /// decides whether the lock is stale.
-pub fn find_interrupted(transcript: &Path, now_ms: i64) -> io::Result<Option<InterruptedCommit>> {
+pub fn find_interrupted(transcript: &Path, now_ms: Moment) -> io::Result<Option<InterruptedCommit>> {
     let Some(journal) = Journal::read(transcript)? else { return Ok(None) };
     let (state, lock) = read_lock(&lock_path(transcript)?, now_ms)?;
     let writing = match (&state, &journal) {
@@ -176,7 +176,7 @@ pub fn find_interrupted(transcript: &Path, now_ms: i64) -> io::Result<Option<Int
 /// Recovers the interrupted commit of a transcript, if any. Waits at most `wait_ms` for the lock.
 pub fn recover_commit(
     transcript: &Path,
-    wait_ms: u64,
+    wait_ms: Millis,
     clock: &dyn Clock,
     disk: &dyn Disk,
 ) -> Result<Option<RecoveredCommit>, CommitError> {
@@ -221,7 +221,7 @@ pub(super) fn recover_locked(
 
 /// Refuses to plan for a file that ends in a part of an interrupted commit. A commit in progress passes: the file grows
 /// on, and the write refuses the plan then.
-pub(super) fn refuse_partial(transcript: &Path, now_ms: i64) -> Result<(), Refusal> {
+pub(super) fn refuse_partial(transcript: &Path, now_ms: Moment) -> Result<(), Refusal> {
     let unreadable = |source| Refusal::Unreadable { path: transcript.into(), source };
     let found = find_interrupted(transcript, now_ms).map_err(unreadable)?;
     found.as_ref().and_then(InterruptedCommit::refusal).map_or(Ok(()), Err)
@@ -282,7 +282,7 @@ fn inspect_journal(transcript: &Path, journal: &Journal) -> io::Result<Interrupt
             Ok(InterruptedCommit {
                 path,
                 kind: Some(intent.kind.clone()),
-                time_ms: Some(intent.time_ms),
+                time_ms: Some(Moment::from_whole(intent.time_ms)),
                 extent,
             })
         }
@@ -383,7 +383,7 @@ mod tests {
         };
         write(header.as_bytes());
         let before = FileSnapshot::take(&path).expect("a file");
-        let intent = Intent::new("commit", 1_772_000_000_000, &before, leaf, "{}");
+        let intent = Intent::new("commit", Moment(1_772_000_000_000.0), &before, leaf, "{}");
         Journal::begin(&SystemDisk, &path, intent, line).expect("a journal");
         write(&line[..written.min(line.len())]);
         let bytes = std::fs::read(&path).expect("the file");
@@ -425,7 +425,7 @@ mod tests {
         };
         let torn = of(
             Some("undo"),
-            Some(1_772_000_000_000),
+            Some(Moment(1_772_000_000_000.0)),
             WrittenExtent::Partial { written: Bytes(7), bytes: Bytes(18) },
         );
         assert_eq!(
@@ -461,12 +461,12 @@ mod tests {
         let found = |extent| InterruptedCommit {
             path: path.clone(),
             kind: Some("commit".to_owned()),
-            time_ms: Some(1_772_000_000_000),
+            time_ms: Some(Moment(1_772_000_000_000.0)),
             extent,
         };
         let partial = found(WrittenExtent::Partial { written: Bytes(10), bytes: Bytes(bytes) });
         assert_eq!(inspect_journal(&path, &journal).expect("it reads"), partial);
-        assert_eq!(find_interrupted(&path, 1_772_000_000_000).expect("it reads"), Some(partial));
+        assert_eq!(find_interrupted(&path, Moment(1_772_000_000_000.0)).expect("it reads"), Some(partial));
         let moved = path.with_extension("moved");
         std::fs::rename(&path, &moved).expect("renamed");
         assert_eq!(inspect_journal(&path, &journal).expect("it reads"), found(WrittenExtent::Replaced));
@@ -478,6 +478,6 @@ mod tests {
         );
         let after = std::fs::read(&path).expect("the file");
         assert_eq!(after.len(), before.len() - 10 + bytes as usize);
-        assert_eq!(find_interrupted(&path, 1_772_000_000_000).expect("it reads"), None);
+        assert_eq!(find_interrupted(&path, Moment(1_772_000_000_000.0)).expect("it reads"), None);
     }
 }

@@ -16,7 +16,7 @@ use crate::commit::receipt::Receipt;
 use crate::commit::recover;
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::commit::snapshot::FileSnapshot;
-use crate::units::Bytes;
+use crate::units::{Bytes, Millis};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteResult {
@@ -36,7 +36,11 @@ pub struct WriteResult {
 
 /// Appends a prepared commit. Waits at most `wait_ms` for the lock; 0 tries once. `sessions.json` is not touched (store
 /// P11).
-pub fn write(prepared: &PreparedCommit, wait_ms: u64, clock: &dyn Clock) -> Result<WriteResult, CommitError> {
+pub fn write(
+    prepared: &PreparedCommit,
+    wait_ms: Millis,
+    clock: &dyn Clock,
+) -> Result<WriteResult, CommitError> {
     write_to_disk(&SystemDisk, prepared, wait_ms, clock)
 }
 
@@ -44,7 +48,7 @@ pub fn write(prepared: &PreparedCommit, wait_ms: u64, clock: &dyn Clock) -> Resu
 pub fn write_to_disk(
     disk: &dyn Disk,
     prepared: &PreparedCommit,
-    wait_ms: u64,
+    wait_ms: Millis,
     clock: &dyn Clock,
 ) -> Result<WriteResult, CommitError> {
     let path: &Path = &prepared.path;

@@ -24,7 +24,7 @@ use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::transcript::drawing_order::drawing_order;
 use crate::transcript::labels::{resolve_labels, session_name};
-use crate::units::{Chars, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
@@ -32,8 +32,8 @@ pub struct ExportRequest<'a> {
     pub session: &'a LoadedSession,
     /// A plan for it, and the summary made for the plan's compaction.
     pub plan: Option<(&'a Plan, Option<&'a CompactionSummary>)>,
-    /// Time of the export, ms since 1970.
-    pub now_ms: i64,
+    /// Time of the export.
+    pub now_ms: Moment,
     /// Replaces secrets and omits images.
     pub redact: bool,
     /// Replaces personal data too.
@@ -83,8 +83,8 @@ pub struct Document {
     pub estimate: Option<ContextEstimate>,
     /// The entry that the context ends at.
     pub leaf: Option<String>,
-    /// Time of the export, ms since 1970.
-    pub now_ms: i64,
+    /// Time of the export.
+    pub now_ms: Moment,
     pub shape_only: bool,
     /// Replaced secrets, by kind; `None` if redaction is off.
     pub redacted: Option<BTreeMap<&'static str, usize>>,
@@ -130,8 +130,8 @@ pub struct DocumentEntry {
     pub tokens: Option<u64>,
     /// Chars of its message as pi counts them.
     pub chars: Option<Chars>,
-    /// ms since 1970; NaN if unreadable.
-    pub time: f64,
+    /// NaN if unreadable.
+    pub time: Moment,
     pub label: Option<String>,
     /// Its position in the context.
     pub position: Option<usize>,
@@ -315,7 +315,7 @@ fn exported_plan(
         match &item.origin {
             MessageOrigin::Context(at) => next = *at as usize + 1,
             MessageOrigin::Summary => {
-                let message = plan::summary_message(plan, made, now_ms as f64);
+                let message = plan::summary_message(plan, made, now_ms);
                 messages.push((next, out.message(&message)));
             }
             MessageOrigin::Checkpoint => {
@@ -323,7 +323,7 @@ fn exported_plan(
                 messages.extend(state.map(|state| (next, out.message(&state.message_at(now_ms)))));
             }
             MessageOrigin::Missing(missing) => {
-                messages.push((next, out.message(&missing.message(now_ms as f64))));
+                messages.push((next, out.message(&missing.message(now_ms))));
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::plan::PolicyEffect;
 use crate::policy::Fate;
 use crate::session::json::finite;
 use crate::store::entry::Role;
-use crate::units::{Chars, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// Version of every JSON shape that clawscope writes. It increases when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -146,7 +146,7 @@ struct EntryJson<'a> {
     /// Chars of its message as pi counts them.
     chars: Option<u64>,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     label: Option<&'a str>,
     fate: Option<FateJson>,
     /// The entry itself.

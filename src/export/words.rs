@@ -24,7 +24,7 @@ pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
         ("window", format!("{window} tokens ({})", document.window_source)),
         ("rules", document.ruleset.clone()),
         ("leaf", document.leaf.clone().unwrap_or_default()),
-        ("exported", format_timestamp(document.now_ms as f64).unwrap_or_default()),
+        ("exported", format_timestamp(document.now_ms).unwrap_or_default()),
         ("secrets", redacted(document)),
     ];
     if let Some(plan) = &document.plan {

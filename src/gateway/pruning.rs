@@ -4,11 +4,11 @@
 //! For example, `{"mode": "cache-ttl", "ttl": "soon"}` prunes with the default ttl of 5 minutes, because the gateway
 //! never reports a bad value here.
 
-use super::duration::{parse_duration_ms, parse_single_duration_ms};
+use super::duration::{parse_duration, parse_single_duration};
 use super::ruleset::{ImageResults, PruneKeys, Rules, Ruleset};
 use super::tools::ToolFilter;
 use crate::js::{self, JsString};
-use crate::units::Chars;
+use crate::units::{Chars, Millis};
 
 const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
@@ -16,8 +16,8 @@ const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
 /// gateway computes with doubles (pruning 0.2).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PruneSettings {
-    /// Minimum age of the last touch in ms; 0 never prunes (pruning 4.2).
-    pub ttl_ms: f64,
+    /// Minimum age of the last touch; 0 never prunes (pruning 4.2).
+    pub ttl_ms: Millis,
     /// Protects the tool results after the start of this many last assistant messages.
     pub keep_last_assistants: f64,
     /// Share of the window from which results are soft-trimmed.
@@ -56,7 +56,7 @@ pub struct HardClear {
 impl Default for PruneSettings {
     fn default() -> Self {
         Self {
-            ttl_ms: 300_000.0,
+            ttl_ms: Millis(300_000.0),
             keep_last_assistants: 3.0,
             soft_trim_ratio: 0.3,
             hard_clear_ratio: 0.5,
@@ -93,7 +93,7 @@ impl PruneSettings {
             ("placeholder", js::Value::String(self.hard_clear.placeholder.clone())),
         ]);
         js::Object::from([
-            ("ttlMs", js::Value::Number(self.ttl_ms)),
+            ("ttlMs", js::Value::Number(self.ttl_ms.get())),
             ("keepLastAssistants", js::Value::Number(self.keep_last_assistants)),
             ("softTrimRatio", js::Value::Number(self.soft_trim_ratio)),
             ("hardClearRatio", js::Value::Number(self.hard_clear_ratio)),
@@ -124,7 +124,7 @@ pub fn effective_settings_under(rules: &Rules, raw: Option<&js::Value>) -> Optio
         return None;
     }
     let mut settings = PruneSettings::built_in(rules);
-    let read = if rules.duration.composite { parse_duration_ms } else { parse_single_duration_ms };
+    let read = if rules.duration.composite { parse_duration } else { parse_single_duration };
     let ttl = raw.get("ttl").and_then(js::Value::as_str).and_then(read);
     set_if_some(&mut settings.ttl_ms, ttl.filter(|ms| *ms <= rules.duration.longest_ms));
     if let Some(tools) = raw.get("tools").filter(|tools| js::is_truthy(Some(tools))) {
@@ -162,7 +162,7 @@ fn override_hard_clear(settings: &mut HardClear, raw: &js::Value) {
     }
 }
 
-fn set_if_some<T>(slot: &mut T, value: Option<T>) {
+fn set_if_some<N>(slot: &mut N, value: Option<N>) {
     if let Some(value) = value {
         *slot = value;
     }
@@ -247,7 +247,7 @@ mod tests {
             [("bad", 300_000.0), ("", 300_000.0), ("0", 0.0), ("90", 5_400_000.0), (" 10 S ", 300_000.0)]
         {
             let raw = format!(r#"{{"mode":"cache-ttl","ttl":"{ttl}"}}"#);
-            assert_eq!(effective(&raw).unwrap().ttl_ms, ms, "{ttl}");
+            assert_eq!(effective(&raw).unwrap().ttl_ms, Millis(ms), "{ttl}");
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
         let raw = js::parse(raw).unwrap();
         let newest = effective_settings_under(Ruleset::V2026_9_2.rules(), Some(&raw)).unwrap();
         let read = PruneSettings {
-            ttl_ms: 3_600_000.0,
+            ttl_ms: Millis(3_600_000.0),
             tools: raw.get("tools").unwrap().clone(),
             hard_clear: HardClear { enabled: false, ..PruneSettings::default().hard_clear },
             ..PruneSettings::built_in(Ruleset::V2026_9_2.rules())
@@ -285,8 +285,8 @@ mod tests {
     fn the_newest_version_takes_no_duration_beyond_whole_numbers() {
         let raw = js::parse(r#"{"mode":"cache-ttl","ttl":"999999999999d"}"#).unwrap();
         let ttl = |ruleset: Ruleset| effective_settings_under(ruleset.rules(), Some(&raw)).unwrap().ttl_ms;
-        assert_eq!(ttl(Ruleset::V2026_9_2), 300_000.0);
-        assert!(ttl(Ruleset::V2026_3_2) > 1e19);
+        assert_eq!(ttl(Ruleset::V2026_9_2), Millis(300_000.0));
+        assert!(ttl(Ruleset::V2026_3_2) > Millis(1e19));
     }
 
     #[test]

@@ -376,6 +376,7 @@ fn unpaired_message(message: &ContextMessage, side: usize) -> ComparedMessage {
 mod tests {
     use super::*;
     use crate::session::testing::{call, loaded_session, message, result, transcript, user};
+    use crate::units::Moment;
 
     const USAGE: &str = r#""usage":{"input":1000,"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":1010,"cost":{"total":0.25}}"#;
 
@@ -445,7 +446,7 @@ mod tests {
             kind: crate::commit::ReceiptKind::Commit,
             entry: EntryIx(5),
             id: "e5".into(),
-            time: 0.0,
+            time: Moment::ZERO,
             from_leaf: "e3".into(),
             undoes: None,
             policies: Vec::new(),

@@ -15,9 +15,10 @@ use crate::session::list::{SessionListing, list_sessions_with};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
+use crate::units::Moment;
 
-/// When listing began (ms since 1970), and the list with its location, or why listing failed.
-pub(super) type ListResult = (i64, Result<(SessionListing, Arc<StoreLocation>), ListError>);
+/// When listing began, and the list with its location, or why listing failed.
+pub(super) type ListResult = (Moment, Result<(SessionListing, Arc<StoreLocation>), ListError>);
 
 /// The reason why there is no list of sessions.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use crate::session::list::{SessionListing, list_sessions};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::session::{CountSource, SessionItem, TokenCount, load_item};
 use crate::store::demo::NOW_MS;
-use crate::units::{Bytes, Chars, Tokens};
+use crate::units::{Bytes, Chars, Millis, Tokens};
 
 fn demo() -> (StoreLocation, SessionListing) {
     let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
@@ -31,7 +31,7 @@ fn append(session: &LoadedSession, line: &str) {
 }
 
 fn plan(session: &LoadedSession) -> crate::plan::Plan {
-    session.plan(&session.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
+    session.plan(&session.configured_settings, Gate::Open { idle_ms: Millis::ZERO }).unwrap()
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::store::key::SessionKind;
 use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport};
 use crate::store::session::Session;
 use crate::store::session_records::SessionRecord;
-use crate::units::Chars;
+use crate::units::{Chars, Moment};
 
 /// The files of a prompt in the gateway's order.
 const FILES: [&str; 8] =
@@ -88,7 +88,7 @@ fn newest_report(store: &Store, session: &Session) -> Option<SystemPromptReport>
     let records = store.sessions.iter().filter(|other| other.agent == session.agent);
     let records = records.filter_map(|other| other.record.as_ref());
     let reported = records.filter(|record| record.has_prompt_report());
-    let time = |record: &&SessionRecord| record.updated_at.unwrap_or(f64::MIN);
+    let time = |record: &&SessionRecord| record.updated_at.unwrap_or(Moment(f64::MIN));
     let newest = reported.max_by(|a, b| time(a).total_cmp(&time(b)))?;
     newest.prompt_report().filter(|report| report.source == ReportSource::Run)
 }

@@ -79,6 +79,6 @@ pub(super) fn empty_store(shape: PathKind, state_dir: PathBuf, config: GatewayCo
         databases: Vec::new(),
         agents: Vec::new(),
         sessions: Vec::new(),
-        diagnostics: diagnostics,
+        diagnostics,
     }
 }

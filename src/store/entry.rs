@@ -15,7 +15,7 @@ use crate::store::compact_chars::CompactChars;
 use crate::store::context_tokens::add_tokens;
 use crate::store::intern::{IdIx, ValueIx};
 use crate::store::measure::PI_IMAGE_CHARS;
-use crate::units::{Bytes, Chars, Tokens};
+use crate::units::{Bytes, Chars, Moment, Tokens};
 
 /// Replacement of a message by a `context_edit` (store-pi-1.5 D4).
 #[derive(Debug, Clone, PartialEq)]
@@ -351,8 +351,8 @@ pub struct Entry {
     pub(super) bytes: u32,
     /// Line number, counted from 1.
     pub line: u64,
-    /// `timestamp` as a JavaScript date value: ms since the epoch, or NaN (compaction 3.10b).
-    pub time_ms: f64,
+    /// `timestamp` as a JavaScript date value; NaN for none (compaction 3.10b).
+    pub time_ms: Moment,
     /// Id from `firstKeptEntryId`, `targetId` or `fromId`.
     pub reference: Option<IdIx>,
     /// Value of `customType`, `thinkingLevel`, `label`, `name`, `kind`, or the `reason` of a reset.

@@ -18,7 +18,7 @@ use crate::gateway::env::Environment;
 use crate::gateway::secrets::is_secret_file;
 use crate::ids::SessionKey;
 use crate::js::{self, Value};
-use crate::units::Bytes;
+use crate::units::{Bytes, Moment};
 
 /// Maximum depth of folders searched below a sessions dir.
 const MAX_DEPTH: usize = 6;
@@ -126,9 +126,9 @@ pub(super) fn read_session(path: &Path) -> Session {
 /// Bytes at the end of a transcript that are searched for its last message.
 const TAIL_BYTES: u64 = 32 * 1024;
 
-/// Returns the time of the last message of the user or the model, in ms since the epoch; `None` when the end of the
+/// Returns the time of the last message of the user or the model; `None` when the end of the
 /// transcript holds none. System messages and bookkeeping do not count (store-pi-1.5 A6).
-fn last_activity(path: &Path, bytes: Bytes) -> Option<i64> {
+fn last_activity(path: &Path, bytes: Bytes) -> Option<Moment> {
     let source = Source::open(path).ok()?;
     let from = bytes.get().saturating_sub(TAIL_BYTES);
     let tail = source.read_span(from, (bytes.get() - from) as usize).ok()?;
@@ -137,12 +137,12 @@ fn last_activity(path: &Path, bytes: Bytes) -> Option<i64> {
     lines.find_map(|line| message_time(&line))
 }
 
-fn message_time(line: &Value) -> Option<i64> {
+fn message_time(line: &Value) -> Option<Moment> {
     let message = line.get("message")?;
     let speaks = matches!(role_of(message), Role::User | Role::Assistant);
-    let own = message.get("timestamp").and_then(Value::as_f64).filter(|ms| ms.is_finite());
+    let own = message.get("timestamp").and_then(Value::as_f64).map(Moment).filter(|at| at.is_finite());
     let time = own.unwrap_or_else(|| js::date_value(line.get("timestamp")));
-    (speaks && time.is_finite()).then_some(time as i64)
+    (speaks && time.is_finite()).then_some(time.to_whole())
 }
 
 /// Returns every `*.jsonl` directly in a folder, sorted. An unreadable folder is a diagnostic; a missing one is not.
@@ -270,8 +270,8 @@ mod tests {
             r#"{"type":"usage","timestamp":"2026-10-21T05:16:55.686Z"}"#,
         ];
         write(&path, &(lines.join("\n") + "\n"));
-        assert_eq!(read_session(&path).updated_ms(), Some(7));
+        assert_eq!(read_session(&path).updated_ms(), Some(Moment(7.0)));
         write(&path, lines[0]);
-        assert!(read_session(&path).updated_ms() > Some(8), "the file's own time");
+        assert!(read_session(&path).updated_ms() > Some(Moment(8.0)), "the file's own time");
     }
 }

@@ -4,7 +4,7 @@
 
 use super::session_record::{SessionRecord, trimmed_text};
 use crate::js::Value;
-use crate::units::Chars;
+use crate::units::{Chars, Moment};
 
 /// Limit for a plausible size: a trillion chars, so that sums stay exact.
 const MAX_SIZE: f64 = 1e12;
@@ -14,7 +14,7 @@ const MAX_SIZE: f64 = 1e12;
 pub struct SystemPromptReport {
     pub source: ReportSource,
     /// Ms since the epoch.
-    pub generated_at: Option<f64>,
+    pub generated_at: Option<Moment>,
     pub session_id: Option<String>,
     pub provider: Option<String>,
     pub model: Option<String>,
@@ -133,7 +133,11 @@ impl SystemPromptReport {
         let size = |group: &str, key: &str| raw.get(group).map_or(Chars::ZERO, |value| chars_of(value, key));
         Some(Self {
             source: parse_source(raw),
-            generated_at: raw.get("generatedAt").and_then(Value::as_f64).filter(|ms| ms.is_finite()),
+            generated_at: raw
+                .get("generatedAt")
+                .and_then(Value::as_f64)
+                .map(Moment)
+                .filter(|at| at.is_finite()),
             session_id: text("sessionId"),
             provider: text("provider"),
             model: text("model"),
@@ -294,7 +298,7 @@ mod tests {
             "bootstrapMaxChars":20000,"bootstrapTotalMaxChars":150000,"sandbox":{"mode":"all","sandboxed":true},
             "skills":{"entries":[{"name":"tmux","blockChars":886}]},"zzz":1}"#,
         );
-        assert_eq!((full.source, full.generated_at), (ReportSource::Run, Some(5.0)));
+        assert_eq!((full.source, full.generated_at), (ReportSource::Run, Some(Moment(5.0))));
         assert_eq!(
             (full.max_file_chars, full.max_total_chars),
             (Some(Chars(20_000.0)), Some(Chars(150_000.0)))

@@ -12,7 +12,7 @@ use crate::store::entry::{
 use crate::store::intern::{ScannedValue, ValueIx};
 use crate::store::measure;
 use crate::store::no_reply::{is_no_reply_message, leaks_no_reply};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Provider that the gateway records for replies it writes itself (store I5).
 const SYNTHETIC_PROVIDER: &str = "openclaw";
@@ -33,8 +33,8 @@ pub struct ScannedLine {
     pub parent: ScannedValue,
     /// Tree fields besides the parent's id.
     pub link: TreeLink,
-    /// `timestamp` as a date value: ms since the epoch, or NaN.
-    pub time_ms: f64,
+    /// `timestamp` as a date value; NaN for none.
+    pub time_ms: Moment,
     /// `firstKeptEntryId`, `targetId` or `fromId`; those of a leaf row stay in its body.
     pub reference: ScannedValue,
     /// `customType`, `thinkingLevel`, `label`, `name`, `kind` or `reason`.
@@ -135,7 +135,7 @@ fn scan_link<'a>(line: impl Json<'a>) -> TreeLink {
     TreeLink { parent, append_mode: mode }
 }
 
-fn parse_time<'a>(timestamp: Option<impl Json<'a>>) -> f64 {
+fn parse_time<'a>(timestamp: Option<impl Json<'a>>) -> Moment {
     match timestamp.and_then(Json::text) {
         Some(text) => js::parse_date(&text),
         None => js::date_value(timestamp.map(Json::to_value).as_ref()),

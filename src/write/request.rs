@@ -9,7 +9,7 @@ use crate::commit::{Clock, FollowingEntries, PreparedCommit, ReadPrefix, Receipt
 use crate::format::{format_number, quantity};
 use crate::gateway::ruleset::Ruleset;
 use crate::session::LoadedSession;
-use crate::units::Bytes;
+use crate::units::{Bytes, Moment};
 pub use crate::write::action::{WriteAction, WriteRequest};
 pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
@@ -64,7 +64,7 @@ impl WriteOutcome {
 }
 
 /// Builds the preview to confirm. `now_ms` decides whether the lock is stale.
-pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: i64) -> WritePreview {
+pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: Moment) -> WritePreview {
     let LoadedSession { source, index, .. } = request.session;
     let read = ReadPrefix::of(source, index);
     WritePreview { read, ..preview_after(request, prepared, Growth::default(), now_ms) }
@@ -75,7 +75,7 @@ pub fn preview_after(
     request: &WriteRequest<'_>,
     prepared: &PreparedCommit,
     growth: Growth,
-    now_ms: i64,
+    now_ms: Moment,
 ) -> WritePreview {
     WritePreview {
         path: prepared.path.to_path_buf(),

@@ -9,7 +9,7 @@ use crate::session::loading::open;
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::session::{Mark, SessionItem};
 use crate::store::demo::NOW_MS;
-use crate::units::Bytes;
+use crate::units::{Bytes, Millis};
 
 fn demo() -> (StoreLocation, SessionListing) {
     let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
@@ -26,7 +26,7 @@ fn opened(listed: &SessionListing, part: &str, previous: Option<&LoadedSession>)
 }
 
 fn plan(session: &LoadedSession) -> crate::plan::Plan {
-    session.plan(&session.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
+    session.plan(&session.configured_settings, Gate::Open { idle_ms: Millis::ZERO }).unwrap()
 }
 
 #[test]

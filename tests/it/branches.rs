@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::commit::{Clock, CommitError, Disk, SystemClock, SystemDisk, write_to_disk};
-use clawscope::units::Bytes;
+use clawscope::units::{Bytes, Millis};
 use clawscope::write::commit_list::CommitStatus;
 use serde_json::{Value, json};
 
@@ -38,7 +38,8 @@ fn broken_off(path: &Path) -> Vec<u8> {
     let before = session.bytes();
     let changes = session.results().into_iter().map(|ix| session.clear(ix)).collect();
     let error =
-        write_to_disk(&Torn::default(), &session.prepare(changes).unwrap(), 0, &SystemClock).unwrap_err();
+        write_to_disk(&Torn::default(), &session.prepare(changes).unwrap(), Millis::ZERO, &SystemClock)
+            .unwrap_err();
     assert!(matches!(&error, CommitError::Write { restored: false, .. }), "{error:?}");
     assert!(error.to_string().contains("doctor --repair"), "{error}");
     before

@@ -35,7 +35,7 @@ use proptest::prelude::*;
 
 use crate::support::generate;
 use crate::support::oracles::{clear_messages, guard_messages, guarded_result, reduced, without_seen_media};
-use clawscope::units::{Chars, Tokens};
+use clawscope::units::{Chars, Millis, Moment, Tokens};
 
 /// Texts with halves of pairs, line feeds and emoji, up to a few thousand chars.
 fn text() -> impl Strategy<Value = JsString> {
@@ -187,7 +187,7 @@ fn settings() -> impl Strategy<Value = PruneSettings> {
     ];
     (0_u32..5, 0.0..1.0, 0.0..1.0, 0_u32..3000, 0_u32..60, 0_u32..30, 0_u32..30, any::<bool>(), tools)
         .prop_map(|(keep, soft, hard, least, max, head, tail, enabled, tools)| PruneSettings {
-            ttl_ms: 1.0,
+            ttl_ms: Millis(1.0),
             keep_last_assistants: f64::from(keep),
             soft_trim_ratio: soft,
             hard_clear_ratio: hard,
@@ -337,7 +337,7 @@ proptest! {
             settings: &settings,
             window: Tokens(f64::from(window)),
             guard_window: Tokens(f64::from(window)),
-            gate: Gate::Open { idle_ms: 1.0 },
+            gate: Gate::Open { idle_ms: Millis(1.0) },
             drops_thinking: false,
             is_responses_api: false,
             system_tokens: Tokens::ZERO,
@@ -349,7 +349,7 @@ proptest! {
             let Some(change) = &item.change else { continue };
             let body = match &item.origin {
                 MessageOrigin::Context(position) => bodies[*position as usize].clone(),
-                MessageOrigin::Missing(missing) => missing.message(0.0),
+                MessageOrigin::Missing(missing) => missing.message(Moment::ZERO),
                 MessageOrigin::Checkpoint | MessageOrigin::Summary => continue,
             };
             let applied = apply_all(plan.message_edits(item), &body);

@@ -33,14 +33,14 @@ use proptest::prelude::*;
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::inspected;
 use crate::support::session;
-use clawscope::units::{Chars, Tokens};
+use clawscope::units::{Chars, Millis, Moment, Tokens};
 
 const RUN_AND_CALL: [Policy; 6] =
     [Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard, Policy::Clear];
 
 fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Settings {
     let prune = PruneSettings {
-        ttl_ms: 60_000.0,
+        ttl_ms: Millis(60_000.0),
         keep_last_assistants: if window < 2_000.0 { 2.0 } else { 1.0 },
         soft_trim_ratio: 0.1,
         hard_clear_ratio: 0.4,
@@ -172,10 +172,10 @@ struct Naive<'a> {
     opened: &'a Opened,
     session: ReplaySession<'a>,
     settings: &'a Settings,
-    touch: Option<f64>,
-    assumed: Option<f64>,
+    touch: Option<Moment>,
+    assumed: Option<Moment>,
     /// The end of the call before, and whether its run compacted.
-    before: Option<f64>,
+    before: Option<Moment>,
     compacted: bool,
     /// Where the run begins.
     run: usize,

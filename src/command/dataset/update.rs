@@ -20,7 +20,7 @@ use crate::js::{iso_text, stringify};
 use crate::session::SessionItem;
 use crate::session::family::Rollup;
 use crate::store::source::Source;
-use crate::units::Bytes;
+use crate::units::{Bytes, Moment};
 
 /// Limits of the sessions that are read before their rows are written: bytes of transcripts, and sessions.
 const BATCH_BYTES: Bytes = Bytes(64 << 20);
@@ -52,8 +52,8 @@ struct Job<'a> {
     item: &'a SessionItem,
     session: String,
     stamp: Option<Stamp>,
-    /// Time in the header, ms since 1970.
-    started_ms: Option<i64>,
+    /// Time in the header.
+    started_ms: Option<Moment>,
     inputs: String,
 }
 

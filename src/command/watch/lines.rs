@@ -18,6 +18,7 @@ use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_excerpt;
 use crate::store::entry::EntryKind;
 use crate::store::session::Session;
+use crate::units::Moment;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TranscriptChange {
@@ -62,7 +63,7 @@ pub(in crate::command) struct EntryJson {
     /// Chars of its message as pi counts them.
     chars: Option<u64>,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     /// The next prompt after this entry.
     context_tokens: u64,
     /// All messages of the file up to this one.

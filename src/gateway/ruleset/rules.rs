@@ -5,6 +5,7 @@
 //! rules.
 
 use super::pi_release::PiRelease;
+use crate::units::Millis;
 
 use crate::units::Chars;
 
@@ -237,8 +238,8 @@ pub enum MissingDetails {
 pub struct DurationRule {
     /// Whether several numbers may follow each other, each with its unit, such as `1h30m` (releases R10).
     pub composite: bool,
-    /// The longest duration in ms; a longer one is an error.
-    pub longest_ms: f64,
+    /// The longest duration; a longer one is an error.
+    pub longest_ms: Millis,
 }
 
 /// The cache-ttl marker that is the last touch.

@@ -7,7 +7,7 @@ use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::repair::{AllowedTools, apply_pairing, pair, repair_inputs, shape_of};
 use crate::policy::testing::{ListFixture as Messages, calls, result};
-use crate::units::Chars;
+use crate::units::{Chars, Moment};
 
 /// Returns the origin of each repaired message (`None`: invented), the reason of each input message, and `changed`.
 fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, bool) {
@@ -18,7 +18,8 @@ fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, 
     let rules = RepairRules::default();
     let inputs = repair_inputs(&messages.bodies, &AllowedTools::default()).messages;
     let shapes: Vec<PairingShape> = inputs.iter().map(|message| shape_of(message, rules.pairing())).collect();
-    let expected = apply_pairing(&inputs, &pair(&shapes.iter().collect::<Vec<_>>(), rules).order, 0.0);
+    let expected =
+        apply_pairing(&inputs, &pair(&shapes.iter().collect::<Vec<_>>(), rules).order, Moment::ZERO);
     let expected: Vec<Value> = expected.iter().map(|message| Edit::StripDetails.apply(message)).collect();
     assert_eq!(made, expected);
     assert_eq!(repaired.fates.len(), messages.bodies.len());

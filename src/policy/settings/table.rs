@@ -151,7 +151,7 @@ static TABLE: [Row; 67] = [
     pruning(
         SettingId::PruneTtl,
         "contextPruning.ttl",
-        (DURATION, Number(|s| &mut s.prune.ttl_ms)),
+        (DURATION, Number(|s| s.prune.ttl_ms.get_mut())),
         Hint::IdleTime,
         "Pruning waits until the provider's cache has been idle this long; 0 never prunes.",
     ),

@@ -12,7 +12,7 @@ use crate::policy::truncate::{
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::transcript::{Leaf, Tree};
-use crate::units::{Chars, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// The gateway's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +56,8 @@ pub struct RewriteInput<'a> {
     pub tree: &'a Tree,
     /// In tokens.
     pub window: Tokens,
-    /// Clock, in ms since the epoch.
-    pub now_ms: i64,
+    /// The clock.
+    pub now_ms: Moment,
 }
 
 /// Returns the entries that rewriting the session's own branch would append (pruning 6.10, 6.11). `body` reads an entry
@@ -310,7 +310,8 @@ mod tests {
         let bodies: Vec<Value> = lines[1..].iter().map(|line| js::parse(line).unwrap()).collect();
         let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut Counted(0));
         let tree = Tree::new(&index);
-        let session = RewriteInput { index: &index, tree: &tree, window: Tokens(1000.0), now_ms: 0 };
+        let session =
+            RewriteInput { index: &index, tree: &tree, window: Tokens(1000.0), now_ms: Moment::ZERO };
         let read = |ix: EntryIx| Ok::<_, Infallible>(bodies[ix.index()].clone());
         rewrite(&session, &mut Counted(0), read).unwrap()
     }

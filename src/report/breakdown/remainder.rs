@@ -9,10 +9,10 @@ use crate::ids::EntryIx;
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 use crate::store::prompt_report::ReportSource;
-use crate::units::Chars;
+use crate::units::{Chars, Millis};
 
-/// A report may precede its turn by the time that a run needs to start, in ms.
-const SAME_RUN_MS: f64 = 300_000.0;
+/// A report may precede its turn by the time that a run needs to start.
+const SAME_RUN_MS: Millis = Millis(300_000.0);
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum RemainderCause {
@@ -26,8 +26,8 @@ pub enum RemainderCause {
     OtherSession,
     /// The report belongs to a run on this other model.
     OtherModel(String),
-    /// The report precedes the turn of the call by this long, in ms.
-    OlderReport(f64),
+    /// The report precedes the turn of the call by this long.
+    OlderReport(Millis),
     /// The report belongs to that run: the rule is off by this much, or the prompt has content that it does not count.
     Estimator,
 }
@@ -254,7 +254,7 @@ mod tests {
         );
         let made = |ms: i64| cause_of(&format!(r#"{{{RUN},"generatedAt":{}}}"#, TURN - ms));
         assert_eq!((made(300_000), made(-60_000)), (RemainderCause::Estimator, RemainderCause::Estimator));
-        assert_eq!(made(300_001), RemainderCause::OlderReport(300_001.0));
+        assert_eq!(made(300_001), RemainderCause::OlderReport(Millis(300_001.0)));
     }
 
     #[test]

@@ -11,14 +11,14 @@ use crate::session::Mark;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::session::successor::Successor;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
-use crate::units::Chars;
+use crate::units::{Chars, Millis};
 
 /// The smallest share that a useful compaction frees.
 const MIN_FREED_SHARE: f64 = 0.05;
 /// Contexts below this many estimated tokens are too small to report.
 const MIN_CONTEXT_TOKENS: u64 = 2_000;
-/// The longest time that a recovery takes, ms.
-const MAX_RECOVERY_MS: f64 = 600_000.0;
+/// The longest time that a recovery takes.
+const MAX_RECOVERY_MS: Millis = Millis(600_000.0);
 /// The longest quote of an error, in chars.
 const MAX_QUOTE_CHARS: usize = 160;
 
@@ -72,7 +72,7 @@ pub enum Aftermath {
         estimated: (u64, u64),
     },
     /// Nothing followed the refusal for a long time.
-    Stuck { refusal: EntryIx, idle_ms: f64 },
+    Stuck { refusal: EntryIx, idle_ms: Millis },
     /// The session key moved to another session, or no key leads here.
     Moved {
         successor: Option<Successor>,
@@ -97,7 +97,7 @@ impl Aftermath {
             Self::FreedNothing { estimated: (before, after), .. } => {
                 vec![("before", *before as f64), ("after", *after as f64)]
             }
-            Self::Stuck { idle_ms, .. } => vec![("idleMs", *idle_ms)],
+            Self::Stuck { idle_ms, .. } => vec![("idleMs", idle_ms.get())],
             Self::Moved { entries, .. } => vec![("entries", *entries as f64)],
         }
     }
@@ -220,7 +220,10 @@ fn detect_stuck(case: &Case<'_>) -> Option<Found<Aftermath>> {
         is_answer(entry) || entry.kind == EntryKind::Compaction || entry.role() == Some(Role::ToolResult)
     };
     let recovered = later().find(recovers).map(|entry| entry.time_ms - since);
-    let last = later().map(|entry| entry.time_ms - since).filter(|ms| ms.is_finite()).fold(0.0, f64::max);
+    let last = later()
+        .map(|entry| entry.time_ms - since)
+        .filter(|ms| ms.is_finite())
+        .fold(Millis::ZERO, Millis::max);
     let idle_ms = recovered.unwrap_or(last);
     if idle_ms < MAX_RECOVERY_MS {
         return None;

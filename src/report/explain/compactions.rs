@@ -12,7 +12,7 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::transcript::Leaf;
-use crate::units::{Chars, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// A summary in sections with less text than this, in bytes without headings and spaces, counts as hollow.
 const HOLLOW_SUMMARY_CHARS: usize = 160;
@@ -22,8 +22,7 @@ const MIN_SUMMARISED: usize = 4;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PastCompaction {
     pub entry: EntryIx,
-    /// The time, ms.
-    pub at_ms: f64,
+    pub at_ms: Moment,
     /// Tokens before it, as the runtime stored them (compaction 3.9), otherwise from the provider's last count; NaN if
     /// neither is known.
     pub tokens_before: Tokens,

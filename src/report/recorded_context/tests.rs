@@ -10,14 +10,14 @@ use crate::session::testing::transcript;
 use crate::store::discovery::discover;
 use crate::store::sqlite::testing::TestStore;
 use crate::store::trajectory::RecordingLocation;
-use crate::units::Chars;
+use crate::units::{Chars, Moment};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
 
 fn opened(path: &Path, session: &str, env: &Environment) -> LoadedSession {
     let store = discover(Some(path), env);
     let found = store.sessions.iter().find(|own| own.id == session).unwrap();
-    open(&store, &found.key, None, 0, &mut |_, _| true).unwrap()
+    open(&store, &found.key, None, Moment::ZERO, &mut |_, _| true).unwrap()
 }
 
 fn run(session: &LoadedSession, number: usize) -> RecordedRun {

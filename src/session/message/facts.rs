@@ -8,7 +8,7 @@ use crate::replay::cost::file_cost;
 use crate::session::message::parts::value_text;
 use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::index::Index;
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 /// A name and its value, as `("exit", "1")`.
 pub(super) type Fact = (&'static str, String);
@@ -67,8 +67,8 @@ fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     if let Some(exit) = find(&["exitCode"]).filter(|exit| !exit.is_null()) {
         facts.push(("exit", value_text(exit)));
     }
-    let ms = find(&["durationMs", "tookMs", "elapsedMs"]).and_then(Value::as_f64);
-    facts.extend(ms.filter(|ms| *ms >= 0.0).map(|ms| ("took", format_duration(ms))));
+    let ms = find(&["durationMs", "tookMs", "elapsedMs"]).and_then(Value::as_f64).map(Millis);
+    facts.extend(ms.filter(|ms| *ms >= Millis::ZERO).map(|ms| ("took", format_duration(ms))));
     facts.extend(find(&["status"]).filter(|it| it.as_str().is_some()).map(|it| ("status", value_text(it))));
     let flags = [
         ("isError", "error", "yes"),
@@ -121,9 +121,9 @@ fn push_kind_facts(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
     }
 }
 
-/// Returns the message's own time, else the time it was appended, in ms (store I8).
-pub(crate) fn time_ms(entry: &Entry, message: &Value) -> f64 {
-    let own = message.get("timestamp").and_then(Value::as_f64);
+/// Returns the message's own time, else the time it was appended (store I8).
+pub(crate) fn time_ms(entry: &Entry, message: &Value) -> Moment {
+    let own = message.get("timestamp").and_then(Value::as_f64).map(Moment);
     own.filter(|ms| ms.is_finite()).unwrap_or(entry.time_ms)
 }
 

@@ -8,7 +8,7 @@ use crate::session::LoadedSession;
 use crate::session::testing::{
     call, entry_ix, loaded_session, message, prune_plan, result, transcript, user,
 };
-use crate::units::{Chars, Tokens};
+use crate::units::{Chars, Millis, Tokens};
 
 fn session(window: Tokens) -> LoadedSession {
     let long = "x".repeat(5_000);
@@ -144,12 +144,12 @@ fn a_shut_gate_is_reported_with_its_times() {
         ),
         (Gate::NoTtl, "Pruning is off: contextPruning.ttl is 0.", "pruning 4.2"),
         (
-            Gate::Warm { idle_ms: 720_000.0, ttl_ms: 3_600_000.0 },
+            Gate::Warm { idle_ms: Millis(720_000.0), ttl_ms: Millis(3_600_000.0) },
             "Cache warm: 12m of 1h passed.",
             "pruning 4.2",
         ),
         (
-            Gate::Warm { idle_ms: -60_000.0, ttl_ms: 300_000.0 },
+            Gate::Warm { idle_ms: Millis(-60_000.0), ttl_ms: Millis(300_000.0) },
             "Cache warm: last touched 1m in the future, ttl 5m.",
             "pruning 4.2",
         ),

@@ -22,7 +22,7 @@ use crate::store::load::{LoadError, Trim, load, parse_line};
 use crate::store::session::{Flag, Session};
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::Bytes;
+use crate::units::{Bytes, Moment};
 
 /// Sessions, from the most recent one, that keep [`MANY_HITS`]; the others keep [`FEW_HITS`]. A common word is in every
 /// session, and nobody reads that many hits.
@@ -57,7 +57,7 @@ pub fn search_store(
 ) -> Option<SearchTotals> {
     let mut sessions: Vec<&Session> =
         store.sessions.iter().filter(|session| !session.has_flag(Flag::Missing)).collect();
-    sessions.sort_by_key(|session| Reverse(session.updated_ms()));
+    sessions.sort_by_key(|session| Reverse(session.updated_ms().map(Moment::whole)));
     // Several keys may share a transcript (store D4); the newest shows its hits.
     let mut seen: HashSet<&Path> = HashSet::new();
     sessions.retain(|session| session.path.as_deref().is_some_and(|path| seen.insert(path)));

@@ -16,7 +16,7 @@ use crate::store::location::Location;
 use crate::store::session::{Flag, Session};
 use crate::store::session_builder::{archived_from_key, unlocated_from_record};
 use crate::store::session_records::SessionRecord;
-use crate::units::Bytes;
+use crate::units::{Bytes, Moment};
 
 /// Row of `session_nodes`: the record as JSON, and the columns beside it.
 struct SessionNode {
@@ -82,7 +82,7 @@ pub(in crate::store) fn add_sessions(
         let windows = windows.into_iter().map(|window| Ok((with_size(&window.session_id)?, window)));
         Ok((nodes, windows.collect::<rusqlite::Result<Vec<_>>>()?, read_archives(at, database)?))
     })?;
-    let mut found = SessionCollector { database, agent, sessions, diagnostics: diagnostics };
+    let mut found = SessionCollector { database, agent, sessions, diagnostics };
     let by_session: HashMap<&str, &SessionWindow> =
         windows.iter().map(|(_, window)| (window.session_id.as_str(), window)).collect();
     let current: HashSet<&str> = nodes.iter().map(|(_, node)| node.session_id.as_str()).collect();
@@ -122,7 +122,7 @@ impl SessionCollector<'_> {
             node.updated_at,
         ];
         let mut row = SessionRecord::from_database(node.key.clone(), raw);
-        row.updated_at = times.into_iter().flatten().max().map(|ms| ms as f64);
+        row.updated_at = times.into_iter().flatten().max().map(Moment::from_whole);
         let running = row.member("status").is_some_and(|status| status.str_is("running"))
             || js::is_truthy(row.member("activeWriterRunId").as_ref());
         let mut session = unlocated_from_record(row, self.agent);
@@ -143,7 +143,7 @@ impl SessionCollector<'_> {
             );
         }
         let modified = times[2].or(node.updated_at);
-        self.add_session(session, &node.session_id, transcript, modified);
+        self.add_session(session, &node.session_id, transcript, modified.map(Moment::from_whole));
     }
 
     /// Parses the record of a key; builds it from the columns when the JSON is not an object.
@@ -202,12 +202,17 @@ impl SessionCollector<'_> {
             object.set(name, Value::from(value));
         }
         let mut row = SessionRecord::from_database(window.key.clone(), Value::from(object));
-        row.updated_at = window.transcript_updated_at.map(|ms| ms as f64);
+        row.updated_at = window.transcript_updated_at.map(Moment::from_whole);
         let mut session = unlocated_from_record(row, self.agent);
         session.key.0 = format!("{} ({})", session.key, window.session_id);
         session.id.clone_from(&window.session_id);
         session.add_flag(Flag::Superseded);
-        self.add_session(session, &window.session_id, transcript, window.transcript_updated_at);
+        self.add_session(
+            session,
+            &window.session_id,
+            transcript,
+            window.transcript_updated_at.map(Moment::from_whole),
+        );
     }
 
     /// Adds the archive of a deletion or a reset.
@@ -226,7 +231,7 @@ impl SessionCollector<'_> {
             generation: archive.generation.clone(),
         };
         session.bytes = archive.bytes;
-        session.modified_ms = archive.created_at;
+        session.modified_ms = archive.created_at.map(Moment::from_whole);
         self.sessions.push(session);
     }
 
@@ -236,7 +241,7 @@ impl SessionCollector<'_> {
         mut session: Session,
         id: &str,
         transcript: &TranscriptSize,
-        modified_ms: Option<i64>,
+        modified_ms: Option<Moment>,
     ) {
         let database = self.database.path();
         session.path = Some(item_path(database, id));

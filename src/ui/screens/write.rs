@@ -251,7 +251,7 @@ impl<'a> Builder<'a> {
         }
         lines.extend(self.appends(dialog, preview));
         if let PendingWrite::Commit { plan, .. } = &dialog.write {
-            lines.extend(self.cost(session.cache_cost(plan, self.app.now_ms as f64).as_ref()));
+            lines.extend(self.cost(session.cache_cost(plan, self.app.now_ms).as_ref()));
         }
         lines.extend(self.checks(preview));
         lines.extend(self.keys(&Self::offers(dialog, preview)));

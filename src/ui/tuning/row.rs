@@ -15,6 +15,7 @@ use crate::ui::changed_value::changed_style;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
+use crate::units::Millis;
 
 /// Largest width of the words beside a track: meaning, `was`, origin.
 const MEANING_WIDTH: u16 = 19;
@@ -238,7 +239,7 @@ impl SettingLine<'_> {
             let rounded = if max > 1.0 { value.round() } else { value };
             match tuning.unit(tuning.cursor) {
                 // A step of the track is no round duration.
-                Some(Unit::Milliseconds) => format_duration(rounded),
+                Some(Unit::Milliseconds) => format_duration(Millis(rounded)),
                 unit => column_text(unit, &Value::Number(rounded)),
             }
         };

@@ -24,7 +24,7 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::summarize::workspace_rules;
-use crate::units::{Chars, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// A compaction that lacks only its summary.
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ impl PreparedCompaction {
         settings: CompactionSettings,
         summary: SummarySettings,
         instructions: Option<&str>,
-        now_ms: f64,
+        now_ms: Moment,
     ) -> Result<Self, NotCompactable> {
         let read = |ix: EntryIx| body::read_entry(&session.source, &session.index, ix);
         let path = session.tree.branch(&session.index, &session.leaf);

@@ -4,6 +4,7 @@ use clawscope::app::layout::Pane;
 use clawscope::app::sessions::SessionRow;
 use clawscope::session::Mark;
 use clawscope::session::order::SortColumn;
+use clawscope::units::Moment;
 
 use crate::support::driver::Driver;
 
@@ -15,7 +16,7 @@ fn the_newest_session_is_open_at_its_last_row() {
     let newest = live
         .filter(|item| !item.marks.iter().any(|mark| mark.is_archive()))
         .filter_map(|item| item.updated_ms)
-        .max();
+        .reduce(Moment::max);
     let session = driver.app.displayed_session().expect("a session");
     assert_eq!(session.item.updated_ms, newest);
     let pane = driver.app.transcript.as_ref().expect("a transcript");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use clawscope::commit::{Remap, SystemClock, write};
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, Value};
-use clawscope::units::Bytes;
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
@@ -145,7 +145,7 @@ fn copies_bear_the_labels_of_their_originals_and_older_entries_keep_theirs() {
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let session = Session::new(&lines(&all));
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
-    write(&prepared, 0, &SystemClock).unwrap();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let new = |at: usize| {
         prepared.lines.iter().find(|line| line.copy_of == Some(EntryIx(at as u32))).unwrap().id.clone()
     };
@@ -195,6 +195,6 @@ fn a_transcript_in_memory_can_be_planned_for_and_not_written() {
     let prepared =
         clawscope::commit::prepare(&request, &mut clawscope::commit::RandomIds::default()).unwrap();
     assert_eq!(prepared.lines.len(), 3);
-    let refused = write(&prepared, 0, &SystemClock).unwrap_err().to_string();
+    let refused = write(&prepared, Millis::ZERO, &SystemClock).unwrap_err().to_string();
     assert!(refused.starts_with("demo.jsonl: the session is in memory"), "{refused}");
 }

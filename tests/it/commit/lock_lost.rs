@@ -10,7 +10,7 @@ use clawscope::commit::{
     transcripts_with_journal, write_to_disk,
 };
 use clawscope::ids::EntryIx;
-use clawscope::units::Bytes;
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::{NOW, Session, TestClock};
@@ -23,7 +23,7 @@ fn session() -> Session {
 
 fn commit(session: &Session, disk: &dyn Disk) -> Result<(), CommitError> {
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).expect("a plan");
-    write_to_disk(disk, &prepared, 0, &TestClock::default()).map(drop)
+    write_to_disk(disk, &prepared, Millis::ZERO, &TestClock::default()).map(drop)
 }
 
 fn journals(session: &Session) -> usize {

@@ -8,6 +8,7 @@ use clawscope::ids::EntryIx;
 use clawscope::js::{self, Value};
 use clawscope::plan::EntryChange;
 use clawscope::store::entry::EntryKind;
+use clawscope::units::Millis;
 use proptest::prelude::*;
 
 use super::branch::labels_in_force;
@@ -118,7 +119,8 @@ fn commit_and_undo(seed: u64, options: &Options, requested: WriteKind) {
     };
     assert_eq!(prepared.lines.iter().any(|line| line.copy_of.is_some()), copies, "seed {seed}");
     let planned = session.planned(&prepared);
-    let written = write(&prepared, 0, &SystemClock).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let written =
+        write(&prepared, Millis::ZERO, &SystemClock).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     assert_eq!((&written.receipt.id, &written.leaf), (&prepared.record_id, &prepared.leaf));
     assert_eq!(prepared.record_id == prepared.leaf, !ends_in_compaction, "seed {seed}: what ends the branch");
     let session = session.reload();
@@ -139,7 +141,7 @@ fn commit_and_undo(seed: u64, options: &Options, requested: WriteKind) {
         }
     }
     let undo = session.prepare_undo(UndoTarget::LastCommit).unwrap();
-    write(&undo, 0, &SystemClock).unwrap();
+    write(&undo, Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     assert!(session.bytes().starts_with(&after));
     assert_eq!(session.context(), before, "seed {seed}: undo");

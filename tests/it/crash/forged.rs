@@ -10,7 +10,7 @@ use clawscope::commit::{
     CommitError, JournalFault, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted,
     recover_commit,
 };
-use clawscope::units::Bytes;
+use clawscope::units::{Bytes, Millis, Moment};
 use proptest::prelude::*;
 
 use crate::fuzz::checks::journals::{
@@ -49,7 +49,7 @@ proptest! {
 }
 
 fn fault(path: &Path) -> JournalFault {
-    let found = find_interrupted(path, 0).unwrap().expect("a journal");
+    let found = find_interrupted(path, Moment::ZERO).unwrap().expect("a journal");
     let WrittenExtent::Untrusted(fault) = found.extent else { panic!("{found:?}") };
     match repair(path) {
         Err(CommitError::Refused(Refusal::UntrustedJournal { fault: refused, .. })) => {
@@ -132,7 +132,7 @@ fn nothing_in_a_locks_place_makes_a_command_wait() {
     let refused = || {
         let prepared = fs::write(journal_of(&path), b"cut off");
         prepared.unwrap();
-        let done = recover_commit(&path, 0, &SystemClock, &SystemDisk);
+        let done = recover_commit(&path, Millis::ZERO, &SystemClock, &SystemDisk);
         assert!(matches!(done, Err(CommitError::Lock { .. })), "{done:?}");
     };
     for target in ["gone", "t.jsonl.lock", "/dev/zero", "t.jsonl"] {

@@ -10,7 +10,7 @@ use clawscope::policy::PolicySettings;
 use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
 use clawscope::store::body;
 use clawscope::store::entry::Role;
-use clawscope::units::{Chars, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 
 use super::{Session, number, object, or_throws, throws};
 
@@ -27,7 +27,7 @@ pub(crate) fn answer(session: &Session) -> Value {
     result.set("before", or_throws(before.map(|chars| number(chars.get()))));
     let opened = match (gate, &settings) {
         (Some(gate), settings) => decide(session, gate, settings.as_ref(), &mut result),
-        (None, Some(_)) => Gate::Open { idle_ms: 0.0 },
+        (None, Some(_)) => Gate::Open { idle_ms: Millis::ZERO },
         (None, None) => Gate::Off,
     };
     if let Some(settings) = settings.as_ref().filter(|_| gate.is_none()) {
@@ -128,7 +128,7 @@ fn prunable(session: &Session, settings: &PruneSettings) -> Value {
 pub(super) fn effective(settings: &PruneSettings) -> Value {
     object([
         ("mode", Value::from("cache-ttl")),
-        ("ttlMs", number(settings.ttl_ms)),
+        ("ttlMs", number(settings.ttl_ms.get())),
         ("keepLastAssistants", number(settings.keep_last_assistants)),
         ("softTrimRatio", number(settings.soft_trim_ratio)),
         ("hardClearRatio", number(settings.hard_clear_ratio)),

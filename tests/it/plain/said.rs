@@ -228,7 +228,7 @@ fn time(value: Option<&Plain>) -> String {
     let text = value.and_then(Plain::units).map(String::from_utf16_lossy);
     // JavaScript knows no comma before the fraction of a second.
     let time = text.filter(|text| !text.contains(',')).and_then(|text| text.parse::<jiff::Timestamp>().ok());
-    let other = || js::date_value(value.and_then(as_value).as_ref());
+    let other = || js::date_value(value.and_then(as_value).as_ref()).get();
     digits(time.map_or_else(other, |time| time.as_millisecond() as f64))
 }
 
@@ -267,7 +267,7 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
                 AppendMode::Other => "other",
             },
         ),
-        time: digits(entry.time_ms),
+        time: digits(entry.time_ms.get()),
         reference: id_found(index, entry.reference),
         word: word_found(index, entry.payload),
         model: entry.model.map(|(provider, model)| (word_found(index, provider), word_found(index, model))),

@@ -46,24 +46,12 @@ impl Headline {
     }
 }
 
-/// Returns `Set contextPruning.ttl to 30m (tested: every call fits).`, or that nothing would have helped. Without an
-/// overflow, returns the first line of evidence.
+/// Returns the next step after an overflow; without an overflow, the first line of evidence.
 pub fn advice_sentence(explanation: &Explanation) -> String {
-    if let Some(best) = explanation.advice.first().filter(|advice| advice.fits_all) {
-        return format!("{} (tested: {}).", settings_text(best), best.outcome.description());
-    }
-    if explanation.has_overflowed() {
-        return format!("{}.", explanation.advice_headline().1);
-    }
-    let seen = explanation.verdict().and_then(|verdict| verdict.evidence().into_iter().next());
-    seen.map(|evidence| evidence.text).unwrap_or_default()
-}
-
-/// Returns `Set KEY to VALUE and KEY to VALUE`.
-fn settings_text(advice: &Advice) -> String {
-    let changes =
-        advice.changes.iter().map(|change| format!("{} to {}", change.key(), change.describe_after()));
-    format!("Set {}", changes.collect::<Vec<_>>().join(" and "))
+    explanation.next_step().unwrap_or_else(|| {
+        let seen = explanation.verdict().and_then(|verdict| verdict.evidence().into_iter().next());
+        seen.map(|evidence| evidence.text).unwrap_or_default()
+    })
 }
 
 /// The text of a row before wrapping.

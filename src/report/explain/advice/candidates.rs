@@ -218,10 +218,10 @@ pub(super) fn advised_change(session: &LoadedSession, change: &SettingChange) ->
         _ => config_path(session, change.id.spec()),
     };
     let ttl = (unit == Some(Unit::Milliseconds))
-        .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration_ms))
+        .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration))
         .flatten();
     let tuned = match ttl {
-        Some(ms) => Value::from(ms),
+        Some(ms) => Value::from(ms.get()),
         None if change.id == SettingId::PruneMode => Value::from(true),
         None => change.value.clone(),
     };

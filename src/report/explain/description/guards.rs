@@ -6,6 +6,7 @@ use crate::policy::prune::Gate;
 use crate::report::explain::description::evidence::{Described, Evidence};
 use crate::report::explain::engine::EngineOwned;
 use crate::report::explain::guards::{Comparison, GuardReason, GuardReport, GuardState, PruningInert};
+use crate::units::Millis;
 
 impl GuardReport {
     /// Describes the reason, and the gates that would have prevented the overflow.
@@ -91,7 +92,7 @@ fn describe_gate(gate: Gate, release: &str, provider: &str) -> String {
         Gate::NeverTouched => "no run has written a cache-ttl entry yet".to_owned(),
         Gate::NoTtl => "contextPruning.ttl is 0, which turns pruning off".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
-            let (idle, ttl) = (format_duration(idle_ms.max(0.0)), format_duration(ttl_ms));
+            let (idle, ttl) = (format_duration(idle_ms.max(Millis::ZERO)), format_duration(ttl_ms));
             format!("the cache was touched only {idle} earlier (ttl {ttl})")
         }
     }

@@ -14,10 +14,10 @@ use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::guards::reason::GuardReason;
 use crate::report::explain::replay_runner::ReplayRunner;
-use crate::units::Chars;
+use crate::units::{Chars, Millis};
 
-/// A ttl shorter than any usual pause between two runs, ms.
-const SHORT_TTL_MS: f64 = 60_000.0;
+/// A ttl shorter than any usual pause between two runs.
+const SHORT_TTL_MS: Millis = Millis(60_000.0);
 /// Protected assistant messages: the default, and the smallest useful value.
 const KEEP_LAST: [f64; 2] = [3.0, 1.0];
 /// The smallest soft trim: the length above which a result is trimmed, and the length kept, in chars.
@@ -137,7 +137,7 @@ mod tests {
             (reason.description(), gate_rule(gate))
         };
         let own = |(why, rule): (&str, &'static str)| (why.to_owned(), rule);
-        assert_eq!(said(Gate::Open { idle_ms: 0.0 }), own(("open", "pruning 4.2")));
+        assert_eq!(said(Gate::Open { idle_ms: Millis::ZERO }), own(("open", "pruning 4.2")));
         assert_eq!(said(Gate::Off), own(("contextPruning.mode is off", "pruning 3.3")));
         assert_eq!(
             said(Gate::NeverTouched),
@@ -147,9 +147,9 @@ mod tests {
             said(Gate::NoTtl),
             own(("contextPruning.ttl is 0, which turns pruning off", "pruning 4.2"))
         );
-        let minute = 60_000.0;
+        let minute = Millis(60_000.0);
         assert_eq!(
-            said(Gate::Warm { idle_ms: 2.0 * minute, ttl_ms: 5.0 * minute }),
+            said(Gate::Warm { idle_ms: minute * 2.0, ttl_ms: minute * 5.0 }),
             own(("the cache was touched only 2m earlier (ttl 5m)", "pruning 4.2"))
         );
         let (why, rule) = said(Gate::NotEligible);

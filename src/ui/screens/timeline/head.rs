@@ -13,7 +13,7 @@ use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{on_title, put_facts, title};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 type Fact = Vec<Span<'static>>;
 
@@ -66,8 +66,8 @@ impl View<'_> {
             facts.push(vec![self.muted(seen)]);
         }
         let (Some(first), Some(last)) = (calls.first(), calls.last()) else { return facts };
-        let same_day = first.started.div_euclid(86_400_000.0) == last.started.div_euclid(86_400_000.0);
-        let at = |ms: f64| if same_day { minute(ms) } else { time_of_day(ms, self.app.now_ms) };
+        let same_day = first.started.day() == last.started.day();
+        let at = |at: Moment| if same_day { minute(at) } else { time_of_day(at, self.app.now_ms) };
         if let (Some(from), Some(to)) = (at(first.started), at(last.started)) {
             facts.push(vec![self.muted(format!("{from} \u{2013} {to}"))]);
         }

@@ -11,7 +11,7 @@ use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
 use clawscope::policy::{Policy, PolicySettings};
 use clawscope::store::body;
 use clawscope::store::entry::Role;
-use clawscope::units::{Chars, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 
 use super::super::prune::effective;
 use super::super::{or_throws, throws};
@@ -30,7 +30,7 @@ pub(super) fn answer(session: &Released) -> Value {
     result.set("before", or_throws(before.map(|chars| number(chars.get()))));
     let gate = match (requested, &settings) {
         (Some(requested), settings) => decided(session, requested, settings.as_ref()),
-        (None, Some(_)) => Gate::Open { idle_ms: 0.0 },
+        (None, Some(_)) => Gate::Open { idle_ms: Millis::ZERO },
         (None, None) => Gate::Off,
     };
     let active = requested.is_some() && !matches!(gate, Gate::Off | Gate::NotEligible | Gate::NoPruner);
