@@ -33,11 +33,7 @@ impl Stamp {
         let bytes = source.len()?;
         let tail = bytes.min(TAIL_BYTES);
         let tail = source.read_span(bytes - tail, tail as usize)?;
-        Ok(Self {
-            bytes: Bytes(bytes),
-            modified_ms: modified_ms.map(Moment::whole),
-            tail: digest(&[&tail]),
-        })
+        Ok(Self { bytes: Bytes(bytes), modified_ms: modified_ms.map(Moment::whole), tail: digest(&[&tail]) })
     }
 }
 
