@@ -72,7 +72,12 @@ pub enum Aftermath {
         estimated: (u64, u64),
     },
     /// Nothing followed the refusal for a long time.
-    Stuck { refusal: EntryIx, idle_ms: Millis },
+    Stuck {
+        refusal: EntryIx,
+        idle_ms: Millis,
+        /// Whether an answer, a result or a compaction followed after that time.
+        is_recovered: bool,
+    },
     /// The session key moved to another session, or no key leads here.
     Moved {
         successor: Option<Successor>,
@@ -229,7 +234,7 @@ fn detect_stuck(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
         return None;
     }
     let confidence = if recovered.is_none() { Confidence::Sure } else { Confidence::Likely };
-    let facts = Aftermath::Stuck { refusal, idle_ms };
+    let facts = Aftermath::Stuck { refusal, idle_ms, is_recovered: recovered.is_some() };
     Some(Found::new(FindingClass::RuntimeFault, confidence, facts).with_rule("compaction 8.13"))
 }
 

@@ -33,8 +33,8 @@ pub enum Outlook {
     AtRisk { prompt: NextPrompt, turn_tokens: u64, window: Tokens },
     /// Prompt and tools alone nearly reach the trigger.
     FixedOverhead { fixed_tokens: u64, trigger: f64 },
-    /// No problem found.
-    Healthy { prompt: NextPrompt, window: u64, trigger: f64 },
+    /// No problem found. There is no trigger if compaction is off.
+    Healthy { prompt: NextPrompt, window: u64, trigger: Option<f64> },
 }
 
 /// A compaction after which the session soon reached its trigger again.
@@ -176,7 +176,7 @@ fn would_compaction_free(case: &OverflowCase<'_>) -> bool {
 
 fn detect_fixed_overhead(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let fixed_tokens = case.fixed_tokens?;
-    let (fixed, trigger) = (fixed_tokens as f64, case.trigger());
+    let (fixed, trigger) = (fixed_tokens as f64, enabled_trigger(case)?);
     if trigger <= 0.0 || fixed < LARGE_FIXED_SHARE * trigger || fixed >= trigger {
         return None;
     }
@@ -184,9 +184,14 @@ fn detect_fixed_overhead(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     Some(Found::new(FindingClass::FixedOverhead, Confidence::Likely, facts).with_rule("compaction 11.3"))
 }
 
+/// Returns the trigger; `None` if compaction is off.
+fn enabled_trigger(case: &Case<'_>) -> Option<f64> {
+    case.session.configured_settings.compaction.enabled.then(|| case.trigger())
+}
+
 fn healthy_finding(case: &OverflowCase<'_>) -> Found<Outlook> {
-    let facts =
-        Outlook::Healthy { prompt: NextPrompt::new(case), window: case.window(), trigger: case.trigger() };
+    let (prompt, trigger) = (NextPrompt::new(case), enabled_trigger(case));
+    let facts = Outlook::Healthy { prompt, window: case.window(), trigger };
     Found::new(FindingClass::Healthy, Confidence::Sure, facts).with_rule("compaction 2.7")
 }
 

@@ -77,6 +77,31 @@ fn fixed_parts_are_large_from_four_fifths_of_the_trigger_up_to_it() {
 }
 
 #[test]
+fn a_session_without_compaction_names_no_trigger() {
+    let session = loaded_session(&transcript(&[user("hi")]), 200_000.0);
+    let said = |enabled: bool| {
+        let mut settings = session.configured_settings.clone();
+        (settings.compaction.enabled, settings.compaction.reserve_tokens) = (enabled, Tokens(50_000.0));
+        let limits = crate::session::context_limits::ContextLimits {
+            runtime_window: Tokens(200_000.0),
+            ..session.limits.clone()
+        };
+        let session =
+            crate::session::LoadedSession { limits, configured_settings: settings, ..session.clone() };
+        let mut case = Case::read(&session, None).expect("memory is readable");
+        case.fixed_tokens = Some(140_000);
+        let healthy = healthy_finding(&case).facts;
+        (healthy.headline(), healthy.evidence()[1].text.clone(), detect_fixed_overhead(&case).is_some())
+    };
+    let (headline, trigger, is_large) = said(true);
+    assert!(headline.ends_with("until compaction") && is_large, "{headline}");
+    assert_eq!(trigger, "compaction starts above 150,000");
+    let (headline, trigger, is_large) = said(false);
+    assert!(headline.ends_with("to spare") && !is_large, "{headline}");
+    assert_eq!(trigger, "compaction is off");
+}
+
+#[test]
 fn the_outlook_of_a_fitting_session_names_the_distance_to_its_limit() {
     let line = |tokens: u64, reserve: f64, window: Tokens| {
         let session = loaded_session(&transcript(&[user("hi")]), window.get());

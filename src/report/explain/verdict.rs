@@ -8,7 +8,7 @@ use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass};
 use crate::report::explain::guards::{GuardKind, GuardReport, GuardState, find_pruning_inert};
-use crate::report::explain::mechanism::{Mechanism, mechanism_finding};
+use crate::report::explain::mechanism::{Mechanism, MessageFit, mechanism_finding};
 use crate::report::explain::outlook;
 use crate::report::explain::verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 
@@ -109,7 +109,9 @@ fn remark(verdict: &Finding, guards: &[GuardReport]) -> Option<VerdictRemark> {
     if let Facts::LargePrompt(prompt) = &verdict.facts {
         match verdict.class {
             FindingClass::BytesLimit => return None,
-            FindingClass::UserMessage if prompt.never_fits() => return Some(VerdictRemark::SplitMessage),
+            FindingClass::UserMessage if prompt.message_fit() != MessageFit::FitsAlone => {
+                return Some(VerdictRemark::SplitMessage);
+            }
             _ => {}
         }
     }

@@ -44,7 +44,7 @@ fn a_verdict_says_how_far_compaction_was_away_or_that_it_failed() {
 fn a_message_that_never_fits_is_to_be_split_and_a_request_with_too_many_bytes_has_no_remark() {
     let failed = [guard(GuardState::Failed)];
     let message = |tokens: f64| remark_on(FindingClass::UserMessage, tokens, &failed);
-    assert_eq!(message(901.0), Some(VerdictRemark::SplitMessage));
+    assert_eq!(message(900.4), Some(VerdictRemark::SplitMessage), "as its headline says");
     assert_eq!(message(900.0), Some(VerdictRemark::CompactionFailed));
     assert_eq!(remark_on(FindingClass::BytesLimit, 901.0, &failed), None);
 }

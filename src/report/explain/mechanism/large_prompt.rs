@@ -65,16 +65,7 @@ impl LargePrompt {
 
     /// Returns the fit of the mechanism's part as a single message.
     pub fn message_fit(&self) -> MessageFit {
-        self.fit_of(self.mechanism.tokens)
-    }
-
-    /// Whether the part exceeds the limit even without any other message, in whole tokens.
-    pub(in crate::report::explain) fn never_fits(&self) -> bool {
-        self.fit_of(self.mechanism.tokens.round()) != MessageFit::FitsAlone
-    }
-
-    fn fit_of(&self, tokens: Tokens) -> MessageFit {
-        let limit = Tokens(self.limit as f64);
+        let (tokens, limit) = (self.mechanism.tokens, Tokens(self.limit as f64));
         if tokens > limit {
             MessageFit::NeverFits
         } else if tokens + Tokens(self.fixed_tokens as f64) > limit {
