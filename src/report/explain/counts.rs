@@ -44,7 +44,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         note: if within {
             "triggers compaction: the last reported usage plus chars/4 of what followed".to_owned()
         } else {
-            "triggers compaction: the last answer's usage before the run".to_owned()
+            "triggers compaction: the last usage before the run, with its answer".to_owned()
         },
         entry: Some(check.entry),
     });
@@ -66,7 +66,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         counted_by: "chars/4",
         tokens: failure.gateway_estimate(),
         is_measured: false,
-        note: "triggers pruning and the context guard".to_owned(),
+        note: "triggers pruning; the context guard counts results twice".to_owned(),
         entry: None,
     };
     let counted = case.calls.len();
@@ -74,7 +74,11 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
         counted_by: "calibrated",
         tokens: failure.fitted_tokens,
         is_measured: false,
-        note: format!("clawscope: fitted to {}", quantity(counted, "counted call")),
+        note: format!(
+            "clawscope: fitted to {}{}",
+            quantity(counted, "counted call"),
+            if failure.is_measured { " and this refusal" } else { "" }
+        ),
         entry: None,
     });
     [Some(provider), check, stored, Some(chars), calibrated].into_iter().flatten().collect()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::context::build::ContextMessage;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::policy::PolicySet;
+use crate::policy::{Policy, PolicySet};
 use crate::replay::{CallReplay, RecordedTrace, Settings, simulated_trace};
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
@@ -87,6 +87,20 @@ impl ReplayRunner {
     /// Whether pruning can act at all: the release has it, and the provider is eligible.
     pub(super) fn can_prune(&self) -> bool {
         self.inputs.can_prune(&self.session)
+    }
+
+    /// Whether the provider's counts show that a policy had no effect, although its rule acts.
+    pub(super) fn contradicts(&self, policy: Policy) -> bool {
+        self.inputs.contradicted_policies.has(policy)
+    }
+
+    /// Sums the chars of messages as the context guard counts them (pruning 6.32); `None` if the texts were not read.
+    pub(super) fn guard_chars(&self, messages: &[ContextMessage]) -> Option<f64> {
+        let features = self.inputs.path_features()?;
+        let by_entry: HashMap<EntryIx, f64> = features
+            .filter_map(|(entry, features)| Some((entry, features.guard.chars.value().ok()?)))
+            .collect();
+        Some(messages.iter().filter_map(|message| by_entry.get(&message.entry)).sum())
     }
 
     pub(super) fn call_count(&self) -> usize {

@@ -6,7 +6,8 @@ mod gates;
 mod guard_report;
 
 use crate::format::{format_short_estimate, quantity};
-use crate::gateway::ruleset::Guard as ContextGuard;
+use crate::policy::Policy;
+use crate::policy::guard::GuardLimits;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
 use crate::report::explain::case::Case;
@@ -16,11 +17,16 @@ use crate::units::Tokens;
 pub(super) use gates::{GateResult, try_gates};
 pub use guard_report::{GuardKind, GuardReport, GuardState};
 
+/// The guard's chars per token (pruning 6.30).
+const GUARD_CHARS_PER_TOKEN: f64 = 4.0;
+/// Times that the guard counts the chars of a result (pruning 6.32).
+const RESULT_WEIGHT: f64 = 2.0;
+
 /// Reports every guard of the release, in its state at the failing call.
 pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateResult]) -> Vec<GuardReport> {
     let sent = case.replays.as_ref().and_then(|runner| runner.recorded_call(failure.overflow.entry));
     let mut guards = vec![history_guard(failure, sent), pruning_guard(case, failure, sent, opened)];
-    guards.extend(context_guard(failure, sent));
+    guards.extend(context_guard(case, failure, sent));
     guards.push(compaction::threshold_guard(case, failure));
     guards.push(compaction::recovery_guard(case, failure));
     guards
@@ -79,28 +85,35 @@ fn pruning_guard(
     }
 }
 
-fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardReport> {
-    let rules = failure.session.ruleset.id.rules();
-    if rules.guard == ContextGuard::None {
-        return None;
-    }
+fn context_guard(case: &Case<'_>, failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardReport> {
+    let new = |state, why: String| GuardReport::new(GuardKind::Context, state, why);
+    let session = &failure.session;
+    let window = failure.believed_window.gateway.model_tokens;
+    let limits = GuardLimits::under(session.ruleset.id.rules(), window, &session.configured_settings.guard)?;
     let freed = sent.map_or(0.0, |sent| sent.guarded.tokens.get());
     if freed > 0.0 {
-        return Some(GuardReport::new(
-            GuardKind::Context,
-            GuardState::Acted,
-            format!("freed {}", format_short_estimate(freed as u64)),
-        ));
+        return Some(new(GuardState::Acted, format!("freed {}", format_short_estimate(freed as u64))));
     }
-    let share = failure.session.configured_settings.guard.budget_share;
-    let budget = share * failure.believed_window.gateway.model_tokens.get();
-    let estimate = failure.gateway_estimate().saturating_sub(failure.session.fixed_tokens()) as f64;
-    let why =
-        format!("acts above {} tokens of messages, by its estimate", format_short_estimate(budget as u64));
-    Some(if estimate <= budget {
-        GuardReport::new(GuardKind::Context, GuardState::NotDue, why)
-            .with_missing_tokens(Tokens(budget - estimate), true)
-    } else {
-        GuardReport::new(GuardKind::Context, GuardState::FreedNothing, "no result was large enough to cut")
+    if case.replays.as_ref().is_some_and(|runner| runner.contradicts(Policy::Guard)) {
+        let why = "due by its rule, but the provider's counts show no effect";
+        return Some(new(GuardState::FreedNothing, why.to_owned()));
+    }
+    let tokens = |chars: f64| Tokens(chars / GUARD_CHARS_PER_TOKEN);
+    if limits.budget.is_infinite() {
+        let single = format_short_estimate(tokens(limits.single / RESULT_WEIGHT).whole());
+        return Some(new(GuardState::NotDue, format!("acts on a single result above {single} tokens")));
+    }
+    let budget = tokens(limits.budget);
+    let counted = case.replays.as_ref().and_then(|runner| runner.guard_chars(&session.context.messages));
+    let why = format!(
+        "acts above {} tokens of messages, by its estimate, in which results count twice",
+        format_short_estimate(budget.whole())
+    );
+    Some(match counted.map(tokens) {
+        Some(counted) if counted <= budget => {
+            new(GuardState::NotDue, why).with_missing_tokens(budget - counted, true)
+        }
+        Some(_) => new(GuardState::FreedNothing, "no result was large enough to cut".to_owned()),
+        None => new(GuardState::NotDue, why),
     })
 }
