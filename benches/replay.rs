@@ -18,6 +18,7 @@ use clawscope::session::list::list_sessions;
 use clawscope::session::loading::open;
 use clawscope::session::replay_inputs::ReplayInputs;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
+use clawscope::units::Moment;
 use divan::Bencher;
 
 const CALLS: [usize; 2] = [1_000, 10_000];
@@ -34,7 +35,7 @@ fn transcript(calls: usize) -> String {
     let (mut entries, mut clock, mut dice) = (0_usize, 1_771_650_000_u64, 1_u64);
     let mut entry = |text: &mut String, message: &str, clock: u64| {
         let parent = entries.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
-        let time = clawscope::js::iso_text(clock as i64 * 1000);
+        let time = clawscope::js::iso_text(Moment::from_whole(clock as i64 * 1000));
         let _ = writeln!(
             text,
             "{{\"type\":\"message\",\"id\":\"e{entries}\",\"parentId\":{parent},\"timestamp\":\"{time}\",\"message\":{message}}}"
@@ -86,8 +87,9 @@ impl Opened {
         let mut file = std::fs::File::create(&path).expect("a file");
         std::io::Write::write_all(&mut file, transcript(calls).as_ref()).expect("room");
         let place = StoreLocation::new(&StoreRequest::Path(path), Environment::default()).expect("a place");
-        let listed = list_sessions(&place, 0);
-        let loaded = open(&listed.store, &listed.items[0].key, None, 0, &mut |_, _| true).expect("it opens");
+        let listed = list_sessions(&place, Moment::ZERO);
+        let loaded = open(&listed.store, &listed.items[0].key, None, Moment::ZERO, &mut |_, _| true)
+            .expect("it opens");
         Self { folder, loaded }
     }
 

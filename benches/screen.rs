@@ -21,6 +21,7 @@ use clawscope::session::store_location::{StoreLocation, StoreRequest};
 use clawscope::session::{LoadedSession, message};
 use clawscope::ui;
 use clawscope::ui::theme::{ColourDepth, Theme};
+use clawscope::units::Moment;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::Bencher;
 use ratatui::buffer::Buffer;
@@ -82,8 +83,9 @@ impl Opened {
         file.write_all(text.as_ref()).expect("room");
         let place =
             StoreLocation::new(&StoreRequest::Path(path.clone()), Environment::default()).expect("a place");
-        let listed = list_sessions(&place, 0);
-        let session = open(&listed.store, &listed.items[0].key, None, 0, &mut |_, _| true).expect("it opens");
+        let listed = list_sessions(&place, Moment::ZERO);
+        let session = open(&listed.store, &listed.items[0].key, None, Moment::ZERO, &mut |_, _| true)
+            .expect("it opens");
         Self { folder, path, listed, session }
     }
 
@@ -94,14 +96,14 @@ impl Opened {
             store_label: "bench".into(),
             ..StoreListing::default()
         };
-        let _ = app.update(Event::Listed(Box::new(listing)), 0);
-        let _ = app.update(Event::Opened(Box::new(self.session.clone())), 0);
+        let _ = app.update(Event::Listed(Box::new(listing)), Moment::ZERO);
+        let _ = app.update(Event::Opened(Box::new(self.session.clone())), Moment::ZERO);
         app
     }
 
     fn again(&self) -> LoadedSession {
         let key = &self.listed.items[0].key;
-        open(&self.listed.store, key, Some(&self.session), 0, &mut |_, _| true).expect("it opens")
+        open(&self.listed.store, key, Some(&self.session), Moment::ZERO, &mut |_, _| true).expect("it opens")
     }
 }
 
@@ -125,7 +127,7 @@ impl Screen {
     }
 
     fn event(&mut self, event: Event) {
-        let _ = self.app.update(event, 1);
+        let _ = self.app.update(event, Moment(1.0));
         self.buf.reset();
         let _ = ui::render(&self.app, &self.theme, &mut self.buf);
     }

@@ -16,6 +16,7 @@ use clawscope::session::list::list_sessions;
 use clawscope::session::search::{SearchQuery, search_store};
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
 use clawscope::store::discovery::Store;
+use clawscope::units::Moment;
 
 #[path = "../tests/it/support/generate.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -35,7 +36,7 @@ fn main() {
         large::store(&folder, sessions, 11).unwrap();
     }
     let place = StoreLocation::new(&StoreRequest::Path(folder.clone()), Environment::default()).unwrap();
-    let store = list_sessions(&place, 0).store;
+    let store = list_sessions(&place, Moment::ZERO).store;
     let has_rg = Command::new("rg").arg("--version").stdout(Stdio::null()).status().is_ok();
     println!("{:>14} {:>9} {:>10} {:>10} {:>10} {:>7}", "query", "hits", "first", "all", "rg", "ratio");
     for query in QUERIES {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clawscope::session::loading::open;
+use clawscope::units::Moment;
 use divan::Bencher;
 use rayon::prelude::*;
 
@@ -31,7 +32,7 @@ fn listing_with_counts(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         let listed = opened::listed(&store);
         let count = |item: &clawscope::session::SessionItem| {
-            open(&listed.store, &item.key, None, 0, &mut |_, _| true).unwrap().item.entries
+            open(&listed.store, &item.key, None, Moment::ZERO, &mut |_, _| true).unwrap().item.entries
         };
         listed.items.par_iter().filter_map(count).sum::<u64>()
     });

@@ -21,6 +21,7 @@ use clawscope::session::store_location::{StoreLocation, StoreRequest};
 use clawscope::session::{LoadedSession, message};
 use clawscope::ui::render;
 use clawscope::ui::theme::{ColourDepth, Theme};
+use clawscope::units::Moment;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -29,14 +30,14 @@ use ratatui::layout::Rect;
 pub(crate) fn listed(path: &Path) -> SessionListing {
     let place =
         StoreLocation::new(&StoreRequest::Path(path.into()), Environment::default()).expect("a place");
-    list_sessions(&place, 0)
+    list_sessions(&place, Moment::ZERO)
 }
 
 /// The first session of a place.
 pub(crate) fn opened(path: &Path) -> LoadedSession {
     let listed = listed(path);
     let item = listed.items.first().expect("a session");
-    open(&listed.store, &item.key, None, 0, &mut |_, _| true).expect("it opens")
+    open(&listed.store, &item.key, None, Moment::ZERO, &mut |_, _| true).expect("it opens")
 }
 
 /// The program on one session: events in, cells out.
@@ -67,7 +68,7 @@ impl Screen {
     fn event(&mut self, event: Event) {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
-            events.extend(self.app.update(event, 0).into_iter().filter_map(perform));
+            events.extend(self.app.update(event, Moment::ZERO).into_iter().filter_map(perform));
         }
     }
 

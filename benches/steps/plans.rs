@@ -6,7 +6,7 @@ use clawscope::policy::{Policy, PolicySet, PolicySettings};
 use clawscope::report::sweep::{SweepSpec, default_axes, sweep};
 use clawscope::report::timeline::RecordedSession;
 use clawscope::session::LoadedSession;
-use clawscope::units::Tokens;
+use clawscope::units::{Millis, Tokens};
 use divan::Bencher;
 
 use crate::{WHOLE, opened, whole};
@@ -26,7 +26,7 @@ fn settings(session: &LoadedSession, policies: PolicySet) -> PolicySettings {
 fn preview_of_pruning_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let session = opened::opened(&whole(megabytes));
     let settings = PolicySettings::pruning_only(PruneSettings::default());
-    bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
+    bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: Millis(1e9) }).unwrap());
 }
 
 /// Every step, one after another over one list.
@@ -34,7 +34,7 @@ fn preview_of_pruning_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
 fn preview_of_every_step_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let session = opened::opened(&whole(megabytes)).load_details().unwrap();
     let settings = settings(&session, PolicySet::of(&Policy::ALL));
-    bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap());
+    bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: Millis(1e9) }).unwrap());
 }
 
 /// What those steps ask for that look at more than sizes: read once for a session.

@@ -16,6 +16,7 @@ use clawscope::session::loading::open;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
 use clawscope::ui::render;
 use clawscope::ui::theme::{ColourDepth, Theme};
+use clawscope::units::Moment;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -58,17 +59,20 @@ fn main() -> Result<()> {
 
 fn opened(file: PathBuf) -> Result<App> {
     let place = StoreLocation::new(&StoreRequest::Path(file), Environment::from_process())?;
-    let listed = list_sessions(&place, 0);
+    let listed = list_sessions(&place, Moment::ZERO);
     let key = listed.items.first().context("no session there")?.key.clone();
-    let session = open(&listed.store, &key, None, 0, &mut |_, _| true)?;
+    let session = open(&listed.store, &key, None, Moment::ZERO, &mut |_, _| true)?;
     let mut app = App::new(Options::default(), SIZE);
-    app.update(Event::Listed(Box::new(StoreListing { items: listed.items, ..StoreListing::default() })), 0);
-    app.update(Event::Opened(Box::new(session)), 0);
+    app.update(
+        Event::Listed(Box::new(StoreListing { items: listed.items, ..StoreListing::default() })),
+        Moment::ZERO,
+    );
+    app.update(Event::Opened(Box::new(session)), Moment::ZERO);
     Ok(app)
 }
 
 fn press(app: &mut App, key: char) {
-    app.update(Event::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)), 0);
+    app.update(Event::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)), Moment::ZERO);
 }
 
 fn ms(since: Instant) -> f64 {

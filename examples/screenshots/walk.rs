@@ -1,6 +1,7 @@
 //! The walk of the README: from an overflow to the settings that prevent it, key by key, as an animated picture.
 
 use clawscope::export::{Frame, ScreenImage, animated_svg};
+use clawscope::units::Millis;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -12,18 +13,18 @@ use crate::screens::{screen, start};
 pub(crate) const FILE: &str = "walk.svg";
 
 /// The keys, what each is pressed for, and how long the screen stays after it, in ms.
-const STEPS: &[(&str, &str, u32)] = &[
-    ("", "A session whose last call was refused: the context overflowed", 2_500),
-    ("e", "e   why did it overflow, and what would have fixed it?", 5_500),
-    ("j", "j   the next change that every call fits with", 1_500),
-    ("k", "k   back to the best one", 1_000),
-    ("enter", "enter   the refused call under that setting", 4_500),
-    ("P", "P   copy the change for openclaw.json", 4_000),
+const STEPS: &[(&str, &str, Millis)] = &[
+    ("", "A session whose last call was refused: the context overflowed", Millis(2_500.0)),
+    ("e", "e   why did it overflow, and what would have fixed it?", Millis(5_500.0)),
+    ("j", "j   the next change that every call fits with", Millis(1_500.0)),
+    ("k", "k   back to the best one", Millis(1_000.0)),
+    ("enter", "enter   the refused call under that setting", Millis(4_500.0)),
+    ("P", "P   copy the change for openclaw.json", Millis(4_000.0)),
 ];
 
 pub(crate) fn walk() -> String {
     let mut driver = start(130, 36);
-    let screens: Vec<(Screen, u32)> = STEPS
+    let screens: Vec<(Screen, Millis)> = STEPS
         .iter()
         .map(|(keys, caption, duration_ms)| {
             driver.press(keys);

@@ -18,7 +18,7 @@ use clawscope::replay::simulated_trace;
 use clawscope::session::replay_inputs::ReplayInputs;
 use clawscope::transcript::Leaf;
 use clawscope::ui::highlight;
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Millis, Tokens};
 use crossterm::event::KeyCode;
 
 use crate::opened::{Screen, opened};
@@ -61,7 +61,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         settings: &settings,
         window: Tokens(window),
         guard_window: Tokens(window),
-        gate: Gate::Open { idle_ms: 1e9 },
+        gate: Gate::Open { idle_ms: Millis(1e9) },
         drops_thinking: false,
         is_responses_api: false,
         system_tokens: Tokens::ZERO,
@@ -77,7 +77,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
     };
     let decision = nanoseconds(|| prune(&input).map(drop).expect("a decision"));
     let whole = nanoseconds(|| drop(Plan::new(&requested).expect("a plan")));
-    let after = plan.fates().iter().map(|fate| fate.after.value().unwrap_or(f64::NAN).to_string());
+    let after = plan.fates().iter().map(|fate| fate.after.value().map_or(f64::NAN, Chars::get).to_string());
     let after = after.collect::<Vec<_>>().join(",");
     Ok(format!("{{\"ns\":{whole},\"decisionNs\":{decision},\"chars\":[{after}]}}"))
 }

@@ -6,7 +6,7 @@
 pub enum ScreenKind {
     Help,
     Palette,
-    Findings,
+    Problems,
     /// The policies, each with its effect.
     Policies,
     Estimators,
@@ -359,7 +359,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Show(ScreenKind::Palette), "palette", ActionGroup::Program, "run any action"),
     (Action::Reload, "reload", ActionGroup::Program, "reload"),
     (Action::TogglePause, "toggle-pause", ActionGroup::Program, "pause or resume"),
-    (Action::Show(ScreenKind::Findings), "findings", ActionGroup::Program, "problems in files"),
+    (Action::Show(ScreenKind::Problems), "problems", ActionGroup::Program, "problems in files"),
     (Action::Show(ScreenKind::Estimators), "estimators", ActionGroup::Program, "estimates versus counts"),
     (Action::ExportHtml, "export-html", ActionGroup::Program, "export as HTML"),
     (Action::ExportMarkdown, "export-markdown", ActionGroup::Program, "export as Markdown"),

@@ -38,6 +38,7 @@ mod tests {
     use crate::app::state::Options;
     use crate::session::fullness_alert::AlertLevels;
     use crate::session::testing;
+    use crate::units::Moment;
 
     fn item(key: &str, tokens: u64) -> SessionItem {
         let mut item = testing::loaded_session("", 1.0).item;
@@ -47,7 +48,7 @@ mod tests {
     }
 
     fn alerts(app: &mut App, event: Event) -> Vec<String> {
-        let effects = app.update(event, 1);
+        let effects = app.update(event, Moment(1.0));
         let alert = |effect| match effect {
             Effect::Alert(alert) => Some(format!("{} {}", alert.key, alert.level)),
             _ => None,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::ids::SessionKey;
 use crate::session::SessionItem;
 use crate::session::fullness_alert::{AlertLevels, CrossedLevels, FullnessAlert};
+use crate::units::Moment;
 
 /// The levels, and the state of each session whose fullness is known.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +30,7 @@ impl Alerts {
     }
 
     /// Observes a counted session. The first count of a known session is its baseline, not a crossing.
-    pub(super) fn observe(&mut self, item: &SessionItem, now_ms: i64) -> Option<FullnessAlert> {
+    pub(super) fn observe(&mut self, item: &SessionItem, now_ms: Moment) -> Option<FullnessAlert> {
         let fullness = item.fullness().filter(|_| item.entries.is_some() && !item.is_aside())?;
         let Some(state) = self.sessions.get_mut(&item.key) else {
             self.sessions.insert(item.key.clone(), self.levels.baseline(fullness));

@@ -33,7 +33,7 @@ impl App {
                 // Without words, the screen has not searched.
                 CommandWords::new("search").value(Some(text).filter(|text| !text.trim().is_empty())?)
             }
-            Some(Overlay::Findings(_)) => CommandWords::new("doctor"),
+            Some(Overlay::Problems(_)) => CommandWords::new("doctor"),
             Some(Overlay::Presets(_)) => CommandWords::new("presets"),
             Some(Overlay::Rule(screen)) => {
                 CommandWords::new("rule").value(format!("{}-{}", screen.rule.document.name, screen.rule.id))
@@ -118,7 +118,7 @@ impl App {
         if !self.has_preview() || !self.tuning.respect_gates {
             return words;
         }
-        words.flag("--gates").option("--now", self.now_ms.to_string())
+        words.flag("--gates").option("--now", self.now_ms.whole().to_string())
     }
 
     /// Adds the store and the rules on the screen.

@@ -60,10 +60,7 @@ impl App {
             return Vec::new();
         }
         let Some(plan) = self.preview.plan.clone() else {
-            self.show_toast(
-                format!("{}; press p to preview a plan first", nothing_to_write(&session)),
-                false,
-            );
+            self.show_note(format!("{}; press p to preview a plan first", nothing_to_write(&session)));
             return Vec::new();
         };
         if !self.preview.waiting_policies.is_empty() {

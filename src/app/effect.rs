@@ -19,6 +19,7 @@ use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
 use crate::session::fullness_alert::FullnessAlert;
 use crate::session::overflow::Overflow;
+use crate::units::Moment;
 use crate::write::summary::calls::SummaryCallsRequest;
 use crate::write::summary::job::SummaryResult;
 
@@ -241,8 +242,8 @@ pub enum Effect {
     CaptureMouse(bool),
     /// Shows times in UTC, or in the local zone.
     ShowUtc(bool),
-    /// Requests a [`super::event::Event::Timer`] at this moment (ms).
-    SetTimer(i64),
+    /// Requests a [`super::event::Event::Timer`] at this moment.
+    SetTimer(Moment),
     /// Drops requests of older epochs.
     DropStale {
         epoch: Epoch,

@@ -22,7 +22,7 @@ pub enum KeyContext {
     Message,
     Tuning,
     Dialog,
-    /// Findings and other lists over the screen.
+    /// Problems and other lists over the screen.
     List,
     Help,
     Timeline,

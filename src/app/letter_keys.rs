@@ -63,14 +63,15 @@ impl App {
             _ => self.active_session().map(|session| &session.item),
         };
         let path = item.and_then(|item| item.path.as_ref()).map(|path| path.display().to_string());
+        let key = item.map(|item| item.key.0.clone());
         let of_session = [
             row('s', "session id", item.map(|item| item.id.clone())),
-            row('k', "session key", item.map(|item| item.key.0.clone())),
+            row('k', "session key", key.clone().filter(|_| self.focus != Pane::Sessions)),
             row('p', "path", path),
             row('c', "command line", self.command_line()),
         ];
         let of_row = if self.focus == Pane::Sessions {
-            vec![row('y', "session key", item.map(|item| item.key.0.clone()))]
+            vec![row('y', "session key", key)]
         } else {
             let entry = self.message.text.as_ref();
             vec![

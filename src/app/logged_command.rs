@@ -1,10 +1,11 @@
 //! A row of the command log.
 
+use crate::units::Moment;
+
 /// A command line, and when the screen showed what it prints.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LoggedCommand {
-    /// ms since 1970.
-    pub at_ms: i64,
+    pub at_ms: Moment,
     pub line: String,
     /// The line without the values that follow a slider or the clock.
     pub(super) subject: String,

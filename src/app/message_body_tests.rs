@@ -6,6 +6,7 @@ use super::*;
 use crate::app::message::MessageArea;
 use crate::app::message_testing::{build_log, open};
 use crate::session::message::MessageText;
+use crate::units::Chars;
 
 const FORM: BodyOptions = BodyOptions {
     view: MessageView::Text,
@@ -43,7 +44,7 @@ fn drawn(message: &MessageText, form: BodyOptions) -> Vec<String> {
         BodyLine::Single(one) => piece(one),
         BodyLine::SideBySide(..) => "two".into(),
         BodyLine::Heading(name, words) => format!("[{name}: {words}]"),
-        BodyLine::RemovedChars(chars) => format!("<{chars}>"),
+        BodyLine::RemovedChars(chars) => format!("<{}>", chars.get()),
         BodyLine::FoldedLines(lines) => format!("<{lines} lines>"),
         BodyLine::Blank => String::new(),
         BodyLine::End => "end".into(),
@@ -90,7 +91,7 @@ fn one_column_of_a_diff_shows_what_comes_after_what_leaves() {
 fn texts_of_a_result_are_numbered_through_and_images_named() {
     let mut message = result("one", None);
     message.parts.push(TextPart { kind: PartKind::Text, text: "two\nthree".into() });
-    let image = PartKind::Image { mime: "image/png".into(), chars: 12 };
+    let image = PartKind::Image { mime: "image/png".into(), chars: Chars(12.0) };
     message.parts.push(TextPart { kind: image, text: String::new() });
     let lines = drawn(&message, FORM);
     assert_eq!(lines, ["1 one", "2 two", "3 three", "", "[image: image/png 12 chars of data]"]);

@@ -10,6 +10,7 @@ use crate::app::layout::Pane;
 use crate::app::state::Options;
 use crate::session::message::read_message;
 use crate::session::testing::{call, entry_ix, loaded_session, message, quoted, result, transcript, user};
+use crate::units::Moment;
 
 /// A build log, longer than a soft trim keeps.
 pub(crate) fn build_log() -> String {
@@ -69,8 +70,8 @@ pub(crate) fn open_session(text: &str, window: f64, size: (u16, u16), entry: usi
         items: vec![session.item.clone()],
         ..StoreListing::default()
     };
-    app.update(Event::Listed(Box::new(listing)), 0);
-    let effects = app.update(Event::Opened(Box::new(session)), 0);
+    app.update(Event::Listed(Box::new(listing)), Moment::ZERO);
+    let effects = app.update(Event::Opened(Box::new(session)), Moment::ZERO);
     perform_effects(&mut app, effects);
     select_entry(&mut app, entry);
     app
@@ -81,7 +82,7 @@ pub(crate) fn select_entry(app: &mut App, entry: usize) {
     if let Some(pane) = &mut app.transcript {
         pane.reveal(entry_ix(entry), 10);
     }
-    let effects = app.update(Event::Timer, 0);
+    let effects = app.update(Event::Timer, Moment::ZERO);
     perform_effects(app, effects);
 }
 
@@ -91,7 +92,7 @@ pub(crate) fn perform_effects(app: &mut App, effects: Vec<Effect>) {
         if let Effect::ReadMessage { session, entry, plan } = effect {
             let text = read_message(&session, entry, plan.as_deref()).map(Arc::new).map_err(Into::into);
             let event = Event::Message { epoch: session.epoch, entry, text };
-            app.update(event, 0);
+            app.update(event, Moment::ZERO);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::app::message_testing::{open, select_entry};
+use crate::units::Moment;
 
 fn page(app: &App) -> (usize, usize) {
     let screen = app.message_screen().expect("a message");
@@ -68,7 +69,7 @@ fn a_shorter_text_under_a_plan_pulls_the_view_back() {
     let mut app = open((130, 36), 2, false);
     app.scroll_message(isize::MAX / 2);
     app.dispatch(crate::app::action::Action::TogglePrune);
-    let effects = app.update(crate::app::event::Event::Timer, 0);
+    let effects = app.update(crate::app::event::Event::Timer, Moment::ZERO);
     crate::app::message_testing::perform_effects(&mut app, effects);
     let (height, rows) = page(&app);
     assert!(rows < 100, "the cut is folded: {rows}");
@@ -134,7 +135,7 @@ fn keys_scroll_search_and_change_the_view() {
     let press = |app: &mut App, text: &str| {
         for letter in text.chars() {
             let code = if letter == '\n' { KeyCode::Enter } else { KeyCode::Char(letter) };
-            app.update(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)), 0);
+            app.update(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)), Moment::ZERO);
         }
     };
     press(&mut app, "jj");

@@ -78,7 +78,7 @@ impl App {
             Outcome::Program(ProgramScreen::Search) => self.click_hit(column, row),
             Outcome::Program(ProgramScreen::Timeline) => self.click_timeline(column, row),
             Outcome::Program(ProgramScreen::Compare) => self.click_compare(column, row),
-            Outcome::Program(ProgramScreen::Findings | ProgramScreen::Help | ProgramScreen::Presets) => {
+            Outcome::Program(ProgramScreen::Problems | ProgramScreen::Help | ProgramScreen::Presets) => {
                 Vec::new()
             }
             outcome => self.follow(outcome),

@@ -9,6 +9,7 @@ use crate::plan::cache_cost::CacheCost;
 use crate::policy::{Fate, Reason};
 use crate::session::{CountSource, LoadedSession};
 use crate::store::entry::Role;
+use crate::units::{Chars, Moment};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PlanTotals {
@@ -36,7 +37,7 @@ pub struct PlanTotals {
 impl PlanTotals {
     /// Computes everything except `failed_calls`. `max_chars` is the tuned limit of a result; `now_ms` is the time of
     /// the next call.
-    pub fn compute(session: &LoadedSession, plan: Option<&Plan>, max_chars: f64, now_ms: f64) -> Self {
+    pub fn compute(session: &LoadedSession, plan: Option<&Plan>, max_chars: Chars, now_ms: Moment) -> Self {
         let context = &session.context;
         let results = context.messages.iter().filter(|message| message.size.role == Role::ToolResult);
         let mut figures = Self {

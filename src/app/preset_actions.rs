@@ -11,7 +11,7 @@ use crate::app::screens::presets::{PresetOutcomes, PresetPair, PresetsScreen};
 use crate::app::state::{App, Overlay};
 use crate::config::presets::{Preset, PresetFile};
 use crate::format::quantity;
-use crate::gateway::duration::parse_duration_ms;
+use crate::gateway::duration::parse_duration;
 use crate::gateway::prune_setting::Unit;
 use crate::ids::Epoch;
 use crate::js::Value;
@@ -23,8 +23,8 @@ use crate::session::setting_change::SettingChange;
 /// Converts a configured value to the unit of the rules: durations to ms.
 fn rule_value(change: &SettingChange) -> Value {
     let is_duration = change.id.spec().control.unit() == Some(Unit::Milliseconds);
-    let ms = change.value.as_str().filter(|_| is_duration).and_then(parse_duration_ms);
-    ms.map_or_else(|| change.value.clone(), Value::Number)
+    let ms = change.value.as_str().filter(|_| is_duration).and_then(parse_duration);
+    ms.map_or_else(|| change.value.clone(), |ms| Value::Number(ms.get()))
 }
 
 impl App {

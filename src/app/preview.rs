@@ -14,9 +14,10 @@ use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::{CountSource, LoadedSession};
+use crate::units::{Millis, Moment};
 
-/// The time for which a changed value is highlighted, ms.
-const FLASH_MS: i64 = 400;
+/// The time for which a changed value is highlighted.
+const FLASH_MS: Millis = Millis(400.0);
 /// The most messages for which each key computes a slider's profile, which takes one plan per position. A policy that
 /// reads texts takes as long as all others together.
 const MAX_PROFILE_MESSAGES: usize = 3_000;
@@ -33,12 +34,8 @@ impl App {
         self.preview.waiting_policies = PolicySet::NONE;
         self.apply_assumed_settings();
         let Some(session) = self.planned_session().cloned() else { return };
-        let gate = gate_at(
-            &self.tuning.prune_settings(),
-            &session,
-            self.respects_gates(),
-            self.call_time_ms() as f64,
-        );
+        let gate =
+            gate_at(&self.tuning.prune_settings(), &session, self.respects_gates(), self.call_time_ms());
         if self.tuning.preview {
             let (plan, waiting) =
                 plan_available_policies(&session, self.tuning.policy_settings(&session), gate);
@@ -65,12 +62,7 @@ impl App {
         self.failed_calls = Some((subject, failed));
         self.preview.totals = PlanTotals {
             failed_calls: failed,
-            ..PlanTotals::compute(
-                &session,
-                self.preview.plan.as_deref(),
-                max_chars,
-                self.call_time_ms() as f64,
-            )
+            ..PlanTotals::compute(&session, self.preview.plan.as_deref(), max_chars, self.call_time_ms())
         };
         self.scale_to_replay();
         if flash {
@@ -108,7 +100,7 @@ impl App {
         let rules = session.ruleset.id.rules();
         let details = self.tuning.policies.iter().filter(|step| step.needs_features(rules)).count();
         if session.context.messages.len() * (1 + details) <= MAX_PROFILE_MESSAGES {
-            let (respects_gate, at) = (self.respects_gates(), self.call_time_ms() as f64);
+            let (respects_gate, at) = (self.respects_gates(), self.call_time_ms());
             let gate = |settings: &PruneSettings| gate_at(settings, session, respects_gate, at);
             self.tuning.compute_profile(session, gate, self.preview.waiting_policies);
         } else {
@@ -126,7 +118,7 @@ impl App {
             messages: self.visible_messages().into_iter().filter(differs).collect(),
             setting: self.tuning.focused_row().filter(|_| moved),
             total: before.total_after() != after.total_after(),
-            until_ms: if self.options.motion { self.now_ms + FLASH_MS } else { i64::MAX },
+            until_ms: if self.options.motion { self.now_ms + FLASH_MS } else { Moment::NEVER },
         }
     }
 
@@ -140,10 +132,10 @@ impl App {
     }
 }
 
-/// Returns the pruner's gate at a time (ms), or an open gate unless gates are respected.
-fn gate_at(settings: &PruneSettings, session: &LoadedSession, respects_gate: bool, at_ms: f64) -> Gate {
+/// Returns the pruner's gate at a time, or an open gate unless gates are respected.
+fn gate_at(settings: &PruneSettings, session: &LoadedSession, respects_gate: bool, at_ms: Moment) -> Gate {
     let gate = session.gate(true, settings, at_ms);
-    if respects_gate || gate.is_open() { gate } else { Gate::Open { idle_ms: f64::NAN } }
+    if respects_gate || gate.is_open() { gate } else { Gate::Open { idle_ms: Millis(f64::NAN) } }
 }
 
 /// Returns the tokens that each configured policy would free alone with an open gate; `None` when that cannot be
@@ -153,7 +145,7 @@ pub(super) fn policy_savings(session: &LoadedSession) -> Vec<(Policy, Option<u64
     let freed = |step| {
         let settings =
             PolicySettings { enabled: PolicySet::of(&[step]), ..session.configured_settings.clone() };
-        let plan = session.plan(&settings, Gate::Open { idle_ms: f64::NAN }).ok()?;
+        let plan = session.plan(&settings, Gate::Open { idle_ms: Millis(f64::NAN) }).ok()?;
         Some(session.tokens_freed_by(&plan))
     };
     steps.iter().map(|step| (step, freed(step))).collect()

@@ -26,7 +26,7 @@ impl App {
             selected_session: self.selected_session(),
             visible_policies: self.tuning.visible_policies.clone(),
             focused_policy: self.tuning.policy,
-            finding_count: self.findings().count(),
+            problem_count: self.diagnostics().count(),
             cited_rule: self.cited_rule(),
             commands: Arc::clone(&self.history.commands),
         }
@@ -109,7 +109,7 @@ impl App {
         let context = self.screen_context();
         let is_done = match self.views.top_mut()?.on_action(action, &context) {
             Outcome::Ignored => false,
-            Outcome::Program(ProgramScreen::Findings) => return self.dispatch_findings(action),
+            Outcome::Program(ProgramScreen::Problems) => return self.dispatch_problems(action),
             Outcome::Program(ProgramScreen::Help) => {
                 self.open_in_help();
                 true
@@ -167,12 +167,12 @@ impl App {
         Vec::new()
     }
 
-    fn dispatch_findings(&mut self, action: Action) -> Option<Vec<Effect>> {
-        let Some(Overlay::Findings(screen)) = self.overlay() else { return None };
+    fn dispatch_problems(&mut self, action: Action) -> Option<Vec<Effect>> {
+        let Some(Overlay::Problems(screen)) = self.overlay() else { return None };
         match action {
             Action::Copy => {
-                let text = self.findings().nth(screen.scroll.cursor).map(ToString::to_string);
-                Some(self.follow(Outcome::copy(text, "finding")))
+                let text = self.diagnostics().nth(screen.scroll.cursor).map(ToString::to_string);
+                Some(self.follow(Outcome::copy(text, "problem")))
             }
             _ => None,
         }

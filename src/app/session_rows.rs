@@ -3,13 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::format::{age_group, wall_clock_ms};
+use crate::format::{age_group, wall_clock};
 use crate::ids::SessionKey;
 use crate::session::family::Families;
 use crate::session::order::{SessionOrder, SortColumn};
 use crate::session::{Mark, SessionItem};
-
-const DAY_MS: i64 = 86_400_000;
+use crate::units::Moment;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionRow {
@@ -46,7 +45,7 @@ pub(super) struct RowInput<'a> {
     pub order: SessionOrder,
     /// Sessions whose sub-agents are hidden.
     pub folded: &'a HashSet<SessionKey>,
-    pub now_ms: i64,
+    pub now_ms: Moment,
 }
 
 /// Builds the rows. Only the order by age has headings, and only without a filter it has trees.
@@ -101,16 +100,16 @@ impl Heading {
             ((true, _), _) => Self::Archived,
             ((false, true), _) => Self::NoRecord,
             (_, None) => Self::NoDate,
-            (_, Some(ms)) => Self::Day(wall_clock_ms(ms).div_euclid(DAY_MS)),
+            (_, Some(at)) => Self::Day(wall_clock(at).day()),
         }
     }
 
-    fn text(self, now_ms: i64) -> String {
+    fn text(self, now_ms: Moment) -> String {
         match self {
             Self::Archived => "archived".to_owned(),
             Self::NoRecord => "no record".to_owned(),
             Self::NoDate => "no date".to_owned(),
-            Self::Day(day) => age_group(day.saturating_mul(DAY_MS), wall_clock_ms(now_ms)),
+            Self::Day(day) => age_group(day, wall_clock(now_ms).day()),
         }
     }
 }
@@ -169,14 +168,15 @@ fn descendants(families: &Families, at: usize) -> usize {
 mod tests {
     use super::*;
     use crate::session::testing;
+    use crate::units::Millis;
 
-    const NOW_MS: i64 = 1_795_564_800_000;
+    const NOW_MS: Moment = Moment(1_795_564_800_000.0);
 
     fn item(agent: &str, name: &str, days: i64, parent: &str) -> SessionItem {
         SessionItem {
             key: SessionKey(name.into()),
             agent: agent.into(),
-            updated_ms: Some(NOW_MS - days * DAY_MS),
+            updated_ms: Some(NOW_MS - Millis(days as f64 * 86_400_000.0)),
             parent: (!parent.is_empty()).then(|| SessionKey(parent.into())),
             compactions: Some(days.unsigned_abs()),
             ..testing::item()

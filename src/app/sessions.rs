@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::app::scroll::Scroll;
 pub use crate::app::session_rows::{ItemRow, SessionRow};
 use crate::app::session_rows::{RowInput, session_rows};
-use crate::format::wall_clock_ms;
+use crate::format::wall_clock;
 use crate::ids::SessionKey;
 use crate::session::SessionItem;
 use crate::session::family::{Families, Rollup};
@@ -13,8 +13,7 @@ use crate::session::order::SessionOrder;
 use crate::session::query::{MatchedWord, SessionQuery};
 use crate::session::query_error::QueryError;
 use crate::session::search_text::SearchText;
-
-const DAY_MS: i64 = 86_400_000;
+use crate::units::Moment;
 
 #[derive(Debug, Clone, Default)]
 pub struct SessionsPane {
@@ -37,8 +36,8 @@ pub struct SessionsPane {
     pub families: Families,
     /// Usage of each session with its sub-agents.
     pub rollups: Vec<Rollup>,
-    /// The time that ages are measured from, ms.
-    pub now_ms: i64,
+    /// The time that ages are measured from.
+    pub now_ms: Moment,
     /// Texts to filter by; empty until a filter is typed.
     texts: Vec<SearchText>,
     /// The best match of the filter.
@@ -107,9 +106,9 @@ impl SessionsPane {
     }
 
     /// Builds the headings again after midnight.
-    pub fn update_day(&mut self, now_ms: i64, height: usize) {
+    pub fn update_day(&mut self, now_ms: Moment, height: usize) {
         self.now_ms = now_ms;
-        if self.day != wall_clock_ms(now_ms).div_euclid(DAY_MS) {
+        if self.day != wall_clock(now_ms).day() {
             let at = self.selected().map(|item| item.key.clone());
             self.arrange_at(at, height);
         }
@@ -141,7 +140,7 @@ impl SessionsPane {
             folded: &self.folded,
             now_ms: self.now_ms,
         });
-        self.day = wall_clock_ms(self.now_ms).div_euclid(DAY_MS);
+        self.day = wall_clock(self.now_ms).day();
         let selection = selection.unwrap_or_default();
         self.best = selection.best();
         self.words = selection.words;

@@ -33,6 +33,7 @@ use crate::ids::{EntryIx, Epoch};
 use crate::redact::SecretDisplay;
 use crate::session::fullness_alert::AlertLevels;
 use crate::session::{LoadedSession, SessionViewKey};
+use crate::units::{Millis, Moment};
 use crate::write::summary::writer::SummaryWriter;
 
 /// The person's preferences, from config and flags.
@@ -82,19 +83,19 @@ impl Default for Options {
 }
 
 /// A message that the status line shows for a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Toast {
     pub text: String,
     /// Whether it reports a failure or a refusal.
     pub is_error: bool,
     /// Whether it only says why nothing happens; a note has no sign.
     pub is_note: bool,
-    /// When it disappears, ms.
-    pub until_ms: i64,
+    /// When it disappears.
+    pub until_ms: Moment,
 }
 
 /// Values that the last key changed, highlighted for a moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Flash {
     /// Messages of the context whose numbers changed.
     pub messages: Vec<usize>,
@@ -102,8 +103,8 @@ pub struct Flash {
     pub setting: Option<usize>,
     /// Whether the plan's total changed.
     pub total: bool,
-    /// When the highlight ends, ms; 0 without one.
-    pub until_ms: i64,
+    /// When the highlight ends; 0 without one.
+    pub until_ms: Moment,
 }
 
 /// A line that a person is typing.
@@ -154,8 +155,8 @@ pub enum UpdateMode {
     },
 }
 
-/// The time after which a read counts as slow, ms.
-const SLOW_READ_MS: i64 = 150;
+/// The time after which a read counts as slow.
+const SLOW_READ_MS: Millis = Millis(150.0);
 
 /// The state of the program.
 #[derive(Debug, Clone)]
@@ -211,8 +212,8 @@ pub struct App {
     /// The newest epoch.
     pub epoch: Epoch,
     pub(super) requests: Requests,
-    /// The time of the last event, ms.
-    pub now_ms: i64,
+    /// The time of the last event.
+    pub now_ms: Moment,
     /// Whether titles and rows show secrets.
     pub secrets: SecretDisplay,
 }
@@ -255,7 +256,7 @@ impl App {
             drag: Drag::default(),
             epoch: Epoch::default(),
             requests: Requests::default(),
-            now_ms: 0,
+            now_ms: Moment::ZERO,
             secrets: SecretDisplay::Hidden,
         }
     }
@@ -289,9 +290,9 @@ impl App {
 
     /// Returns the problems of the store, then those of the open session. The cursor of the list counts in this
     /// order.
-    pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
-        let store = self.store.listing.iter().flat_map(|listing| &listing.findings);
-        store.chain(self.transcript.iter().flat_map(|pane| &pane.findings))
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        let store = self.store.listing.iter().flat_map(|listing| &listing.diagnostics);
+        store.chain(self.transcript.iter().flat_map(|pane| &pane.diagnostics))
     }
 
     /// Returns the entry under the transcript's cursor.

@@ -19,6 +19,7 @@ use crate::policy::edit::Edit;
 use crate::policy::settings::SettingId;
 use crate::policy::{MessageFate, Policy, PolicySet};
 use crate::session::{LoadedSession, SessionViewKey};
+use crate::units::{Bytes, Moment};
 use crate::write::summary::job::SummaryResult;
 
 /// The store, as last listed.
@@ -33,14 +34,14 @@ pub struct ListedStore {
 }
 
 /// A session that is loading.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Loading {
     pub key: SessionKey,
-    pub bytes_read: u64,
+    pub bytes_read: Bytes,
     /// 0 while unknown.
-    pub bytes_total: u64,
-    /// When loading started, ms; progress shows only after a delay.
-    pub started_ms: i64,
+    pub bytes_total: Bytes,
+    /// When loading started; progress shows only after a delay.
+    pub started_ms: Moment,
 }
 
 /// Reading the open session, or the one that is to be open.
@@ -128,6 +129,6 @@ pub(super) struct Requests {
     pub(super) message: Option<MessageRequest>,
     /// The session view whose details were requested.
     pub(super) details: Option<SessionViewKey>,
-    /// The last requested timer, ms.
-    pub(super) next_timer_ms: Option<i64>,
+    /// The last requested timer.
+    pub(super) next_timer_ms: Option<Moment>,
 }

@@ -202,7 +202,7 @@ fn jump_hint(kind: ScreenKind) -> Hint {
         ScreenKind::Timeline => "back to the timeline",
         ScreenKind::Breakdown => "back to the window",
         ScreenKind::Recovery => "back to recovery",
-        ScreenKind::Findings => "back to the findings",
+        ScreenKind::Problems => "back to the problems",
         ScreenKind::Estimators => "back to the estimates",
         ScreenKind::Commits => "back to the commits",
         ScreenKind::Branches => "back to the branches",

@@ -12,6 +12,7 @@ use crate::report::explain::failed_call;
 use crate::session::LoadedSession;
 use crate::session::overflow::Overflow;
 use crate::transcript::Leaf;
+use crate::units::Moment;
 pub use prompt::{ReplayOutcome, Target};
 
 impl App {
@@ -38,11 +39,11 @@ impl App {
             session.map(|session| Arc::new(session.with_window_changes(&self.tuning.assumed_changes)));
     }
 
-    /// The time of the displayed call, ms: the recorded time of the failed call, otherwise now.
-    pub fn call_time_ms(&self) -> i64 {
+    /// The time of the displayed call: the recorded time of the failed call, otherwise now.
+    pub fn call_time_ms(&self) -> Moment {
         let failed = self.failed_overflow().filter(|_| self.target == Target::FailedCall);
         let at = failed.map(|overflow| overflow.time_ms).filter(|at| at.is_finite());
-        at.map_or(self.now_ms, |at| at as i64)
+        at.map_or(self.now_ms, Moment::to_whole)
     }
 
     /// The replay of the target, once finished; `None` for the next call.
@@ -84,7 +85,7 @@ impl App {
     pub(super) fn show_target(&mut self, target: Target) -> Vec<Effect> {
         self.target = target;
         if self.layout().legend.is_empty() {
-            self.show_toast(format!("showing the {}", target.label()), false);
+            self.show_toast(format!("Showing the {}", target.label()), false);
         }
         let effects = self.load_target();
         self.replan(false);

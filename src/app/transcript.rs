@@ -63,7 +63,7 @@ pub struct TranscriptPane {
     /// The largest message in tokens, before the plan: the scale of the thin bars.
     pub largest: u64,
     /// Problems found in the transcript.
-    pub findings: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
     /// Entries that arrived with the last change on disk.
     pub new_entries: HashSet<EntryIx>,
     /// The first entry that arrived since the end was last visible.
@@ -95,7 +95,7 @@ impl TranscriptPane {
         let mut pane = Self {
             labels: resolve_labels(&session.index, &session.tree),
             appended_since: session.epoch,
-            findings: session.diagnostics(),
+            diagnostics: session.diagnostics(),
             search: SearchState::default(),
             active_session: Arc::clone(&session),
             failed_overflow: None,
@@ -138,7 +138,7 @@ impl TranscriptPane {
             self.search = SearchState::default();
         }
         self.requested_excerpts.clear();
-        self.findings = session.diagnostics();
+        self.diagnostics = session.diagnostics();
         self.labels = resolve_labels(&session.index, &session.tree);
         self.session = session;
         self.rebuild_rows(height);

@@ -13,7 +13,7 @@ use crate::policy::settings::{PolicySetting, SettingId, SettingRow, settings_fro
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::setting_change::SettingChange;
 use crate::session::{LoadedSession, SessionViewKey};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// The tuned settings and the cursor over them.
 #[derive(Debug, Clone, PartialEq)]
@@ -347,7 +347,7 @@ impl TuningPane {
     }
 
     /// Returns the gate of the pruner at `now_ms` under the tuned settings.
-    pub fn gate_now(&self, session: &LoadedSession, now_ms: f64) -> Gate {
+    pub fn gate_now(&self, session: &LoadedSession, now_ms: Moment) -> Gate {
         session.gate(true, &self.prune_settings(), now_ms)
     }
 

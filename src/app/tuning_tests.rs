@@ -5,6 +5,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::{SettingRow, SettingSources, policy_settings};
 use crate::session::testing::{loaded_session, transcript, user};
+use crate::units::Millis;
 
 /// A session of one turn under the default config.
 fn session() -> LoadedSession {
@@ -38,7 +39,7 @@ fn focus(pane: &mut TuningPane, key: &str) {
 #[test]
 fn untouched_values_are_the_gateways_defaults() {
     assert_eq!(pane().prune_settings().soft_trim, PruneSettings::default().soft_trim);
-    assert_eq!(pane().prune_settings().ttl_ms, 300_000.0);
+    assert_eq!(pane().prune_settings().ttl_ms, Millis(300_000.0));
     assert!(!pane().has_changes());
 }
 
@@ -59,7 +60,7 @@ fn typed_values_are_checked_and_say_what_was_expected() {
     let mut pane = pane();
     focus(&mut pane, "contextPruning.ttl");
     assert_eq!(pane.set_text("1h30m", Tokens(200_000.0)), Ok(()));
-    assert_eq!(pane.prune_settings().ttl_ms, 5_400_000.0);
+    assert_eq!(pane.prune_settings().ttl_ms, Millis(5_400_000.0));
     assert_eq!(pane.edit_text(), "90m");
     assert!(pane.set_text("soon", Tokens(200_000.0)).is_err());
     focus(&mut pane, "contextPruning.tools.deny");
@@ -234,7 +235,7 @@ fn the_profile_has_one_total_for_each_position_and_falls_as_more_is_pruned() {
     focus(&mut pane, "contextPruning.keepLastAssistants");
     pane.adjust(-10.0);
     focus(&mut pane, "contextPruning.softTrimRatio");
-    let open = |_: &PruneSettings| Gate::Open { idle_ms: f64::NAN };
+    let open = |_: &PruneSettings| Gate::Open { idle_ms: Millis(f64::NAN) };
     pane.compute_profile(&long, open, PolicySet::NONE);
     let profile = pane.profile().to_vec();
     assert_eq!(profile.len(), PROFILE_POSITIONS);

@@ -19,9 +19,10 @@ use crate::policy::MessageFate;
 use crate::session::message::MessageText;
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::sqlite::database_of;
+use crate::units::{Bytes, Millis, Moment};
 
-/// The time for which a toast shows, ms.
-const TOAST_MS: i64 = 3_000;
+/// The time for which a toast shows.
+const TOAST_MS: Millis = Millis(3_000.0);
 
 impl App {
     /// Returns the first effects.
@@ -29,8 +30,8 @@ impl App {
         vec![Effect::ListSessions { demo }]
     }
 
-    /// Handles an event at `now_ms` (ms since 1970) and returns effects.
-    pub fn update(&mut self, event: Event, now_ms: i64) -> Vec<Effect> {
+    /// Handles an event at `now_ms` and returns effects.
+    pub fn update(&mut self, event: Event, now_ms: Moment) -> Vec<Effect> {
         self.now_ms = now_ms;
         self.sessions.update_day(now_ms, self.pane_height(Pane::Sessions));
         let estimators = self.estimators().is_some();
@@ -196,7 +197,8 @@ impl App {
     /// Opens the last changed session when none is open.
     fn open_newest(&mut self, height: usize) -> Vec<Effect> {
         let readable = self.sessions.items.iter().filter(|item| item.path.is_some() && !is_secondary(item));
-        let newest = readable.max_by_key(|item| item.updated_ms).or(self.sessions.items.first());
+        let newest =
+            readable.max_by_key(|item| item.updated_ms.map(Moment::whole)).or(self.sessions.items.first());
         let Some(key) = newest.map(|item| item.key.clone()) else { return Vec::new() };
         self.sessions.select(&key, height);
         self.open_session(key)
@@ -218,8 +220,12 @@ impl App {
         self.opening.error = None;
         self.navigation.pending_place = None;
         self.navigation.pending_hit = self.navigation.pending_hit.take().filter(|hit| hit.key == key);
-        self.opening.loading =
-            Some(Loading { key: key.clone(), bytes_read: 0, bytes_total: 0, started_ms: self.now_ms });
+        self.opening.loading = Some(Loading {
+            key: key.clone(),
+            bytes_read: Bytes::ZERO,
+            bytes_total: Bytes::ZERO,
+            started_ms: self.now_ms,
+        });
         vec![Effect::OpenSession { key }]
     }
 
@@ -239,7 +245,7 @@ impl App {
         effects
     }
 
-    fn on_open_progress(&mut self, done: u64, total: u64) {
+    fn on_open_progress(&mut self, done: Bytes, total: Bytes) {
         if let Some(loading) = &mut self.opening.loading {
             (loading.bytes_read, loading.bytes_total) = (done, total);
         }
@@ -403,8 +409,8 @@ impl App {
     }
 
     pub(super) fn show_toast(&mut self, text: String, failed: bool) {
-        let ms = if failed { 2 * TOAST_MS } else { TOAST_MS };
-        self.toast = Some(Toast { text, is_error: failed, is_note: false, until_ms: self.now_ms + ms });
+        let shown = if failed { TOAST_MS * 2.0 } else { TOAST_MS };
+        self.toast = Some(Toast { text, is_error: failed, is_note: false, until_ms: self.now_ms + shown });
     }
 
     /// Shows why a key does nothing now.
@@ -418,7 +424,7 @@ impl App {
             self.toast = None;
         }
         self.message.clear_expired(self.now_ms);
-        if self.flash.until_ms != 0 && self.flash.until_ms <= self.now_ms {
+        if self.flash.until_ms != Moment::ZERO && self.flash.until_ms <= self.now_ms {
             self.flash = crate::app::state::Flash::default();
             if let Some(pane) = &mut self.transcript {
                 pane.new_entries.clear();
@@ -450,7 +456,11 @@ impl App {
             self.replay_state.slow_at_ms(),
             self.replay_state.next_read_ms(),
         ];
-        let next = moments.into_iter().flatten().filter(|at| *at > self.now_ms && *at != i64::MAX).min();
+        let next = moments
+            .into_iter()
+            .flatten()
+            .filter(|at| *at > self.now_ms && *at != Moment::NEVER)
+            .reduce(Moment::min);
         if let Some(at) = next.filter(|at| self.requests.next_timer_ms != Some(*at)) {
             self.requests.next_timer_ms = Some(at);
             effects.push(Effect::SetTimer(at));

@@ -6,10 +6,11 @@ use crate::ids::{EntryIx, Epoch};
 use crate::session::message::excerpt::Excerpt;
 use crate::session::testing::{item, loaded_session, transcript, user};
 use crate::store::sqlite::item_path;
+use crate::units::{Bytes, Moment};
 
 /// A list item of a transcript with `bytes`, at its path.
 fn listed(key: &str, path: &Path, bytes: u64) -> SessionItem {
-    SessionItem { key: SessionKey(key.into()), path: Some(path.to_path_buf()), bytes, ..item() }
+    SessionItem { key: SessionKey(key.into()), path: Some(path.to_path_buf()), bytes: Bytes(bytes), ..item() }
 }
 
 fn session(item: &SessionItem) -> LoadedSession {
@@ -19,11 +20,11 @@ fn session(item: &SessionItem) -> LoadedSession {
 fn list(app: &mut App, items: &[SessionItem]) -> Vec<Effect> {
     let listing =
         StoreListing { store_label: "~/.openclaw".into(), items: items.to_vec(), ..StoreListing::default() };
-    app.update(Event::Listed(Box::new(listing)), 0)
+    app.update(Event::Listed(Box::new(listing)), Moment::ZERO)
 }
 
 fn open(app: &mut App, session: LoadedSession) -> Vec<Effect> {
-    app.update(Event::Opened(Box::new(session)), 0)
+    app.update(Event::Opened(Box::new(session)), Moment::ZERO)
 }
 
 /// An app with these sessions and the first of them open.
@@ -62,7 +63,8 @@ fn a_session_that_loads_after_another_was_requested_is_dropped() {
 fn a_change_of_the_database_reads_the_open_session_again() {
     let database = Path::new("/s/agent/openclaw-agent.sqlite");
     let mut app = app(&[listed("a", &item_path(database, "s"), 1)]);
-    let changed = |app: &mut App, path: &Path| app.update(Event::FilesChanged(vec![path.into()]), 0);
+    let changed =
+        |app: &mut App, path: &Path| app.update(Event::FilesChanged(vec![path.into()]), Moment::ZERO);
     assert!(refreshes(&changed(&mut app, database)));
     assert!(!refreshes(&changed(&mut app, Path::new("/s/agent/other.sqlite"))));
 }
@@ -81,11 +83,15 @@ fn a_key_with_a_new_transcript_opens_it_and_one_without_keeps_the_old() {
 #[test]
 fn a_toast_requests_the_moment_at_which_it_goes() {
     let mut app = app(&[listed("a", Path::new("a"), 1)]);
-    let effects = app.update(Event::Notice("saved".into()), 1_000);
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::SetTimer(at) if *at == 1_000 + TOAST_MS)));
-    app.update(Event::Timer, 1_000 + TOAST_MS - 1);
+    let effects = app.update(Event::Notice("saved".into()), Moment(1_000.0));
+    assert!(
+        effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::SetTimer(at) if *at == Moment(1_000.0) + TOAST_MS))
+    );
+    app.update(Event::Timer, Moment(999.0) + TOAST_MS);
     assert!(app.toast.is_some());
-    app.update(Event::Timer, 1_000 + TOAST_MS);
+    app.update(Event::Timer, Moment(1_000.0) + TOAST_MS);
     assert!(app.toast.is_none());
 }
 
@@ -96,7 +102,10 @@ fn excerpts_of_an_older_reading_are_dropped() {
     open(&mut app, LoadedSession { epoch: Epoch(7), ..session(&items[0]) });
     let entry = EntryIx(40);
     let mut has_after = |epoch: u64| {
-        app.update(Event::Excerpts { epoch: Epoch(epoch), items: vec![(entry, Excerpt::default())] }, 0);
+        app.update(
+            Event::Excerpts { epoch: Epoch(epoch), items: vec![(entry, Excerpt::default())] },
+            Moment::ZERO,
+        );
         app.transcript.as_ref().is_some_and(|pane| pane.excerpts.contains_key(&entry))
     };
     assert!(!has_after(6));
@@ -111,7 +120,7 @@ fn a_preview_counts_only_while_the_dialog_checks() {
         let write =
             PendingWrite::Undo { session: Arc::new(session(&items[0])), target: UndoTarget::LastCommit };
         app.views.push(Overlay::Write(WriteDialog { write, stage, top: 0 }));
-        app.update(Event::WritePreviewed(Err(EffectError::SessionGone)), 0);
+        app.update(Event::WritePreviewed(Err(EffectError::SessionGone)), Moment::ZERO);
         let stage = app.write_dialog_mut().map(|dialog| dialog.stage.clone());
         app.views.pop();
         stage
@@ -145,7 +154,7 @@ fn a_counted_session_changes_the_sums_of_its_family_and_what_the_filter_finds() 
     let mut counted =
         SessionItem { title: "zebra".into(), overflows: Some(3), ..listed("a", Path::new("a"), 1) };
     counted.usage = Some(crate::session::ItemUsage::default());
-    app.update(Event::ItemsCounted(vec![counted]), 0);
+    app.update(Event::ItemsCounted(vec![counted]), Moment::ZERO);
     assert_eq!(app.sessions.session_count(), 1);
     assert_eq!(app.sessions.rollups, app.sessions.families.rollups(&app.sessions.items));
 }
@@ -198,6 +207,6 @@ fn excerpts_are_requested_for_the_rows_that_have_none() {
     assert_eq!(requested(&open(&mut app, session(&items[0]))), [EntryIx(0)]);
     let epoch = app.displayed_session().expect("a session").epoch;
     let known = Event::Excerpts { epoch, items: vec![(EntryIx(0), Excerpt::default())] };
-    let effects = app.update(known, 0);
+    let effects = app.update(known, Moment::ZERO);
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::ReadExcerpts { .. })), "{effects:?}");
 }

@@ -32,8 +32,9 @@ pub struct PlanArgs {
     /// it
     #[arg(long, value_name = "FILE|NAME")]
     pub settings: Option<PathBuf>,
-    /// Infer the model's window from calls that the provider refused or answered
-    #[arg(long, value_name = "learnt", value_enum)]
+    /// Use a window of N tokens, as `--set contextWindow=N` does; `learnt` infers it from calls that the provider refused
+    /// or answered
+    #[arg(long, value_name = "N|learnt", value_parser = WindowArg::parse)]
     pub window: Option<WindowArg>,
     /// Respect the gates, with the next call at this time: `now`, an RFC 3339 time, or ms since 1970
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -86,8 +87,9 @@ pub struct SimulateArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct ReplaySettingsArgs {
-    /// Infer the model's window from calls that the provider refused or answered
-    #[arg(long, value_name = "learnt", value_enum)]
+    /// Use a window of N tokens, as `--set contextWindow=N` does; `learnt` infers it from calls that the provider refused
+    /// or answered
+    #[arg(long, value_name = "N|learnt", value_parser = WindowArg::parse)]
     pub window: Option<WindowArg>,
     /// Apply these policies, as in `simulate`; `compact` replaces the recorded compactions with those that the settings
     /// trigger [default: gateway, and the policies of the keys in --set]
@@ -156,10 +158,22 @@ pub struct SweepArgs {
 }
 
 /// A window to use in place of the configured one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowArg {
-    /// Infer it from calls that the provider refused or answered
+    /// The one that calls which the provider refused or answered prove.
     Learnt,
+    /// A number of tokens.
+    Tokens(u64),
+}
+
+impl WindowArg {
+    fn parse(text: &str) -> Result<Self, String> {
+        match (text, text.replace([',', '_'], "").parse()) {
+            ("learnt" | "learned", _) => Ok(Self::Learnt),
+            (_, Ok(tokens)) if tokens > 0 => Ok(Self::Tokens(tokens)),
+            _ => Err(format!("{text:?}: expected a number of tokens, or learnt")),
+        }
+    }
 }
 
 /// The measure that a map of cells shows.

@@ -12,7 +12,7 @@ use crate::report::cache_ledger::{
     CacheLedger, CacheTotals, CachedCall, CallCount, MissCause, totals_by_day,
 };
 use crate::session::LoadedSession;
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 /// The cache ledger of a session, all branches included.
 #[derive(Serialize, JsonSchema)]
@@ -108,7 +108,7 @@ pub(super) struct CachedCallJson {
     /// The answer.
     entry: String,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     read: Option<Tokens>,
     written: Option<Tokens>,
     input: Option<Tokens>,
@@ -134,7 +134,7 @@ struct MissJson {
     #[serde(flatten)]
     origin: CostOriginJson,
     /// ms since the previous prompt was sent.
-    age: Option<f64>,
+    age: Option<Millis>,
 }
 
 impl CacheJson {

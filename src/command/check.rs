@@ -16,7 +16,7 @@ use crate::export::json::JsonOutput;
 use crate::format::amount::Amount;
 use crate::format::{format_count, format_number, format_ordinal};
 use crate::replay::ModelCall;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 const BUDGET_OPTION: &str = "--budget";
 
@@ -122,7 +122,7 @@ struct CallOverBudgetJson {
     index: usize,
     entry: String,
     /// Start, ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     tokens: Option<Tokens>,
 }
 

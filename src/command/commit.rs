@@ -148,7 +148,7 @@ fn describe_no_changes(preview: &Preview) -> String {
             };
             format!(
                 "{path}: {who} ({}, {}), so there is nothing to write. {next}",
-                reason.word(),
+                reason.describe(),
                 reason.rule()
             )
         }

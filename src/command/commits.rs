@@ -16,7 +16,7 @@ use crate::commit::{PolicyRecord, ReceiptKind};
 use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_time, quantity};
 use crate::js::Value;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 use crate::write::commit_list::{CommitRecord, CommitStatus, list_commits};
 
 pub(super) fn run(
@@ -108,7 +108,7 @@ struct CommitJson {
     id: String,
     kind: &'static str,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     in_force: bool,
     state: &'static str,
     /// The leaf before.

@@ -43,6 +43,6 @@ pub(super) fn run(
     if errors == 0 {
         return Ok(());
     }
-    let errors = format_count(errors as u64, "finding is an error", "findings are errors");
+    let errors = format_count(errors as u64, "problem is an error", "problems are errors");
     Err(Failure::unreadable(format!("{}: {errors}; each explains what to do", workspace.listed.name)))
 }

@@ -226,7 +226,7 @@ pub(super) fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, &Prov
     [
         ("memoryFlush.enabled", Value::from(flush.enabled.value), &flush.enabled.provenance),
         ("memoryFlush.softThresholdTokens", Value::from(finite(soft.value.get())), &soft.provenance),
-        ("memoryFlush.forceFlushTranscriptBytes", Value::from(finite(force.value)), &force.provenance),
+        ("memoryFlush.forceFlushTranscriptBytes", Value::from(force.value), &force.provenance),
         ("reserveTokensFloor", Value::from(finite(floor.value.get())), &floor.provenance),
     ]
 }

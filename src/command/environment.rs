@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::OnceLock;
 
-use super::failure::Failure;
+use super::failure::{Exit, Failure};
 use super::ruleset::requested_ruleset;
-use super::suggest::did_you_mean;
+use super::suggest::{did_you_mean, nearest};
 use crate::cli::StoreArgs;
 use crate::format::set_display_zone;
 use crate::gateway::config::GatewayConfig;
@@ -25,14 +25,14 @@ use crate::store::discovery::Store;
 use crate::store::index::OpenStatus;
 use crate::store::session::Session;
 use crate::transcript::Leaf;
+use crate::units::Moment;
 
 /// The process around a command. Tests replace it, so that no command reads the real clock or environment.
 #[derive(Debug, Clone)]
 pub struct Invocation {
     /// Variables, home and working directory.
     pub env: Environment,
-    /// Milliseconds since 1970.
-    pub now_ms: i64,
+    pub now_ms: Moment,
 }
 
 pub(super) type SessionsByKey<'a> = HashMap<&'a SessionKey, &'a Session>;
@@ -41,8 +41,8 @@ pub(super) type SessionsByKey<'a> = HashMap<&'a SessionKey, &'a Session>;
 #[derive(Debug)]
 pub struct Workspace {
     pub listed: SessionListing,
-    /// Milliseconds since 1970; the demo store has its own clock.
-    pub now_ms: f64,
+    /// The time; the demo store has its own clock.
+    pub now_ms: Moment,
     /// The environment under `--profile`.
     pub env: Environment,
     /// Whether the user named the store.
@@ -99,7 +99,7 @@ impl Workspace {
         }
         Ok(Self {
             listed,
-            now_ms: now_ms as f64,
+            now_ms,
             env,
             is_explicit: named,
             requested_ruleset: requested,
@@ -131,7 +131,7 @@ impl Workspace {
         let Some(session) = sessions.get(&item.key) else {
             return Err(open_failure(&OpenError::Unknown { key: item.key.clone() }));
         };
-        let counted = load_item(self.store(), session, self.now_ms as i64, &mut |_, _| true);
+        let counted = load_item(self.store(), session, self.now_ms, &mut |_, _| true);
         let mut counted = counted.map_err(|error| open_failure(&error))?;
         counted.set_mark(Mark::Unfinished, item.has(Mark::Unfinished));
         Ok(counted)
@@ -149,7 +149,7 @@ impl Workspace {
         let session =
             positions.get(key).and_then(|at| sessions.get(*at)).filter(|session| session.key == *key);
         let unknown = || open_failure(&OpenError::Unknown { key: key.clone() });
-        open_session(self.store(), session.ok_or_else(unknown)?, None, self.now_ms as i64, &mut |_, _| true)
+        open_session(self.store(), session.ok_or_else(unknown)?, None, self.now_ms, &mut |_, _| true)
             .map_err(|error| open_failure(&error))
     }
 
@@ -206,7 +206,7 @@ fn apply_config(
     file: &Path,
     requested: Option<&RulesetChoice>,
     env: &Environment,
-    now_ms: i64,
+    now_ms: Moment,
 ) -> Result<(), Failure> {
     if !file.is_file() {
         return Err(Failure::usage(format!("--config {}: not a file. Check the path.", file.display())));
@@ -241,10 +241,12 @@ fn retain_agent(listed: &mut SessionListing, agent: &str) -> Result<(), Failure>
         known.sort_unstable();
         known.dedup();
         let near = did_you_mean(&wanted, known.iter().copied());
-        let known = known.join(", ");
-        return Err(Failure::usage(format!(
-            "--agent {agent}: unknown agent; expected one of {known}.{near}"
-        )));
+        return Err(Failure::Reported {
+            exit: Exit::Usage,
+            message: format!("--agent {agent}: unknown agent; expected one of {}.{near}", known.join(", ")),
+            candidates: nearest(&wanted, known.iter().copied()).map(str::to_owned).into_iter().collect(),
+            typed: Some(agent.to_owned()),
+        });
     }
     let mut store = Store::clone(&listed.store);
     store.agents.retain(|own| own.id == wanted);

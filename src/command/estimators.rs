@@ -220,7 +220,7 @@ fn report_json(session: &LoadedSession, estimates: &Estimates) -> EstimatorsJson
         fixed_tokens: estimates.fixed_tokens,
         tokenizer: TokenizerJson { name: estimates.bpe.vocabulary.name(), exact: estimates.bpe.is_exact },
         calibration: estimates.calibration.as_ref().ok().map(calibration_json),
-        chars: by_script(|script| estimates.chars.chars(script)),
+        chars: by_script(|script| estimates.chars.chars(script).whole()),
         images: estimates.images,
         copies: estimates.copies,
         estimators: Estimator::ALL.map(|estimator| estimator_json(estimates, estimator)).into(),

@@ -83,14 +83,9 @@ impl ExplanationPrinter<'_> {
 
     fn print_headline(&self, output: &mut Output) -> Result<(), Failure> {
         let Some(verdict) = self.explanation.verdict() else { return Ok(()) };
-        output.line(verdict_tone(self.explanation), &verdict.headline)?;
-        if let Some(best) = self.explanation.advice.first().filter(|advice| advice.fits_all) {
-            let room =
-                if best.has_room { "" } else { ", but would leave less room than a typical turn needs" };
-            output
-                .line(Tone::Strong, &format!("{} would have fixed it{room} (tested).", best.description()))?;
-        } else if self.explanation.has_overflowed() {
-            output.line(Tone::Strong, &format!("{}.", self.explanation.advice_headline().1))?;
+        output.line(verdict_tone(self.explanation), &verdict.headline())?;
+        if let Some(next_step) = self.explanation.next_step() {
+            output.line(Tone::Strong, &next_step)?;
         }
         let class = format!("{} · {}", verdict.class.as_str(), verdict.confidence.as_str());
         output.line(Tone::Dim, &class)?;
@@ -199,7 +194,7 @@ impl ExplanationPrinter<'_> {
         };
         let by = guard
             .missing_tokens
-            .map(|by| format!(", {} short", format_counted(by, !guard.missing_is_estimate)))
+            .map(|by| format!(", {} below its limit", format_counted(by, !guard.missing_is_estimate)))
             .unwrap_or_default();
         let entry = guard.entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix]));
         vec![
@@ -223,13 +218,13 @@ impl ExplanationPrinter<'_> {
             ("", Align::Left),
         ]);
         for (at, count) in self.explanation.counts.iter().enumerate() {
-            let PromptCount { counted_by: who, tokens, is_measured: exact, note: what, entry } = count;
+            let PromptCount { counter, tokens, is_measured, entry } = count;
             let off = *tokens as f64 / first as f64 - 1.0;
             table.push(vec![
-                (*who).into(),
-                format_counted(*tokens, *exact).into(),
+                counter.as_str().into(),
+                format_counted(*tokens, *is_measured).into(),
                 if at == 0 { String::new() } else { format_signed_percent(off) }.into(),
-                Cell::new(what, Tone::Dim),
+                Cell::new(&count.description(), Tone::Dim),
                 entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix])),
             ]);
         }
@@ -240,14 +235,14 @@ impl ExplanationPrinter<'_> {
         for (at, finding) in self.explanation.findings.iter().enumerate() {
             writeln!(output)?;
             let flips = if finding.prevents_overflow == Some(true) {
-                " · without this cause, every call fits"
+                " · correcting it makes every call fit"
             } else {
                 ""
             };
             let head = format!("{} · {}{flips}", finding.class.as_str(), finding.confidence.as_str());
             output.line(Tone::Strong, &head)?;
             if at > 0 {
-                output.line(Tone::Plain, &finding.headline)?;
+                output.line(Tone::Plain, &finding.headline())?;
             }
             self.evidence_table(finding).print(output, "  ")?;
         }
@@ -257,7 +252,7 @@ impl ExplanationPrinter<'_> {
     fn evidence_table(&self, finding: &Finding) -> Table {
         let columns = [("", Align::Left), ("entries", Align::Left)];
         let mut table = Table::new(&columns);
-        for evidence in &finding.evidence {
+        for evidence in finding.evidence() {
             table.push(vec![evidence.text.as_str().into(), self.entry_names(&evidence.entries)]);
         }
         table
@@ -325,7 +320,7 @@ impl ExplanationPrinter<'_> {
             Cell::new(&format_number(over), tone),
             format_counted(advice.peak(), advice.whole.peak_measured).into(),
             describe_cost_change(self.explanation.recorded, advice.whole).into(),
-            Cell::new(&advice.note, Tone::Dim),
+            Cell::new(&advice.outcome.description(), Tone::Dim),
         ]
     }
 }

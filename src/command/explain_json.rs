@@ -13,7 +13,7 @@ use crate::report::explain::{
     PromptCount, PromptPart, ReplaySummary,
 };
 use crate::session::LoadedSession;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Version 2 gave each of the four questions its own member.
 pub(super) const SCHEMA_VERSION: u64 = 2;
@@ -71,7 +71,7 @@ struct OverflowJson {
     entry: String,
     kind: &'static str,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     model: Option<ModelJson>,
     /// Tokens that the refused call needed, by its text.
     requested: Option<u64>,
@@ -127,7 +127,7 @@ struct CallJson {
     number: usize,
     entry: String,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     tokens: u64,
     /// Whether a provider counted the tokens.
     exact: bool,
@@ -248,7 +248,7 @@ pub(super) fn verdict_json(explanation: &Explanation) -> Option<VerdictJson> {
     explanation.verdict().map(|finding| VerdictJson {
         class: finding.class.as_str(),
         confidence: finding.confidence.as_str(),
-        line: finding.headline.clone(),
+        line: finding.headline(),
     })
 }
 
@@ -351,7 +351,7 @@ impl Builder<'_> {
         GuardJson {
             guard: guard.kind.as_str(),
             state: guard.state.as_str(),
-            why: guard.why.clone(),
+            why: guard.reason.description(),
             due_by: guard.missing_tokens,
             opened: guard.opening_keys.clone(),
             entry: guard.entry.map(|entry| self.name(entry)),
@@ -360,35 +360,36 @@ impl Builder<'_> {
 
     fn count(&self, count: &PromptCount) -> CountJson {
         CountJson {
-            who: count.counted_by,
+            who: count.counter.as_str(),
             tokens: count.tokens,
             exact: count.is_measured,
-            what: count.note.clone(),
+            what: count.description(),
             entry: count.entry.map(|entry| self.name(entry)),
         }
     }
 
     fn finding(&self, finding: &Finding) -> FindingJson {
+        let all = finding.evidence();
         let mut seen: Vec<EntryIx> = Vec::new();
-        for entry in finding.evidence.iter().flat_map(|evidence| &evidence.entries) {
+        for entry in all.iter().flat_map(|evidence| &evidence.entries) {
             if !seen.contains(entry) {
                 seen.push(*entry);
             }
         }
-        let line = |evidence: &Evidence| EvidenceJson {
-            text: evidence.text.clone(),
+        let line = |evidence: Evidence| EvidenceJson {
             rule: evidence.rule,
             entries: self.names(&evidence.entries),
+            text: evidence.text,
         };
         FindingJson {
             class: finding.class.as_str(),
             confidence: finding.confidence.as_str(),
-            text: finding.headline.clone(),
+            text: finding.headline(),
             rule: finding.rule,
             flips: finding.prevents_overflow,
             evidence: self.names(&seen),
-            lines: finding.evidence.iter().map(line).collect(),
-            numbers: finding.numbers.iter().map(|(name, number)| (*name, finite(*number))).collect(),
+            lines: all.into_iter().map(line).collect(),
+            numbers: finding.numbers().into_iter().map(|(name, number)| (name, finite(number))).collect(),
         }
     }
 }
@@ -410,7 +411,7 @@ fn advice_json(advice: &Advice) -> AdviceJson {
         overflows: advice.overflows(),
         peak: advice.peak(),
         cost: advice.whole.cost,
-        note: advice.note.clone(),
+        note: advice.outcome.description(),
         fits: advice.fits,
         before: advice.tokens_before,
         after: advice.tokens_after,

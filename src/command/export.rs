@@ -19,6 +19,7 @@ use crate::store::path_kind::is_pi_cwd_dir;
 use crate::store::session::Session;
 use crate::summarize::SummarizerKind;
 use crate::text::shell;
+use crate::units::Moment;
 use crate::write::summary::job::SummaryResult;
 
 /// Largest picture, in columns and rows.
@@ -134,13 +135,13 @@ fn has_plan_options(plan: &PlanArgs) -> bool {
 fn export_request<'a>(
     args: &ExportArgs,
     session: &'a LoadedSession,
-    now_ms: f64,
+    now_ms: Moment,
     plan: Option<(&'a crate::plan::Plan, Option<&'a crate::plan::CompactionSummary>)>,
 ) -> ExportRequest<'a> {
     ExportRequest {
         session,
         plan,
-        now_ms: now_ms as i64,
+        now_ms,
         redact: !args.no_redact,
         personal: args.mask_personal,
         shape_only: args.shape_only,
@@ -256,9 +257,8 @@ fn export_picture(
     refuse_store_target(args, &session, invocation)?;
     let looked = export_request(args, &session, workspace.now_ms, None).redactor();
     let redactor: Redactor = looked.map_err(|error| Failure::unreadable(error.to_string()))?;
-    let text =
-        session_picture(&workspace.listed, session, size, &args.colours, &redactor, workspace.now_ms as i64)
-            .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
+    let text = session_picture(&workspace.listed, session, size, &args.colours, &redactor, workspace.now_ms)
+        .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
     write_output(args, &text, false, invocation, output)?;
     // A picture in a file leaves no other trace on the terminal, so name the file.
     match &args.out {

@@ -23,7 +23,7 @@ pub(super) fn describe_flush(flush: &Flush, limits: &ContextLimits) -> String {
             format!("due before the next message: {total} reached {threshold} tokens")
         }
         FlushState::Due(FlushTrigger::Bytes) => {
-            let limit = format_size(limits.flush.force_bytes.value as u64);
+            let limit = format_size(limits.flush.force_bytes.value);
             format!("due before the next message: the transcript reached {limit}")
         }
         FlushState::Waiting { tokens } => {

@@ -1,4 +1,5 @@
-//! `--window learnt`: replaces the configured window with the one that a session's own refusals and answers prove.
+//! `--window`: replaces the configured window with another, or with the one that a session's own refusals and answers
+//! prove.
 
 use super::failure::Failure;
 use crate::cli::WindowArg;
@@ -10,7 +11,7 @@ use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::setting_change::SettingChange;
 
-/// Adds the learnt window as `contextWindow` if the option is set and the value differs from the believed window. An
+/// Adds the window of the option as `contextWindow`; a learnt one only if it differs from the believed window. An
 /// explicit `--set contextWindow` takes precedence.
 pub(super) fn with_learned_window(
     requested: Option<WindowArg>,
@@ -18,16 +19,18 @@ pub(super) fn with_learned_window(
     session: &LoadedSession,
 ) -> Result<Vec<SettingChange>, Failure> {
     let named = changes.iter().any(|change| change.id == SettingId::ContextWindow);
-    if requested.is_none() || named {
-        return Ok(changes);
+    match requested.filter(|_| !named) {
+        None => return Ok(changes),
+        Some(WindowArg::Tokens(tokens)) => return Ok(insert_window(changes, tokens as f64, f64::NAN)),
+        Some(WindowArg::Learnt) => {}
     }
     let inputs = ReplayInputs::read(session, PolicySet::NONE)
         .map_err(|error| Failure::unreadable(error.to_string()))?;
     Ok(insert_window(changes, inputs.provider_window.get(), session.limits.runtime_window.get()))
 }
 
-fn insert_window(mut changes: Vec<SettingChange>, learnt: f64, believed: f64) -> Vec<SettingChange> {
-    let tokens = learnt.floor();
+fn insert_window(mut changes: Vec<SettingChange>, window: f64, believed: f64) -> Vec<SettingChange> {
+    let tokens = window.floor();
     if tokens > 0.0 && tokens.is_finite() && tokens != believed {
         let value = Value::Number(tokens);
         let id = SettingId::ContextWindow;
@@ -39,6 +42,12 @@ fn insert_window(mut changes: Vec<SettingChange>, learnt: f64, believed: f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_tokens_is_the_window_even_if_the_runtime_believes_in_it() {
+        let set = insert_window(Vec::new(), 200_000.0, f64::NAN);
+        assert_eq!((set[0].id, &set[0].value), (SettingId::ContextWindow, &Value::Number(200_000.0)));
+    }
 
     #[test]
     fn a_learnt_window_becomes_context_window_unless_it_is_the_believed_one() {

@@ -71,13 +71,14 @@ fn write_page(folder: &Path, page: &Command) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::gateway::env::Environment;
+    use crate::units::Moment;
 
     #[test]
     fn a_folder_gets_the_pages_that_are_printed() {
         let dir = tempfile::tempdir().unwrap();
         let invocation = Invocation {
             env: Environment::new([("HOME", "/nowhere")], None, dir.path().to_path_buf()),
-            now_ms: 0,
+            now_ms: Moment::ZERO,
         };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         write_all(Path::new("man1"), &invocation, &mut Output::new(&mut out, &mut err)).unwrap();

@@ -9,6 +9,7 @@ use crate::js::{self, JsString, Value};
 use crate::plan::{CompactionSummary, Plan, messages_after, summary_message};
 use crate::session::LoadedSession;
 use crate::text::visible;
+use crate::units::Moment;
 
 pub(super) fn read(session: &LoadedSession) -> Result<Vec<Value>, Failure> {
     bodies::read_messages(&session.source, &session.index, &session.context)
@@ -20,7 +21,7 @@ pub(super) fn read_planned(
     session: &LoadedSession,
     plan: &Plan,
     made: Option<&CompactionSummary>,
-    now_ms: f64,
+    now_ms: Moment,
 ) -> Result<Vec<Value>, Failure> {
     let summary = summary_message(plan, made, now_ms);
     let LoadedSession { source, index, context, .. } = session;

@@ -7,7 +7,7 @@ use super::environment::Workspace;
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::sessions::read_all;
-use super::suggest::nearest;
+use super::suggest::{MIN_PARTS_SIMILARITY, parts_similarity};
 use crate::files;
 use crate::format::{format_age, format_count};
 use crate::gateway::env::absolute;
@@ -139,13 +139,17 @@ impl Workspace {
         format!("  {key}{gap}  {title}{}", age.unwrap_or_default())
     }
 
-    /// Reports an unknown name, with the session whose key or title has a similar word.
+    /// Reports an unknown name, with the session whose key and title match it best.
     fn unknown_session(&self, text: &str, error: FindError) -> Failure {
-        let similar = |item: &&SessionItem| {
+        let similarity = |item: &SessionItem| {
             let words = item.key.0.split(':').chain(item.title.split([':', ' ']));
-            nearest(text.trim(), words.chain([item.key.0.as_str()])).is_some()
+            parts_similarity(text.trim(), words.chain([item.key.0.as_str()]))
         };
-        let Some(near) = self.listed.items.iter().find(similar) else { return error.into() };
+        let scored = self.listed.items.iter().map(|item| (similarity(item), item));
+        let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let Some((_, near)) = best.filter(|(similarity, _)| *similarity >= MIN_PARTS_SIMILARITY) else {
+            return error.into();
+        };
         let message = format!(
             "no session matches {text:?}. Did you mean {}? `clawscope sessions` lists all sessions.",
             visible(&near.key.0)

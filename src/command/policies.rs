@@ -58,7 +58,7 @@ pub(super) fn check_json(preview: &Preview) -> Option<CheckJson> {
         room_tokens: checked.prompt_limit,
         over_tokens: checked.overflow,
         reserve_tokens: checked.reserve,
-        reducible_chars: checked.reducible_chars,
+        reducible_chars: checked.reducible_chars.get(),
     })
 }
 

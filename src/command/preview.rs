@@ -14,7 +14,7 @@ use super::table::{Align, Cell, Table};
 use super::time::parse_time;
 use crate::cli::{PlanArgs, StoreArgs};
 use crate::format::{
-    format_count, format_duration, format_estimate, format_percent, format_short_estimate,
+    format_count, format_duration, format_estimate, format_number, format_percent, format_short_estimate,
     format_short_tokens,
 };
 use crate::gateway::provenance::Provenance;
@@ -30,6 +30,7 @@ use crate::session::assumed_summary::EARLIER_SUMMARIES;
 use crate::session::setting_change::{SettingChange, read_changes};
 use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
 use crate::session::{CountSource, LoadedSession};
+use crate::units::{Millis, Moment};
 use crate::write::rewrite_loss::{RewriteLoss, find_rewrite_loss};
 
 #[derive(Debug)]
@@ -41,8 +42,8 @@ pub(super) struct Preview {
     pub gate: Gate,
     /// The plan ignores the closed gate.
     pub gate_ignored: bool,
-    /// Time of the next call, milliseconds since 1970.
-    pub now_ms: f64,
+    /// Time of the next call.
+    pub now_ms: Moment,
     pub plan: Plan,
     /// Origin of the assumed summary length.
     pub summary_length: SummaryLength,
@@ -119,7 +120,7 @@ pub(super) fn preview_session(
     // `Gate::Off` is a setting and stays closed.
     let respected = args.gates || args.now.is_some() || gate == Gate::Off;
     let ignored = !respected && !gate.is_open();
-    let used = if ignored { Gate::Open { idle_ms: f64::NAN } } else { gate };
+    let used = if ignored { Gate::Open { idle_ms: Millis(f64::NAN) } } else { gate };
     let plan = session.plan(&simulated.policies, used).map_err(|error| {
         Failure::unreadable(format!(
             "{}: {error}, so the gateway changes nothing in it. `clawscope doctor` lists the faults of the file.",
@@ -269,10 +270,15 @@ impl Preview {
     }
 }
 
-/// Formats a setting's value; an empty list prints as `(none)`.
+/// Formats a setting's value for a table, a switch as the configuration writes it, whole numbers in groups of three.
 pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
-    match value.as_array() {
-        Some([]) => "(none)".to_owned(),
+    match value {
+        Value::Array(items) if items.is_empty() => "(none)".to_owned(),
+        Value::Bool(on) => on.to_string(),
+        Value::Number(number) if !number.is_finite() => "–".to_owned(),
+        Value::Number(count) if unit != Some(Unit::Milliseconds) && count.fract() == 0.0 && *count >= 0.0 => {
+            format_number(*count as u64)
+        }
         _ => input_text(unit, value),
     }
 }

@@ -109,7 +109,7 @@ fn record_json(
     view: &RecordView,
     rollup: Option<&Rollup>,
 ) -> RecordJson {
-    let item = crate::session::list::list_item(workspace.store(), session, workspace.now_ms as i64);
+    let item = crate::session::list::list_item(workspace.store(), session, workspace.now_ms);
     let field = |field: &RecordField| RecordFieldJson {
         section: field.section,
         name: field.name.clone(),

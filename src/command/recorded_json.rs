@@ -180,7 +180,7 @@ fn difference_json(session: &LoadedSession, run: &RecordedRun, own: &Difference)
     let side = |side: &DifferingMessage| SideJson {
         entry: side.entry.map(|entry| session.index.display_id(entry)),
         role: side.role.clone(),
-        chars: side.chars,
+        chars: side.chars.whole() as usize,
     };
     DifferenceJson {
         position: own.position,

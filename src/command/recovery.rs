@@ -25,7 +25,7 @@ use crate::report::recovery::{
     RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
 };
 use crate::session::LoadedSession;
-use crate::units::Tokens;
+use crate::units::{Chars, Moment, Tokens};
 
 pub(super) fn run(
     args: &SessionArgs,
@@ -44,7 +44,7 @@ pub(super) fn run(
 }
 
 /// Returns the limit in chars for one tool result under the session's ruleset.
-fn max_result_chars(session: &LoadedSession) -> f64 {
+fn max_result_chars(session: &LoadedSession) -> Chars {
     max_result_chars_under(session.ruleset.id.rules(), session.window.tokens)
 }
 
@@ -91,7 +91,7 @@ struct RefusalJson {
     /// The error text.
     text: String,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     tokens: Option<u64>,
     /// Tokens that fit, by the text.
     limit: Option<u64>,
@@ -174,7 +174,7 @@ struct EventJson {
     what: &'static str,
     entry: Option<String>,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
 }
 
 fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
@@ -194,7 +194,7 @@ fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
             mode: session.limits.compaction_mode.as_str(),
             reserve_tokens: finite(compaction.reserve_tokens),
             keep_recent_tokens: finite(compaction.keep_recent_tokens),
-            max_result_chars: finite(max_result_chars(session)),
+            max_result_chars: finite(max_result_chars(session).get()),
             runtime_window: finite(session.limits.runtime_window),
         },
         ruleset: ruleset_json(&session.ruleset),
@@ -274,13 +274,13 @@ fn step_details(session: &LoadedSession, policy: &RecoveryStep) -> Option<StepDe
             request_kept: *request_kept,
         }),
         RecoveryStep::Truncation { limit, cut, loses_kept } => Some(StepDetailsJson::Truncated {
-            limit_chars: finite(*limit),
+            limit_chars: finite(limit.get()),
             cut: cut.iter().map(name).collect(),
             loses_kept: *loses_kept,
         }),
         RecoveryStep::NothingOversized { limit, largest } => Some(StepDetailsJson::NothingOversized {
-            limit_chars: finite(*limit),
-            largest_chars: finite(*largest),
+            limit_chars: finite(limit.get()),
+            largest_chars: finite(largest.get()),
         }),
         _ => None,
     }
@@ -321,7 +321,7 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
         session.limits.compaction_mode.as_str(),
         format_number(session.configured_settings.compaction.reserve_tokens.whole()),
         format_number(session.configured_settings.compaction.keep_recent_tokens.whole()),
-        format_number(max_result_chars(session).max(0.0) as u64),
+        format_number(max_result_chars(session).whole()),
     );
     output.line(Tone::Dim, &line)?;
     if let Some(lent) = borrowed_rules(session.ruleset.id) {

@@ -9,6 +9,7 @@ use super::environment::Workspace;
 use super::output::{Output, Tone};
 use crate::commit::{CommitError, RecoveredCommit, SystemClock, SystemDisk, recover_commit};
 use crate::session::list::unfinished_commit_paths;
+use crate::units::Millis;
 
 /// A transcript with a commit journal, and the outcome of its repair.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub(super) fn settle_unfinished(workspace: &Workspace) -> Vec<Repair> {
     let mut repairs = Vec::new();
     for path in unfinished_commit_paths(workspace.store()) {
         // Another process may have finished the commit meanwhile.
-        if let Some(result) = recover_commit(&path, 0, &SystemClock, &SystemDisk).transpose() {
+        if let Some(result) = recover_commit(&path, Millis::ZERO, &SystemClock, &SystemDisk).transpose() {
             repairs.push(Repair { path, result });
         }
     }

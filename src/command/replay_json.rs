@@ -14,7 +14,7 @@ use crate::policy::preflight::Route;
 use crate::replay::{
     CallReplay, CompactionEvent, FiringStats, ModelCall, PolicyEvent, PromptSizeSource, TraceTotals,
 };
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 /// Every model call of a session, recorded and under other settings. Tokens are whole, costs are USD.
 #[derive(Serialize, JsonSchema)]
@@ -54,9 +54,9 @@ pub(super) struct CallJson {
     index: usize,
     entry: String,
     /// Start, ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     /// Time since the cache was used, ms.
-    idle_ms: Option<f64>,
+    idle_ms: Option<Millis>,
     /// Provider and model.
     model: Option<String>,
     pub(super) recorded: RecordedTraceJson,
@@ -178,7 +178,7 @@ pub(super) struct PolicyEventJson {
     /// Number of consecutive calls with the same change.
     calls: usize,
     /// Start of the first call, ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     /// Messages changed.
     messages: u32,
     /// The first changed entry.

@@ -125,6 +125,7 @@ mod tests {
     use super::*;
     use crate::command::environment::Invocation;
     use crate::gateway::env::Environment;
+    use crate::units::Moment;
 
     /// Follows references within a schema.
     struct Reader<'a>(&'a Value);
@@ -221,7 +222,7 @@ mod tests {
     fn answer(words: &[&str]) -> Value {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let env = Environment::new([("HOME", "/nowhere")], None, "/".into());
-        let invocation = Invocation { env, now_ms: 1_772_452_800_000 };
+        let invocation = Invocation { env, now_ms: Moment(1_772_452_800_000.0) };
         let words = ["clawscope"].iter().chain(words).map(std::ffi::OsString::from);
         crate::command::main(words, &invocation, &mut Output::new(&mut out, &mut err));
         let text = if out.is_empty() { err } else { out };

@@ -140,6 +140,7 @@ fn is_mistyped_command(given: &Path, cwd: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::config::KeymapFile;
+    use crate::units::Moment;
     use clap::Parser as _;
 
     fn reported<T>(result: Result<T, Failure>) -> (u8, String) {
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn a_flag_goes_over_a_variable() {
         let env = Environment::new([("CLAWSCOPE_THEME", "mono"), ("CLAWSCOPE_MOUSE", "1")], None, "/".into());
-        let invocation = Invocation { env, now_ms: 0 };
+        let invocation = Invocation { env, now_ms: Moment::ZERO };
         let options = |words: &[&str]| {
             let cli = Cli::try_parse_from([&["clawscope"], words].concat()).unwrap();
             screen_options(&load_config(&cli, &invocation).unwrap()).unwrap()

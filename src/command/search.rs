@@ -20,6 +20,7 @@ use crate::session::SessionItem;
 use crate::session::search::{SearchHit, SearchQuery, SearchTotals, SessionHits, search_store};
 use crate::session::title::{shown_name, shown_title};
 use crate::text::{pad, truncate, visible};
+use crate::units::Moment;
 
 /// Chars of a line of text where the width of the output is unknown.
 const LINE_CHARS: usize = 160;
@@ -98,8 +99,8 @@ struct Found<'a> {
     items: HashMap<&'a SessionKey, &'a SessionItem>,
     /// Hits that are shown at most.
     limit: usize,
-    /// The time, for ages, ms since 1970.
-    now_ms: f64,
+    /// The time, for ages.
+    now_ms: Moment,
     query: &'a SearchQuery,
     sessions: Vec<SessionHits>,
     totals: SearchTotals,
@@ -185,7 +186,7 @@ impl Found<'_> {
             query: self.query.text().to_owned(),
             hits: self.count(),
             searched: self.totals.sessions,
-            bytes: self.totals.bytes,
+            bytes: self.totals.bytes.get(),
             sessions: self.sessions.iter().map(|session| self.session_json(session)).collect(),
             unread: unread.collect(),
         }
@@ -196,7 +197,7 @@ impl Found<'_> {
         SessionHitsJson {
             session: item.map(session_json),
             title: item.map(|item| shown_title(item, self.secrets).into_owned()).unwrap_or_default(),
-            updated_at: session.updated_ms,
+            updated_at: session.updated_ms.map(Moment::whole),
             count: session.count,
             on_branch: session.branch_count,
             hits: session.hits.iter().map(|hit| self.hit_json(hit)).collect(),
@@ -207,7 +208,7 @@ impl Found<'_> {
         HitJson {
             entry: hit.id.clone(),
             line: hit.line,
-            time: hit.time_ms.map(|time| time as i64),
+            time: hit.time_ms.map(Moment::whole),
             role: hit.role,
             part: hit.part,
             tool: hit.tool.clone(),
@@ -273,7 +274,7 @@ impl Found<'_> {
         let room = output.width().map_or(LINE_CHARS, |width| width.saturating_sub(LEAD_COLUMNS));
         let line = hit.text.line(self.query, self.secrets, room.max(MIN_TEXT_CHARS));
         let line = truncate(&visible(&line), room.max(MIN_TEXT_CHARS)).0;
-        let age = hit.time_ms.map(|time| format_age(time as i64, self.now_ms)).unwrap_or_default();
+        let age = hit.time_ms.map(|time| format_age(time, self.now_ms)).unwrap_or_default();
         let lead = format!("  {}  {}  ", pad(&visible(&hit.id), 8), pad(&age, 11));
         let who = pad(&visible(hit.tool.as_deref().unwrap_or(hit.role)), 10);
         let mut text = String::new();

@@ -17,7 +17,7 @@ pub(super) use crate::session::json::{BudgetJson, SessionJson, budget_json, fini
 use crate::session::lifecycle::Lifecycle;
 use crate::session::tool::tool_of;
 use crate::store::entry::{CharCount, MessageSize};
-use crate::units::Tokens;
+use crate::units::{Chars, Moment, Tokens};
 use std::io;
 
 /// A problem in the data that was read.
@@ -74,7 +74,7 @@ struct OriginJson<T> {
 #[derive(Serialize, JsonSchema)]
 struct NextResetJson {
     /// ms since 1970.
-    at: Option<f64>,
+    at: Option<Moment>,
     reason: &'static str,
     /// Local date and time.
     local: Option<String>,
@@ -82,7 +82,7 @@ struct NextResetJson {
     due: bool,
 }
 
-pub(super) fn lifecycle_json(lifecycle: &Lifecycle, now_ms: f64) -> LifecycleJson {
+pub(super) fn lifecycle_json(lifecycle: &Lifecycle, now_ms: Moment) -> LifecycleJson {
     let policy = &lifecycle.policy;
     let number = |(number, origin): &(f64, Provenance)| OriginJson {
         value: finite(*number),
@@ -117,7 +117,7 @@ pub(super) fn window_json(window: WindowInfo) -> WindowJson {
 
 /// Returns chars; `None` where the real program throws.
 pub(super) fn size_json(size: CharCount) -> Option<f64> {
-    size.value().ok().and_then(finite)
+    size.value().ok().map(Chars::get).and_then(finite)
 }
 
 /// Returns the tool of a result, or of an assistant message that calls only one tool; secrets are masked.

@@ -30,7 +30,7 @@ use crate::session::search_text::SearchText;
 use crate::session::title::shown_title;
 use crate::session::{ItemUsage, Mark, SessionItem, TokenCount};
 use crate::store::key::SessionKind;
-use crate::units::Tokens;
+use crate::units::{Bytes, Moment, Tokens};
 
 pub(super) fn run(
     args: &SessionsArgs,
@@ -58,11 +58,11 @@ pub(super) fn run(
 }
 
 /// Returns the indices of the sessions that the filter selects, in the requested order.
-fn choose(items: &[SessionItem], args: &SessionsArgs, now_ms: f64) -> Result<Vec<usize>, Failure> {
+fn choose(items: &[SessionItem], args: &SessionsArgs, now_ms: Moment) -> Result<Vec<usize>, Failure> {
     let query = SessionQuery::parse(args.filter.as_deref().unwrap_or_default());
     let searched = if query.is_empty() { &[] } else { items };
     let texts: Vec<SearchText> = searched.iter().map(SearchText::new).collect();
-    let selection = query.select(items, &texts, now_ms as i64);
+    let selection = query.select(items, &texts, now_ms);
     if let Some(problem) = selection.problem {
         return Err(Failure::usage(format!("--filter: {problem}.")));
     }
@@ -89,7 +89,7 @@ pub(super) fn read_all(
     };
     let mut findings = Vec::new();
     for block in items.chunks_mut(BLOCK) {
-        let sizes: Vec<u64> = block.iter().map(|item| item.bytes).collect();
+        let sizes: Vec<Bytes> = block.iter().map(|item| item.bytes).collect();
         let counted = map_by_size(&sizes, |at| read(&block[at]));
         for (item, (counted, finding)) in block.iter_mut().zip(counted) {
             *item = counted;
@@ -254,8 +254,8 @@ pub(super) fn item_json(
         overflows: item.overflows,
         usage: item.usage.as_ref().map(ItemUsageJson::from),
         rollup: RollupJson::new(rollup),
-        updated_at: item.updated_ms,
-        bytes: item.bytes,
+        updated_at: item.updated_ms.map(Moment::whole),
+        bytes: item.bytes.get(),
         flags: item.marks.iter().map(|mark| mark.as_str()).collect(),
         reset: reset_json(workspace, item, sessions),
     }

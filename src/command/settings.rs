@@ -14,7 +14,6 @@ use super::session_output::finite;
 use super::table::{Align, Cell, Table};
 use crate::cli::{SettingsArgs, StoreArgs};
 use crate::export::json::JsonOutput;
-use crate::format::format_number;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::prune_setting::{Control, Unit};
@@ -138,7 +137,7 @@ fn print_table(
     output: &mut Output,
 ) -> Result<(), Failure> {
     print_ruleset(chosen, output)?;
-    let window = number_text(window.get());
+    let window = format_value(Some(Unit::Tokens), &Value::from(window.get()));
     output.line(Tone::Dim, &format!("values for a window of {window} tokens"))?;
     output.line(Tone::Plain, "")?;
     let mut table = Table::new(&[
@@ -162,7 +161,7 @@ fn print_table(
                 if changed { Tone::Strong } else { tone },
             ),
             Cell::new(&value_text(row.setting, row.default.as_ref()), Tone::Dim),
-            Cell::new(unit_text(row.setting), Tone::Dim),
+            Cell::new(unit_column(row.setting), Tone::Dim),
             Cell::new(&meaning, tone),
         ]);
     }
@@ -264,21 +263,14 @@ fn value_text(setting: &SettingSpec, value: Option<&Value>) -> String {
         Some(Value::Bool(on)) if setting.id == SettingId::PruneMode => {
             if *on { "cache-ttl" } else { "off" }.to_owned()
         }
-        Some(Value::Bool(on)) => on.to_string(),
-        Some(Value::Number(number)) if setting.control.unit() != Some(Unit::Milliseconds) => {
-            number_text(*number)
-        }
         Some(value) => format_value(setting.control.unit(), value),
         None => "–".to_owned(),
     }
 }
 
-fn number_text(number: f64) -> String {
-    match number {
-        number if !number.is_finite() => "–".to_owned(),
-        number if number.fract() == 0.0 && number >= 0.0 => format_number(number as u64),
-        number => crate::js::number_text(number),
-    }
+/// The unit of the printed value: a time is printed as `1h`, and is a number of ms only in JSON.
+fn unit_column(setting: &SettingSpec) -> &'static str {
+    if setting.control.unit() == Some(Unit::Milliseconds) { "time" } else { unit_text(setting) }
 }
 
 fn unit_text(setting: &SettingSpec) -> &'static str {

@@ -35,6 +35,7 @@ use crate::redact::SecretDisplay;
 use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::simulated_settings::settings_json;
+use crate::units::{Millis, Moment};
 use crate::write::rewrite_loss::RewriteLoss;
 use crate::write::summary::job::SummaryResult;
 
@@ -111,7 +112,7 @@ pub(super) struct SimulationJson {
     session: SessionJson,
     leaf: Option<String>,
     /// Time of the next call, ms since 1970.
-    now: Option<f64>,
+    now: Option<Moment>,
     /// The pruner's settings.
     settings: Value,
     /// The origin of each of them.
@@ -154,8 +155,8 @@ struct GateJson {
     reason: Option<&'static str>,
     rule: Option<&'static str>,
     /// Time since the cache was used, ms.
-    idle_ms: Option<f64>,
-    ttl_ms: Option<f64>,
+    idle_ms: Option<Millis>,
+    ttl_ms: Option<Millis>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -240,8 +241,8 @@ fn report_json(
         steps: policies_json(preview),
         check: check_json(preview),
         compaction: compaction_json(preview)?,
-        before: TotalsJson { tokens: plan.total_before(), chars: chars.map(|chars| chars.0) },
-        after: TotalsJson { tokens: plan.total_after(), chars: chars.map(|chars| chars.1) },
+        before: TotalsJson { tokens: plan.total_before(), chars: chars.map(|chars| chars.0.get()) },
+        after: TotalsJson { tokens: plan.total_after(), chars: chars.map(|chars| chars.1.get()) },
         fates: fates.map(|(at, fate)| fate_json(preview, at, fate)).collect(),
         rewrite_loss: loss.map(|loss| RewriteLossJson { sentence: loss.description(), loss }),
         summary: made.map(SummaryJson::from),
@@ -270,7 +271,7 @@ fn gate_json(preview: &Preview) -> GateJson {
     let (idle, ttl) = match preview.gate {
         Gate::Open { idle_ms } => (idle_ms, preview.simulated.prune_settings.ttl_ms),
         Gate::Warm { idle_ms, ttl_ms } => (idle_ms, ttl_ms),
-        _ => (f64::NAN, preview.simulated.prune_settings.ttl_ms),
+        _ => (Millis(f64::NAN), preview.simulated.prune_settings.ttl_ms),
     };
     let reason = preview.gate.reason();
     GateJson {
@@ -356,7 +357,7 @@ fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
 fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
     let mut counts: BTreeMap<(Fate, &str), (u64, u64, &str)> = BTreeMap::new();
     for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| !fate.fate.is_change()) {
-        let count = counts.entry((fate.fate, fate.reason.word())).or_insert((0, 0, fate.reason.rule()));
+        let count = counts.entry((fate.fate, fate.reason.describe())).or_insert((0, 0, fate.reason.rule()));
         count.0 += 1;
         count.1 += preview.plan.tokens_before[at];
     }

@@ -3,6 +3,9 @@
 /// Similarity (Jaro-Winkler) below which a name is no suggestion.
 const MIN_SIMILARITY: f64 = 0.8;
 
+/// [`parts_similarity`] below which a session is no suggestion.
+pub(super) const MIN_PARTS_SIMILARITY: f64 = 0.7;
+
 /// Returns the name that is nearest to `typed`, the first of several, if it is near enough to be meant.
 pub(super) fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
@@ -10,6 +13,19 @@ pub(super) fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>)
     let scored = names.into_iter().map(|name| (similarity(name), name));
     let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
     best.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).map(|(_, name)| name)
+}
+
+/// Returns how well the parts of `typed` match some of these words, 0 to 1. Parts end at colons and spaces, and each
+/// counts equally, so that a long part that is right does not outweigh a number that is wrong.
+pub(super) fn parts_similarity<'a>(typed: &str, words: impl IntoIterator<Item = &'a str>) -> f64 {
+    let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
+    let typed = typed.to_lowercase();
+    let parts: Vec<&str> = typed.split([':', ' ']).filter(|part| !part.is_empty()).collect();
+    let best = |part: &str| {
+        let scores = words.iter().map(|word| strsim::normalized_damerau_levenshtein(part, word));
+        scores.fold(0.0, f64::max)
+    };
+    parts.iter().map(|part| best(part)).sum::<f64>() / parts.len().max(1) as f64
 }
 
 /// Formats the suggestion as the end of a sentence: ` Did you mean explain?`, or nothing.
@@ -20,6 +36,16 @@ pub(super) fn did_you_mean<'a>(typed: &str, names: impl IntoIterator<Item = &'a 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_is_suggested_for_the_number_that_was_mistyped() {
+        let telegram = |number| ["agent", "main", "telegram", "direct", number];
+        let [near, far] = ["8812", "9020"].map(|number| parts_similarity("telegram:8813", telegram(number)));
+        assert!(near > 0.85 && far < 0.7, "{near} {far}");
+        assert!(parts_similarity("slakc", ["agent", "main", "slack", "channel"]) > 0.7);
+        assert!(parts_similarity("nope", ["agent", "research", "llvm-notes", "notes"]) < 0.7);
+        assert!(parts_similarity("", ["agent"]) < 0.1);
+    }
 
     #[test]
     fn only_a_name_that_is_near_is_suggested() {

@@ -24,7 +24,7 @@ use crate::runtime::interruptible;
 use crate::summarize::{
     CancelToken, Summarizer, SummarizerKind, SummaryCallRecord, SummaryProgress, build_summarizer,
 };
-use crate::units::Tokens;
+use crate::units::{Millis, Tokens};
 use crate::write::summary::job::{SummaryJob, SummaryJobError, SummaryResult, describe_no_summary};
 use crate::write::summary::writer::SummaryWriter;
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
@@ -79,7 +79,7 @@ fn describe_progress(progress: &SummaryProgress) -> String {
     let SummaryProgress { call, total_calls: of, purpose, tokens, attempt, wait_ms } = progress;
     let again = match (attempt, wait_ms) {
         (1, _) => String::new(),
-        (attempt, wait) => format!(", attempt {attempt} in {}", format_duration((*wait as f64).max(1000.0))),
+        (attempt, wait) => format!(", attempt {attempt} in {}", format_duration(wait.max(Millis(1000.0)))),
     };
     format!("call {call} of {of}: {} · {} tokens{again}", purpose.as_str(), format_estimate(*tokens))
 }

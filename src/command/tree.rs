@@ -24,6 +24,7 @@ use crate::text::{pad, truncate, width};
 use crate::transcript::Leaf;
 use crate::transcript::drawing_order::{OrderedEntry, drawing_order};
 use crate::transcript::labels::resolve_labels;
+use crate::units::Moment;
 
 /// Columns per level of branches.
 const INDENT: &str = "│ ";
@@ -92,7 +93,7 @@ pub(super) struct NodeJson {
     /// Chars of its message as pi counts them.
     chars: Option<u64>,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     pub(super) label: Option<String>,
     /// Number of branches between it and the trunk.
     depth: usize,
@@ -129,7 +130,7 @@ pub(super) fn tree_json(session: &LoadedSession, secrets: SecretDisplay) -> Tree
             role: size.map(|size| size.role.as_str()),
             tool: size.and_then(|size| tool_name(session, node.entry, &size)),
             tokens: size.map(|size| message_tokens(&size)),
-            chars: size.map(|size| size.pi_chars.whole_chars()),
+            chars: size.map(|size| size.pi_chars.whole_chars().whole()),
             time: finite(entry.time_ms),
             label: labels.get(&node.entry).map(|label| secrets.apply(label).into_owned()),
             depth: node.depth,

@@ -9,6 +9,7 @@ use super::failure::RETRY_LEAD;
 use crate::cli::{Cli, StoreArgs};
 use crate::session::{Mark, SessionItem};
 use crate::text::shell;
+use crate::units::Moment;
 
 /// Stands for a session in a line to type where no store has one.
 pub(super) const ANY_SESSION: &str = "KEY";
@@ -43,20 +44,23 @@ impl<'a> CommandLine<'a> {
 
     /// Returns the first word that is neither an option nor the value of one.
     pub(super) fn first_word(&self) -> Option<&str> {
+        self.plain_words().next()
+    }
+
+    /// Returns the words that are neither options nor values of options: the command and its arguments.
+    pub(super) fn plain_words(&self) -> impl Iterator<Item = &str> {
         let root = Cli::command();
         let takes_value = |word: &str| {
-            let named = root.get_arguments().find(|arg| arg.get_long() == word.strip_prefix("--"));
-            named.is_some_and(|arg| arg.get_long().is_some() && arg.get_action().takes_values())
+            let args = self.command.iter().flat_map(Command::get_arguments).chain(root.get_arguments());
+            let mut named =
+                args.filter(|arg| arg.get_long().is_some() && arg.get_long() == word.strip_prefix("--"));
+            named.any(|arg| arg.get_action().takes_values())
         };
-        let mut words = self.words.iter();
-        while let Some(word) = words.next() {
-            if takes_value(word) {
-                words.next();
-            } else if !word.starts_with('-') {
-                return Some(word);
-            }
-        }
-        None
+        let mut is_value = false;
+        let plain = self.words.iter().filter(move |word| {
+            !std::mem::replace(&mut is_value, takes_value(word)) && !word.starts_with('-')
+        });
+        plain.map(String::as_str).collect::<Vec<_>>().into_iter()
     }
 
     /// Returns a value that an argument takes, for a line to type.
@@ -85,7 +89,7 @@ impl<'a> CommandLine<'a> {
         let items = workspace.as_ref().map_or(&[][..], |workspace| &workspace.listed.items);
         let is_readable = |item: &&SessionItem| item.path.is_some() && !item.has(Mark::Missing);
         let readable = items.iter().filter(|item| is_readable(item) && !item.is_aside());
-        let newest = readable.max_by_key(|item| item.updated_ms);
+        let newest = readable.max_by_key(|item| item.updated_ms.map(Moment::whole));
         newest.map_or_else(|| ANY_SESSION.to_owned(), |item| item.key.0.clone())
     }
 

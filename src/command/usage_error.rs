@@ -43,8 +43,8 @@ pub(super) fn path_hint(words: &[OsString], invocation: &Invocation) -> Option<S
         "rules" => ("--ruleset", |word| word.starts_with(|first: char| first.is_ascii_digit())),
         _ => return None,
     };
-    let is_word = |word: &&String| !word.starts_with('-') && !word.contains(std::path::MAIN_SEPARATOR);
-    let typed = line.words.iter().skip_while(|word| *word != line.name()).skip(1).find(is_word)?;
+    let mut arguments = line.plain_words().skip_while(|word| *word != line.name()).skip(1);
+    let typed = arguments.find(|word| !word.contains(std::path::MAIN_SEPARATOR))?;
     let exists = absolute(&invocation.env.cwd, Path::new(typed)).exists();
     (is_meant(typed) && !exists).then(|| line.retry(typed, &[option, typed])).flatten()
 }
@@ -61,14 +61,24 @@ impl CommandLine<'_> {
             .iter()
             .map(|arg| format!("{} is missing: {}.", plain_name(&arg.to_string()), expected(arg)))
             .collect();
-        let mut words = self.words.clone();
-        for arg in &args {
-            words.extend(arg.get_long().map(|long| format!("--{long}")));
-            words.push(self.sample_value(arg));
-        }
-        lines.push(type_line(&words));
+        lines.push(type_line(&self.words_with(&args)));
         lines.push(self.help_line());
         Some(lines.join("\n"))
+    }
+
+    /// Returns the typed words with the missing arguments. A switch such as `--all` stands in the place of a session.
+    fn words_with(&self, missing: &[&Arg]) -> Vec<String> {
+        let mut words = self.words.clone();
+        if missing.iter().all(|arg| !arg.get_action().takes_values()) {
+            let typed: Vec<&str> = self.plain_words().filter(|word| *word != self.name()).collect();
+            let is_path = |word: &str| absolute(&self.invocation.env.cwd, Path::new(word)).exists();
+            words.retain(|word| !typed.contains(&word.as_str()) || is_path(word));
+        }
+        for arg in missing {
+            words.extend(arg.get_long().map(|long| format!("--{long}")));
+            words.extend(arg.get_action().takes_values().then(|| self.sample_value(arg)));
+        }
+        words
     }
 
     fn describe_unexpected(&self, error: &clap::Error) -> Option<String> {

@@ -17,6 +17,7 @@ use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_number, format_size};
 use crate::session::LoadedSession;
 use crate::text::shell;
+use crate::units::Moment;
 use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
 use crate::write::request::{
     CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest, describe_following, preview_after,
@@ -33,8 +34,8 @@ pub(super) struct WriteJob<'a> {
     pub session_arg: &'a str,
     /// The store options as typed.
     pub store_args: &'a StoreArgs,
-    /// Milliseconds since 1970 by the system clock, even for the demo store.
-    pub now_ms: i64,
+    /// The time by the system clock, even for the demo store.
+    pub now_ms: Moment,
 }
 
 /// A prepared write and its preview for the user.
@@ -140,7 +141,7 @@ fn print_prepared(
 ) -> Result<(), Failure> {
     let verb = if job.write.apply { "writes" } else { "would write" };
     let entries = format_count(shown.entries as u64, "entry", "entries");
-    let added = format_size(shown.appended_bytes as u64);
+    let added = format_size(shown.appended_bytes);
     let from = shown.parent.as_deref().unwrap_or("the root");
     writeln!(output)?;
     output.line(Tone::Strong, &format!("{verb} {entries} ({added}) at the end of the transcript"))?;
@@ -313,8 +314,8 @@ fn report_json(
         way: method_name(prepared),
         why: shown.method.clone(),
         entries: shown.entries,
-        bytes: shown.appended_bytes,
-        file_bytes: shown.bytes,
+        bytes: shown.appended_bytes.to_len(),
+        file_bytes: shown.bytes.get(),
         from: shown.parent.clone(),
         old_leaf: shown.old_leaf.clone(),
         new_leaf: written.map(|written| written.leaf.clone()),

@@ -9,6 +9,7 @@ use crate::commit::disk::{Disk, write_once};
 use crate::commit::journal::Intent;
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::commit::snapshot::FileSnapshot;
+use crate::units::Bytes;
 
 #[derive(Debug)]
 pub(super) struct Appender<'a> {
@@ -47,12 +48,12 @@ impl<'a> Appender<'a> {
     pub(super) fn resume(
         path: &'a Path,
         intent: &Intent,
-        written: u64,
+        written: Bytes,
         disk: &'a dyn Disk,
     ) -> Result<Self, CommitError> {
         FileSnapshot::take(path)?;
         let file = open(path).map_err(|source| Refusal::Unreadable { path: path.into(), source })?;
-        let start = intent.size + written;
+        let start = intent.size + written.get();
         let modified = file.metadata().and_then(|now| now.modified()).ok();
         Ok(Self { path, file, start, end: start, modified, disk })
     }
@@ -60,7 +61,7 @@ impl<'a> Appender<'a> {
     /// Appends in one write and syncs; returns whether nothing follows our bytes. A partial write is rolled back, and
     /// nothing is written behind lines that another program has added meanwhile.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<bool, CommitError> {
-        let (from, count) = (self.end, bytes.len() as u64);
+        let (from, count) = (self.end, Bytes::from_len(bytes.len()));
         self.disk.reserve(&self.file, from, count).map_err(|source| self.write_error(source))?;
         // As late as possible: the journal's sync before took long enough for others to write.
         if !self.is_at_end() {
@@ -69,7 +70,7 @@ impl<'a> Appender<'a> {
             );
         }
         match write_once(self.disk, &mut self.file, bytes) {
-            Ok(taken) if taken == bytes.len() => self.end += count,
+            Ok(taken) if taken == bytes.len() => self.end += count.get(),
             Ok(taken) => {
                 self.end += taken as u64;
                 let what = format!("only {taken} of {count} bytes were written; the disk may be full");
@@ -94,7 +95,8 @@ impl<'a> Appender<'a> {
     pub(super) fn roll_back(&self) -> bool {
         let (is_last, is_none) = (self.is_at_end(), self.end == self.start);
         if is_last && !is_none {
-            let cut = self.disk.truncate(&self.file, self.start).and_then(|()| self.disk.sync(&self.file));
+            let cut =
+                self.disk.truncate(&self.file, Bytes(self.start)).and_then(|()| self.disk.sync(&self.file));
             if cut.is_err() {
                 return false;
             }

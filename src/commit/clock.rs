@@ -1,13 +1,15 @@
 //! The clock that writing needs: a lock stores its start, and the wait for one ends.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
+
+use crate::units::{Millis, Moment};
 
 /// A clock that a test can replace.
 pub trait Clock {
-    /// Returns the time in ms since 1970.
-    fn now_ms(&self) -> i64;
-    /// Waits about `ms`.
-    fn pause(&self, ms: u64);
+    /// Returns the time.
+    fn now_ms(&self) -> Moment;
+    /// Waits about this long.
+    fn pause(&self, duration: Millis);
 }
 
 /// The clock of this machine.
@@ -16,12 +18,11 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock that is passed in")]
-    fn now_ms(&self) -> i64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    fn now_ms(&self) -> Moment {
+        Moment::from_system_time(SystemTime::now()).unwrap_or_default()
     }
 
-    fn pause(&self, ms: u64) {
-        std::thread::park_timeout(Duration::from_millis(ms));
+    fn pause(&self, duration: Millis) {
+        std::thread::park_timeout(Duration::from_millis(duration.whole()));
     }
 }

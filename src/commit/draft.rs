@@ -10,6 +10,7 @@ use crate::commit::request::{CommitMethod, CommitRequest};
 use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
 use crate::store::index::Index;
+use crate::units::Moment;
 
 /// The lines of a commit under construction.
 pub(super) struct CommitDraft<'a> {
@@ -19,8 +20,8 @@ pub(super) struct CommitDraft<'a> {
     pub(super) changes: &'a BTreeMap<EntryIx, &'a Value>,
     /// The old leaf: the parent of the first line if nothing is copied.
     pub(super) leaf: EntryIx,
-    /// Outer time of every new line, ms since 1970.
-    pub(super) time_ms: i64,
+    /// Outer time of every new line.
+    pub(super) time_ms: Moment,
     pub(super) lines: Vec<NewLine>,
     pub(super) expected: ExpectedEntries,
     /// Each edited entry with the id of its edit.
@@ -82,15 +83,16 @@ impl<'a> CommitDraft<'a> {
 }
 
 /// Returns the time of the new lines: now, or the parent's time if that is later because of a wrong clock (store P2).
-fn line_time(index: &Index, parent: Option<EntryIx>, now_ms: i64) -> i64 {
+fn line_time(index: &Index, parent: Option<EntryIx>, now_ms: Moment) -> Moment {
     let parent = parent.map(|ix| index.entry(ix).time_ms).filter(|time| time.is_finite());
-    parent.map_or(now_ms, |time| now_ms.max(time as i64))
+    parent.map_or(now_ms, |time| now_ms.max(time.to_whole()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::load::load_bytes;
+    use crate::units::Millis;
 
     #[test]
     fn a_new_line_is_no_older_than_its_parent() {
@@ -99,9 +101,9 @@ mod tests {
 "#;
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut crate::ids::LineIds);
         let parent = Some(EntryIx(0));
-        let written = index.entry(EntryIx(0)).time_ms as i64;
-        assert_eq!(line_time(&index, parent, written + 5), written + 5);
-        assert_eq!(line_time(&index, parent, written - 5), written, "a wrong clock");
-        assert_eq!(line_time(&index, None, 7), 7);
+        let written = index.entry(EntryIx(0)).time_ms;
+        assert_eq!(line_time(&index, parent, written + Millis(5.0)), written + Millis(5.0));
+        assert_eq!(line_time(&index, parent, written - Millis(5.0)), written, "a wrong clock");
+        assert_eq!(line_time(&index, None, Moment(7.0)), Moment(7.0));
     }
 }

@@ -18,6 +18,7 @@ use crate::commit::journal_trust::{JournalFault, JournalFile, read_journal_file}
 use crate::commit::process::{self, ProcessNamespace};
 use crate::commit::snapshot::{FileSnapshot, TAIL_BYTES};
 use crate::store::index::FileIdentity;
+use crate::units::Moment;
 
 const FILE_SUFFIX: &str = ".clawscope-journal";
 const VERSION: u32 = 1;
@@ -55,12 +56,12 @@ pub(super) struct Intent {
 
 impl Intent {
     /// Describes a write to a file in the state `before`; `bytes` is set when the journal is encoded.
-    pub(super) fn new(kind: &str, time_ms: i64, before: &FileSnapshot, leaf: &str, lock: &str) -> Self {
+    pub(super) fn new(kind: &str, time_ms: Moment, before: &FileSnapshot, leaf: &str, lock: &str) -> Self {
         let since = before.modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         Self {
             version: VERSION,
             kind: kind.to_owned(),
-            time_ms,
+            time_ms: time_ms.whole(),
             device: before.identity.device,
             inode: before.identity.inode,
             size: before.size,
@@ -226,7 +227,7 @@ mod tests {
 
     fn intent(path: &Path) -> Intent {
         let before = FileSnapshot::take(path).unwrap();
-        Intent::new("commit", 1_772_000_000_000, &before, "leaf", "{}")
+        Intent::new("commit", Moment(1_772_000_000_000.0), &before, "leaf", "{}")
     }
 
     fn transcript(text: &str) -> (tempfile::TempDir, PathBuf) {

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::files;
 use crate::js::{self, Value};
+use crate::units::Bytes;
 
 /// Bytes that a journal may have beside twice its transcript: a commit appends copies of entries, edits and a summary.
 const SPARE_BYTES: u64 = 64 << 20;
@@ -25,8 +26,8 @@ pub enum JournalFault {
     /// More users may write to it than to the transcript.
     MoreWriters,
     TooLarge {
-        bytes: u64,
-        limit: u64,
+        bytes: Bytes,
+        limit: Bytes,
     },
     /// The file beside it is not named like a transcript.
     NoTranscriptName,
@@ -93,7 +94,11 @@ fn file_fault(file: &File, transcript: &Path) -> io::Result<Result<u64, JournalF
         return Ok(Err(fault));
     }
     let limit = beside.map_or(0, |beside| beside.len()).saturating_mul(2).saturating_add(SPARE_BYTES);
-    Ok(if own.len() > limit { Err(JournalFault::TooLarge { bytes: own.len(), limit }) } else { Ok(limit) })
+    Ok(if own.len() > limit {
+        Err(JournalFault::TooLarge { bytes: Bytes(own.len()), limit: Bytes(limit) })
+    } else {
+        Ok(limit)
+    })
 }
 
 #[cfg(unix)]

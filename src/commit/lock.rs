@@ -12,11 +12,12 @@ use crate::commit::lock_state::{LockPayload, LockState, MAX_PAYLOAD_BYTES, lock_
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::files;
 use crate::store::source::file_identity;
+use crate::units::Millis;
 
-/// Pause after the first try in ms; each further pause is longer by this much (store H6).
-const RETRY_PAUSE_MS: u64 = 50;
-/// Longest pause, ms.
-const MAX_RETRY_PAUSE_MS: u64 = 1000;
+/// Pause after the first try; each further pause is longer by this much (store H6).
+const RETRY_PAUSE_MS: Millis = Millis(50.0);
+/// Longest pause.
+const MAX_RETRY_PAUSE_MS: Millis = Millis(1000.0);
 
 /// A held lock. Dropping it releases it, if it is still ours.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl<'a> Lock<'a> {
     /// Takes the lock of a transcript; tries for at most `wait_ms`.
     pub(super) fn acquire(
         transcript: &Path,
-        wait_ms: u64,
+        wait_ms: Millis,
         clock: &dyn Clock,
         disk: &'a dyn Disk,
     ) -> Result<Self, CommitError> {
@@ -39,8 +40,8 @@ impl<'a> Lock<'a> {
             |source| CommitError::Lock { path, source }
         };
         let path = lock_path(transcript).map_err(failed(transcript))?;
-        let deadline = clock.now_ms().saturating_add(wait_ms as i64);
-        let mut pause_ms = 0;
+        let deadline = clock.now_ms() + wait_ms;
+        let mut pause_ms = Millis::ZERO;
         loop {
             let payload = LockPayload::for_this_process(clock.now_ms());
             match create(disk, &path, &payload) {
@@ -144,6 +145,7 @@ mod tests {
 
     use super::*;
     use crate::commit::{SystemClock, SystemDisk};
+    use crate::units::Moment;
 
     fn put(lock: &Path, text: &str) {
         fs::File::create(lock).unwrap().write_all(text.as_bytes()).unwrap();
@@ -159,12 +161,12 @@ mod tests {
     #[test]
     fn a_lock_is_given_back_when_it_is_dropped_and_in_a_panic() {
         let (_folder, transcript, lock) = folder();
-        let held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
+        let held = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
         assert!(lock.exists());
         drop(held);
         assert!(!lock.exists());
         let panicked = std::panic::catch_unwind(|| {
-            let _held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
+            let _held = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
             panic!("in the middle");
         });
         assert!(panicked.is_err() && !lock.exists());
@@ -173,7 +175,7 @@ mod tests {
     #[test]
     fn a_lock_that_someone_else_took_over_is_not_given_back_for_them() {
         let (_folder, transcript, lock) = folder();
-        let held = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
+        let held = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
         fs::remove_file(&lock).unwrap();
         put(&lock, "{\"pid\": 1}");
         drop(held);
@@ -216,26 +218,26 @@ mod tests {
     #[test]
     fn two_writers_of_one_program_keep_each_other_out() {
         let (_folder, transcript, _) = folder();
-        let lock = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).unwrap();
-        let second = Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk);
+        let lock = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
+        let second = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk);
         assert!(
             matches!(second, Err(CommitError::Refused(Refusal::Locked { pid, .. })) if pid == Some(std::process::id()))
         );
         drop(lock);
-        assert!(Lock::acquire(&transcript, 0, &SystemClock, &SystemDisk).is_ok());
+        assert!(Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).is_ok());
     }
 
     /// A clock that advances by the pauses and notes them.
     #[derive(Default)]
-    struct Pauses(std::cell::RefCell<Vec<u64>>);
+    struct Pauses(std::cell::RefCell<Vec<Millis>>);
 
     impl Clock for Pauses {
-        fn now_ms(&self) -> i64 {
-            self.0.borrow().iter().sum::<u64>() as i64
+        fn now_ms(&self) -> Moment {
+            Moment::ZERO + self.0.borrow().iter().sum()
         }
 
-        fn pause(&self, ms: u64) {
-            self.0.borrow_mut().push(ms);
+        fn pause(&self, duration: Millis) {
+            self.0.borrow_mut().push(duration);
         }
     }
 
@@ -244,15 +246,15 @@ mod tests {
         let (_folder, transcript, lock) = folder();
         // Somebody is just writing this lock.
         put(&lock, "");
-        let paused = |wait_ms: u64| {
+        let paused = |wait_ms: f64| {
             let clock = Pauses::default();
-            assert!(Lock::acquire(&transcript, wait_ms, &clock, &SystemDisk).is_err());
-            clock.0.take()
+            assert!(Lock::acquire(&transcript, Millis(wait_ms), &clock, &SystemDisk).is_err());
+            clock.0.take().into_iter().map(Millis::whole).collect::<Vec<u64>>()
         };
-        assert_eq!(paused(0), [0_u64; 0], "the time is over at once");
-        assert_eq!(paused(150), [50, 100], "to the millisecond");
-        assert_eq!(paused(151), [50, 100, 150]);
-        let long = paused(60_000);
+        assert_eq!(paused(0.0), [0_u64; 0], "the time is over at once");
+        assert_eq!(paused(150.0), [50, 100], "to the millisecond");
+        assert_eq!(paused(151.0), [50, 100, 150]);
+        let long = paused(60_000.0);
         assert_eq!((long[18], long[19], long[20]), (950, 1_000, 1_000));
     }
 }

@@ -6,25 +6,26 @@ use std::path::{Path, PathBuf};
 use crate::commit::process::{self, ProcessState};
 use crate::files;
 use crate::js::{self, Value};
+use crate::units::{Millis, Moment};
 
-/// Age in ms at which a lock is stale, whoever holds it (store H3, H7).
-const STALE_MS: i64 = 30 * 60 * 1000;
-/// Age in ms below which a lock counts as held although its process is not visible: it may run in another container
+/// Age at which a lock is stale, whoever holds it (store H3, H7).
+const STALE_MS: Millis = Millis(1_800_000.0);
+/// Age below which a lock counts as held although its process is not visible: it may run in another container
 /// (store H9).
-const FOREIGN_GRACE_MS: i64 = 60 * 1000;
+const FOREIGN_GRACE_MS: Millis = Millis(60_000.0);
 /// Limit for the payload; a real one has about a hundred bytes.
 pub(super) const MAX_PAYLOAD_BYTES: u64 = 4096;
 
 /// The state of a transcript's lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LockState {
     Free,
     /// Someone holds it, or is about to.
     Held {
         /// The holder's process id, if the lock names it.
         pid: Option<u32>,
-        /// Start of the lock, ms since 1970, if the lock names it.
-        since_ms: Option<i64>,
+        /// Start of the lock, if the lock names it.
+        since_ms: Option<Moment>,
         /// Whether that process is visible and runs.
         live: bool,
     },
@@ -73,13 +74,13 @@ pub fn lock_path(transcript: &Path) -> io::Result<PathBuf> {
     Ok(folder.unwrap_or(Path::new(".")).canonicalize()?.join(name))
 }
 
-/// Reads the state of a transcript's lock; `now_ms` (since 1970) decides whether it is stale.
-pub fn lock_state(transcript: &Path, now_ms: i64) -> io::Result<LockState> {
+/// Reads the state of a transcript's lock; `now_ms` decides whether it is stale.
+pub fn lock_state(transcript: &Path, now_ms: Moment) -> io::Result<LockState> {
     Ok(read_lock(&lock_path(transcript)?, now_ms)?.0)
 }
 
 /// Returns the state of a lock file, and its text if it exists.
-pub(super) fn read_lock(lock: &Path, now_ms: i64) -> io::Result<(LockState, Option<String>)> {
+pub(super) fn read_lock(lock: &Path, now_ms: Moment) -> io::Result<(LockState, Option<String>)> {
     let file = match files::open_without_link(lock) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((LockState::Free, None)),
@@ -93,14 +94,14 @@ pub(super) fn read_lock(lock: &Path, now_ms: i64) -> io::Result<(LockState, Opti
     let modified = file.metadata()?.modified()?;
     file.take(MAX_PAYLOAD_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let modified = modified.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-    Ok((classify(&LockPayload::read(&text), now_ms, modified), Some(text)))
+    let modified_ms = Moment::from_system_time(modified).unwrap_or_default();
+    Ok((classify(&LockPayload::read(&text), now_ms, modified_ms), Some(text)))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LockPayload {
     pid: Option<u32>,
-    since_ms: Option<i64>,
+    since_ms: Option<Moment>,
     start: Option<f64>,
 }
 
@@ -113,13 +114,13 @@ impl LockPayload {
         Self {
             // Ids beyond u32 belong to no process; the cast maps them to the largest one.
             pid: number("pid").filter(|pid| pid.fract() == 0.0 && *pid > 0.0).map(|pid| pid as u32),
-            since_ms: since.map(|ms| ms as i64),
+            since_ms: since,
             start: number("starttime").filter(|start| start.fract() == 0.0 && *start >= 0.0),
         }
     }
 
     /// Returns the text of this process's lock (store H2).
-    pub(super) fn for_this_process(now_ms: i64) -> String {
+    pub(super) fn for_this_process(now_ms: Moment) -> String {
         let pid = std::process::id();
         let start = process::start_ticks(pid)
             .map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
@@ -128,7 +129,7 @@ impl LockPayload {
 }
 
 /// Decides between held and stale (store H3–H5, S2). `modified_ms` is the lock file's modification time.
-fn classify(payload: &LockPayload, now_ms: i64, modified_ms: i64) -> LockState {
+fn classify(payload: &LockPayload, now_ms: Moment, modified_ms: Moment) -> LockState {
     let seen = payload.pid.map(process::process_state);
     let held = LockState::Held {
         pid: payload.pid,
@@ -145,7 +146,7 @@ fn classify(payload: &LockPayload, now_ms: i64, modified_ms: i64) -> LockState {
         (_, None) => reasons.push(StaleReason::MissingPid),
     }
     // Without a start in the lock, the file's time counts.
-    let age_ms = now_ms.saturating_sub(payload.since_ms.unwrap_or(modified_ms));
+    let age_ms = now_ms - payload.since_ms.unwrap_or(modified_ms);
     if seen == Some(ProcessState::Gone) && age_ms.abs() < FOREIGN_GRACE_MS {
         return held;
     }
@@ -157,7 +158,7 @@ fn classify(payload: &LockPayload, now_ms: i64, modified_ms: i64) -> LockState {
     let being_written = reasons
         .iter()
         .all(|reason| matches!(reason, StaleReason::MissingPid | StaleReason::InvalidCreatedAt));
-    if reasons.is_empty() || (being_written && now_ms.saturating_sub(modified_ms) <= STALE_MS) {
+    if reasons.is_empty() || (being_written && now_ms - modified_ms <= STALE_MS) {
         return held;
     }
     LockState::Stale { reasons }
@@ -177,14 +178,15 @@ fn is_recycled(pid: u32, start: Option<f64>) -> bool {
 mod tests {
     use super::*;
 
-    const NOW: i64 = 1_772_000_000_000;
-    const MINUTE: i64 = 60_000;
+    const NOW: Moment = Moment(1_772_000_000_000.0);
+    const MINUTE: Millis = Millis(60_000.0);
+    const TICK: Millis = Millis(1.0);
 
-    fn state(text: &str, age_of_file: i64) -> LockState {
+    fn state(text: &str, age_of_file: Millis) -> LockState {
         classify(&LockPayload::read(text), NOW, NOW - age_of_file)
     }
 
-    fn payload(pid: u64, age: i64, start: &str) -> String {
+    fn payload(pid: u64, age: Millis, start: &str) -> String {
         format!("{{\"pid\": {pid}, \"createdAt\": \"{}\"{start}}}", js::iso_text(NOW - age))
     }
 
@@ -205,7 +207,7 @@ mod tests {
             format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"2026-02-25T06:13:20.000Z\"{start}\n}}")
         );
         assert_eq!(
-            state(&LockPayload::for_this_process(NOW), 0),
+            state(&LockPayload::for_this_process(NOW), Millis::ZERO),
             LockState::Held { pid: Some(pid), since_ms: Some(NOW), live: true }
         );
     }
@@ -215,24 +217,27 @@ mod tests {
     fn a_dead_owner_frees_the_lock_after_a_minute_because_it_may_run_in_another_container() {
         let gone = u64::from(u32::MAX);
         assert_eq!(
-            state(&payload(gone, MINUTE - 1, ""), 0),
-            LockState::Held { pid: Some(u32::MAX), since_ms: Some(NOW - MINUTE + 1), live: false }
+            state(&payload(gone, MINUTE - TICK, ""), Millis::ZERO),
+            LockState::Held { pid: Some(u32::MAX), since_ms: Some(NOW - MINUTE + TICK), live: false }
         );
-        assert_eq!(reasons(state(&payload(gone, MINUTE, ""), 0)), ["dead-pid"]);
+        assert_eq!(reasons(state(&payload(gone, MINUTE, ""), Millis::ZERO)), ["dead-pid"]);
         // A lock without a start is as old as its file.
         let undated = format!("{{\"pid\": {gone}}}");
-        assert!(matches!(state(&undated, MINUTE - 1), LockState::Held { live: false, .. }));
+        assert!(matches!(state(&undated, MINUTE - TICK), LockState::Held { live: false, .. }));
         assert_eq!(reasons(state(&undated, MINUTE)), ["dead-pid", "invalid-createdAt"]);
         // A clock far ahead does not keep it for ever.
-        assert_eq!(reasons(state(&payload(gone, -MINUTE, ""), 0)), ["dead-pid"]);
+        assert_eq!(reasons(state(&payload(gone, MINUTE * -1.0, ""), Millis::ZERO)), ["dead-pid"]);
     }
 
     #[test]
     #[cfg(unix)]
     fn a_lock_older_than_half_an_hour_is_stale_even_when_its_owner_runs() {
         let running = u64::from(std::os::unix::process::parent_id());
-        assert!(matches!(state(&payload(running, 30 * MINUTE, ""), 0), LockState::Held { live: true, .. }));
-        assert_eq!(reasons(state(&payload(running, 30 * MINUTE + 1, ""), 0)), ["too-old"]);
+        assert!(matches!(
+            state(&payload(running, MINUTE * 30.0, ""), Millis::ZERO),
+            LockState::Held { live: true, .. }
+        ));
+        assert_eq!(reasons(state(&payload(running, MINUTE * 30.0 + TICK, ""), Millis::ZERO)), ["too-old"]);
     }
 
     #[test]
@@ -241,22 +246,29 @@ mod tests {
         let parent = std::os::unix::process::parent_id();
         let start = process::start_ticks(parent).unwrap();
         let lock = |ticks: u64| payload(parent.into(), MINUTE, &format!(", \"starttime\": {ticks}"));
-        assert!(matches!(state(&lock(start), 0), LockState::Held { live: true, .. }));
-        assert_eq!(reasons(state(&lock(start + 1), 0)), ["recycled-pid"]);
-        assert_eq!(reasons(state(&lock(0), 0)), ["recycled-pid"], "0 is a time too");
+        assert!(matches!(state(&lock(start), Millis::ZERO), LockState::Held { live: true, .. }));
+        assert_eq!(reasons(state(&lock(start + 1), Millis::ZERO)), ["recycled-pid"]);
+        assert_eq!(reasons(state(&lock(0), Millis::ZERO)), ["recycled-pid"], "0 is a time too");
         // An invalid start time is ignored.
         let odd = payload(parent.into(), MINUTE, ", \"starttime\": 1.5");
-        assert!(matches!(state(&odd, 0), LockState::Held { live: true, .. }));
+        assert!(matches!(state(&odd, Millis::ZERO), LockState::Held { live: true, .. }));
         // A lock with our own id and no start time was written before a restart of the container.
-        assert_eq!(reasons(state(&payload(std::process::id().into(), 0, ""), 0)), ["recycled-pid"]);
+        assert_eq!(
+            reasons(state(&payload(std::process::id().into(), Millis::ZERO, ""), Millis::ZERO)),
+            ["recycled-pid"]
+        );
     }
 
     #[test]
     fn a_young_malformed_lock_counts_as_held_because_its_owner_may_still_write() {
         for text in ["", "{", "null", "{\"pid\": -1}", "{\"pid\": 1.5, \"createdAt\": 5}"] {
             let held = LockState::Held { pid: None, since_ms: None, live: false };
-            assert_eq!(state(text, 30 * MINUTE), held, "{text}");
-            assert_eq!(reasons(state(text, 30 * MINUTE + 1)), ["missing-pid", "invalid-createdAt"], "{text}");
+            assert_eq!(state(text, MINUTE * 30.0), held, "{text}");
+            assert_eq!(
+                reasons(state(text, MINUTE * 30.0 + TICK)),
+                ["missing-pid", "invalid-createdAt"],
+                "{text}"
+            );
         }
     }
 

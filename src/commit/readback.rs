@@ -25,7 +25,7 @@ pub(super) fn read_back(
     bytes: &[u8],
 ) -> Result<(Receipt, Option<FollowingEntries>), Difference> {
     let source = Source::open(&prepared.path)?;
-    let offset = prepared.index_before.end + prepared.index_before.pending_bytes;
+    let offset = prepared.file_bytes().get();
     if source.read_span(offset, bytes.len())? != bytes {
         return Err(Difference::Bytes);
     }

@@ -13,7 +13,7 @@ use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// `customType` of a commit's record.
 pub(super) const COMMIT_TYPE: &str = "clawscope.commit";
@@ -49,8 +49,8 @@ pub struct Receipt {
     pub entry: EntryIx,
     /// The id of the record: the new leaf, or its parent where a compaction ends the branch.
     pub id: String,
-    /// Time of writing, ms since 1970; NaN if unreadable.
-    pub time: f64,
+    /// Time of writing; NaN if unreadable.
+    pub time: Moment,
     /// The leaf that was left: undoing returns to it.
     pub from_leaf: String,
     /// The undone record; `None` for a commit.
@@ -114,7 +114,7 @@ pub(super) fn read_receipt(
     Ok(receipt_of(kind, ix, &value, index.entry(ix).time_ms))
 }
 
-fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: f64) -> Option<Receipt> {
+fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: Moment) -> Option<Receipt> {
     let data = value.get("data")?;
     let text = |name| data.get(name).and_then(Value::as_str).map(js::JsString::to_string_lossy);
     let number = |name| data.get(name).and_then(Value::as_f64);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn read(kind: ReceiptKind, line: &str) -> Receipt {
-        receipt_of(kind, EntryIx(7), &js::parse(line).unwrap(), 5.0).expect("a record")
+        receipt_of(kind, EntryIx(7), &js::parse(line).unwrap(), Moment(5.0)).expect("a record")
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
             kind: ReceiptKind::Commit,
             entry: EntryIx(7),
             id: "r1".to_owned(),
-            time: 5.0,
+            time: Moment(5.0),
             from_leaf: "e4".to_owned(),
             undoes: None,
             policies: provenance().policies,
@@ -272,7 +272,10 @@ mod tests {
         };
         assert_eq!(read(ReceiptKind::Commit, &line), receipt);
         let copied = line.replace(r#""id":"r1""#, r#""id":"c1""#);
-        assert_eq!(receipt_of(ReceiptKind::Commit, EntryIx(7), &js::parse(&copied).unwrap(), 5.0), None);
+        assert_eq!(
+            receipt_of(ReceiptKind::Commit, EntryIx(7), &js::parse(&copied).unwrap(), Moment(5.0)),
+            None
+        );
     }
 
     #[test]

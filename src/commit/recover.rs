@@ -28,6 +28,7 @@ use crate::js;
 use crate::store::index::OpenStatus;
 use crate::store::load::load;
 use crate::store::source::{Source, file_identity};
+use crate::units::{Bytes, Millis, Moment};
 
 /// The written part of an interrupted commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +38,9 @@ pub enum WrittenExtent {
     /// The file ends in a part of them.
     Partial {
         /// Bytes in the file.
-        written: u64,
+        written: Bytes,
         /// Bytes in total.
-        bytes: u64,
+        bytes: Bytes,
     },
     /// The file holds all of them; they were not yet read back.
     Complete {
@@ -54,13 +55,13 @@ pub enum WrittenExtent {
     Untrusted(JournalFault),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct InterruptedCommit {
     pub path: PathBuf,
     /// `commit` or `undo`; `None` where the journal itself is incomplete.
     pub kind: Option<String>,
-    /// Time of the commit, ms since 1970.
-    pub time_ms: Option<i64>,
+    /// Time of the commit.
+    pub time_ms: Option<Moment>,
     pub extent: WrittenExtent,
 }
 
@@ -128,7 +129,7 @@ impl RecoveryOutcome {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RecoveredCommit {
     pub interrupted: InterruptedCommit,
     pub outcome: RecoveryOutcome,
@@ -155,7 +156,7 @@ impl RecoveredCommit {
 
 /// Finds the interrupted commit of a transcript, if any; a commit in progress does not count. Only reads. `now_ms`
 /// decides whether the lock is stale.
-pub fn find_interrupted(transcript: &Path, now_ms: i64) -> io::Result<Option<InterruptedCommit>> {
+pub fn find_interrupted(transcript: &Path, now_ms: Moment) -> io::Result<Option<InterruptedCommit>> {
     let Some(journal) = Journal::read(transcript)? else { return Ok(None) };
     let (state, lock) = read_lock(&lock_path(transcript)?, now_ms)?;
     let writing = match (&state, &journal) {
@@ -175,7 +176,7 @@ pub fn find_interrupted(transcript: &Path, now_ms: i64) -> io::Result<Option<Int
 /// Recovers the interrupted commit of a transcript, if any. Waits at most `wait_ms` for the lock.
 pub fn recover_commit(
     transcript: &Path,
-    wait_ms: u64,
+    wait_ms: Millis,
     clock: &dyn Clock,
     disk: &dyn Disk,
 ) -> Result<Option<RecoveredCommit>, CommitError> {
@@ -220,7 +221,7 @@ pub(super) fn recover_locked(
 
 /// Refuses to plan for a file that ends in a part of an interrupted commit. A commit in progress passes: the file grows
 /// on, and the write refuses the plan then.
-pub(super) fn refuse_partial(transcript: &Path, now_ms: i64) -> Result<(), Refusal> {
+pub(super) fn refuse_partial(transcript: &Path, now_ms: Moment) -> Result<(), Refusal> {
     let unreadable = |source| Refusal::Unreadable { path: transcript.into(), source };
     let found = find_interrupted(transcript, now_ms).map_err(unreadable)?;
     found.as_ref().and_then(InterruptedCommit::refusal).map_or(Ok(()), Err)
@@ -232,15 +233,15 @@ fn finish(
     transcript: &Path,
     intent: &Intent,
     payload: &[u8],
-    written: u64,
+    written: Bytes,
     disk: &dyn Disk,
 ) -> Result<RecoveryOutcome, CommitError> {
     let mut appender = Appender::resume(transcript, intent, written, disk)?;
-    match appender.append(&payload[written as usize..]) {
+    match appender.append(&payload[written.to_len()..]) {
         Ok(false) | Err(CommitError::Refused(Refusal::FileChanged { .. })) => Ok(RecoveryOutcome::Unchanged),
         Ok(true) if reads_back(transcript, intent) => Ok(RecoveryOutcome::Finished),
         Ok(true) => {
-            let (path, bytes) = (transcript.to_path_buf(), payload.len() as u64);
+            let (path, bytes) = (transcript.to_path_buf(), Bytes::from_len(payload.len()));
             let restored = appender.roll_back();
             Err(CommitError::NotFinished { path, written, bytes, restored })
         }
@@ -256,7 +257,7 @@ fn reads_back(transcript: &Path, intent: &Intent) -> bool {
     let last = index.last().map(|ix| index.display_id(ix));
     index.open_status == OpenStatus::Opens
         && index.bad_lines == 0
-        && index.pending_bytes == 0
+        && index.pending_bytes == Bytes::ZERO
         && last.as_ref() == Some(&intent.leaf)
 }
 
@@ -281,7 +282,7 @@ fn inspect_journal(transcript: &Path, journal: &Journal) -> io::Result<Interrupt
             Ok(InterruptedCommit {
                 path,
                 kind: Some(intent.kind.clone()),
-                time_ms: Some(intent.time_ms),
+                time_ms: Some(Moment::from_whole(intent.time_ms)),
                 extent,
             })
         }
@@ -320,7 +321,10 @@ fn measure_extent(payload: &[u8], behind: &[u8]) -> WrittenExtent {
         return WrittenExtent::NotStarted;
     }
     if payload.starts_with(behind) && payload.len() > behind.len() {
-        return WrittenExtent::Partial { written: behind.len() as u64, bytes: payload.len() as u64 };
+        return WrittenExtent::Partial {
+            written: Bytes::from_len(behind.len()),
+            bytes: Bytes::from_len(payload.len()),
+        };
     }
     // Another program may have written at the same moment, before or after.
     if let Some(at) = memchr::memmem::find(behind, payload) {
@@ -343,11 +347,11 @@ mod tests {
     fn how_far_it_came_is_known_by_what_is_behind_the_old_end() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
         let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
-        let torn = |written| WrittenExtent::Partial { written, bytes: 18 };
+        let torn = |written| WrittenExtent::Partial { written, bytes: Bytes(18) };
         assert_eq!(reported(""), WrittenExtent::NotStarted);
         assert_eq!(
             [reported("{"), reported("{\"id\":1}"), reported("{\"id\":1}\n")],
-            [torn(1), torn(8), torn(9)]
+            [torn(Bytes(1)), torn(Bytes(8)), torn(Bytes(9))]
         );
         assert_eq!(reported("{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
         assert_eq!(reported("{\"id\":1}\n{\"id\":2}\n{}\n"), WrittenExtent::Complete { last: false });
@@ -379,7 +383,7 @@ mod tests {
         };
         write(header.as_bytes());
         let before = FileSnapshot::take(&path).expect("a file");
-        let intent = Intent::new("commit", 1_772_000_000_000, &before, leaf, "{}");
+        let intent = Intent::new("commit", Moment(1_772_000_000_000.0), &before, leaf, "{}");
         Journal::begin(&SystemDisk, &path, intent, line).expect("a journal");
         write(&line[..written.min(line.len())]);
         let bytes = std::fs::read(&path).expect("the file");
@@ -419,8 +423,11 @@ mod tests {
             time_ms,
             extent,
         };
-        let torn =
-            of(Some("undo"), Some(1_772_000_000_000), WrittenExtent::Partial { written: 7, bytes: 18 });
+        let torn = of(
+            Some("undo"),
+            Some(Moment(1_772_000_000_000.0)),
+            WrittenExtent::Partial { written: Bytes(7), bytes: Bytes(18) },
+        );
         assert_eq!(
             torn.description(),
             "the undo of 2026-02-25T06:13:20.000Z was interrupted after 7 of 18 bytes"
@@ -430,7 +437,7 @@ mod tests {
             "the commit was interrupted before its first line was written"
         );
         let refuses = |extent| of(None, None, extent).refusal().is_some();
-        assert!(refuses(WrittenExtent::Partial { written: 7, bytes: 18 }));
+        assert!(refuses(WrittenExtent::Partial { written: Bytes(7), bytes: Bytes(18) }));
         assert!(!refuses(WrittenExtent::NotStarted) && !refuses(WrittenExtent::Complete { last: true }));
         let all = [Discarded, Finished, AlreadyComplete, Unchanged];
         assert_eq!(all.map(RecoveryOutcome::as_str), ["forgotten", "finished", "complete", "leftAsItIs"]);
@@ -454,20 +461,23 @@ mod tests {
         let found = |extent| InterruptedCommit {
             path: path.clone(),
             kind: Some("commit".to_owned()),
-            time_ms: Some(1_772_000_000_000),
+            time_ms: Some(Moment(1_772_000_000_000.0)),
             extent,
         };
-        let partial = found(WrittenExtent::Partial { written: 10, bytes });
+        let partial = found(WrittenExtent::Partial { written: Bytes(10), bytes: Bytes(bytes) });
         assert_eq!(inspect_journal(&path, &journal).expect("it reads"), partial);
-        assert_eq!(find_interrupted(&path, 1_772_000_000_000).expect("it reads"), Some(partial));
+        assert_eq!(find_interrupted(&path, Moment(1_772_000_000_000.0)).expect("it reads"), Some(partial));
         let moved = path.with_extension("moved");
         std::fs::rename(&path, &moved).expect("renamed");
         assert_eq!(inspect_journal(&path, &journal).expect("it reads"), found(WrittenExtent::Replaced));
         std::fs::rename(&moved, &path).expect("renamed");
         let done = recover_locked(&path, &SystemDisk).expect("a repair").expect("a commit");
-        assert_eq!(done.interrupted, found(WrittenExtent::Partial { written: 10, bytes }));
+        assert_eq!(
+            done.interrupted,
+            found(WrittenExtent::Partial { written: Bytes(10), bytes: Bytes(bytes) })
+        );
         let after = std::fs::read(&path).expect("the file");
         assert_eq!(after.len(), before.len() - 10 + bytes as usize);
-        assert_eq!(find_interrupted(&path, 1_772_000_000_000).expect("it reads"), None);
+        assert_eq!(find_interrupted(&path, Moment(1_772_000_000_000.0)).expect("it reads"), None);
     }
 }

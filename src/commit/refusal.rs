@@ -8,6 +8,7 @@ use crate::commit::journal_trust::JournalFault;
 use crate::format::quantity;
 use crate::js;
 use crate::store::body::BodyError;
+use crate::units::{Bytes, Moment};
 
 /// A reason to leave a session file unchanged (store P1, H, J). Nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -108,8 +109,8 @@ pub enum Refusal {
         path: PathBuf,
         /// The holder's process id, if the lock names it.
         pid: Option<u32>,
-        /// Start of the lock, ms since 1970, if the lock names it.
-        since_ms: Option<i64>,
+        /// Start of the lock, if the lock names it.
+        since_ms: Option<Moment>,
     },
     #[error("{}: {what} after clawscope read it. Reload the session and make the plan again.", .path.display())]
     FileChanged {
@@ -184,7 +185,7 @@ fn pid_text(pid: Option<u32>) -> String {
     pid.map_or_else(|| "an unknown process".to_owned(), |pid| format!("process {pid}"))
 }
 
-fn since_text(since_ms: Option<i64>) -> String {
+fn since_text(since_ms: Option<Moment>) -> String {
     since_ms.map_or_else(String::new, |ms| format!(" since {}", js::iso_text(ms)))
 }
 
@@ -229,9 +230,9 @@ pub enum CommitError {
     NotFinished {
         path: PathBuf,
         /// Bytes of the commit in the file.
-        written: u64,
+        written: Bytes,
         /// Bytes of the commit in total.
-        bytes: u64,
+        bytes: Bytes,
         /// Whether the file was restored.
         restored: bool,
     },

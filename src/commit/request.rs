@@ -7,7 +7,7 @@ use crate::policy::compact::FileLists;
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// A transcript's status in the store (store F, G).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,8 +108,8 @@ pub struct CommitRequest<'a> {
     /// The compaction behind the changes.
     pub compaction: Option<PlannedCompaction>,
     pub provenance: CommitProvenance,
-    /// Time of writing, ms since 1970.
-    pub now_ms: i64,
+    /// Time of writing.
+    pub now_ms: Moment,
 }
 
 /// The record to undo.
@@ -130,6 +130,6 @@ pub struct UndoRequest<'a> {
     pub target: UndoTarget,
     /// Name and version of the program that writes.
     pub tool: String,
-    /// Time of writing, ms since 1970.
-    pub now_ms: i64,
+    /// Time of writing.
+    pub now_ms: Moment,
 }

@@ -3,21 +3,22 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use crate::commit::refusal::Refusal;
 use crate::format::format_duration;
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::store::index::FileIdentity;
 use crate::store::source::{Source, file_identity};
+use crate::units::{Millis, Moment};
 
 /// Bytes at the end of the file that are compared.
 pub(super) const TAIL_BYTES: u64 = 64 * 1024;
-/// A file written to within this time may still be open elsewhere, ms.
-const RECENT_WRITE_MS: i64 = 10 * 60 * 1000;
-/// The same for a runtime that keeps a cache warm: it may still append this long after its last answer, ms
+/// A file written to within this time may still be open elsewhere.
+const RECENT_WRITE_MS: Millis = Millis(600_000.0);
+/// The same for a runtime that keeps a cache warm: it may still append this long after its last answer
 /// (store-pi-1.5 K1).
-const CACHE_WARM_WRITE_MS: i64 = 30 * 60 * 1000;
+const CACHE_WARM_WRITE_MS: Millis = Millis(1_800_000.0);
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FileSnapshot {
@@ -55,14 +56,17 @@ impl FileSnapshot {
         })
     }
 
-    /// Returns a warning if the file was written to recently (store P10). `now_ms` counts from 1970.
-    pub(super) fn live_writer_warning(&self, now_ms: i64, pi: PiRelease) -> Option<String> {
-        let since = self.modified?.duration_since(UNIX_EPOCH).ok()?.as_millis() as i64;
+    /// Returns a warning if the file was written to recently (store P10).
+    pub(super) fn live_writer_warning(&self, now_ms: Moment, pi: PiRelease) -> Option<String> {
+        let since = Moment::from_system_time(self.modified?)?;
         let lately =
             if pi.has(PiChange::KeepsSystemMessages) { CACHE_WARM_WRITE_MS } else { RECENT_WRITE_MS };
-        let age = now_ms.checked_sub(since).filter(|ms| (0..lately).contains(ms))?;
-        let when =
-            if age < 1000 { "just now".to_owned() } else { format!("{} ago", format_duration(age as f64)) };
+        let age = Some(now_ms - since).filter(|age| (Millis::ZERO..lately).contains(age))?;
+        let when = if age < Millis(1000.0) {
+            "just now".to_owned()
+        } else {
+            format!("{} ago", format_duration(age))
+        };
         Some(format!(
             "A program wrote to the file {when}. If it still has the file open, it does not see the \
              new branch, and its next entry makes its old branch active again."
@@ -113,12 +117,13 @@ fn has_write_permission(_: &Path) -> bool {
 mod tests {
     use super::*;
 
-    const MINUTE: i64 = 60_000;
+    const MINUTE: Millis = Millis(60_000.0);
 
     /// Whether a commit warns of a writer whose last write is so long ago.
-    fn warns(age_ms: i64, pi: PiRelease) -> Option<String> {
-        let now_ms = 1_772_000_000_000;
-        let modified = UNIX_EPOCH + std::time::Duration::from_millis((now_ms - age_ms) as u64);
+    fn warns(age_ms: Millis, pi: PiRelease) -> Option<String> {
+        let now_ms = Moment(1_772_000_000_000.0);
+        let modified = SystemTime::UNIX_EPOCH
+            + std::time::Duration::from_millis((now_ms - age_ms).whole().unsigned_abs());
         let identity = FileIdentity { device: 1, inode: 2 };
         let snapshot = FileSnapshot { identity, size: 0, modified: Some(modified), tail: Vec::new() };
         snapshot.live_writer_warning(now_ms, pi)
@@ -128,19 +133,19 @@ mod tests {
     fn a_writer_of_the_last_minutes_may_still_have_the_file_open() {
         let old = PiRelease([0, 85, 9]);
         assert!(!old.has(PiChange::KeepsSystemMessages), "this release keeps no cache warm");
-        let said = warns(999, old).expect("just now");
+        let said = warns(Millis(999.0), old).expect("just now");
         assert!(said.starts_with("A program wrote to the file just now."), "{said}");
-        assert!(warns(1_000, old).expect("a second").contains("1s ago"));
-        assert!(warns(10 * MINUTE - 1, old).is_some());
-        assert_eq!(warns(10 * MINUTE, old), None);
-        assert_eq!(warns(-1, old), None, "a time to come says nothing");
+        assert!(warns(Millis(1_000.0), old).expect("a second").contains("1s ago"));
+        assert!(warns(MINUTE * 10.0 - Millis(1.0), old).is_some());
+        assert_eq!(warns(MINUTE * 10.0, old), None);
+        assert_eq!(warns(Millis(-1.0), old), None, "a time to come says nothing");
     }
 
     #[test]
     fn a_runtime_that_keeps_a_cache_warm_may_write_for_half_an_hour() {
         let warm = crate::gateway::ruleset::Ruleset::Pi1_5.rules().pi;
         assert!(warm.has(PiChange::KeepsSystemMessages));
-        assert!(warns(30 * MINUTE - 1, warm).is_some());
-        assert_eq!(warns(30 * MINUTE, warm), None);
+        assert!(warns(MINUTE * 30.0 - Millis(1.0), warm).is_some());
+        assert_eq!(warns(MINUTE * 30.0, warm), None);
     }
 }

@@ -24,6 +24,7 @@ use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::transcript::Leaf;
+use crate::units::Moment;
 
 /// Prepares an undo, or returns the reason that it is impossible. Only reads.
 pub fn prepare_undo(
@@ -103,7 +104,7 @@ impl UndoDraft<'_> {
         let TranscriptInput { index, .. } = self.request.transcript;
         let time = index.entry(self.target).time_ms;
         let now_ms = self.request.now_ms;
-        let time = js::iso_text(if time.is_finite() { now_ms.max(time as i64) } else { now_ms });
+        let time = js::iso_text(if time.is_finite() { now_ms.max(time.to_whole()) } else { now_ms });
         let part = [self.target];
         let part = if self.ends_in_compaction() { &part[..] } else { &[] };
         let mut copies = CopyPlan::new(&self.request.transcript, part, new_ids);
@@ -183,7 +184,7 @@ fn is_redo(index: &Index, record: &Receipt) -> bool {
     entry.is_some_and(|(ix, _)| receipt::receipt_kind(index, ix) == Some(ReceiptKind::Undo))
 }
 
-fn warnings(index: &Index, checked: &WritableSession, record: EntryIx, now_ms: i64) -> Vec<String> {
+fn warnings(index: &Index, checked: &WritableSession, record: EntryIx, now_ms: Moment) -> Vec<String> {
     let since = checked.path.iter().skip_while(|ix| **ix != record).skip(1);
     let messages = since.filter(|ix| index.entry(**ix).becomes_message()).count();
     let left = format!(

@@ -16,6 +16,7 @@ use crate::commit::receipt::Receipt;
 use crate::commit::recover;
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::commit::snapshot::FileSnapshot;
+use crate::units::{Bytes, Millis};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteResult {
@@ -26,7 +27,7 @@ pub struct WriteResult {
     /// Offset of the new lines: the file's size before, in bytes.
     pub offset: u64,
     /// Bytes appended.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Lines appended.
     pub lines: usize,
     /// Entries that another program appended right after ours.
@@ -35,7 +36,11 @@ pub struct WriteResult {
 
 /// Appends a prepared commit. Waits at most `wait_ms` for the lock; 0 tries once. `sessions.json` is not touched (store
 /// P11).
-pub fn write(prepared: &PreparedCommit, wait_ms: u64, clock: &dyn Clock) -> Result<WriteResult, CommitError> {
+pub fn write(
+    prepared: &PreparedCommit,
+    wait_ms: Millis,
+    clock: &dyn Clock,
+) -> Result<WriteResult, CommitError> {
     write_to_disk(&SystemDisk, prepared, wait_ms, clock)
 }
 
@@ -43,7 +48,7 @@ pub fn write(prepared: &PreparedCommit, wait_ms: u64, clock: &dyn Clock) -> Resu
 pub fn write_to_disk(
     disk: &dyn Disk,
     prepared: &PreparedCommit,
-    wait_ms: u64,
+    wait_ms: Millis,
     clock: &dyn Clock,
 ) -> Result<WriteResult, CommitError> {
     let path: &Path = &prepared.path;
@@ -61,7 +66,7 @@ pub fn write_to_disk(
         receipt,
         leaf: prepared.leaf.clone(),
         offset: snapshot.size,
-        bytes: bytes.len() as u64,
+        bytes: Bytes::from_len(bytes.len()),
         lines: prepared.lines.len(),
         following,
     })

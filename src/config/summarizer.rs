@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
-use crate::gateway::duration::parse_duration_ms;
+use crate::gateway::duration::parse_duration;
+use crate::units::Millis;
 
 /// The default time limit of one call in ms, equal to the gateway's (compaction 2.19).
 const DEFAULT_TIMEOUT_MS: u64 = 300_000;
@@ -86,8 +87,8 @@ impl Default for SummarizerConfig {
 
 fn duration<'de, D: Deserializer<'de>>(text: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(text)?;
-    let ms = parse_duration_ms(&text.as_str().into()).filter(|ms| *ms >= 1.0);
-    ms.map(|ms| Duration::from_millis(ms as u64))
+    let ms = parse_duration(&text.as_str().into()).filter(|ms| *ms >= Millis(1.0));
+    ms.map(|ms| Duration::from_millis(ms.whole()))
         .ok_or_else(|| D::Error::custom(format!("{text:?}: expected a duration such as \"90s\" or \"2m\"")))
 }
 

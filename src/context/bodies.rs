@@ -100,6 +100,6 @@ fn build_message(entry: &Value, role: &str, fields: &[&str]) -> Value {
             object.set(field, value.clone());
         }
     }
-    object.set("timestamp", Value::Number(date_value(entry.get("timestamp"))));
+    object.set("timestamp", Value::Number(date_value(entry.get("timestamp")).get()));
     Value::Object(object)
 }

@@ -174,6 +174,7 @@ mod tests {
     use crate::store::load::load_for_release;
     use crate::store::source::Source;
     use crate::transcript::{Leaf, Tree};
+    use crate::units::Chars;
 
     /// Builds the context of these lines, each the child of the one before.
     fn context(lines: &[&str]) -> Result<(Index, Context), JsException> {
@@ -193,7 +194,7 @@ mod tests {
     fn reported(lines: &[&str]) -> Vec<(u32, Role, u64)> {
         let (_, context) = context(lines).expect("builds");
         let reported = |message: &ContextMessage| {
-            (message.entry.0, message.size.role, message.size.pi_chars.whole_chars())
+            (message.entry.0, message.size.role, message.size.pi_chars.whole_chars().whole())
         };
         context.messages.iter().map(reported).collect()
     }
@@ -241,6 +242,6 @@ mod tests {
         let bare = r#""type":"message","message":{"role":"assistant"}"#;
         assert_eq!(reported(&[bare]), [(0, Role::Assistant, 0)]);
         let (_, context) = context(&[bare]).expect("builds");
-        assert_eq!(context.messages[0].size.pi_chars.value(), Ok(0.0));
+        assert_eq!(context.messages[0].size.pi_chars.value(), Ok(Chars::ZERO));
     }
 }

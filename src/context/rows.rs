@@ -4,6 +4,7 @@
 pub use super::row::{Filter, Folds, Rail, RowInputs, RowKind, TranscriptRow};
 
 use crate::ids::EntryIx;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 
 pub fn build_rows(view: &RowInputs) -> Vec<TranscriptRow> {
@@ -239,7 +240,7 @@ fn is_conversation(entry: &Entry) -> bool {
 /// Whether an assistant message has no text and only calls tools.
 pub fn is_only_calls(entry: &Entry) -> bool {
     entry.role() == Some(Role::Assistant)
-        && entry.message.is_some_and(|message| message.text_chars == 0)
+        && entry.message.is_some_and(|message| message.text_chars == CompactChars::ZERO)
         && entry.tool_calls.0 < entry.tool_calls.1
 }
 

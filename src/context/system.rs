@@ -6,7 +6,7 @@ use crate::js::{self, JsException, JsString, Object, Value};
 use crate::store::entry::{ReadMode, Role};
 use crate::store::index::Index;
 use crate::store::scan::{measure_message, with_empty_content};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// The replayed system messages.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -117,8 +117,8 @@ impl SystemState {
     }
 
     /// Builds the message of [`Self::message`] with the timestamp `now_ms`.
-    pub fn message_at(&self, now_ms: i64) -> Value {
-        Self { timestamp: Some(Value::Number(now_ms as f64)), ..self.clone() }.message()
+    pub fn message_at(&self, now_ms: Moment) -> Value {
+        Self { timestamp: Some(Value::Number(now_ms.get())), ..self.clone() }.message()
     }
 
     /// Estimates the tokens of that message (store-pi-1.5 E1).

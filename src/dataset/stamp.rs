@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::store::header::parse_header;
 use crate::store::source::Source;
+use crate::units::{Bytes, Moment};
 
 /// Bytes at the end of a transcript that are compared.
 const TAIL_BYTES: u64 = 4096;
@@ -18,7 +19,7 @@ const HEAD_BYTES: u64 = 16 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stamp {
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Last change of the file, ms since 1970; null in a database.
     pub modified_ms: Option<i64>,
     /// Digest of the last 4,096 bytes.
@@ -28,19 +29,19 @@ pub struct Stamp {
 impl Stamp {
     /// # Errors
     /// When the transcript cannot be read.
-    pub fn read(source: &Source, modified_ms: Option<i64>) -> io::Result<Self> {
+    pub fn read(source: &Source, modified_ms: Option<Moment>) -> io::Result<Self> {
         let bytes = source.len()?;
         let tail = bytes.min(TAIL_BYTES);
         let tail = source.read_span(bytes - tail, tail as usize)?;
-        Ok(Self { bytes, modified_ms, tail: digest(&[&tail]) })
+        Ok(Self { bytes: Bytes(bytes), modified_ms: modified_ms.map(Moment::whole), tail: digest(&[&tail]) })
     }
 }
 
-/// Returns the time in the transcript's header, ms since 1970.
-pub fn started_ms(source: &Source) -> Option<i64> {
+/// Returns the time in the transcript's header.
+pub fn started_ms(source: &Source) -> Option<Moment> {
     let head = source.read_span(0, source.len().ok()?.min(HEAD_BYTES) as usize).ok()?;
     let started = parse_header(&String::from_utf8_lossy(&head))?.started_ms;
-    started.is_finite().then_some(started as i64)
+    started.is_finite().then_some(started)
 }
 
 /// Returns the first 16 hex digits of the SHA-256 of some parts. Their lengths are hashed too, so that no two lists of parts
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     fn stamp(text: &str) -> Stamp {
-        Stamp::read(&Source::from_memory("a.jsonl", text.as_bytes().to_vec()), Some(1)).unwrap()
+        Stamp::read(&Source::from_memory("a.jsonl", text.as_bytes().to_vec()), Some(Moment(1.0))).unwrap()
     }
 
     #[test]
@@ -68,7 +69,7 @@ mod tests {
         assert_eq!(stamp(&long), stamp(&long));
         assert_ne!(stamp(&long), stamp(&format!("{long}y")));
         assert_ne!(stamp(&long).tail, stamp(&format!("{}y", &long[1..])).tail);
-        assert_eq!(stamp("").bytes, 0);
+        assert_eq!(stamp("").bytes, Bytes::ZERO);
     }
 
     #[test]

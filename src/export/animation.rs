@@ -8,13 +8,14 @@ use std::fmt::Write as _;
 
 use super::screen_image::ScreenImage;
 use super::svg::{document, row_content};
+use crate::units::Millis;
 
 /// A screen and how long it stays.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     pub picture: ScreenImage<'a>,
-    /// ms; more than 0.
-    pub duration_ms: u32,
+    /// More than 0.
+    pub duration_ms: Millis,
 }
 
 /// Draws frames of one size as an SVG document that shows them in a loop. No frames give an empty document.
@@ -52,18 +53,19 @@ pub fn animated_svg(frames: &[Frame<'_>]) -> String {
 /// Writes the rule of a class: visible in some frames of the loop, hidden in the others.
 fn push_rule(style: &mut String, class: usize, visible: &[bool], frames: &[Frame<'_>]) {
     let word = |is_visible| if is_visible { "visible" } else { "hidden" };
-    let total: f64 = frames.iter().map(|frame| f64::from(frame.duration_ms)).sum();
+    let total: Millis = frames.iter().map(|frame| frame.duration_ms).sum();
     let _ = write!(
         style,
-        ".f{class}{{visibility:{};animation:k{class} {total}ms step-end infinite}}\n@keyframes k{class}{{",
-        word(visible[0])
+        ".f{class}{{visibility:{};animation:k{class} {}ms step-end infinite}}\n@keyframes k{class}{{",
+        word(visible[0]),
+        total.get()
     );
-    let mut start = 0.0;
+    let mut start = Millis::ZERO;
     for (at, frame) in frames.iter().enumerate() {
         if at == 0 || visible[at] != visible[at - 1] {
             let _ = write!(style, "{:.3}%{{visibility:{}}}", start / total * 100.0, word(visible[at]));
         }
-        start += f64::from(frame.duration_ms);
+        start += frame.duration_ms;
     }
     style.push_str("}\n");
 }
@@ -79,7 +81,7 @@ mod tests {
             screens.iter().map(|lines| Buffer::with_lines(lines.iter().copied())).collect();
         let of = |buffer| ScreenImage { buffer, background: (0, 0, 0), foreground: (255, 255, 255) };
         let frames: Vec<Frame> =
-            buffers.iter().map(|buffer| Frame { picture: of(buffer), duration_ms: 500 }).collect();
+            buffers.iter().map(|buffer| Frame { picture: of(buffer), duration_ms: Millis(500.0) }).collect();
         animated_svg(&frames)
     }
 

@@ -14,6 +14,7 @@ use crate::js::Value;
 use crate::plan::{self, CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Fate;
 use crate::policy::message_list::MessageOrigin;
+use crate::policy::reason::Reason;
 use crate::redact::Redactor;
 use crate::session::LoadedSession;
 use crate::session::message::{TextPart, parts_of_entry, parts_of_message};
@@ -23,7 +24,7 @@ use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::transcript::drawing_order::drawing_order;
 use crate::transcript::labels::{resolve_labels, session_name};
-use crate::units::Tokens;
+use crate::units::{Chars, Moment, Tokens};
 
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
@@ -31,8 +32,8 @@ pub struct ExportRequest<'a> {
     pub session: &'a LoadedSession,
     /// A plan for it, and the summary made for the plan's compaction.
     pub plan: Option<(&'a Plan, Option<&'a CompactionSummary>)>,
-    /// Time of the export, ms since 1970.
-    pub now_ms: i64,
+    /// Time of the export.
+    pub now_ms: Moment,
     /// Replaces secrets and omits images.
     pub redact: bool,
     /// Replaces personal data too.
@@ -82,8 +83,8 @@ pub struct Document {
     pub estimate: Option<ContextEstimate>,
     /// The entry that the context ends at.
     pub leaf: Option<String>,
-    /// Time of the export, ms since 1970.
-    pub now_ms: i64,
+    /// Time of the export.
+    pub now_ms: Moment,
     pub shape_only: bool,
     /// Replaced secrets, by kind; `None` if redaction is off.
     pub redacted: Option<BTreeMap<&'static str, usize>>,
@@ -128,9 +129,9 @@ pub struct DocumentEntry {
     /// Estimated tokens of its message.
     pub tokens: Option<u64>,
     /// Chars of its message as pi counts them.
-    pub chars: Option<u64>,
-    /// ms since 1970; NaN if unreadable.
-    pub time: f64,
+    pub chars: Option<Chars>,
+    /// NaN if unreadable.
+    pub time: Moment,
     pub label: Option<String>,
     /// Its position in the context.
     pub position: Option<usize>,
@@ -144,9 +145,7 @@ pub struct DocumentEntry {
 #[derive(Debug, Clone, Copy)]
 pub struct ExportedFate {
     pub fate: Fate,
-    pub reason: &'static str,
-    /// The rule's citation.
-    pub rule: &'static str,
+    pub reason: Reason,
     /// Estimated tokens before.
     pub tokens_before: u64,
     /// Estimated tokens after.
@@ -184,7 +183,7 @@ impl Document {
         let budget = loaded.next_prompt.budget(&loaded.context);
         let title = session_name(index).unwrap_or_else(|| session.title.clone());
         let path = loaded.source.path().display().to_string();
-        let findings = loaded.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let diagnostics = loaded.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
         Ok(Self {
             key: out.text(&session.key.0),
             agent: out.name(&session.agent),
@@ -202,7 +201,7 @@ impl Document {
             leaf: loaded.context.leaf.map(|leaf| out.name(&index.display_id(leaf))),
             now_ms: wanted.now_ms,
             shape_only: wanted.shape_only,
-            diagnostics: findings.iter().map(|finding| out.text(finding)).collect(),
+            diagnostics: diagnostics.iter().map(|finding| out.text(finding)).collect(),
             redacted: out.redactor.is_enabled().then(|| out.redactor.counts().clone()),
             removed_images: out.redactor.removed_images(),
             plan,
@@ -281,7 +280,7 @@ fn entries(wanted: &ExportRequest<'_>, out: &mut Sanitizer) -> Result<Vec<Docume
             role: entry.role(),
             tool: size.and_then(|size| tool_of(index, ix, &size)).map(|tool| out.name(&tool)),
             tokens: size.map(|size| estimate_or_zero(&size)),
-            chars: size.and_then(|size| size.pi_chars.value().ok()).map(|chars| chars as u64),
+            chars: size.and_then(|size| size.pi_chars.value().ok()),
             time: entry.time_ms,
             label: labels.get(&ix).map(|label| out.text(label)),
             position,
@@ -297,8 +296,7 @@ fn exported_fate(plan: &Plan, at: usize) -> Option<ExportedFate> {
     let fate = plan.fates().get(at)?;
     Some(ExportedFate {
         fate: fate.fate,
-        reason: fate.reason.word(),
-        rule: fate.reason.rule(),
+        reason: fate.reason,
         tokens_before: *plan.tokens_before.get(at)?,
         tokens_after: *plan.tokens_after.get(at)?,
     })
@@ -317,7 +315,7 @@ fn exported_plan(
         match &item.origin {
             MessageOrigin::Context(at) => next = *at as usize + 1,
             MessageOrigin::Summary => {
-                let message = plan::summary_message(plan, made, now_ms as f64);
+                let message = plan::summary_message(plan, made, now_ms);
                 messages.push((next, out.message(&message)));
             }
             MessageOrigin::Checkpoint => {
@@ -325,7 +323,7 @@ fn exported_plan(
                 messages.extend(state.map(|state| (next, out.message(&state.message_at(now_ms)))));
             }
             MessageOrigin::Missing(missing) => {
-                messages.push((next, out.message(&missing.message(now_ms as f64))));
+                messages.push((next, out.message(&missing.message(now_ms))));
             }
         }
     }

@@ -192,7 +192,7 @@ fn shaped_row(row: Option<&SessionRecord>, id: &str) -> Object {
     };
     shaped.set("sessionId", Value::from(safe_file_name(id)));
     if let Some(at) = row.and_then(|row| row.updated_at) {
-        shaped.set("updatedAt", Value::Number(at));
+        shaped.set("updatedAt", Value::Number(at.get()));
     }
     shaped
 }

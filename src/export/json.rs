@@ -13,7 +13,7 @@ use crate::plan::PolicyEffect;
 use crate::policy::Fate;
 use crate::session::json::finite;
 use crate::store::entry::Role;
-use crate::units::Tokens;
+use crate::units::{Chars, Moment, Tokens};
 
 /// Version of every JSON shape that clawscope writes. It increases when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -146,7 +146,7 @@ struct EntryJson<'a> {
     /// Chars of its message as pi counts them.
     chars: Option<u64>,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     label: Option<&'a str>,
     fate: Option<FateJson>,
     /// The entry itself.
@@ -224,7 +224,7 @@ fn entry_json(node: &DocumentEntry) -> EntryJson<'_> {
         role: node.role.map(Role::as_str),
         tool: node.tool.as_deref(),
         tokens: node.tokens,
-        chars: node.chars,
+        chars: node.chars.map(Chars::whole),
         time: finite(node.time),
         label: node.label.as_deref(),
         fate: node.fate.map(fate_json),
@@ -236,8 +236,8 @@ fn entry_json(node: &DocumentEntry) -> EntryJson<'_> {
 fn fate_json(reported: ExportedFate) -> FateJson {
     FateJson {
         fate: reported.fate.word(),
-        reason: reported.reason,
-        rule: reported.rule,
+        reason: reported.reason.word(),
+        rule: reported.reason.rule(),
         tokens_before: reported.tokens_before,
         tokens_after: reported.tokens_after,
     }

@@ -99,10 +99,10 @@ impl Exported {
         let kinds = self.redacted.as_ref()?;
         let total: usize = kinds.values().sum();
         let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
-        let secrets = match total {
-            0 => "no secret found".to_owned(),
-            1 => format!("1 secret replaced ({})", each.join(", ")),
-            _ => format!("{total} secrets replaced ({})", each.join(", ")),
+        let secrets = match (total, each.len()) {
+            (0, _) => "no secret found".to_owned(),
+            (_, 1) => format!("{} replaced", quantity(total, "secret")),
+            _ => format!("{} replaced ({})", quantity(total, "secret"), each.join(", ")),
         };
         Some(match self.removed_images {
             0 => secrets,

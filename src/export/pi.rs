@@ -15,6 +15,7 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::transcript::Leaf;
 use crate::transcript::labels::resolve_labels;
+use crate::units::Moment;
 use ids::ExportIds;
 
 mod ids;
@@ -170,7 +171,7 @@ fn planned_lines(
     if made.is_none() && plan.messages.iter().any(|item| item.origin == MessageOrigin::Summary) {
         return Err(PiError::NoSummary);
     }
-    let now_ms = wanted.now_ms as f64;
+    let now_ms = wanted.now_ms;
     let summary = plan::summary_message(plan, made, now_ms);
     let messages = plan::messages_after(source, index, context, plan, &summary, now_ms)?;
     let mut chain = EntryChain { lines: Vec::new(), parent: Value::Null };
@@ -232,7 +233,7 @@ impl EntryChain {
         message: &Value,
         old: Option<&Value>,
         made: Option<&CompactionSummary>,
-        now_ms: i64,
+        now_ms: Moment,
     ) {
         let role = message.get("role").and_then(Value::as_str).map(js::JsString::to_string_lossy);
         let of = |keys: &[&'static str], from: Option<&Value>| -> Vec<(&'static str, Value)> {
@@ -240,9 +241,9 @@ impl EntryChain {
         };
         let built = matches!(role.as_deref(), Some("compactionSummary" | "branchSummary" | "custom"));
         let outer = old.and_then(|old| old.get("timestamp"));
-        let time = match message.get("timestamp").and_then(Value::as_f64) {
-            Some(ms) if built && ms.is_finite() => iso_text(ms as i64),
-            _ => iso_text(Some(date_value(outer)).filter(|ms| ms.is_finite()).map_or(now_ms, |ms| ms as i64)),
+        let time = match message.get("timestamp").and_then(Value::as_f64).map(Moment) {
+            Some(at) if built && at.is_finite() => iso_text(at),
+            _ => iso_text(Some(date_value(outer)).filter(|at| at.is_finite()).unwrap_or(now_ms)),
         };
         let was_message = old.is_some_and(|old| old.get("type").is_some_and(|kind| kind.str_is("message")));
         match role.as_deref() {

@@ -24,7 +24,7 @@ pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
         ("window", format!("{window} tokens ({})", document.window_source)),
         ("rules", document.ruleset.clone()),
         ("leaf", document.leaf.clone().unwrap_or_default()),
-        ("exported", format_timestamp(document.now_ms as f64).unwrap_or_default()),
+        ("exported", format_timestamp(document.now_ms).unwrap_or_default()),
         ("secrets", redacted(document)),
     ];
     if let Some(plan) = &document.plan {
@@ -58,7 +58,10 @@ fn redacted(document: &Document) -> String {
 /// `✂ cleared: reason (rule), ~900 → ~20`.
 pub(super) fn fate(reported: &ExportedFate) -> String {
     let mut words =
-        format!("{} {}: {} ({})", reported.fate.sign(), reported.fate.word(), reported.reason, reported.rule);
+        format!("{} {}: {}", reported.fate.sign(), reported.fate.word(), reported.reason.describe());
+    if !reported.reason.rule().is_empty() {
+        let _ = write!(words, " ({})", reported.reason.rule());
+    }
     if reported.fate.is_change() {
         let _ = write!(
             words,
@@ -82,9 +85,7 @@ pub(super) fn head(part: &TextPart) -> Option<String> {
         PartKind::Text => None,
         PartKind::Thinking => Some("thinking".to_owned()),
         PartKind::Call { name, .. } => Some(format!("call {name}")),
-        PartKind::Image { mime, chars } => {
-            Some(format!("image {mime}, {} chars", format_number(*chars as u64)))
-        }
+        PartKind::Image { mime, chars } => Some(format!("image {mime}, {} chars", format_number(*chars))),
         PartKind::Error => Some("error".to_owned()),
         PartKind::Other => Some("JSON".to_owned()),
     }

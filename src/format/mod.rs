@@ -23,4 +23,4 @@ pub use time::{
     age_group, format_age, format_displayed_timestamp, format_duration, format_local_time, format_time,
     format_timestamp, minute, time_of_day, utc_day,
 };
-pub use zone::{display_zone_note, set_display_zone, wall_clock_ms, zone_name};
+pub use zone::{display_zone_note, set_display_zone, wall_clock, zone_name};

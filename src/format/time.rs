@@ -3,15 +3,17 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::format::zone::{display_zone, wall_clock_ms};
+use crate::format::zone::{display_zone, wall_clock};
 use crate::js;
+use crate::units::{Millis, Moment};
 
 const DAY_MS: f64 = 86_400_000.0;
 
 /// Formats a duration in its two largest units: `412ms`, `45s`, `12m`, `1h 2m`, `3d 4h`; `-` if not finite. Minutes drop
 /// their seconds.
-pub fn format_duration(ms: f64) -> String {
+pub fn format_duration(duration: Millis) -> String {
     const UNITS: [(&str, f64); 4] = [("d", DAY_MS), ("h", 3_600_000.0), ("m", 60_000.0), ("s", 1_000.0)];
+    let ms = duration.get();
     if !ms.is_finite() {
         return "-".to_owned();
     }
@@ -28,19 +30,22 @@ pub fn format_duration(ms: f64) -> String {
 }
 
 /// Formats the age of a timestamp: `3h 12m ago`; the date if it is older than 30 days or in the future.
-pub fn format_age(ms: i64, now_ms: f64) -> String {
-    let since = now_ms - ms as f64;
-    if (0.0..30.0 * DAY_MS).contains(&since) {
+pub fn format_age(at: Moment, now_ms: Moment) -> String {
+    let since = now_ms - at;
+    if (Millis::ZERO..Millis(30.0 * DAY_MS)).contains(&since) {
         return format!("{} ago", format_duration(since));
     }
-    format_time(ms as f64)
+    format_time(at)
 }
 
-/// Names the days in which a timestamp lies, seen from now, both as wall clocks: `today`, `yesterday`, `this week`, `last week`,
-/// `October`, `October 2025`. A week starts on Monday; a time in the future counts as today.
-pub fn age_group(ms: i64, now_ms: i64) -> String {
-    let date = |ms| Timestamp::from_millisecond(ms).ok().map(|at| at.to_zoned(TimeZone::UTC).date());
-    let (Some(day), Some(today)) = (date(ms), date(now_ms)) else { return "no date".to_owned() };
+/// Names a day as seen from today, both in days since 1970: `today`, `yesterday`, `this week`, `last week`, `October`,
+/// `October 2025`. A week starts on Monday; a day in the future counts as today.
+pub fn age_group(day: i64, today: i64) -> String {
+    let date = |day: i64| {
+        let at = Timestamp::from_second(day.saturating_mul(86_400)).ok()?;
+        Some(at.to_zoned(TimeZone::UTC).date())
+    };
+    let (Some(day), Some(today)) = (date(day), date(today)) else { return "no date".to_owned() };
     let days = today.since(day).map_or(0, |span| span.get_days());
     let weekday = i32::from(today.weekday().to_monday_zero_offset());
     match days {
@@ -53,58 +58,58 @@ pub fn age_group(ms: i64, now_ms: i64) -> String {
     }
 }
 
-/// Formats a timestamp (ms since 1970) in the displayed zone with its offset, or `-`.
-pub fn format_time(ms: f64) -> String {
-    format_displayed_timestamp(ms).unwrap_or_else(|| "-".to_owned())
+/// Formats a timestamp in the displayed zone with its offset, or `-`.
+pub fn format_time(at: Moment) -> String {
+    format_displayed_timestamp(at).unwrap_or_else(|| "-".to_owned())
 }
 
 /// Formats a timestamp for texts that leave this machine, in UTC: `2026-11-19 13:31:07Z`. `None` outside JavaScript's range of dates.
-pub fn format_timestamp(ms: f64) -> Option<String> {
-    if !ms.is_finite() || ms.abs() > 8.64e15 {
+pub fn format_timestamp(at: Moment) -> Option<String> {
+    if !at.is_finite() || at.abs() > Moment(8.64e15) {
         return None;
     }
-    let iso = js::iso_text(ms as i64);
+    let iso = js::iso_text(at);
     let (day, time) = iso.split_once('T')?;
     Some(format!("{day} {}Z", time.get(..8)?))
 }
 
 /// Returns the UTC day of a timestamp, as `2026-11-19`; `None` outside JavaScript's range of dates.
-pub fn utc_day(ms: f64) -> Option<String> {
-    format_timestamp(ms).and_then(|text| Some(text.split_once(' ')?.0.to_owned()))
+pub fn utc_day(at: Moment) -> Option<String> {
+    format_timestamp(at).and_then(|text| Some(text.split_once(' ')?.0.to_owned()))
 }
 
 /// Formats a timestamp in the displayed zone with its offset: `2026-11-19 14:31:07+01:00`, or `Z` for UTC.
-pub fn format_displayed_timestamp(ms: f64) -> Option<String> {
-    timestamp_in(ms, &display_zone())
+pub fn format_displayed_timestamp(at: Moment) -> Option<String> {
+    timestamp_in(at, &display_zone())
 }
 
-fn timestamp_in(ms: f64, zone: &TimeZone) -> Option<String> {
+fn timestamp_in(at: Moment, zone: &TimeZone) -> Option<String> {
     if *zone == TimeZone::UTC {
-        return format_timestamp(ms);
+        return format_timestamp(at);
     }
-    strftime(ms, zone, "%Y-%m-%d %H:%M:%S%:z")
+    strftime(at, zone, "%Y-%m-%d %H:%M:%S%:z")
 }
 
 /// Formats a timestamp in a zone: `2026-03-06 04:00 Europe/Berlin`.
-pub fn format_local_time(ms: f64, zone: &TimeZone) -> Option<String> {
-    let at = Timestamp::from_millisecond(ms as i64).ok()?.to_zoned(zone.clone());
+pub fn format_local_time(at: Moment, zone: &TimeZone) -> Option<String> {
+    let at = Timestamp::from_millisecond(at.whole()).ok()?.to_zoned(zone.clone());
     let name = zone.iana_name().map_or_else(|| at.strftime("%:z").to_string(), str::to_owned);
     Some(format!("{} {name}", at.strftime("%Y-%m-%d %H:%M")))
 }
 
 /// Formats a timestamp as time of day, with the date unless it is today.
-pub fn time_of_day(ms: f64, now_ms: i64) -> Option<String> {
-    let day = |ms| wall_clock_ms(ms).div_euclid(86_400_000);
-    strftime(ms, &display_zone(), if day(now_ms) == day(ms as i64) { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" })
+pub fn time_of_day(at: Moment, now_ms: Moment) -> Option<String> {
+    let day = |at: Moment| wall_clock(at).day();
+    strftime(at, &display_zone(), if day(now_ms) == day(at) { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" })
 }
 
 /// Formats a timestamp as hours and minutes.
-pub fn minute(ms: f64) -> Option<String> {
-    strftime(ms, &display_zone(), "%H:%M")
+pub fn minute(at: Moment) -> Option<String> {
+    strftime(at, &display_zone(), "%H:%M")
 }
 
-fn strftime(ms: f64, zone: &TimeZone, form: &str) -> Option<String> {
-    let at = Timestamp::from_millisecond(ms.is_finite().then_some(ms as i64)?).ok()?;
+fn strftime(at: Moment, zone: &TimeZone, form: &str) -> Option<String> {
+    let at = Timestamp::from_millisecond(at.is_finite().then_some(at.whole())?).ok()?;
     Some(at.to_zoned(zone.clone()).strftime(form).to_string())
 }
 
@@ -114,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_group_of_days_changes_at_midnight() {
-        let at = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond();
+        let at = |text: &str| Moment::from_whole(text.parse::<Timestamp>().unwrap().as_millisecond()).day();
         // A Wednesday.
         let group = |day: &str, now: &str| age_group(at(day), at(now));
         let (before, after) = ("2026-11-25T23:59:59Z", "2026-11-26T00:00:00Z");
@@ -136,32 +141,37 @@ mod tests {
 
     #[test]
     fn durations_name_their_two_largest_units() {
-        let texts = [0.0, 999.0, 45_000.0, 725_000.0, 3_600_000.0].map(format_duration);
+        let texts = [0.0, 999.0, 45_000.0, 725_000.0, 3_600_000.0].map(|ms| format_duration(Millis(ms)));
         assert_eq!(texts, ["0s", "999ms", "45s", "12m", "1h"]);
-        let texts = [5_400_000.0, 3_720_000.0, 273_600_000.0, -61_000.0, f64::NAN].map(format_duration);
+        let texts = [5_400_000.0, 3_720_000.0, 273_600_000.0, -61_000.0, f64::NAN]
+            .map(|ms| format_duration(Millis(ms)));
         assert_eq!(texts, ["1h 30m", "1h 2m", "3d 4h", "-1m", "-"]);
     }
 
     #[test]
     fn a_timestamp_is_utc_and_an_impossible_one_is_none() {
-        assert_eq!(format_timestamp(1_795_181_467_000.0).as_deref(), Some("2026-11-20 13:31:07Z"));
-        assert_eq!((format_timestamp(f64::NAN), format_timestamp(1e300)), (None, None));
-        assert_eq!([1_772_719_601_999.0, f64::NAN].map(format_time), ["2026-03-05 14:06:41Z", "-"]);
+        assert_eq!(format_timestamp(Moment(1_795_181_467_000.0)).as_deref(), Some("2026-11-20 13:31:07Z"));
+        assert_eq!((format_timestamp(Moment(f64::NAN)), format_timestamp(Moment(1e300))), (None, None));
+        assert_eq!(
+            [1_772_719_601_999.0, f64::NAN].map(|ms| format_time(Moment(ms))),
+            ["2026-03-05 14:06:41Z", "-"]
+        );
     }
 
     #[test]
     fn a_time_in_a_zone_has_its_offset() {
-        let at = |zone: &str| timestamp_in(1_772_719_601_999.0, &TimeZone::get(zone).unwrap()).unwrap();
+        let at =
+            |zone: &str| timestamp_in(Moment(1_772_719_601_999.0), &TimeZone::get(zone).unwrap()).unwrap();
         assert_eq!(at("Europe/Berlin"), "2026-03-05 15:06:41+01:00");
         assert_eq!(at("Asia/Kolkata"), "2026-03-05 19:36:41+05:30");
-        assert_eq!(timestamp_in(f64::NAN, &TimeZone::UTC), None);
+        assert_eq!(timestamp_in(Moment(f64::NAN), &TimeZone::UTC), None);
     }
 
     #[test]
     fn times_of_another_day_have_their_date() {
-        let noon = 1_772_712_137_000.0;
-        assert_eq!(time_of_day(noon, 1_772_719_601_000).as_deref(), Some("12:02:17"));
-        assert_eq!(time_of_day(noon, 0).as_deref(), Some("2026-03-05 12:02"));
-        assert_eq!(time_of_day(f64::NAN, 0), None);
+        let noon = Moment(1_772_712_137_000.0);
+        assert_eq!(time_of_day(noon, Moment(1_772_719_601_000.0)).as_deref(), Some("12:02:17"));
+        assert_eq!(time_of_day(noon, Moment::ZERO).as_deref(), Some("2026-03-05 12:02"));
+        assert_eq!(time_of_day(Moment(f64::NAN), Moment::ZERO), None);
     }
 }

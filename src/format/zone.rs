@@ -8,6 +8,8 @@ use std::sync::RwLock;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::units::{Millis, Moment};
+
 static ZONE: RwLock<Option<TimeZone>> = RwLock::new(None);
 
 /// Selects the zone of displayed times; `None` is UTC.
@@ -30,20 +32,20 @@ pub fn display_zone_note() -> &'static str {
 }
 
 /// Names a zone at a moment: `Europe/Berlin`, or its offset when it has no name.
-pub fn zone_name(zone: &TimeZone, now_ms: i64) -> String {
+pub fn zone_name(zone: &TimeZone, now_ms: Moment) -> String {
     let named = zone.iana_name().map(str::to_owned);
-    let offset = || Timestamp::from_millisecond(now_ms).ok().map(|at| zone.to_offset(at).to_string());
+    let offset = || Timestamp::from_millisecond(now_ms.whole()).ok().map(|at| zone.to_offset(at).to_string());
     named.or_else(offset).unwrap_or_else(|| "local time".to_owned())
 }
 
-/// Returns the wall clock of the displayed zone as if it were UTC, in ms, so that days are whole multiples.
-pub fn wall_clock_ms(ms: i64) -> i64 {
-    wall_clock_in(&display_zone(), ms)
+/// Returns the wall clock of the displayed zone as if it were UTC, so that days are whole multiples.
+pub fn wall_clock(at: Moment) -> Moment {
+    wall_clock_in(&display_zone(), at)
 }
 
-pub(super) fn wall_clock_in(zone: &TimeZone, ms: i64) -> i64 {
-    let offset = Timestamp::from_millisecond(ms).map_or(0, |at| zone.to_offset(at).seconds());
-    ms.saturating_add(i64::from(offset) * 1_000)
+pub(super) fn wall_clock_in(zone: &TimeZone, at: Moment) -> Moment {
+    let offset = Timestamp::from_millisecond(at.whole()).map_or(0, |at| zone.to_offset(at).seconds());
+    at + Millis(f64::from(offset) * 1_000.0)
 }
 
 #[cfg(test)]
@@ -54,10 +56,11 @@ mod tests {
     fn the_wall_clock_follows_the_zone_and_its_summer_time() {
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
         let at = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond();
+        let at = |text| Moment::from_whole(at(text));
         assert_eq!(wall_clock_in(&berlin, at("2026-01-31T23:30:00Z")), at("2026-02-01T00:30:00Z"));
         assert_eq!(wall_clock_in(&berlin, at("2026-06-30T22:30:00Z")), at("2026-07-01T00:30:00Z"));
-        assert_eq!(wall_clock_in(&TimeZone::UTC, 5), 5);
-        assert_eq!(wall_clock_in(&berlin, i64::MAX), i64::MAX);
-        assert_eq!(zone_name(&berlin, 0), "Europe/Berlin");
+        assert_eq!(wall_clock_in(&TimeZone::UTC, Moment(5.0)), Moment(5.0));
+        assert_eq!(wall_clock_in(&berlin, Moment(1e300)), Moment(1e300));
+        assert_eq!(zone_name(&berlin, Moment::ZERO), "Europe/Berlin");
     }
 }

@@ -187,17 +187,17 @@ impl GatewayConfig {
         env: &Environment,
         state: &Path,
         agents: impl Iterator<Item = &'a str>,
-        findings: &mut Vec<Diagnostic>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) {
         for agent in agents {
-            let registry = Registry::read(&self.agent_dir(env, state, agent), findings);
+            let registry = Registry::read(&self.agent_dir(env, state, agent), diagnostics);
             self.registries.insert(agent.to_owned(), registry);
         }
     }
 
     /// Reads the registry in an agent directory; pi's lies beside its settings (store R6).
-    pub fn read_registry(&mut self, agent: &str, agent_dir: &Path, findings: &mut Vec<Diagnostic>) {
-        self.registries.insert(agent.to_owned(), Registry::read(agent_dir, findings));
+    pub fn read_registry(&mut self, agent: &str, agent_dir: &Path, diagnostics: &mut Vec<Diagnostic>) {
+        self.registries.insert(agent.to_owned(), Registry::read(agent_dir, diagnostics));
     }
 
     /// Returns the directory of an agent's registry (store A8).

@@ -1,16 +1,17 @@
 //! Parses the gateway's durations: `5m`, `1h30m`, and `90` for 90 minutes (pruning 3.4).
 
 use crate::js::JsString;
+use crate::units::Millis;
 
 const MINUTE: f64 = 60_000.0;
 
-/// Returns the milliseconds of a duration; `None` where the gateway fails. A single number without a unit is minutes;
+/// Returns a duration; `None` where the gateway fails. A single number without a unit is minutes;
 /// several numbers need a unit each.
-pub fn parse_duration_ms(text: &JsString) -> Option<f64> {
+pub fn parse_duration(text: &JsString) -> Option<Millis> {
     let text = text.trim().to_lowercase().to_string_lossy();
     let (number, rest) = split_number(&text)?;
     if rest.is_empty() {
-        return rounded_ms(number * MINUTE);
+        return rounded(number * MINUTE);
     }
     let mut total = 0.0;
     let mut rest = text.as_str();
@@ -20,15 +21,15 @@ pub fn parse_duration_ms(text: &JsString) -> Option<f64> {
         total += number * unit;
         rest = after;
     }
-    rounded_ms(total)
+    rounded(total)
 }
 
-/// As [`parse_duration_ms`], for versions that read one number with one unit (releases R10).
-pub fn parse_single_duration_ms(text: &JsString) -> Option<f64> {
+/// As [`parse_duration`], for versions that read one number with one unit (releases R10).
+pub fn parse_single_duration(text: &JsString) -> Option<Millis> {
     let lower = text.trim().to_lowercase().to_string_lossy();
     let (_, rest) = split_number(&lower)?;
     let single = rest.is_empty() || split_unit(rest).is_some_and(|(_, rest)| rest.is_empty());
-    parse_duration_ms(text).filter(|_| single)
+    parse_duration(text).filter(|_| single)
 }
 
 /// One or more ASCII digits, optionally a dot and one or more digits.
@@ -55,8 +56,8 @@ fn split_unit(text: &str) -> Option<(f64, &str)> {
 }
 
 /// JavaScript rounds half up; `round` does the same for numbers that are not negative.
-fn rounded_ms(ms: f64) -> Option<f64> {
-    ms.is_finite().then(|| ms.round())
+fn rounded(ms: f64) -> Option<Millis> {
+    ms.is_finite().then(|| Millis(ms.round()))
 }
 
 #[cfg(test)]
@@ -85,7 +86,7 @@ mod tests {
             ("2d4h", 187_200_000.0),
             ("999999999999999999999d", 8.64e28),
         ] {
-            assert_eq!(parse_duration_ms(&text.into()), Some(expected), "{text:?}");
+            assert_eq!(parse_duration(&text.into()), Some(Millis(expected)), "{text:?}");
         }
     }
 
@@ -96,7 +97,7 @@ mod tests {
             "", " ", "1 h", "1h 30m", "-5m", "+5m", "5min", "1e3", "1m30", "1ms5", "1.m", "1.", ".5m",
             "1..5m", "1.5.5m", "٥m", "５m", "m", "5m5", "bad", &long,
         ] {
-            assert_eq!(parse_duration_ms(&text.into()), None, "{text:?}");
+            assert_eq!(parse_duration(&text.into()), None, "{text:?}");
         }
     }
 }

@@ -4,10 +4,11 @@
 //! For example, `{"mode": "cache-ttl", "ttl": "soon"}` prunes with the default ttl of 5 minutes, because the gateway
 //! never reports a bad value here.
 
-use super::duration::{parse_duration_ms, parse_single_duration_ms};
+use super::duration::{parse_duration, parse_single_duration};
 use super::ruleset::{ImageResults, PruneKeys, Rules, Ruleset};
 use super::tools::ToolFilter;
 use crate::js::{self, JsString};
+use crate::units::{Chars, Millis};
 
 const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
@@ -15,8 +16,8 @@ const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
 /// gateway computes with doubles (pruning 0.2).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PruneSettings {
-    /// Minimum age of the last touch in ms; 0 never prunes (pruning 4.2).
-    pub ttl_ms: f64,
+    /// Minimum age of the last touch; 0 never prunes (pruning 4.2).
+    pub ttl_ms: Millis,
     /// Protects the tool results after the start of this many last assistant messages.
     pub keep_last_assistants: f64,
     /// Share of the window from which results are soft-trimmed.
@@ -24,7 +25,7 @@ pub struct PruneSettings {
     /// Share of the window from which results are cleared.
     pub hard_clear_ratio: f64,
     /// Minimum chars in prunable results for clearing.
-    pub min_prunable_tool_chars: f64,
+    pub min_prunable_tool_chars: Chars,
     /// `tools` exactly as configured: any truthy value, see [`PruneSettings::tool_filter`].
     pub tools: js::Value,
     pub soft_trim: SoftTrim,
@@ -35,11 +36,11 @@ pub struct PruneSettings {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftTrim {
     /// Results up to this size stay whole.
-    pub max_chars: f64,
+    pub max_chars: Chars,
     /// Chars kept from the start.
-    pub head_chars: f64,
+    pub head_chars: Chars,
     /// Chars kept from the end.
-    pub tail_chars: f64,
+    pub tail_chars: Chars,
     /// The handling of results that contain images; the version decides it, not a setting.
     pub images: ImageResults,
 }
@@ -55,16 +56,16 @@ pub struct HardClear {
 impl Default for PruneSettings {
     fn default() -> Self {
         Self {
-            ttl_ms: 300_000.0,
+            ttl_ms: Millis(300_000.0),
             keep_last_assistants: 3.0,
             soft_trim_ratio: 0.3,
             hard_clear_ratio: 0.5,
-            min_prunable_tool_chars: 50_000.0,
+            min_prunable_tool_chars: Chars(50_000.0),
             tools: js::Value::Object(js::Object::default()),
             soft_trim: SoftTrim {
-                max_chars: 4000.0,
-                head_chars: 1500.0,
-                tail_chars: 1500.0,
+                max_chars: Chars(4000.0),
+                head_chars: Chars(1500.0),
+                tail_chars: Chars(1500.0),
                 images: ImageResults::Skipped,
             },
             hard_clear: HardClear { enabled: true, placeholder: DEFAULT_PLACEHOLDER.into() },
@@ -92,11 +93,11 @@ impl PruneSettings {
             ("placeholder", js::Value::String(self.hard_clear.placeholder.clone())),
         ]);
         js::Object::from([
-            ("ttlMs", js::Value::Number(self.ttl_ms)),
+            ("ttlMs", js::Value::Number(self.ttl_ms.get())),
             ("keepLastAssistants", js::Value::Number(self.keep_last_assistants)),
             ("softTrimRatio", js::Value::Number(self.soft_trim_ratio)),
             ("hardClearRatio", js::Value::Number(self.hard_clear_ratio)),
-            ("minPrunableToolChars", js::Value::Number(self.min_prunable_tool_chars)),
+            ("minPrunableToolChars", js::Value::from(self.min_prunable_tool_chars)),
             ("softTrim", js::Value::Object(soft)),
             ("hardClear", js::Value::Object(hard)),
             ("tools", self.tools.clone()),
@@ -123,7 +124,7 @@ pub fn effective_settings_under(rules: &Rules, raw: Option<&js::Value>) -> Optio
         return None;
     }
     let mut settings = PruneSettings::built_in(rules);
-    let read = if rules.duration.composite { parse_duration_ms } else { parse_single_duration_ms };
+    let read = if rules.duration.composite { parse_duration } else { parse_single_duration };
     let ttl = raw.get("ttl").and_then(js::Value::as_str).and_then(read);
     set_if_some(&mut settings.ttl_ms, ttl.filter(|ms| *ms <= rules.duration.longest_ms));
     if let Some(tools) = raw.get("tools").filter(|tools| js::is_truthy(Some(tools))) {
@@ -143,11 +144,11 @@ fn override_sizes(settings: &mut PruneSettings, raw: &js::Value) {
     set_if_some(&mut settings.keep_last_assistants, whole_count(raw, "keepLastAssistants"));
     set_if_some(&mut settings.soft_trim_ratio, ratio(raw, "softTrimRatio"));
     set_if_some(&mut settings.hard_clear_ratio, ratio(raw, "hardClearRatio"));
-    set_if_some(&mut settings.min_prunable_tool_chars, whole_count(raw, "minPrunableToolChars"));
+    set_if_some(&mut settings.min_prunable_tool_chars, whole_count(raw, "minPrunableToolChars").map(Chars));
     if let Some(soft) = raw.get("softTrim") {
-        set_if_some(&mut settings.soft_trim.max_chars, whole_count(soft, "maxChars"));
-        set_if_some(&mut settings.soft_trim.head_chars, whole_count(soft, "headChars"));
-        set_if_some(&mut settings.soft_trim.tail_chars, whole_count(soft, "tailChars"));
+        set_if_some(&mut settings.soft_trim.max_chars, whole_count(soft, "maxChars").map(Chars));
+        set_if_some(&mut settings.soft_trim.head_chars, whole_count(soft, "headChars").map(Chars));
+        set_if_some(&mut settings.soft_trim.tail_chars, whole_count(soft, "tailChars").map(Chars));
     }
 }
 
@@ -161,7 +162,7 @@ fn override_hard_clear(settings: &mut HardClear, raw: &js::Value) {
     }
 }
 
-fn set_if_some(slot: &mut f64, value: Option<f64>) {
+fn set_if_some<T>(slot: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *slot = value;
     }
@@ -224,10 +225,11 @@ mod tests {
         )
         .unwrap();
         assert_eq!(settings.keep_last_assistants, 1.0);
-        assert_eq!(settings.min_prunable_tool_chars, 0.0);
+        assert_eq!(settings.min_prunable_tool_chars, Chars(0.0));
         assert_eq!((settings.soft_trim_ratio, settings.hard_clear_ratio), (0.0, 1.0));
         let images = ImageResults::Skipped;
-        let expected = SoftTrim { max_chars: 99.0, head_chars: 10.0, tail_chars: 0.0, images };
+        let expected =
+            SoftTrim { max_chars: Chars(99.0), head_chars: Chars(10.0), tail_chars: Chars(0.0), images };
         assert_eq!(settings.soft_trim, expected);
     }
 
@@ -245,7 +247,7 @@ mod tests {
             [("bad", 300_000.0), ("", 300_000.0), ("0", 0.0), ("90", 5_400_000.0), (" 10 S ", 300_000.0)]
         {
             let raw = format!(r#"{{"mode":"cache-ttl","ttl":"{ttl}"}}"#);
-            assert_eq!(effective(&raw).unwrap().ttl_ms, ms, "{ttl}");
+            assert_eq!(effective(&raw).unwrap().ttl_ms, Millis(ms), "{ttl}");
         }
     }
 
@@ -270,7 +272,7 @@ mod tests {
         let raw = js::parse(raw).unwrap();
         let newest = effective_settings_under(Ruleset::V2026_9_2.rules(), Some(&raw)).unwrap();
         let read = PruneSettings {
-            ttl_ms: 3_600_000.0,
+            ttl_ms: Millis(3_600_000.0),
             tools: raw.get("tools").unwrap().clone(),
             hard_clear: HardClear { enabled: false, ..PruneSettings::default().hard_clear },
             ..PruneSettings::built_in(Ruleset::V2026_9_2.rules())
@@ -283,8 +285,8 @@ mod tests {
     fn the_newest_version_takes_no_duration_beyond_whole_numbers() {
         let raw = js::parse(r#"{"mode":"cache-ttl","ttl":"999999999999d"}"#).unwrap();
         let ttl = |ruleset: Ruleset| effective_settings_under(ruleset.rules(), Some(&raw)).unwrap().ttl_ms;
-        assert_eq!(ttl(Ruleset::V2026_9_2), 300_000.0);
-        assert!(ttl(Ruleset::V2026_3_2) > 1e19);
+        assert_eq!(ttl(Ruleset::V2026_9_2), Millis(300_000.0));
+        assert!(ttl(Ruleset::V2026_3_2) > Millis(1e19));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct RegistryModel {
 impl Registry {
     /// Reads `models.json` of an agent directory. A missing file lists no models; an unreadable one adds a
     /// diagnostic.
-    pub fn read(agent_dir: &Path, findings: &mut Vec<Diagnostic>) -> Self {
+    pub fn read(agent_dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Self {
         let path = agent_dir.join("models.json");
         let none = Self { path: path.clone(), models: Vec::new() };
         let text = match files::read_text(&path, MAX_BYTES) {
@@ -56,7 +56,7 @@ impl Registry {
             Err(error) => {
                 let next = "correct the file; until then clawscope takes its models from the built-in \
                      catalogue";
-                findings.push(Diagnostic::new(
+                diagnostics.push(Diagnostic::new(
                     &path,
                     Severity::Warning,
                     format!("cannot read the file: {error}"),
@@ -153,16 +153,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut file = std::fs::File::create(dir.path().join("models.json")).unwrap();
         std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
-        let mut findings = Vec::new();
-        (Registry::read(dir.path(), &mut findings), findings)
+        let mut diagnostics = Vec::new();
+        (Registry::read(dir.path(), &mut diagnostics), diagnostics)
     }
 
     #[test]
     fn models_are_listed_with_window_price_and_line() {
-        let (registry, findings) = read(
+        let (registry, diagnostics) = read(
             "{\"providers\":{\"local\":{\"apiKey\":\"k\",\"models\":[\n{\"id\":\"a\",\n\"contextWindow\":32768,\n\"cost\":{\"input\":1,\"output\":2}},\n{\"id\":\"b\"},{\"contextWindow\":5},null]},\"odd\":null}}",
         );
-        assert_eq!(findings, []);
+        assert_eq!(diagnostics, []);
         let seen: Vec<_> = registry.models.iter().map(|m| (m.id.as_str(), m.window, m.line)).collect();
         assert_eq!(seen, [("a", Tokens(32_768.0), Some(3)), ("b", Tokens(128_000.0), Some(5))]);
         assert_eq!(registry.find("local", "a").unwrap().price.unwrap().output, 2.0);
@@ -173,10 +173,10 @@ mod tests {
     #[test]
     fn one_that_is_not_there_lists_nothing_and_a_broken_one_says_so() {
         let dir = tempfile::tempdir().unwrap();
-        let mut findings = Vec::new();
-        assert_eq!(Registry::read(dir.path(), &mut findings).models, []);
-        assert_eq!(findings, []);
-        let (registry, findings) = read("{\"providers\":");
-        assert!(registry.models.is_empty() && findings.len() == 1);
+        let mut diagnostics = Vec::new();
+        assert_eq!(Registry::read(dir.path(), &mut diagnostics).models, []);
+        assert_eq!(diagnostics, []);
+        let (registry, diagnostics) = read("{\"providers\":");
+        assert!(registry.models.is_empty() && diagnostics.len() == 1);
     }
 }

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use super::config::GatewayConfig;
 use super::provenance::Provenance;
 use crate::js::Value;
+use crate::units::{Millis, Moment};
 
 /// The hour of the daily reset without a setting.
 pub const DEFAULT_HOUR: f64 = 4.0;
@@ -78,8 +79,7 @@ pub struct ResetPolicy {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NextReset {
-    /// ms since 1970.
-    pub at_ms: f64,
+    pub at_ms: Moment,
     pub mode: ResetMode,
 }
 
@@ -169,16 +169,16 @@ fn whole_hour(hour: &Value) -> f64 {
     }
 }
 
-/// Returns the first reset after `updated_ms` (ms since 1970), in the time zone of the gateway's host. Returns `None`
+/// Returns the first reset after `updated_ms`, in the time zone of the gateway's host. Returns `None`
 /// if nothing resets the session or the time is out of range.
-pub fn next_reset(policy: &ResetPolicy, updated_ms: f64, zone: &TimeZone) -> Option<NextReset> {
+pub fn next_reset(policy: &ResetPolicy, updated_ms: Moment, zone: &TimeZone) -> Option<NextReset> {
     let daily =
         || Some(NextReset { at_ms: next_hour(updated_ms, policy.at_hour.0, zone)?, mode: ResetMode::Daily });
     let daily = if policy.mode.0 == ResetMode::Daily { daily() } else { None };
-    let idle = policy
-        .idle_minutes
-        .as_ref()
-        .map(|(minutes, _)| NextReset { at_ms: updated_ms + minutes * 60_000.0, mode: ResetMode::Idle });
+    let idle = policy.idle_minutes.as_ref().map(|(minutes, _)| NextReset {
+        at_ms: updated_ms + Millis(minutes * 60_000.0),
+        mode: ResetMode::Idle,
+    });
     match (daily, idle) {
         (Some(daily), Some(idle)) => Some(if idle.at_ms < daily.at_ms { idle } else { daily }),
         (one, other) => one.or(other),
@@ -187,13 +187,13 @@ pub fn next_reset(policy: &ResetPolicy, updated_ms: f64, zone: &TimeZone) -> Opt
 
 /// Returns the next start of that hour after a moment. Like JavaScript's `Date`, it takes the following hour if the
 /// clock change skips that hour.
-fn next_hour(after_ms: f64, hour: f64, zone: &TimeZone) -> Option<f64> {
-    let after = Timestamp::from_millisecond(after_ms.is_finite().then_some(after_ms as i64)?).ok()?;
+fn next_hour(after_ms: Moment, hour: f64, zone: &TimeZone) -> Option<Moment> {
+    let after = Timestamp::from_millisecond(after_ms.is_finite().then_some(after_ms.whole())?).ok()?;
     let mut day = after.to_zoned(zone.clone()).date();
     for _ in 0..3 {
         let at = day.at(hour as i8, 0, 0, 0).to_zoned(zone.clone()).ok()?.timestamp();
         if at.duration_since(after) > SignedDuration::ZERO {
-            return Some(at.as_millisecond() as f64);
+            return Some(Moment::from_whole(at.as_millisecond()));
         }
         day = day.checked_add(1.day()).ok()?;
     }
@@ -275,8 +275,10 @@ mod tests {
     fn next(config: &str, updated: &str, zone: &str) -> String {
         let zone = TimeZone::get(zone).unwrap();
         let updated: Timestamp = updated.parse().unwrap();
-        let next = next_reset(&policy(config, MAIN, None), updated.as_millisecond() as f64, &zone).unwrap();
-        format!("{} {}", Timestamp::from_millisecond(next.at_ms as i64).unwrap(), next.mode.as_str())
+        let next =
+            next_reset(&policy(config, MAIN, None), Moment::from_whole(updated.as_millisecond()), &zone)
+                .unwrap();
+        format!("{} {}", Timestamp::from_millisecond(next.at_ms.whole()).unwrap(), next.mode.as_str())
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use super::eligibility::ModelRoute;
 use crate::js::Value;
+use crate::units::Millis;
 
-const SHORT_MS: f64 = 300_000.0;
-/// ms of `long` at Anthropic.
-const LONG_MS: f64 = 3_600_000.0;
-/// ms of `long` at `OpenAI`.
-const DAY_MS: f64 = 86_400_000.0;
+const SHORT: Millis = Millis(300_000.0);
+/// `long` at Anthropic.
+const LONG: Millis = Millis(3_600_000.0);
+/// `long` at `OpenAI`.
+const DAY: Millis = Millis(86_400_000.0);
 
 /// The lifetime of a cached prefix after its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,13 +24,13 @@ pub enum Retention {
 }
 
 impl Retention {
-    /// In ms; 0 without caching.
-    pub fn ms(self) -> f64 {
+    /// The time itself; 0 without caching.
+    pub fn duration(self) -> Millis {
         match self {
-            Self::None => 0.0,
-            Self::Short => SHORT_MS,
-            Self::Long => LONG_MS,
-            Self::Day => DAY_MS,
+            Self::None => Millis::ZERO,
+            Self::Short => SHORT,
+            Self::Long => LONG,
+            Self::Day => DAY,
         }
     }
 

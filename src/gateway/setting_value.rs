@@ -1,7 +1,9 @@
 //! The value of one setting in its three forms: a position on a slider, typed text, and the gateway's own value.
 
+use crate::gateway::duration::parse_duration;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::js::{Object, Value};
+use crate::units::Millis;
 
 /// Rounds a value to its step. Steps are decimal: 0.1 + 0.2 is 0.3 on a slider.
 pub fn snap_to_step(value: f64, step: f64) -> f64 {
@@ -30,11 +32,12 @@ pub fn insert_dotted(object: &mut Object, key: &str, value: Value) {
 
 /// Converts a duration in ms to the text in the configuration.
 pub fn ttl_text(value: &Value) -> Value {
-    value.as_f64().map_or_else(|| value.clone(), |ms| Value::from(duration_text(ms).as_str()))
+    value.as_f64().map_or_else(|| value.clone(), |ms| Value::from(duration_text(Millis(ms)).as_str()))
 }
 
-/// Formats ms as a duration that the gateway reads, in the largest unit that divides it (pruning 3.4): `90m`, `1d`.
-pub fn duration_text(ms: f64) -> String {
+/// Formats a duration as the gateway reads it, in the largest unit that divides it (pruning 3.4): `90m`, `1d`.
+pub fn duration_text(duration: Millis) -> String {
+    let ms = duration.get();
     let units = [("d", 86_400_000.0), ("h", 3_600_000.0), ("m", 60_000.0), ("s", 1_000.0)];
     let whole = units.iter().find(|(_, unit)| ms >= *unit && ms % unit == 0.0);
     match whole {
@@ -47,7 +50,7 @@ pub fn duration_text(ms: f64) -> String {
 /// Formats a value as a person types it.
 pub fn input_text(unit: Option<Unit>, value: &Value) -> String {
     match value {
-        Value::Number(ms) if unit == Some(Unit::Milliseconds) => duration_text(*ms),
+        Value::Number(ms) if unit == Some(Unit::Milliseconds) => duration_text(Millis(*ms)),
         Value::Number(number) => crate::js::number_text(*number),
         Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
         Value::Array(items) => items
@@ -65,8 +68,8 @@ pub fn parse_value(control: Control, text: &str) -> Result<Value, &'static str> 
     let text = text.trim();
     match control {
         Control::Slider { unit: Unit::Milliseconds, .. } => {
-            let parsed = crate::gateway::duration::parse_duration_ms(&text.into());
-            parsed.map(Value::Number).ok_or("a duration such as 30m, 1h or 1h30m")
+            let parsed = parse_duration(&text.into());
+            parsed.map(|ms| Value::Number(ms.get())).ok_or("a duration such as 30m, 1h or 1h30m")
         }
         Control::Slider { unit: Unit::Share, .. } => number(text)
             .filter(|share| (0.0..=1.0).contains(share))
@@ -101,7 +104,7 @@ mod tests {
 
     #[test]
     fn durations_are_written_in_their_largest_whole_unit() {
-        let texts = [3_600_000.0, 5_400_000.0, 300_000.0, 500.0, 0.0].map(duration_text);
+        let texts = [3_600_000.0, 5_400_000.0, 300_000.0, 500.0, 0.0].map(|ms| duration_text(Millis(ms)));
         assert_eq!(texts, ["1h", "90m", "5m", "500ms", "0"]);
     }
 }

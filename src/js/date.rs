@@ -2,6 +2,7 @@
 //! without a zone is UTC.
 
 use super::{JsString, Value, to_text};
+use crate::units::Moment;
 
 const MS_PER_SECOND: i64 = 1_000;
 const MS_PER_MINUTE: i64 = 60_000;
@@ -10,22 +11,23 @@ const MS_PER_DAY: i64 = 86_400_000;
 /// The largest date value in ms, in either direction from 1970.
 const MAX_MS: f64 = 8.64e15;
 
-/// Returns `new Date(value).getTime()`: ms since 1970-01-01T00:00Z, or NaN for an invalid date (compaction 3.10b).
+/// Returns `new Date(value).getTime()`, NaN for an invalid date (compaction 3.10b).
 /// Strings must have one of the ISO forms named there; further spellings that V8 accepts are NaN.
-pub fn date_value(value: Option<&Value>) -> f64 {
+pub fn date_value(value: Option<&Value>) -> Moment {
     match value {
-        None => f64::NAN,
-        Some(Value::Null) => 0.0,
-        Some(Value::Bool(bool)) => f64::from(u8::from(*bool)),
+        None => Moment(f64::NAN),
+        Some(Value::Null) => Moment::ZERO,
+        Some(Value::Bool(bool)) => Moment(f64::from(u8::from(*bool))),
         Some(Value::Number(number)) => time_clip(*number),
         Some(Value::String(text)) => text_value(text),
         Some(Value::Array(_) | Value::Object(_)) => text_value(&to_text(value)),
     }
 }
 
-/// Formats a date as JavaScript does: `2026-02-21T05:16:55.686Z`, and years beyond four digits as `+012345`. `ms`
-/// counts from 1970-01-01T00:00Z.
-pub fn iso_text(ms: i64) -> String {
+/// Formats a date as JavaScript does: `2026-02-21T05:16:55.686Z`, and years beyond four digits as `+012345`.
+/// A fraction of a millisecond is dropped.
+pub fn iso_text(at: Moment) -> String {
+    let ms = at.whole();
     let (year, month, day) = civil_from_days(ms.div_euclid(MS_PER_DAY));
     let time = ms.rem_euclid(MS_PER_DAY);
     let (hour, minute) = (time / MS_PER_HOUR, time / MS_PER_MINUTE % 60);
@@ -34,18 +36,18 @@ pub fn iso_text(ms: i64) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
-fn text_value(text: &JsString) -> f64 {
+fn text_value(text: &JsString) -> Moment {
     parse_date(&text.to_string_lossy())
 }
 
 /// Parses a string as [`date_value`] does.
-pub(crate) fn parse_date(text: &str) -> f64 {
-    Reader { rest: text.as_bytes() }.date().map_or(f64::NAN, |ms| time_clip(ms as f64))
+pub(crate) fn parse_date(text: &str) -> Moment {
+    Reader { rest: text.as_bytes() }.date().map_or(Moment(f64::NAN), |ms| time_clip(ms as f64))
 }
 
 /// Drops the fraction; NaN beyond the range of dates, and never -0.
-fn time_clip(ms: f64) -> f64 {
-    if ms.abs() <= MAX_MS { ms.trunc() + 0.0 } else { f64::NAN }
+fn time_clip(ms: f64) -> Moment {
+    Moment(if ms.abs() <= MAX_MS { ms.trunc() + 0.0 } else { f64::NAN })
 }
 
 /// A parser of the remaining text; its methods return `None` for a syntax error.
@@ -182,7 +184,7 @@ mod tests {
     use crate::js::parse;
 
     fn date_of(text: &str) -> f64 {
-        date_value(Some(&Value::from(text)))
+        date_value(Some(&Value::from(text))).get()
     }
 
     #[test]
@@ -264,7 +266,7 @@ mod tests {
     #[test]
     fn values_that_are_no_texts_have_date_values_too() {
         assert!(date_value(None).is_nan());
-        let date = |json: &str| date_value(Some(&parse(json).unwrap()));
+        let date = |json: &str| date_value(Some(&parse(json).unwrap())).get();
         for (json, ms) in
             [("null", 0.0), ("true", 1.0), ("false", 0.0), ("1.9", 1.0), ("-1.9", -1.0), ("8.64e15", 8.64e15)]
         {
@@ -289,16 +291,16 @@ mod tests {
             (8_640_000_000_000_000, "+275760-09-13T00:00:00.000Z"),
             (-8_640_000_000_000_000, "-271821-04-20T00:00:00.000Z"),
         ] {
-            assert_eq!(iso_text(ms), text);
+            assert_eq!(iso_text(Moment::from_whole(ms)), text);
         }
-        assert!(iso_text(i64::MIN).starts_with('-') && iso_text(i64::MAX).starts_with('+'));
+        assert!(iso_text(Moment(-1e300)).starts_with('-') && iso_text(Moment(1e300)).starts_with('+'));
     }
 
     #[test]
     fn every_day_of_eight_centuries_is_read_back() {
         for day in -146_097..=146_097_i64 {
             let ms = day * MS_PER_DAY + 12_345_678;
-            assert_eq!(date_of(&iso_text(ms)), ms as f64, "{ms}");
+            assert_eq!(date_of(&iso_text(Moment::from_whole(ms))), ms as f64, "{ms}");
         }
     }
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::{
     JsString, Object, Value, compact, date_value, fields, iso_text, parse, stringify, stringify_len,
 };
+use crate::units::Moment;
 
 /// Any units, but often the relevant ones: quotes, controls, both kinds of surrogates.
 fn texts() -> impl Strategy<Value = JsString> {
@@ -104,6 +105,6 @@ proptest! {
 
     #[test]
     fn every_date_text_is_read_back(ms in -8_640_000_000_000_000..=8_640_000_000_000_000_i64) {
-        prop_assert_eq!(date_value(Some(&Value::from(iso_text(ms)))), ms as f64);
+        prop_assert_eq!(date_value(Some(&Value::from(iso_text(Moment::from_whole(ms))))), Moment::from_whole(ms));
     }
 }

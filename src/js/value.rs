@@ -1,7 +1,7 @@
 //! A JSON value as the gateway represents it: strings in UTF-16, numbers as doubles (pruning 0.1, 0.2).
 
 use super::JsString;
-use crate::units::Tokens;
+use crate::units::{Bytes, Chars, Tokens};
 
 /// A JSON value. An absent value is `Option::None`, because rules distinguish it from `null` (pruning 0.7).
 #[derive(PartialEq, Debug)]
@@ -125,6 +125,18 @@ impl From<bool> for Value {
 impl From<Tokens> for Value {
     fn from(tokens: Tokens) -> Self {
         tokens.get().into()
+    }
+}
+
+impl From<Chars> for Value {
+    fn from(chars: Chars) -> Self {
+        chars.get().into()
+    }
+}
+
+impl From<Bytes> for Value {
+    fn from(bytes: Bytes) -> Self {
+        bytes.get().into()
     }
 }
 

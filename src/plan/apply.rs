@@ -11,6 +11,7 @@ use crate::policy::message_list::{MessageOrigin, PlannedMessage};
 use crate::store::body::BodyError;
 use crate::store::index::Index;
 use crate::store::source::Source;
+use crate::units::Moment;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntryChange {
@@ -26,13 +27,13 @@ pub fn message_after(message: &Value, position: usize, plan: &Plan) -> Value {
 }
 
 /// Builds the summary that a planned compaction puts first; without one a placeholder states the number of messages.
-pub fn summary_message(plan: &Plan, made: Option<&CompactionSummary>, now_ms: f64) -> Value {
+pub fn summary_message(plan: &Plan, made: Option<&CompactionSummary>, now_ms: Moment) -> Value {
     let not_made = || format!("[summary of {} messages, not made yet]", plan.count(Fate::Summarised)).into();
     Value::from(Object::from([
         ("role", Value::from("compactionSummary")),
         ("summary", made.map_or_else(not_made, |made| Value::String(made.text.clone()))),
         ("tokensBefore", plan.compaction.map_or(Value::Null, |compaction| compaction.tokens_before.into())),
-        ("timestamp", Value::from(now_ms)),
+        ("timestamp", Value::from(now_ms.get())),
     ]))
 }
 
@@ -44,7 +45,7 @@ pub fn messages_after(
     context: &Context,
     plan: &Plan,
     summary: &Value,
-    now_ms: f64,
+    now_ms: Moment,
 ) -> Result<Vec<Value>, BodyError> {
     let message = |item: &PlannedMessage| match &item.origin {
         MessageOrigin::Context(position) => {
@@ -54,7 +55,7 @@ pub fn messages_after(
         MessageOrigin::Summary => Ok(summary.clone()),
         MessageOrigin::Checkpoint => {
             let state = replay_system_messages(index, &context.messages).ok().flatten();
-            Ok(state.map_or(Value::Null, |state| state.message_at(now_ms as i64)))
+            Ok(state.map_or(Value::Null, |state| state.message_at(now_ms)))
         }
         MessageOrigin::Missing(missing) => Ok(apply_all(plan.message_edits(item), &missing.message(now_ms))),
     };

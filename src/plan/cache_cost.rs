@@ -3,9 +3,10 @@
 
 use crate::gateway::catalog::Price;
 use crate::plan::Plan;
+use crate::units::Millis;
 
-/// Lifetime of a cached prefix after a call, in ms: the short retention, which is the default (compaction 10.7).
-pub const RETENTION_MS: f64 = 300_000.0;
+/// Lifetime of a cached prefix after a call: the short retention, which is the default (compaction 10.7).
+pub const RETENTION_MS: Millis = Millis(300_000.0);
 
 /// The cost of a plan in USD. Output costs the same with and without the plan and is left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +22,7 @@ pub struct CacheCost {
 impl CacheCost {
     /// Estimates the cost of a plan. `idle_ms` is the time since the last call; `None` means that nothing is cached.
     /// Returns `None` for a plan that changes no message.
-    pub fn new(plan: &Plan, price: &Price, idle_ms: Option<f64>) -> Option<Self> {
+    pub fn new(plan: &Plan, price: &Price, idle_ms: Option<Millis>) -> Option<Self> {
         let first = plan.fates().iter().position(|message| message.fate.is_change())?;
         let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>() as f64 / 1e6;
         // Added messages come after the first change: at a cut, or after a call.
@@ -86,7 +87,7 @@ mod tests {
             settings: &PolicySettings::default(),
             window: Tokens(200_000.0),
             guard_window: Tokens(200_000.0),
-            gate: Gate::Open { idle_ms: 0.0 },
+            gate: Gate::Open { idle_ms: Millis::ZERO },
             drops_thinking: false,
             is_responses_api: false,
             system_tokens: Tokens::ZERO,
@@ -96,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_warm_cache_is_written_again_from_the_first_change_on() {
-        let cost = CacheCost::new(&plan(), &OPUS, Some(60_000.0)).expect("a price");
+        let cost = CacheCost::new(&plan(), &OPUS, Some(Millis(60_000.0))).expect("a price");
         let after = 3087_f64.div_euclid(4.0) + 1.0;
         assert_eq!(cost.next_call, after / 1e6 * 6.25 - 0.1 * 0.5);
         assert_eq!(cost.later_calls, (0.1 - after / 1e6) * 0.5);

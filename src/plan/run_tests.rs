@@ -4,7 +4,7 @@ use super::*;
 use crate::policy::PolicySet;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::testing::{ListFixture as Messages, calls, result};
-use crate::units::Tokens;
+use crate::units::{Chars, Millis, Tokens};
 
 const USER: &str = r#"{"role":"user","content":"go"}"#;
 
@@ -90,12 +90,12 @@ fn pruning_goes_by_what_the_step_before_it_left() {
     let call = calls(&["c"]);
     let messages = Messages::of(&[USER, &call, &big, &call, &call, &call]);
     let planned = |policies: &[Policy]| {
-        plan_behind(Gate::Open { idle_ms: 1e9 }, &messages, &settings(policies), true).expect("plans")
+        plan_behind(Gate::Open { idle_ms: Millis(1e9) }, &messages, &settings(policies), true).expect("plans")
     };
     let (_, left) = planned(&[Policy::Truncate]).total_chars().expect("measurable");
     let (written, _) = planned(&[Policy::Prune]).total_chars().expect("measurable");
-    assert!(left < written / 2.0, "it is truncated: {left}");
+    assert!(left < written / 2.0, "it is truncated: {left:?}");
     let ratio = |policies: &[Policy]| planned(policies).pruning.ratio_before;
-    assert_eq!(ratio(&[Policy::Prune]), written / 40_000.0);
-    assert_eq!(ratio(&[Policy::Truncate, Policy::Prune]), left / 40_000.0);
+    assert_eq!(ratio(&[Policy::Prune]), written / Chars(40_000.0));
+    assert_eq!(ratio(&[Policy::Truncate, Policy::Prune]), left / Chars(40_000.0));
 }

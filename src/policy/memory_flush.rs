@@ -4,7 +4,7 @@
 //! For a window of 200,000 and the default settings, the flush is due from 176,000 tokens on.
 
 use crate::gateway::memory_flush::FlushSettings;
-use crate::units::Tokens;
+use crate::units::{Bytes, Tokens};
 
 /// The gateway reads the transcript if the stored total is within this many tokens of the threshold (compaction 9.5).
 const READ_MARGIN: f64 = 8_192.0;
@@ -32,7 +32,7 @@ pub struct FlushInput {
     /// Tokens of the next message; 0 while unknown.
     pub message_tokens: Tokens,
     /// Size of the transcript, in bytes.
-    pub bytes: f64,
+    pub bytes: Bytes,
     /// `compactionCount` of the row; 0 without a row.
     pub compactions: f64,
     /// `memoryFlushCompactionCount` of the row: the compaction count at the last flush.
@@ -160,7 +160,7 @@ pub fn flush_status(settings: &FlushSettings, facts: &FlushInput) -> Flush {
         FlushState::Flushed { at }
     } else if threshold > Tokens::ZERO && total.is_some_and(|total| total.tokens >= threshold) {
         FlushState::Due(FlushTrigger::Tokens)
-    } else if bytes > 0.0 && facts.bytes >= bytes {
+    } else if bytes > Bytes::ZERO && facts.bytes >= bytes {
         FlushState::Due(FlushTrigger::Bytes)
     } else if threshold <= Tokens::ZERO {
         FlushState::Never
@@ -213,7 +213,7 @@ mod tests {
             fresh: Some(true),
             last_call: None,
             message_tokens: Tokens::ZERO,
-            bytes: 1_000.0,
+            bytes: Bytes(1_000),
             compactions: 0.0,
             flushed_at: None,
             skipped: None,
@@ -270,12 +270,12 @@ mod tests {
 
     #[test]
     fn a_large_transcript_is_flushed_whatever_the_tokens_but_once_a_cycle_too() {
-        let large = FlushInput { bytes: 2_097_152.0, ..facts() };
+        let large = FlushInput { bytes: Bytes(2_097_152), ..facts() };
         assert_eq!(state(&large), FlushState::Due(FlushTrigger::Bytes));
-        assert_eq!(state(&FlushInput { bytes: 2_097_151.0, ..large }), state(&facts()));
+        assert_eq!(state(&FlushInput { bytes: Bytes(2_097_151), ..large }), state(&facts()));
         assert_eq!(state(&FlushInput { flushed_at: Some(0.0), ..large }), FlushState::Flushed { at: 0.0 });
         let mut unlimited = settings();
-        unlimited.force_bytes.value = 0.0;
+        unlimited.force_bytes.value = Bytes::ZERO;
         assert_eq!(flush_status(&unlimited, &large).state, FlushState::Waiting { tokens: Tokens(76_000.0) });
     }
 

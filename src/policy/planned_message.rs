@@ -8,6 +8,7 @@ use crate::policy::features::ContentFeatures;
 use crate::policy::repair::MissingResult;
 use crate::store::entry::MessageSize;
 use crate::store::scan::measure_message;
+use crate::units::{Chars, Moment};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageOrigin {
@@ -26,7 +27,7 @@ pub enum MessageChange {
     /// The tool result became a single text. Its sizes follow from `chars`, so nothing is allocated: a preview makes
     /// hundreds of these.
     SingleText {
-        chars: f64,
+        chars: Chars,
         edit: SharedEditIx,
     },
     Full(Arc<FullChange>),
@@ -116,7 +117,7 @@ impl PlannedMessage {
     /// Builds the message of an invented result. The time at which it is invented changes neither its sizes nor its
     /// features, so 0 serves.
     pub fn invented(missing: MissingResult, rules: &'static Rules) -> Self {
-        let message = missing.message(0.0);
+        let message = missing.message(Moment::ZERO);
         let size = measure_message(&message).size;
         let change = MessageChange::for_added(size, ContentFeatures::of_under(rules, &message));
         Self { origin: MessageOrigin::Missing(Arc::new(missing)), change: Some(change) }

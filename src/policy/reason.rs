@@ -138,6 +138,11 @@ impl Reason {
         self.facts().1
     }
 
+    /// Describes it for a column of a table.
+    pub fn describe(self) -> &'static str {
+        self.facts().2
+    }
+
     /// Whether a gate stopped the policy before it read any message.
     pub fn is_gate(self) -> bool {
         matches!(
@@ -151,69 +156,88 @@ impl Reason {
         )
     }
 
-    fn facts(self) -> (&'static str, &'static str) {
+    /// The word in JSON, the rule, and the description.
+    fn facts(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::PruningOff => ("pruning-off", "pruning 3.3"),
-            Self::NoPruner => ("no-pruner", "pruning 8"),
-            Self::ProviderNotEligible => ("provider-not-eligible", "pruning 3.6"),
-            Self::NeverTouched => ("never-touched", "pruning 4.2"),
-            Self::NoTtl => ("no-ttl", "pruning 4.2"),
-            Self::CacheWarm => ("cache-warm", "pruning 4.2"),
-            Self::NoWindow => ("no-window", "pruning 5.1"),
-            Self::TooFewAssistants => ("too-few-assistants", "pruning 5.2"),
-            Self::NotAToolResult => ("not-a-tool-result", "pruning 5.12"),
-            Self::BeforeFirstUser => ("before-first-user", "pruning 5.3"),
-            Self::WithinLastAssistants => ("within-last-assistants", "pruning 5.2"),
-            Self::Image => ("image", "pruning 5.6"),
-            Self::ToolDenied => ("tool-denied", "pruning 3.5"),
-            Self::RatioBelowSoft => ("ratio-below-soft", "pruning 5.5"),
-            Self::BelowMaxChars => ("below-max-chars", "pruning 5.7"),
-            Self::HeadAndTailCover => ("head-and-tail-cover", "pruning 5.7"),
-            Self::HardClearOff => ("hard-clear-off", "pruning 5.8"),
-            Self::TooFewPrunableChars => ("too-few-prunable-chars", "pruning 5.9"),
-            Self::ClearedEnough => ("cleared-enough", "pruning 5.10"),
-            Self::SoftTrim => ("soft-trim", "pruning 5.7"),
-            Self::HardClear => ("hard-clear", "pruning 5.10"),
-            Self::RememberedTrim => ("remembered-trim", "pruning 8.2"),
-            Self::RememberedClear => ("remembered-clear", "pruning 8.2"),
-            Self::RememberedCut => ("remembered-cut", "pruning 8.2"),
-            Self::Untouched => ("untouched", ""),
-            Self::BeyondHistoryLimit => ("beyond-history-limit", "pruning 2.1"),
-            Self::SeenImages => ("seen-images", "pruning 1.6"),
-            Self::SeenMedia => ("seen-media", "pruning 8"),
-            Self::SummarisedHistory => ("summarised-history", "compaction 3.11"),
-            Self::Replayed => ("replayed", "store-pi-1.5 I4"),
-            Self::SummarisedTurn => ("summarised-turn", "compaction 3.8"),
-            Self::PreviousSummary => ("previous-summary", "compaction 3.12"),
-            Self::LostTail => ("lost-tail", "compaction 3.3"),
-            Self::KeptRecent => ("kept-recent", "compaction 3.6"),
-            Self::OverLimit => ("over-limit", "pruning 6.4"),
-            Self::OverAggregate => ("over-aggregate", "pruning 8.3"),
-            Self::KeepsSent => ("keeps-sent", "releases R37"),
-            Self::WithinLimit => ("within-limit", "pruning 6.2"),
-            Self::GuardCut => ("guard-cut", "pruning 6.33"),
-            Self::GuardFitted => ("guard-fitted", "pruning 8.7"),
-            Self::NoGuard => ("no-guard", "pruning 6.30"),
-            Self::GuardCompacted => ("guard-compacted", "pruning 6.35"),
-            Self::GuardTrimmed => ("guard-trimmed", "releases R42"),
-            Self::WithinGuard => ("within-guard", "pruning 6.35"),
-            Self::TooSmallToCompact => ("too-small-to-compact", "pruning 6.35"),
-            Self::OrphanResult => ("orphan-result", "compaction 6.2"),
-            Self::FailedAnswer => ("failed-answer", "compaction 6.8"),
-            Self::DuplicateResult => ("duplicate-result", "compaction 6.2"),
-            Self::RenamedResult => ("renamed-result", "compaction 6.4"),
-            Self::Moved => ("moved", "compaction 6.2"),
-            Self::CallRemoved => ("call-removed", "compaction 6.7"),
-            Self::CallTidied => ("call-tidied", "compaction 6.7"),
-            Self::DetailsStripped => ("details-stripped", "pruning 1.1"),
-            Self::ClearedUse => ("cleared-use", "pruning 7.2"),
-            Self::InputsCleared => ("inputs-cleared", "pruning 7.2"),
-            Self::BelowTrigger => ("below-trigger", "pruning 7.2"),
-            Self::KeptUse => ("kept-use", "pruning 7.2"),
-            Self::ExcludedTool => ("excluded-tool", "pruning 7.2"),
-            Self::ClearedAtLeast => ("cleared-at-least", "pruning 7.2"),
-            Self::TooLittleToClear => ("too-little-to-clear", "pruning 7.11"),
-            Self::UncalledResult => ("uncalled-result", "pruning 7.2"),
+            Self::PruningOff => ("pruning-off", "pruning 3.3", "pruning is off"),
+            Self::NoPruner => ("no-pruner", "pruning 8", "this runtime has no pruner"),
+            Self::ProviderNotEligible => {
+                ("provider-not-eligible", "pruning 3.6", "the provider's cache is not known")
+            }
+            Self::NeverTouched => ("never-touched", "pruning 4.2", "the cache was never used"),
+            Self::NoTtl => ("no-ttl", "pruning 4.2", "ttl is 0"),
+            Self::CacheWarm => ("cache-warm", "pruning 4.2", "the cache is warm"),
+            Self::NoWindow => ("no-window", "pruning 5.1", "the window is not known"),
+            Self::TooFewAssistants => {
+                ("too-few-assistants", "pruning 5.2", "fewer replies than keepLastAssistants")
+            }
+            Self::NotAToolResult => ("not-a-tool-result", "pruning 5.12", "not a tool result"),
+            Self::BeforeFirstUser => ("before-first-user", "pruning 5.3", "before the first user message"),
+            Self::WithinLastAssistants => {
+                ("within-last-assistants", "pruning 5.2", "among the last keepLastAssistants replies")
+            }
+            Self::Image => ("image", "pruning 5.6", "has an image"),
+            Self::ToolDenied => ("tool-denied", "pruning 3.5", "its tool is not prunable"),
+            Self::RatioBelowSoft => ("ratio-below-soft", "pruning 5.5", "the prompt is below softTrimRatio"),
+            Self::BelowMaxChars => ("below-max-chars", "pruning 5.7", "not longer than softTrim.maxChars"),
+            Self::HeadAndTailCover => ("head-and-tail-cover", "pruning 5.7", "head and tail cover it"),
+            Self::HardClearOff => ("hard-clear-off", "pruning 5.8", "hardClear is off"),
+            Self::TooFewPrunableChars => {
+                ("too-few-prunable-chars", "pruning 5.9", "below minPrunableToolChars")
+            }
+            Self::ClearedEnough => ("cleared-enough", "pruning 5.10", "enough was cleared before it"),
+            Self::SoftTrim => ("soft-trim", "pruning 5.7", "longer than softTrim.maxChars"),
+            Self::HardClear => ("hard-clear", "pruning 5.10", "above hardClearRatio"),
+            Self::RememberedTrim => ("remembered-trim", "pruning 8.2", "trimmed before"),
+            Self::RememberedClear => ("remembered-clear", "pruning 8.2", "cleared before"),
+            Self::RememberedCut => ("remembered-cut", "pruning 8.2", "cut before"),
+            Self::Untouched => ("untouched", "", "no policy changes it"),
+            Self::BeyondHistoryLimit => ("beyond-history-limit", "pruning 2.1", "older than historyLimit"),
+            Self::SeenImages => ("seen-images", "pruning 1.6", "its images were answered"),
+            Self::SeenMedia => ("seen-media", "pruning 8", "its media were answered"),
+            Self::SummarisedHistory => ("summarised-history", "compaction 3.11", "summarised"),
+            Self::Replayed => ("replayed", "store-pi-1.5 I4", "sent again after the summary"),
+            Self::SummarisedTurn => {
+                ("summarised-turn", "compaction 3.8", "summarised as the start of a turn")
+            }
+            Self::PreviousSummary => ("previous-summary", "compaction 3.12", "the previous summary"),
+            Self::LostTail => ("lost-tail", "compaction 3.3", "neither summarised nor kept"),
+            Self::KeptRecent => ("kept-recent", "compaction 3.6", "within keepRecentTokens"),
+            Self::OverLimit => ("over-limit", "pruning 6.4", "over the limit of one result"),
+            Self::OverAggregate => ("over-aggregate", "pruning 8.3", "over the limit of all results"),
+            Self::KeepsSent => ("keeps-sent", "releases R37", "sent before, so kept"),
+            Self::WithinLimit => ("within-limit", "pruning 6.2", "within the limit"),
+            Self::GuardCut => ("guard-cut", "pruning 6.33", "over the guard's limit of one result"),
+            Self::GuardFitted => ("guard-fitted", "pruning 8.7", "cut to the guard's budget"),
+            Self::NoGuard => ("no-guard", "pruning 6.30", "this runtime has no guard"),
+            Self::GuardCompacted => ("guard-compacted", "pruning 6.35", "replaced to fit the guard's budget"),
+            Self::GuardTrimmed => ("guard-trimmed", "releases R42", "trimmed by the guard"),
+            Self::WithinGuard => ("within-guard", "pruning 6.35", "within the guard's budget"),
+            Self::TooSmallToCompact => {
+                ("too-small-to-compact", "pruning 6.35", "too small to be worth replacing")
+            }
+            Self::OrphanResult => ("orphan-result", "compaction 6.2", "no earlier call has its id"),
+            Self::FailedAnswer => ("failed-answer", "compaction 6.8", "its answer failed"),
+            Self::DuplicateResult => ("duplicate-result", "compaction 6.2", "its call has a result already"),
+            Self::RenamedResult => ("renamed-result", "compaction 6.4", "its tool name is corrected"),
+            Self::Moved => ("moved", "compaction 6.2", "moved to its call"),
+            Self::CallRemoved => ("call-removed", "compaction 6.7", "its call is unusable"),
+            Self::CallTidied => ("call-tidied", "compaction 6.7", "its call is tidied"),
+            Self::DetailsStripped => {
+                ("details-stripped", "pruning 1.1", "loses details that no model receives")
+            }
+            Self::ClearedUse => ("cleared-use", "pruning 7.2", "cleared tool use"),
+            Self::InputsCleared => ("inputs-cleared", "pruning 7.2", "its calls' arguments are cleared"),
+            Self::BelowTrigger => {
+                ("below-trigger", "pruning 7.2", "the prompt is below clearToolUses.trigger")
+            }
+            Self::KeptUse => ("kept-use", "pruning 7.2", "among the newest tool uses"),
+            Self::ExcludedTool => ("excluded-tool", "pruning 7.2", "its tool is excluded"),
+            Self::ClearedAtLeast => ("cleared-at-least", "pruning 7.2", "clearAtLeast was reached before it"),
+            Self::TooLittleToClear => {
+                ("too-little-to-clear", "pruning 7.11", "less than clearAtLeast to clear")
+            }
+            Self::UncalledResult => ("uncalled-result", "pruning 7.2", "its call is missing"),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::store::index::Index;
 use crate::store::load::load_bytes;
 use crate::store::scan::measure_message;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Moment;
 
 /// Messages with the features that a plan reads.
 pub(crate) struct ListFixture {
@@ -55,7 +56,7 @@ impl ListFixture {
         let made = list.messages().iter().enumerate().map(|(at, item)| {
             let body = match &item.origin {
                 message_list::MessageOrigin::Context(position) => self.bodies[*position as usize].clone(),
-                message_list::MessageOrigin::Missing(missing) => missing.message(0.0),
+                message_list::MessageOrigin::Missing(missing) => missing.message(Moment::ZERO),
                 message_list::MessageOrigin::Checkpoint | message_list::MessageOrigin::Summary => {
                     panic!("no step of these makes summaries")
                 }

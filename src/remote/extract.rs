@@ -8,6 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use tar::{Archive, Entry, EntryType, PaxExtensions};
 
+use crate::units::Bytes;
+
 /// Files of a copy.
 const MAX_FILES: u64 = 1_000_000;
 /// Bytes of the header of a long name.
@@ -17,7 +19,7 @@ const MAX_NAME_BYTES: u64 = 1 << 16;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Unpacked {
     pub(super) files: u64,
-    pub(super) bytes: u64,
+    pub(super) bytes: Bytes,
 }
 
 /// Unpacks an archive; leaves the reader behind its end.
@@ -40,7 +42,7 @@ pub(super) fn unpack(from: &mut dyn Read, folder: &Path) -> io::Result<Unpacked>
                     None => entry.path_bytes().into_owned(),
                 };
                 unpacked.files += 1;
-                unpacked.bytes += write_file(&mut entry, &folder.join(safe_path(&name)?))?;
+                unpacked.bytes += Bytes(write_file(&mut entry, &folder.join(safe_path(&name)?))?);
             }
             kind => return Err(invalid(&format!("an entry of kind {kind:?}"))),
         }
@@ -150,7 +152,7 @@ mod tests {
             builder.append_data(&mut header(EntryType::Regular, 3), "a/b.json", &b"{}\n"[..]).unwrap();
             builder.append_data(&mut header(EntryType::Regular, 1), &long, &b"x"[..]).unwrap();
         });
-        assert_eq!(result.unwrap(), Unpacked { files: 2, bytes: 4 });
+        assert_eq!(result.unwrap(), Unpacked { files: 2, bytes: Bytes(4) });
         assert_eq!(fs::read(folder.path().join(&long)).unwrap(), b"x");
         let changed = fs::metadata(folder.path().join("a/b.json")).unwrap().modified().unwrap();
         assert_eq!(changed.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs(), 1_772_452_800);

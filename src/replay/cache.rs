@@ -4,7 +4,7 @@
 use crate::gateway::catalog::Price;
 use crate::gateway::retention::Retention;
 use crate::store::entry::Usage;
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 /// Number of remembered prompts: a pruned prompt and the unpruned one before it may both be cached.
 const MAX_PROMPTS: usize = 4;
@@ -72,8 +72,7 @@ impl TokenSplit {
 
 #[derive(Debug, Clone, PartialEq)]
 struct CachedPrompt<M, E> {
-    /// When it was sent, ms.
-    sent_at: f64,
+    sent_at: Moment,
     key: M,
     /// Number of its messages.
     len: usize,
@@ -86,20 +85,20 @@ struct CachedPrompt<M, E> {
 /// `E` describes the edits of its messages.
 #[derive(Debug, Clone)]
 pub struct PrefixCache<M, E> {
-    retention_ms: f64,
+    retention_ms: Millis,
     prompts: Vec<CachedPrompt<M, E>>,
 }
 
 /// Creates an empty cache with a retention of 0.
 impl<M, E> Default for PrefixCache<M, E> {
     fn default() -> Self {
-        Self { retention_ms: 0.0, prompts: Vec::new() }
+        Self { retention_ms: Millis::ZERO, prompts: Vec::new() }
     }
 }
 
 impl<M: PartialEq, E> PrefixCache<M, E> {
     pub fn new(retention: Retention) -> Self {
-        Self { retention_ms: retention.ms(), prompts: Vec::new() }
+        Self { retention_ms: retention.duration(), prompts: Vec::new() }
     }
 
     /// Limits all cached prompts to the messages before `first`, because the list changed from there on.
@@ -114,7 +113,7 @@ impl<M: PartialEq, E> PrefixCache<M, E> {
     /// differ from those of a sent prompt.
     pub fn reusable_len(
         &self,
-        at: f64,
+        at: Moment,
         model: &M,
         len: usize,
         differs: impl Fn(&E) -> usize,
@@ -136,7 +135,7 @@ impl<M: PartialEq, E> PrefixCache<M, E> {
         (same < last.len).then_some(same)
     }
 
-    pub fn record_prompt(&mut self, at: f64, model: M, len: usize, edits: E) {
+    pub fn record_prompt(&mut self, at: Moment, model: M, len: usize, edits: E) {
         if self.prompts.len() == MAX_PROMPTS {
             self.prompts.remove(0);
         }
@@ -220,38 +219,38 @@ mod tests {
     #[test]
     fn a_growing_prompt_reads_what_was_sent_before_until_the_retention_has_passed() {
         let mut cache = PrefixCache::new(Retention::Short);
-        assert_eq!(cache.reusable_len(0.0, &1, 5, differs(&[])), None);
-        cache.record_prompt(0.0, 1, 5, Vec::new());
-        assert_eq!(cache.reusable_len(299_999.0, &1, 7, differs(&[])), Some(5));
-        assert_eq!(cache.reusable_len(300_000.0, &1, 7, differs(&[])), None);
-        assert_eq!(cache.reusable_len(1.0, &2, 7, differs(&[])), None);
-        assert_eq!(cache.reusable_len(f64::NAN, &1, 7, differs(&[])), None);
+        assert_eq!(cache.reusable_len(Moment::ZERO, &1, 5, differs(&[])), None);
+        cache.record_prompt(Moment::ZERO, 1, 5, Vec::new());
+        assert_eq!(cache.reusable_len(Moment(299_999.0), &1, 7, differs(&[])), Some(5));
+        assert_eq!(cache.reusable_len(Moment(300_000.0), &1, 7, differs(&[])), None);
+        assert_eq!(cache.reusable_len(Moment(1.0), &2, 7, differs(&[])), None);
+        assert_eq!(cache.reusable_len(Moment(f64::NAN), &1, 7, differs(&[])), None);
     }
 
     #[test]
     fn a_pruned_prompt_is_cached_up_to_its_first_change_and_the_unpruned_one_beside_it() {
         let mut cache = PrefixCache::new(Retention::Long);
-        cache.record_prompt(0.0, 1, 10, Vec::new());
-        assert_eq!(cache.reusable_len(1.0, &1, 11, differs(&[(3, 9), (6, 9)])), Some(3));
-        cache.record_prompt(1.0, 1, 11, vec![(3, 9), (6, 9)]);
-        assert_eq!(cache.reusable_len(2.0, &1, 12, differs(&[])), Some(10));
-        assert_eq!(cache.reusable_len(2.0, &1, 12, differs(&[(3, 9), (6, 9), (11, 9)])), Some(11));
-        assert_eq!(cache.reusable_len(2.0, &1, 12, differs(&[(3, 9), (6, 5)])), Some(6));
+        cache.record_prompt(Moment::ZERO, 1, 10, Vec::new());
+        assert_eq!(cache.reusable_len(Moment(1.0), &1, 11, differs(&[(3, 9), (6, 9)])), Some(3));
+        cache.record_prompt(Moment(1.0), 1, 11, vec![(3, 9), (6, 9)]);
+        assert_eq!(cache.reusable_len(Moment(2.0), &1, 12, differs(&[])), Some(10));
+        assert_eq!(cache.reusable_len(Moment(2.0), &1, 12, differs(&[(3, 9), (6, 9), (11, 9)])), Some(11));
+        assert_eq!(cache.reusable_len(Moment(2.0), &1, 12, differs(&[(3, 9), (6, 5)])), Some(6));
     }
 
     #[test]
     fn a_compaction_leaves_what_precedes_the_messages() {
         let mut cache = PrefixCache::new(Retention::Short);
-        cache.record_prompt(0.0, 1, 10, Vec::new());
+        cache.record_prompt(Moment::ZERO, 1, 10, Vec::new());
         cache.invalidate_from(0);
-        assert_eq!(cache.reusable_len(1.0, &1, 3, differs(&[])), Some(0));
+        assert_eq!(cache.reusable_len(Moment(1.0), &1, 3, differs(&[])), Some(0));
     }
 
     #[test]
     fn a_change_counts_against_the_last_prompt_and_added_messages_are_none() {
         let mut cache = PrefixCache::new(Retention::Short);
         assert_eq!(cache.first_change(5, differs(&[])), None);
-        cache.record_prompt(0.0, 1, 5, Vec::new());
+        cache.record_prompt(Moment::ZERO, 1, 5, Vec::new());
         assert_eq!(cache.first_change(7, differs(&[])), None);
         assert_eq!(cache.first_change(7, differs(&[(6, 9)])), None);
         assert_eq!(cache.first_change(7, differs(&[(2, 9)])), Some(2));

@@ -7,7 +7,7 @@ use crate::store::entry::{Entry, EntryKind, Role, StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 /// Answers whose counts are not used as measurements.
 pub(super) type UnreliableAnswers = HashSet<EntryIx>;
@@ -40,13 +40,13 @@ pub struct ModelCall {
     /// The answer, or the note of a prompt that threw.
     pub entry: EntryIx,
     pub path_index: usize,
-    /// Start in ms since 1970: the time of the message before it, or of the answer itself if that is unknown or later;
+    /// Start: the time of the message before it, or of the answer itself if that is unknown or later;
     /// NaN if neither is known.
-    pub started: f64,
-    /// Time of the answer, ms since 1970.
-    pub ended: f64,
-    /// Time since the previous call's answer, in ms; NaN at the first call.
-    pub idle_ms: f64,
+    pub started: Moment,
+    /// Time of the answer.
+    pub ended: Moment,
+    /// Time since the previous call's answer; NaN at the first call.
+    pub idle_ms: Millis,
     pub cache_key: CacheKey,
     pub stop_reason: StopReason,
     /// The provider's counts; `None` where it counted no prompt.
@@ -126,10 +126,10 @@ struct CallCollector<'a> {
 #[derive(Default)]
 struct CollectorState {
     cache_key: CacheKey,
-    /// Time of the previous message or summary, ms.
-    previous_time: Option<f64>,
-    /// Time of the previous answer, ms.
-    answered_at: Option<f64>,
+    /// Time of the previous message or summary.
+    previous_time: Option<Moment>,
+    /// Time of the previous answer.
+    answered_at: Option<Moment>,
     has_new_input: bool,
     /// The last message on the path is a refused answer.
     last_was_refused: bool,
@@ -179,7 +179,7 @@ impl CallCollector<'_> {
             path_index: place,
             started: before.unwrap_or(entry.time_ms),
             ended: entry.time_ms,
-            idle_ms: before.unwrap_or(entry.time_ms) - self.state.answered_at.unwrap_or(f64::NAN),
+            idle_ms: before.unwrap_or(entry.time_ms) - self.state.answered_at.unwrap_or(Moment(f64::NAN)),
             cache_key: self.state.cache_key,
             stop_reason: stop,
             usage: usage.filter(|usage| usage.has_prompt_tokens() && !self.unreliable.contains(&ix)),

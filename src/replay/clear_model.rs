@@ -12,7 +12,7 @@ use crate::replay::edit_digest::EditDigest;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::range_totals::EditTotals;
 use crate::store::entry::MessageSize;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// The clearable results and the edit that clears them.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ impl ClearModel {
         let (after, left) = self.edit.predict(size, features);
         let tokens = arena.estimate_tokens(at, &after);
         Some(EditTotals {
-            chars: 0.0,
+            chars: Chars::ZERO,
             tokens: arena.estimate_tokens(at, size) - tokens,
             clear_tokens: clear_tokens(counting, size, Some(features))
                 - clear_tokens(counting, &after, Some(&left)),

@@ -5,7 +5,7 @@ use crate::config::FiringLimits;
 use crate::ids::EntryIx;
 use crate::replay::Replay;
 use crate::replay::outcome::{CallReplay, TrimStats};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PolicyEventKind {
@@ -48,8 +48,8 @@ pub struct PolicyEvent {
     pub call: usize,
     /// Number of consecutive calls with the same change.
     pub calls: usize,
-    /// Start of the first call, ms since 1970.
-    pub time: f64,
+    /// Start of the first call.
+    pub time: Moment,
     /// Messages changed.
     pub messages: u32,
     /// The first changed message; `None` for policies that do not act on single calls.

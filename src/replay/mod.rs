@@ -67,7 +67,7 @@ use crate::policy::repair::RepairRules;
 use crate::policy::{Policy, PolicySettings};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Token counts by factors that are fitted to this session's own usage.
 #[derive(Debug, Clone, Copy)]
@@ -94,8 +94,8 @@ pub struct ReplaySession<'a> {
     pub cut_short: &'a HashSet<EntryIx>,
     /// Answers whose counts cannot cover the whole prompt and are not used as measurements.
     pub unreliable_answers: &'a HashSet<EntryIx>,
-    /// The cache touches that count, in file order, with their time in ms (pruning 4.3).
-    pub cache_touches: &'a [(EntryIx, f64)],
+    /// The cache touches that count, in file order, with their time (pruning 4.3).
+    pub cache_touches: &'a [(EntryIx, Moment)],
     /// Whether pruning can be installed for the model (pruning 3.6).
     pub prune_eligible: bool,
     /// Tokens before the messages, estimated from chars.

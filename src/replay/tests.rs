@@ -19,7 +19,7 @@ use crate::policy::prune::Gate;
 use crate::store::entry::ReadMode;
 use crate::store::load::{load_bytes, load_for_release};
 use crate::store::source::Source;
-use crate::units::Tokens;
+use crate::units::{Chars, Moment, Tokens};
 
 const MINUTE: i64 = 60_000;
 /// 2026-02-21T05:00:00Z, ms.
@@ -48,7 +48,7 @@ impl Script {
     fn entry(mut self, rest: &str) -> Self {
         let at = self.entries;
         let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
-        let time = js::iso_text(START + self.minutes * MINUTE);
+        let time = js::iso_text(Moment::from_whole(START + self.minutes * MINUTE));
         let _ =
             writeln!(self.text, "{{\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"{time}\",{rest}}}");
         self.entries += 1;
@@ -162,7 +162,7 @@ fn settings(steps: &[Policy]) -> Settings {
     let mut all = PolicySettings::pruning_only(PruneSettings {
         keep_last_assistants: 1.0,
         soft_trim_ratio: 0.1,
-        min_prunable_tool_chars: 1.0,
+        min_prunable_tool_chars: Chars(1.0),
         ..PruneSettings::default()
     });
     all.enabled = PolicySet::of(steps);
@@ -339,7 +339,7 @@ fn what_was_refused_and_fits_now_is_paid_for_once() {
 #[test]
 fn calls_know_when_they_were_made_and_what_was_before_them() {
     let calls = idle(30).replay(&settings(&[]), Tokens(1e6), &[]).calls;
-    let idle: Vec<f64> = calls.iter().map(|call| call.idle_ms).collect();
+    let idle: Vec<f64> = calls.iter().map(|call| call.idle_ms.get()).collect();
     assert!(idle[0].is_nan());
     assert_eq!(idle[1..], [0.0, 30.0 * MINUTE as f64, 0.0]);
     assert_eq!(calls.iter().map(|call| call.opens_run).collect::<Vec<_>>(), [true, false, true, false]);

@@ -21,7 +21,7 @@ use crate::replay::trace_branch::TraceBranch;
 use crate::replay::{ReplaySession, Settings};
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::intern::{IdIx, ValueIx};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// The messages that a run began with, where they are not a range of the path in its order.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub(super) struct LastModelCall {
     /// Prompt and answer in tokens, as the runtime compares them with its threshold; NaN where nothing was counted.
     pub(super) tokens: Tokens,
     pub(super) stop_reason: StopReason,
-    pub(super) ended: f64,
+    pub(super) ended: Moment,
     pub(super) cache_key: CacheKey,
 }
 
@@ -74,9 +74,9 @@ pub(super) struct Trace<'a> {
     /// Messages before this index have no details; `images_removed_until` is the same for images.
     pub(super) stripped_until: usize,
     pub(super) images_removed_until: usize,
-    /// The last cache touch that this run knows, in ms; `assumed_touch` is the end of the last run.
-    pub(super) last_touch: Option<f64>,
-    pub(super) assumed_touch: Option<f64>,
+    /// The last cache touch that this run knows; `assumed_touch` is the end of the last run.
+    pub(super) last_touch: Option<Moment>,
+    pub(super) assumed_touch: Option<Moment>,
     pub(super) history_trim: TrimStats,
     /// Changes that the budget of all results made to this run's list.
     pub(super) reduce_trim: TrimStats,

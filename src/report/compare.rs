@@ -17,6 +17,7 @@ use crate::report::cost::format_cost;
 use crate::session::usage_totals::PriceCache;
 use crate::session::{CountSource, LoadedSession, TokenCount};
 use crate::store::body::BodyError;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{MessageSize, Role, Usage};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
@@ -313,7 +314,7 @@ fn signature(message: &ContextMessage) -> MessageSignature {
     MessageSignature {
         role: size.role.as_str(),
         call: size.call_id.filter(|_| result),
-        chars: if result { 0 } else { size.pi_chars.whole_chars() },
+        chars: if result { 0 } else { size.pi_chars.whole_chars().whole() },
     }
 }
 
@@ -363,10 +364,17 @@ fn paired_message(
 
 /// Sizes that a change of content alters. Committed changes are known from receipts as well.
 fn content_sizes(size: &MessageSize) -> [u64; 6] {
-    let of = |count: u32| u64::from(count);
-    let counted = [size.pi_chars.whole_chars(), size.prune_chars.whole_chars()];
+    let of = |part: CompactChars| part.get().whole();
+    let counted = [size.pi_chars, size.prune_chars].map(|size| size.whole_chars().whole());
     let [pi, prune] = counted;
-    [pi, prune, of(size.text_chars), of(size.images), of(size.thinking_chars), of(size.tool_call_chars)]
+    [
+        pi,
+        prune,
+        of(size.text_chars),
+        u64::from(size.images),
+        of(size.thinking_chars),
+        of(size.tool_call_chars),
+    ]
 }
 
 fn unpaired_message(message: &ContextMessage, side: usize) -> ComparedMessage {
@@ -385,6 +393,7 @@ fn unpaired_message(message: &ContextMessage, side: usize) -> ComparedMessage {
 mod tests {
     use super::*;
     use crate::session::testing::{call, loaded_session, message, result, transcript, user};
+    use crate::units::Moment;
 
     const USAGE: &str = r#""usage":{"input":1000,"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":1010,"cost":{"total":0.25}}"#;
 
@@ -454,7 +463,7 @@ mod tests {
             kind: crate::commit::ReceiptKind::Commit,
             entry: EntryIx(5),
             id: "e5".into(),
-            time: 0.0,
+            time: Moment::ZERO,
             from_leaf: "e3".into(),
             undoes: None,
             policies: Vec::new(),

@@ -10,6 +10,7 @@ use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
 use crate::session::{ContextDetails, LoadedSession};
 use crate::store::body::BodyError;
+use crate::units::Moment;
 
 /// The next call and the whole session under some settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,7 +28,7 @@ pub struct PresetOutcome {
 pub fn preset_outcome(
     session: &Arc<LoadedSession>,
     changes: &[SettingChange],
-    now_ms: f64,
+    now_ms: Moment,
     wanted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<PresetOutcome>, BodyError> {
     let policies = default_replay_policies(session, changes);
@@ -49,7 +50,7 @@ fn next_call_tokens(
     session: &LoadedSession,
     settings: &PolicySettings,
     prune_on: bool,
-    now_ms: f64,
+    now_ms: Moment,
     wanted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<u64>, BodyError> {
     let LoadedSession { source, index, context, .. } = session;

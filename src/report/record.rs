@@ -9,6 +9,7 @@ use crate::redact::Redactor;
 use crate::session::family::Rollup;
 use crate::store::session::{Flag, Session};
 use crate::store::session_records::SessionRecord;
+use crate::units::Moment;
 
 /// Chars of a value that are shown.
 const MAX_VALUE_CHARS: usize = 2_000;
@@ -168,7 +169,7 @@ pub struct RecordView {
 
 impl RecordView {
     /// Collects the facts and masks their secrets. `now_ms` is for ages.
-    pub fn new(session: &Session, now_ms: f64) -> Self {
+    pub fn new(session: &Session, now_ms: Moment) -> Self {
         let raw = session.record.as_ref().map(SessionRecord::raw);
         let mut redactor = Redactor::default();
         if let Some(raw) = &raw {
@@ -211,7 +212,7 @@ pub fn describe_rollup(rollup: &Rollup) -> Option<String> {
     Some(format!("{words}, {tokens} tokens in {calls}{unread}"))
 }
 
-fn own_fields(session: &Session, now_ms: f64) -> Vec<RecordField> {
+fn own_fields(session: &Session, now_ms: Moment) -> Vec<RecordField> {
     let path = session.path.as_ref().map(|path| path.display().to_string());
     let flags: Vec<&str> = session.flags.iter().map(|flag| flag.as_str()).collect();
     let size = (!session.has_flag(Flag::Missing)).then(|| format_size(session.bytes));
@@ -227,7 +228,7 @@ fn own_fields(session: &Session, now_ms: f64) -> Vec<RecordField> {
         ("transcript", path),
         ("database", database),
         ("size", size),
-        ("changed", session.updated_ms().and_then(|ms| time_text(ms as f64, now_ms))),
+        ("changed", session.updated_ms().and_then(|ms| time_text(ms, now_ms))),
         ("working folder", session.cwd.clone()),
         ("marks", Some(flags.join(", ")).filter(|flags| !flags.is_empty())),
         ("record", no_record),
@@ -238,7 +239,7 @@ fn own_fields(session: &Session, now_ms: f64) -> Vec<RecordField> {
     facts.into_iter().filter_map(field).collect()
 }
 
-fn record_fields(members: &Object, now_ms: f64) -> Vec<RecordField> {
+fn record_fields(members: &Object, now_ms: Moment) -> Vec<RecordField> {
     let section =
         |name: &str| SECTIONS.iter().position(|(_, names)| names.contains(&name)).unwrap_or(SECTIONS.len());
     let mut sorted: Vec<(usize, String, &Value)> = members
@@ -260,7 +261,7 @@ fn push_fields(
     section: &'static str,
     name: String,
     value: &Value,
-    (depth, now_ms): (usize, f64),
+    (depth, now_ms): (usize, Moment),
     fields: &mut Vec<RecordField>,
 ) {
     if let Value::Object(members) = value
@@ -277,11 +278,11 @@ fn push_fields(
     fields.push(RecordField { section, name, value });
 }
 
-fn value_text(name: &str, value: &Value, now_ms: f64) -> String {
+fn value_text(name: &str, value: &Value, now_ms: Moment) -> String {
     let text = match value {
         Value::String(text) => text.to_string_lossy(),
         Value::Number(number) if is_time(name, *number) => {
-            time_text(*number, now_ms).unwrap_or_else(|| js::stringify(value))
+            time_text(Moment(*number), now_ms).unwrap_or_else(|| js::stringify(value))
         }
         Value::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
             format_number(*number as i64)
@@ -298,8 +299,8 @@ fn is_time(name: &str, number: f64) -> bool {
     number >= FIRST_TIME_MS && ["At", "Timestamp", "Ms", "time"].iter().any(|end| name.ends_with(end))
 }
 
-fn time_text(ms: f64, now_ms: f64) -> Option<String> {
-    let (time, age) = (format_timestamp(ms)?, format_age(ms as i64, now_ms));
+fn time_text(at: Moment, now_ms: Moment) -> Option<String> {
+    let (time, age) = (format_timestamp(at)?, format_age(at.to_whole(), now_ms));
     // An old time has no age but its date again.
     Some(if age.ends_with(" ago") { format!("{time} · {age}") } else { time })
 }
@@ -311,7 +312,7 @@ mod tests {
     fn fields(json: &str) -> Vec<String> {
         let Ok(Value::Object(members)) = js::parse(json) else { panic!("an object") };
         let line = |field: &RecordField| format!("{}/{}={}", field.section, field.name, field.value);
-        record_fields(&members, 1_772_755_200_000.0).iter().map(line).collect()
+        record_fields(&members, Moment(1_772_755_200_000.0)).iter().map(line).collect()
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::session::list::list_sessions;
 use crate::session::loading::open;
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::session::testing::quoted;
+use crate::units::Moment;
 
 /// 2026-11-19T08:00:00Z.
 pub(in crate::report) const START_MS: i64 = 1_795_075_200_000;
@@ -68,7 +69,7 @@ impl Tale {
 
     pub(in crate::report) fn entry(mut self, rest: &str) -> Self {
         let parent = self.count.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
-        let time = js::iso_text(self.now);
+        let time = js::iso_text(Moment::from_whole(self.now));
         let id = self.count;
         let _ = writeln!(self.text, r#"{{"id":"e{id}","parentId":{parent},"timestamp":"{time}",{rest}}}"#);
         self.count += 1;
@@ -214,9 +215,10 @@ impl Tale {
         write(sessions.join("s.jsonl"), &self.text);
         let place =
             StoreLocation::new(&StoreRequest::Path(folder.path().to_path_buf()), Environment::default());
-        let listed = list_sessions(&place.expect("a place"), self.now);
+        let listed = list_sessions(&place.expect("a place"), Moment::from_whole(self.now));
         let key = &listed.items[0].key;
-        let session = open(&listed.store, key, None, self.now, &mut |_, _| true).expect("it opens");
+        let session =
+            open(&listed.store, key, None, Moment::from_whole(self.now), &mut |_, _| true).expect("it opens");
         (folder, session)
     }
 }

@@ -44,6 +44,7 @@ pub fn start_program(config: &AlertsConfig, alert: &FullnessAlert) -> io::Result
 mod tests {
     use super::*;
     use crate::ids::SessionKey;
+    use crate::units::Moment;
 
     fn alert(key: &str) -> FullnessAlert {
         FullnessAlert {
@@ -52,7 +53,7 @@ mod tests {
             is_estimate: false,
             window: 200_000,
             level: 0.8,
-            at_ms: 0,
+            at_ms: Moment::ZERO,
         }
     }
 

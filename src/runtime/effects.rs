@@ -127,7 +127,7 @@ impl EventLoop {
             Effect::Alert(alert) => self.raise_alert(&alert),
             Effect::CaptureMouse(on) => self.set_mouse(on),
             Effect::ShowUtc(utc) => self.show_times(utc),
-            Effect::SetTimer(ms) => drop(self.timers.insert(ms)),
+            Effect::SetTimer(at) => drop(self.timers.insert(at.whole())),
             Effect::DropStale { epoch } => self.excerpt_queue.drop_older(epoch),
             Effect::Quit => self.should_quit = true,
         }

@@ -32,6 +32,7 @@ use crate::session::list::SessionListing;
 use crate::session::store_location::StoreLocation;
 use crate::summarize::CancelToken;
 use crate::ui;
+use crate::units::Moment;
 
 /// Minimum time between two frames.
 const FRAME_INTERVAL: Duration = Duration::from_millis(8);
@@ -60,7 +61,7 @@ pub(super) struct EventLoop {
     /// Why the screen only reads.
     read_only: Option<String>,
     pub(super) clock: Clock,
-    /// The times at which the state wants a timer event, ms.
+    /// The times at which the state wants a timer event, in whole ms since 1970, which have an order.
     pub(super) timers: BTreeSet<i64>,
     /// Copied texts that are too long for a clipboard.
     pub(super) copy_folder: CopyFolder,
@@ -193,9 +194,11 @@ impl EventLoop {
 
     /// Returns the time until the next timer, frame or queued work; `None` without any.
     fn next_deadline(&self) -> Option<Duration> {
-        let now_ms = self.clock.now_ms();
-        let timer =
-            self.timers.first().map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(0) as u64));
+        let now_ms = self.clock.now_ms().whole();
+        let timer = self
+            .timers
+            .first()
+            .map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(0).unsigned_abs()));
         let frame = self
             .last_frame
             .filter(|_| self.needs_redraw && self.may_draw())
@@ -215,7 +218,7 @@ impl EventLoop {
             WakeReason::Panic => bail!("clawscope crashed; see the message above"),
             WakeReason::Timer | WakeReason::Signal(_) => {}
         }
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.clock.now_ms().whole();
         if self.timers.first().is_some_and(|at| *at <= now_ms) {
             self.timers = self.timers.split_off(&(now_ms + 1));
             self.dispatch(Event::Timer);
@@ -287,7 +290,7 @@ impl EventLoop {
     }
 
     /// Adopts a new list: its store is watched, counted and used to open sessions.
-    fn apply_listing(&mut self, mut listed: SessionListing, place: Arc<StoreLocation>, began_ms: i64) {
+    fn apply_listing(&mut self, mut listed: SessionListing, place: Arc<StoreLocation>, began_ms: Moment) {
         if !self.active_place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &place)) {
             self.clock = Clock::starting_at(place.demo_now_ms());
             // The demo store looks the same in every time zone.

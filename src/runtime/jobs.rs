@@ -18,6 +18,7 @@ use crate::session::invalidation::Invalidation;
 use crate::session::list::SessionListing;
 use crate::session::store_location::StoreLocation;
 use crate::store::discovery::Store;
+use crate::units::Moment;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum JobKind {
@@ -91,8 +92,8 @@ pub(super) struct JobReport {
 pub(super) enum JobMessage {
     /// An event for the state machine.
     Event(Box<Event>),
-    /// A listed store, and when listing started (ms since 1970).
-    Listed(Box<SessionListing>, Arc<StoreLocation>, i64),
+    /// A listed store, and when listing started.
+    Listed(Box<SessionListing>, Arc<StoreLocation>, Moment),
     /// The effect of changed files on the store that was listed then, and those files.
     Invalidated(Box<Invalidation>, Arc<Store>, BTreeSet<PathBuf>),
     /// The job ended.

@@ -42,6 +42,7 @@ use crate::store::body::BodyError;
 use crate::store::discovery::Store;
 use crate::store::session::Session;
 use crate::summarize::CancelToken;
+use crate::units::{Millis, Moment};
 use crate::write::commit_list::list_commits_newest_first;
 use crate::write::request::{WriteAction, WriteRequest, prepare, preview, write};
 use crate::write::summary::SummarySettings;
@@ -58,8 +59,8 @@ pub struct Inputs {
     pub store: Option<Arc<Store>>,
     /// The epoch of a session that is read; `None` counts on from the previous one.
     pub epoch: Option<Epoch>,
-    /// The time of the state machine, ms since 1970; the demo has its own.
-    pub now_ms: i64,
+    /// The time of the state machine; the demo has its own.
+    pub now_ms: Moment,
     /// The clock that locks are judged by.
     pub clock: Box<dyn Clock + Send>,
     pub env: Environment,
@@ -161,7 +162,7 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
             Event::Written(written.map_err(EffectError::from))
         }
         Effect::ComparePresets { session, pair } => {
-            let compared = compare_presets(&session, &pair, inputs.now_ms as f64, is_wanted);
+            let compared = compare_presets(&session, &pair, inputs.now_ms, is_wanted);
             let Some(outcomes) = compared.transpose() else { return };
             Event::PresetsCompared { epoch: session.epoch, pair, outcomes }
         }
@@ -215,7 +216,7 @@ fn find_regret(
 fn compare_presets(
     session: &Arc<LoadedSession>,
     pair: &PresetPair,
-    now_ms: f64,
+    now_ms: Moment,
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<[PresetOutcome; 2]>, EffectError> {
     let outcome = |(name, values): &(String, Vec<(String, String)>)| {
@@ -244,7 +245,7 @@ fn shared<T, E: Into<EffectError>>(read: Result<T, E>) -> Result<Arc<T>, EffectE
 fn read_record(key: SessionKey, inputs: &Inputs) -> Event {
     let sessions = inputs.store.iter().flat_map(|store| &store.sessions);
     let session = sessions.into_iter().find(|session| session.key == key);
-    let view = session.map(|session| Arc::new(RecordView::new(session, inputs.now_ms as f64)));
+    let view = session.map(|session| Arc::new(RecordView::new(session, inputs.now_ms)));
     Event::Record { key, view: view.ok_or(EffectError::SessionGone) }
 }
 
@@ -306,7 +307,7 @@ impl Inputs {
 
 /// Reads the entries that were added before a transcript was removed or replaced. The file stays readable while it is
 /// open here.
-fn read_remaining(store: &Store, known: &LoadedSession, now_ms: i64) -> Option<LoadedSession> {
+fn read_remaining(store: &Store, known: &LoadedSession, now_ms: Moment) -> Option<LoadedSession> {
     let session = store.sessions.iter().find(|session| session.key == known.item.key)?;
     let session = Session { path: Some(known.source.path().to_path_buf()), ..session.clone() };
     let last =
@@ -327,7 +328,7 @@ fn load_details(session: &LoadedSession, listener: &Listener<'_>) {
 fn predict_calls(session: &LoadedSession, request: SummaryCallsRequest, inputs: &Inputs) -> Option<Event> {
     let config = &inputs.store.as_ref()?.config.js_root;
     let summary = SummarySettings::from_config(session.ruleset.id.rules(), config);
-    let calls = SummaryCalls::predict(session, &request, summary, inputs.now_ms as f64);
+    let calls = SummaryCalls::predict(session, &request, summary, inputs.now_ms);
     Some(Event::SummaryCalls { request, calls: calls.map_err(EffectError::from) })
 }
 
@@ -371,7 +372,7 @@ fn summarise_or_offer(
 }
 
 fn repair(path: &Path, inputs: &Inputs) -> Result<String, EffectError> {
-    match recover_commit(path, 0, &*inputs.clock, &SystemDisk) {
+    match recover_commit(path, Millis::ZERO, &*inputs.clock, &SystemDisk) {
         Ok(Some(settled)) => Ok(settled.description()),
         Ok(None) => Ok("It was already repaired.".to_owned()),
         Err(error) => Err(error.into()),
@@ -416,7 +417,7 @@ fn run_cells(recording: &RecordedSession, query: SweepQuery, request_id: u64, li
 }
 
 /// Builds one request for both the preview and the write, so that they cannot differ.
-fn write_request(pending: &PendingWrite, now_ms: i64) -> WriteRequest<'_> {
+fn write_request(pending: &PendingWrite, now_ms: Moment) -> WriteRequest<'_> {
     let (session, action) = match pending {
         PendingWrite::Commit { session, plan, summary } => {
             let summary = summary.as_ref().map(|made| &made.summary);

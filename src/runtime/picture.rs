@@ -19,6 +19,7 @@ use crate::session::{LoadedSession, message};
 use crate::ui;
 use crate::ui::highlight;
 use crate::ui::theme::{ColourDepth, Theme, ThemeError};
+use crate::units::Moment;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
@@ -48,7 +49,7 @@ pub fn session_picture(
     size: (u16, u16),
     theme: &str,
     redactor: &Redactor,
-    now_ms: i64,
+    now_ms: Moment,
 ) -> Result<String, PictureError> {
     let theme = Theme::load(theme, ColourDepth::True)?;
     highlight::load();

@@ -19,6 +19,7 @@ use crate::session::loading::open;
 use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
+use crate::units::{Bytes, Moment};
 
 /// Sessions read per batch.
 const BATCH_SIZE: usize = 8;
@@ -32,8 +33,8 @@ const MAX_RECENT: usize = 4;
 #[derive(Debug, Clone, PartialEq)]
 struct CountStamp {
     path: Option<PathBuf>,
-    bytes: u64,
-    modified_ms: Option<i64>,
+    bytes: Bytes,
+    modified_ms: Option<Moment>,
     /// Hash of the config, as the windows come from it.
     config_hash: u64,
 }
@@ -87,7 +88,7 @@ impl SessionCounts {
                 None if item.path.is_none() || item.has(Mark::Missing) => {}
                 None => {
                     let aside = item.marks.iter().any(|mark| mark.is_archive());
-                    unknown.push((aside, Reverse(item.updated_ms), item.key.clone()));
+                    unknown.push((aside, Reverse(item.updated_ms.map(Moment::whole)), item.key.clone()));
                 }
             }
         }
@@ -214,7 +215,7 @@ fn copy_counts(item: &mut SessionItem, counted: &SessionItem) {
     item.overflows = counted.overflows;
     item.usage = counted.usage;
     item.compactions = item.compactions.or(counted.compactions);
-    item.updated_ms = counted.updated_ms.max(item.updated_ms.filter(|_| counted.updated_ms.is_none()));
+    item.updated_ms = counted.updated_ms.or(item.updated_ms);
     for mark in [Mark::Overflow, Mark::Damaged] {
         item.set_mark(mark, counted.has(mark));
     }

@@ -15,9 +15,10 @@ use crate::session::list::{SessionListing, list_sessions_with};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
+use crate::units::Moment;
 
-/// When listing began (ms since 1970), and the list with its location, or why listing failed.
-pub(super) type ListResult = (i64, Result<(SessionListing, Arc<StoreLocation>), ListError>);
+/// When listing began, and the list with its location, or why listing failed.
+pub(super) type ListResult = (Moment, Result<(SessionListing, Arc<StoreLocation>), ListError>);
 
 /// The reason why there is no list of sessions.
 #[derive(Debug, thiserror::Error)]
@@ -157,7 +158,7 @@ pub(super) fn to_listing(listed: &SessionListing) -> StoreListing {
         ruleset: listed.store.ruleset.clone(),
         agent_count: listed.store.agents.len(),
         items: listed.items.clone(),
-        findings: listed.diagnostics.clone(),
+        diagnostics: listed.diagnostics.clone(),
         config_error: listed.store.config.error.as_ref().map(ToString::to_string),
         demo: listed.is_demo,
     }

@@ -9,7 +9,7 @@ use crate::policy::compact::assumed_summary_tokens;
 use crate::policy::settings::SettingId;
 use crate::session::LoadedSession;
 use crate::store::entry::EntryKind;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AssumedSummary {
@@ -23,7 +23,7 @@ pub const EARLIER_SUMMARIES: &str = "average of this session's earlier summaries
 
 impl AssumedSummary {
     /// Takes the chars of the earlier summaries and the compaction's reserve.
-    pub fn new(earlier_chars: &[u64], reserve_tokens: Tokens) -> Self {
+    pub fn new(earlier_chars: &[Chars], reserve_tokens: Tokens) -> Self {
         Self {
             tokens: assumed_summary_tokens(earlier_chars, reserve_tokens),
             is_average: !earlier_chars.is_empty(),
@@ -50,7 +50,7 @@ impl LoadedSession {
         let summaries = self.context.entries_since_reset(index).into_iter().filter(is_summary);
         let chars =
             summaries.filter_map(|ix| index.entry(ix).message).map(|size| size.pi_chars.whole_chars());
-        AssumedSummary::new(&chars.filter(|chars| *chars > 0).collect::<Vec<_>>(), reserve_tokens)
+        AssumedSummary::new(&chars.filter(|chars| *chars > Chars::ZERO).collect::<Vec<_>>(), reserve_tokens)
     }
 
     /// Makes the assumption the value in force of `compaction.summaryTokens`.

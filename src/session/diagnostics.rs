@@ -24,12 +24,12 @@ impl LoadedSession {
 /// Collects the diagnostics, those of single lines first. Each kind of fault appears once, at its first entry.
 fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
     let LoadedSession { index, tree, .. } = session;
-    let mut findings: Vec<Diagnostic> =
+    let mut diagnostics: Vec<Diagnostic> =
         session.unfinished_commit.iter().map(unfinished_commit_diagnostic).collect();
-    findings.extend(index.all_diagnostics());
+    diagnostics.extend(index.all_diagnostics());
     // The open status already reports the fault; structure is irrelevant in a file the runtime cannot open.
     if matches!(index.open_status, OpenStatus::Throws { .. }) {
-        return findings;
+        return diagnostics;
     }
     let found = [
         parent_cycle(index, tree),
@@ -39,9 +39,9 @@ fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
         unknown_parents(index, tree),
         duplicate_ids(index, tree),
     ];
-    findings.extend(found.into_iter().flatten());
-    findings.extend(window_diagnostics::collect(session));
-    findings
+    diagnostics.extend(found.into_iter().flatten());
+    diagnostics.extend(window_diagnostics::collect(session));
+    diagnostics
 }
 
 /// An interrupted commit comes first, because it may have caused the faults below.
@@ -169,8 +169,8 @@ mod tests {
     fn found(lines: &[&str]) -> Vec<(Severity, Option<u64>, Option<String>, String)> {
         let header = r#"{"type":"session","version":3,"id":"s"}"#;
         let text = std::iter::once(header).chain(lines.iter().copied()).collect::<Vec<_>>().join("\n") + "\n";
-        let findings = loaded_session(&text, 200_000.0).diagnostics();
-        findings.into_iter().map(|f| (f.severity, f.line, f.subject, f.message)).collect()
+        let diagnostics = loaded_session(&text, 200_000.0).diagnostics();
+        diagnostics.into_iter().map(|f| (f.severity, f.line, f.subject, f.message)).collect()
     }
 
     fn one(

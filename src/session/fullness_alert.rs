@@ -4,6 +4,7 @@
 use crate::format::{format_number, format_percent};
 use crate::ids::SessionKey;
 use crate::session::SessionItem;
+use crate::units::Moment;
 
 /// The fall below a level after which it alerts again, as a share of the window. Estimates waver by less.
 const REARM_MARGIN: f64 = 0.1;
@@ -61,12 +62,12 @@ pub struct FullnessAlert {
     pub window: u64,
     /// The crossed share of the window.
     pub level: f64,
-    /// When the crossing was seen, ms since 1970.
-    pub at_ms: i64,
+    /// When the crossing was seen.
+    pub at_ms: Moment,
 }
 
 impl FullnessAlert {
-    pub fn new(item: &SessionItem, level: f64, at_ms: i64) -> Option<Self> {
+    pub fn new(item: &SessionItem, level: f64, at_ms: Moment) -> Option<Self> {
         let count = item.tokens?;
         Some(Self {
             key: item.key.clone(),

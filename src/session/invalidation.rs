@@ -12,6 +12,7 @@ use crate::session::list::list_item;
 use crate::store::archive::is_jsonl_path;
 use crate::store::discovery::Store;
 use crate::store::session::{Flag, Session};
+use crate::units::Moment;
 
 /// Sessions of a store by transcript path.
 #[derive(Debug, Default)]
@@ -56,7 +57,7 @@ impl PathIndex {
         &self,
         store: &Store,
         paths: impl IntoIterator<Item = &'a PathBuf>,
-        now_ms: i64,
+        now_ms: Moment,
     ) -> Invalidation {
         let mut touched = Invalidation::default();
         let mut places = BTreeSet::new();
@@ -115,6 +116,7 @@ mod tests {
     use super::*;
     use crate::gateway::env::Environment;
     use crate::store::discovery::discover;
+    use crate::units::Bytes;
 
     fn write(dir: &Path, name: &str, text: &str) -> PathBuf {
         let path = dir.join("agents/main/sessions").join(name);
@@ -129,7 +131,7 @@ mod tests {
 
     /// Returns the ids of the sessions to refresh, and whether to rescan the store.
     fn reported(places: &PathIndex, store: &Store, path: &Path) -> (Vec<String>, bool) {
-        let touched = places.invalidated_by(store, [&path.to_path_buf()], 0);
+        let touched = places.invalidated_by(store, [&path.to_path_buf()], Moment::ZERO);
         (touched.sessions.iter().map(|(session, _)| session.id.clone()).collect(), touched.rescan)
     }
 
@@ -146,8 +148,8 @@ mod tests {
         let store = store(dir.path());
         let places = PathIndex::new(&store, []);
         write(dir.path(), "a.jsonl", "{\"type\":\"session\"}\n");
-        let touched = places.invalidated_by(&store, [&path], 0);
-        assert_eq!((touched.sessions[0].1.bytes, touched.rescan), (19, false));
+        let touched = places.invalidated_by(&store, [&path], Moment::ZERO);
+        assert_eq!((touched.sessions[0].1.bytes, touched.rescan), (Bytes(19), false));
         let lock = write(dir.path(), "a.jsonl.lock", "");
         assert_eq!(reported(&places, &store, &lock), (vec!["a".to_owned()], false));
         let journal = path.with_file_name("a.jsonl.clawscope-journal");

@@ -11,6 +11,7 @@ use crate::format::whole_percent;
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
 use crate::replay::Cost;
+use crate::units::{Bytes, Moment};
 
 /// The origin of a token count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -181,10 +182,10 @@ pub struct SessionItem {
     pub overflows: Option<u64>,
     /// Usage of every call on every branch; `None` until the transcript is read.
     pub usage: Option<ItemUsage>,
-    /// Last change, in ms since the epoch.
-    pub updated_ms: Option<i64>,
+    /// Last change.
+    pub updated_ms: Option<Moment>,
     /// Bytes of the transcript.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Sorted and without duplicates.
     pub marks: Vec<Mark>,
 }
@@ -220,7 +221,7 @@ impl SessionItem {
     /// Sorts the sessions of an agent newest first, with archived ones and orphans last.
     pub fn sort_key(&self) -> ((bool, bool), Reverse<Option<i64>>, &SessionKey) {
         let aside = (self.marks.iter().any(|mark| mark.is_archive()), self.has(Mark::Orphan));
-        (aside, Reverse(self.updated_ms), &self.key)
+        (aside, Reverse(self.updated_ms.map(Moment::whole)), &self.key)
     }
 
     pub fn has(&self, mark: Mark) -> bool {

@@ -30,6 +30,7 @@ use crate::store::session::Session;
 use crate::store::session_records::SessionRecord;
 use crate::store::source::Source;
 use crate::transcript::Tree;
+use crate::units::Moment;
 
 /// Data of a read transcript that the list item needs.
 pub(super) struct TranscriptFacts<'a> {
@@ -63,7 +64,7 @@ impl<'a> TranscriptFacts<'a> {
 pub fn load_item(
     store: &Store,
     session: &Session,
-    now_ms: i64,
+    now_ms: Moment,
     progress: ProgressFn<'_>,
 ) -> Result<SessionItem, OpenError> {
     let source = open_source(session, None)?;
@@ -130,7 +131,7 @@ pub(super) fn complete_item(
         index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Compaction).count();
     item.compactions = item.compactions.or(Some(compactions as u64));
     item.entries = Some(index.entries.len() as u64);
-    item.bytes = index.end + index.pending_bytes;
+    item.bytes = index.file_bytes();
     if let Some(title) = row.is_none().then(|| title(reported.source, index)).flatten() {
         item.title = title;
     }
@@ -146,8 +147,8 @@ pub(super) fn complete_item(
     item
 }
 
-/// Returns when the model last answered on the path, in ms.
-pub(super) fn last_call(session: &LoadedSession) -> Option<f64> {
+/// Returns when the model last answered on the path.
+pub(super) fn last_call(session: &LoadedSession) -> Option<Moment> {
     let LoadedSession { source, index, context, .. } = session;
     let ix = last_assistant(index, context)?;
     let message = body::read_message(source, index, ix).ok().flatten()?;
@@ -164,6 +165,6 @@ fn is_damaged(reported: &TranscriptFacts<'_>) -> bool {
     odd || index.bad_lines > 0 || reported.context_throws || !reported.tree.cyclic().is_empty()
 }
 
-fn last_entry_ms(index: &Index) -> Option<i64> {
-    index.entries.iter().rev().map(|entry| entry.time_ms).find(|time| time.is_finite()).map(|ms| ms as i64)
+fn last_entry_ms(index: &Index) -> Option<Moment> {
+    index.entries.iter().rev().map(|entry| entry.time_ms).find(|time| time.is_finite()).map(Moment::to_whole)
 }

@@ -7,6 +7,7 @@ use crate::js::{JsString, Value};
 use crate::store::discovery::Store;
 use crate::store::key::SessionKind;
 use crate::store::session::{Flag, Session};
+use crate::units::Moment;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lifecycle {
@@ -38,7 +39,7 @@ impl Lifecycle {
         let channel = last.or_else(|| row.channel.clone());
         let policy = reset_policy(&store.config, &session.key.0, channel.as_deref());
         let zone = &store.config.time_zone;
-        let next = session.updated_ms().and_then(|ms| next_reset(&policy, ms as f64, zone));
+        let next = session.updated_ms().and_then(|ms| next_reset(&policy, ms, zone));
         let next_words = next.and_then(|next| format_local_time(next.at_ms, zone));
         Some(Self {
             policy,
@@ -49,7 +50,7 @@ impl Lifecycle {
     }
 
     /// Whether the next message resets the session.
-    pub fn is_due(&self, now_ms: f64) -> bool {
+    pub fn is_due(&self, now_ms: Moment) -> bool {
         self.next_reset.is_some_and(|next| next.at_ms < now_ms)
     }
 
@@ -65,7 +66,7 @@ impl Lifecycle {
     }
 
     /// Describes when and why the next reset happens.
-    pub fn describe_next_reset(&self, now_ms: f64) -> String {
+    pub fn describe_next_reset(&self, now_ms: Moment) -> String {
         match (&self.next_reset, &self.next_reset_local) {
             (Some(next), Some(at)) if self.is_due(now_ms) => {
                 format!("due since {at} ({}): the next message resets the session", next.mode.as_str())

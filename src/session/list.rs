@@ -20,7 +20,7 @@ use crate::store::model::{ModelRef, session_model};
 use crate::store::path_kind::PathKind;
 use crate::store::session::{Flag, Session};
 use crate::store::session_records::SessionRecord;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 #[derive(Debug, Clone)]
 pub struct SessionListing {
@@ -55,7 +55,7 @@ fn capitalize(text: &str) -> String {
 }
 
 /// Lists a location under the ruleset that its store shows. `now_ms` decides whether a lock is stale.
-pub fn list_sessions(place: &StoreLocation, now_ms: i64) -> SessionListing {
+pub fn list_sessions(place: &StoreLocation, now_ms: Moment) -> SessionListing {
     list_sessions_with(place, None, now_ms)
 }
 
@@ -63,20 +63,20 @@ pub fn list_sessions(place: &StoreLocation, now_ms: i64) -> SessionListing {
 pub fn list_sessions_with(
     place: &StoreLocation,
     requested: Option<&RulesetChoice>,
-    now_ms: i64,
+    now_ms: Moment,
 ) -> SessionListing {
     let store = survey_with(place, requested);
-    let mut findings = store.diagnostics.clone();
+    let mut diagnostics = store.diagnostics.clone();
     if let Some(path) = place.missing_store() {
         let next = "This is the built-in demo store. Pass a PATH or set OPENCLAW_STATE_DIR to see your own.";
-        findings.insert(0, Diagnostic::new(path, Severity::Note, "found no gateway store", next));
+        diagnostics.insert(0, Diagnostic::new(path, Severity::Note, "found no gateway store", next));
     }
-    findings.extend(abandoned_commits(&store, now_ms));
+    diagnostics.extend(abandoned_commits(&store, now_ms));
     SessionListing {
         name: place.display_name(&store),
         is_demo: place.is_demo(),
         items: list_items(&store, now_ms),
-        diagnostics: findings,
+        diagnostics,
         store: Arc::new(store),
     }
 }
@@ -90,7 +90,7 @@ pub fn survey_with(place: &StoreLocation, requested: Option<&RulesetChoice>) -> 
     store
 }
 
-fn list_items(store: &Store, now_ms: i64) -> Vec<SessionItem> {
+fn list_items(store: &Store, now_ms: Moment) -> Vec<SessionItem> {
     let unfinished = unfinished_commit_paths(store);
     let mut items: Vec<SessionItem> =
         store.sessions.iter().map(|session| list_item(store, session, now_ms)).collect();
@@ -123,7 +123,7 @@ pub fn unfinished_commit_paths(store: &Store) -> BTreeSet<PathBuf> {
 }
 
 /// Reports interrupted commits to files that belong to no session any more.
-fn abandoned_commits(store: &Store, now_ms: i64) -> Vec<Diagnostic> {
+fn abandoned_commits(store: &Store, now_ms: Moment) -> Vec<Diagnostic> {
     let known: HashSet<&PathBuf> =
         store.sessions.iter().filter_map(|session| session.path.as_ref()).collect();
     let left = unfinished_commit_paths(store).into_iter().filter(|path| !known.contains(path));
@@ -132,7 +132,7 @@ fn abandoned_commits(store: &Store, now_ms: i64) -> Vec<Diagnostic> {
 }
 
 /// Builds a list item from record, file and lock.
-pub fn list_item(store: &Store, session: &Session, now_ms: i64) -> SessionItem {
+pub fn list_item(store: &Store, session: &Session, now_ms: Moment) -> SessionItem {
     let row = session.record.as_ref();
     let ModelRef { provider, model } =
         session_model(store, session).unwrap_or_else(|| configured_model(store, session));
@@ -202,7 +202,7 @@ fn mark_for_flag(flag: Flag) -> Option<Mark> {
 }
 
 /// A held lock means a run (store H11); a stale lock does not. In a database the row says it (sqlite I5).
-fn is_running(session: &Session, now_ms: i64) -> bool {
+fn is_running(session: &Session, now_ms: Moment) -> bool {
     if session.has_flag(Flag::Running) {
         return true;
     }

@@ -39,7 +39,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 #[derive(Debug, Clone)]
 pub struct LoadedSession {
@@ -71,10 +71,10 @@ pub struct LoadedSession {
     pub prompt_report: Option<Arc<SystemPromptReport>>,
     /// The last prompt that a provider counted on this path, or why there is none.
     pub measured: Result<MeasuredPrompt, Unmeasured>,
-    /// Time of the model's last answer on this path, in ms. It is the message's own time, which a copy keeps.
-    pub last_call_ms: Option<f64>,
-    /// Time of the last cache touch, in ms (pruning 4.3).
-    pub last_cache_touch_ms: Option<f64>,
+    /// Time of the model's last answer on this path. It is the message's own time, which a copy keeps.
+    pub last_call_ms: Option<Moment>,
+    /// Time of the last cache touch (pruning 4.3).
+    pub last_cache_touch_ms: Option<Moment>,
     /// The session that the key names now, when no session record names this one.
     pub successor: Option<Successor>,
     pub limits: ContextLimits,
@@ -146,7 +146,7 @@ impl LoadedSession {
     }
 
     /// Returns the pruner's gate at `now_ms`.
-    pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: f64) -> Gate {
+    pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: Moment) -> Gate {
         let rules = self.ruleset.id.rules();
         let eligible = is_eligible_under(rules, &self.provider, &self.model, &self.route);
         gate_under(rules, on.then_some(settings), eligible, self.last_cache_touch_ms, now_ms)
@@ -212,7 +212,7 @@ impl LoadedSession {
     }
 
     /// Returns the plan's cost and savings at the provider's cache, or `None` without a price.
-    pub fn cache_cost(&self, plan: &Plan, now_ms: f64) -> Option<CacheCost> {
+    pub fn cache_cost(&self, plan: &Plan, now_ms: Moment) -> Option<CacheCost> {
         let idle_ms = self.last_call_ms.map(|at| now_ms - at);
         CacheCost::new(plan, self.price.as_ref()?, idle_ms)
     }

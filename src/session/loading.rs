@@ -41,7 +41,7 @@ use crate::store::session::{Flag, Session};
 use crate::store::session_records::SessionRecord;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Opens a session at its own leaf and reads only the entries added since `previous`. The epoch follows that of
 /// `previous`. `now_ms` decides whether its lock is stale.
@@ -49,7 +49,7 @@ pub fn open(
     store: &Store,
     key: &SessionKey,
     previous: Option<&LoadedSession>,
-    now_ms: i64,
+    now_ms: Moment,
     progress: ProgressFn<'_>,
 ) -> Result<LoadedSession, OpenError> {
     let unknown = || OpenError::Unknown { key: key.clone() };
@@ -62,7 +62,7 @@ pub fn open_session(
     store: &Store,
     session: &Session,
     previous: Option<&LoadedSession>,
-    now_ms: i64,
+    now_ms: Moment,
     progress: ProgressFn<'_>,
 ) -> Result<LoadedSession, OpenError> {
     let no_transcript = || OpenError::NoTranscript { key: session.key.clone() };
@@ -85,7 +85,7 @@ pub fn open_from(
     session: &Session,
     source: Source,
     known: Option<&LoadedSession>,
-    now_ms: i64,
+    now_ms: Moment,
     progress: ProgressFn<'_>,
 ) -> Result<LoadedSession, OpenError> {
     let (index, grown_from) = read_index(&source, known, progress)?;
@@ -142,7 +142,7 @@ fn assemble_session(
     source: Source,
     index: Arc<Index>,
     epoch: Epoch,
-    (chosen, now_ms): (RulesetChoice, i64),
+    (chosen, now_ms): (RulesetChoice, Moment),
 ) -> LoadedSession {
     let rules = chosen.id.rules();
     let tree = Tree::under(rules, &index);
@@ -232,7 +232,7 @@ fn list_settings(
 }
 
 /// Adds the data that depends on the transcript and the files beside it at `now_ms`.
-fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: i64) {
+fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: Moment) {
     loaded.overflows = find_overflows(&loaded.overflow_scope()).into();
     loaded.recount_prompt();
     loaded.last_call_ms = last_call(loaded);

@@ -9,7 +9,7 @@ use crate::session::list::{SessionListing, list_sessions};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::session::{CountSource, SessionItem, TokenCount, load_item};
 use crate::store::demo::NOW_MS;
-use crate::units::Tokens;
+use crate::units::{Bytes, Chars, Millis, Tokens};
 
 fn demo() -> (StoreLocation, SessionListing) {
     let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
@@ -31,7 +31,7 @@ fn append(session: &LoadedSession, line: &str) {
 }
 
 fn plan(session: &LoadedSession) -> crate::plan::Plan {
-    session.plan(&session.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
+    session.plan(&session.configured_settings, Gate::Open { idle_ms: Millis::ZERO }).unwrap()
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn the_overflowed_session_carries_everything_the_screen_needs() {
     assert_eq!(session.item.tokens, Some(counted), "the refusal names it");
     assert_eq!((session.provider.as_str(), session.window.tokens), ("anthropic", Tokens(200_000.0)));
     assert!(session.pruning_configured && session.last_cache_touch_ms.is_some() && !session.context_throws);
-    assert!(session.fixed_chars.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > 0));
+    assert!(session.fixed_chars.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > Chars(0.0)));
     assert!(session.measured.is_ok_and(|measured| measured.prompt_tokens > 100_000));
     assert!(session.price.is_some_and(|price| price.output > price.input));
     assert!(!plan(&session).is_empty());
@@ -121,7 +121,7 @@ fn only_what_was_added_is_read_again() {
     });
     let grown = grown.unwrap();
     assert_eq!(grown.index.entries.len(), before.index.entries.len() + 1);
-    assert!(first_block.is_some_and(|done| done > before.index.end));
+    assert!(first_block.is_some_and(|done| done > Bytes(before.index.end)));
     assert_eq!(grown.context.messages.len(), before.context.messages.len() + 1);
 }
 

@@ -18,7 +18,7 @@ impl LoadedSession {
             fresh: upkeep.stored_totals.fresh,
             last_call: self.last_call_of_file().filter(|_| reads_transcript),
             message_tokens: Tokens::ZERO,
-            bytes: (self.index.end + self.index.pending_bytes) as f64,
+            bytes: self.index.file_bytes(),
             compactions: upkeep.stored_totals.compaction_count.unwrap_or(0.0),
             flushed_at: upkeep.stored_totals.flush_compaction_count,
             skipped: upkeep.flush_skip,

@@ -27,8 +27,9 @@ mod tests {
     use super::*;
     use crate::ids::SessionKey;
     use crate::session::{Mark, testing};
+    use crate::units::Moment;
 
-    fn item(key: &str, title: &str, updated_ms: i64) -> SessionItem {
+    fn item(key: &str, title: &str, updated_ms: Moment) -> SessionItem {
         let item = testing::loaded_session("", 1.0).item;
         let marks = Vec::new();
         let key = SessionKey(key.to_owned());
@@ -42,8 +43,8 @@ mod tests {
     #[test]
     fn every_word_is_in_the_key_or_the_title_and_the_newest_is_first() {
         let items = [
-            item("agent:main:telegram:direct:8812", "telegram:8812", 1),
-            item("agent:main:telegram:direct:9020", "Build FAILS", 2),
+            item("agent:main:telegram:direct:8812", "telegram:8812", Moment(1.0)),
+            item("agent:main:telegram:direct:9020", "Build FAILS", Moment(2.0)),
         ];
         assert_eq!(found(&items, "8812"), ["agent:main:telegram:direct:8812"]);
         assert_eq!(found(&items, "Telegram build"), ["agent:main:telegram:direct:9020"]);
@@ -54,7 +55,8 @@ mod tests {
 
     #[test]
     fn a_session_in_use_wins_over_its_archive() {
-        let mut items = [item("agent:main:x", "x", 1), item("x.jsonl.reset.2026", "x", 2)];
+        let mut items =
+            [item("agent:main:x", "x", Moment(1.0)), item("x.jsonl.reset.2026", "x", Moment(2.0))];
         items[1].set_mark(Mark::Reset, true);
         assert_eq!(found(&items, "x"), ["agent:main:x"]);
         assert_eq!(found(&items, "reset"), ["x.jsonl.reset.2026"]);

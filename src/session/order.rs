@@ -1,6 +1,7 @@
 //! The order of the session list.
 
 use crate::session::SessionItem;
+use crate::units::Moment;
 
 /// The column that the list is sorted by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -41,7 +42,7 @@ impl SortColumn {
     /// Returns the value to sort by; greater comes first. `None` if it is unknown.
     fn value(self, item: &SessionItem) -> Option<f64> {
         match self {
-            Self::Age => item.updated_ms.map(|ms| ms as f64),
+            Self::Age => item.updated_ms.map(Moment::get),
             Self::Fullness => item.fullness(),
             Self::Cost => item.cost_usd(),
             Self::Compactions => item.compactions.map(|count| count as f64),

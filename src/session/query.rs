@@ -11,6 +11,7 @@ use crate::session::search_text::{
     FuzzyMatcher, FuzzyWord, MatchRank, SearchText, fuzzy_ranges, literal_ranges,
 };
 use crate::session::{Mark, SessionItem};
+use crate::units::Moment;
 
 /// A parsed filter. It meets every session until something is typed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,7 +73,7 @@ impl SessionQuery {
     }
 
     /// Selects the sessions that meet every condition. `texts` belong to the items; `now_ms` is for ages.
-    pub fn select(&self, items: &[SessionItem], texts: &[SearchText], now_ms: i64) -> Selection {
+    pub fn select(&self, items: &[SessionItem], texts: &[SearchText], now_ms: Moment) -> Selection {
         let asks_for_children = self.terms.iter().any(|term| term.condition.asks_for_children());
         let parents = items.iter().filter(|_| asks_for_children).filter_map(|item| item.parent.as_ref());
         let parents: HashSet<&SessionKey> = parents.collect();

@@ -3,6 +3,7 @@
 use crate::session::query_error::QueryError;
 use crate::session::query_field::{FEATURES, FILTER_KEYS, Feature, NumberField, TextField};
 use crate::session::{Mark, SessionItem};
+use crate::units::Moment;
 
 /// A number as a person writes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -171,7 +172,7 @@ impl Condition {
     }
 
     /// Whether a session meets a condition other than a word. Unknown numbers meet none.
-    pub(super) fn is_met(&self, item: &SessionItem, now_ms: i64, has_children: bool) -> bool {
+    pub(super) fn is_met(&self, item: &SessionItem, now_ms: Moment, has_children: bool) -> bool {
         match self {
             Self::Word { .. } => false,
             Self::Text(field, value) => text_matches(*field, value, item),
@@ -198,12 +199,12 @@ fn text_matches(field: TextField, value: &str, item: &SessionItem) -> bool {
     }
 }
 
-fn measure(field: NumberField, item: &SessionItem, now_ms: i64) -> Option<f64> {
+fn measure(field: NumberField, item: &SessionItem, now_ms: Moment) -> Option<f64> {
     match field {
         NumberField::Full => item.fullness().map(|share| (share * 1000.0).round() / 10.0),
         NumberField::Tokens => item.tokens.map(|count| count.tokens as f64),
         NumberField::Cost => item.cost_usd(),
-        NumberField::Age => item.updated_ms.map(|at| now_ms.saturating_sub(at) as f64),
+        NumberField::Age => item.updated_ms.map(|at| (now_ms - at).get()),
         NumberField::Compactions => item.compactions.map(|count| count as f64),
         NumberField::Overflows => item.overflows.map(|count| count as f64),
     }

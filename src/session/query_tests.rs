@@ -1,9 +1,10 @@
 use super::*;
 use crate::replay::Cost;
 use crate::session::{CountSource, ItemUsage, Mark, TokenCount, testing};
+use crate::units::{Millis, Moment};
 
-const NOW_MS: i64 = 1_772_700_000_000;
-const HOUR_MS: i64 = 3_600_000;
+const NOW_MS: Moment = Moment(1_772_700_000_000.0);
+const HOUR_MS: Millis = Millis(3_600_000.0);
 
 fn item(key: &str, title: &str, change: impl Fn(&mut SessionItem)) -> SessionItem {
     let mut item = SessionItem {
@@ -39,7 +40,7 @@ fn store() -> Vec<SessionItem> {
             item.tokens = Some(tokens(10_000));
             item.usage = Some(usage(0.5));
             item.compactions = Some(0);
-            item.updated_ms = Some(NOW_MS - 72 * HOUR_MS);
+            item.updated_ms = Some(NOW_MS - HOUR_MS * 72.0);
             item.model = "gpt-5.2".into();
         }),
         item("subagent:0d6f4b52-8a1c-4c55-9e0b-2b7f0f3ad914", "web crawl", |item| {

@@ -28,7 +28,7 @@ use crate::session::price::{PriceSource, list_prices};
 use crate::session::simulated_settings::simulate_settings;
 use crate::store::body::{self, BodyError};
 use crate::store::intern::ValueIx;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Upper limit of the factor that makes messages heavy enough to explain the refusal after them.
 const MAX_WEIGHT_FACTOR: f64 = 1.5;
@@ -46,7 +46,7 @@ pub struct ReplayInputs {
     refused: Vec<RefusedCall>,
     /// Calls that were answered, but cut short.
     cut_short: HashSet<EntryIx>,
-    touches: Vec<(EntryIx, f64)>,
+    touches: Vec<(EntryIx, Moment)>,
     /// Counted tokens before the messages, and of each message of `path`.
     calibration: Option<(Tokens, Vec<Tokens>)>,
     prune_eligible: bool,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::config::parse_share;
 use crate::files;
-use crate::gateway::duration::parse_duration_ms;
+use crate::gateway::duration::parse_duration;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::js::{self, Value};
@@ -202,9 +202,7 @@ fn accepts(setting: &SettingSpec, value: &Value) -> bool {
             value.str_is("off") || value.str_is("cache-ttl")
         }
         Control::Switch => value.as_bool().is_some(),
-        Control::Slider { unit: Unit::Milliseconds, .. } => {
-            value.as_str().and_then(parse_duration_ms).is_some()
-        }
+        Control::Slider { unit: Unit::Milliseconds, .. } => value.as_str().and_then(parse_duration).is_some(),
         Control::Slider { unit: Unit::Share, .. } => number.is_some_and(|share| (0.0..=1.0).contains(&share)),
         Control::Slider { .. } if setting.takes_share() && is_percentage(value) => true,
         Control::Slider { min, .. } => number.is_some_and(|count| count >= min && count.fract() == 0.0),

@@ -15,7 +15,7 @@ use crate::replay::{Assumptions, Settings};
 use crate::session::LoadedSession;
 use crate::session::session_settings::{tokens_saved_by_limits, window_with};
 use crate::session::setting_change::SettingChange;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// A setting of the pruner as it is in force for a preview.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,9 +146,10 @@ pub fn simulate_settings(
             runtime_window: number(SettingId::ContextWindow).map(Tokens),
             fixed_reduction: tokens_saved_by_limits(
                 session,
-                number(SettingId::BootstrapMaxChars),
-                number(SettingId::BootstrapTotalMaxChars),
-            ),
+                number(SettingId::BootstrapMaxChars).map(Chars),
+                number(SettingId::BootstrapTotalMaxChars).map(Chars),
+            )
+            .get(),
             ..Assumptions::default()
         },
     }

@@ -12,6 +12,7 @@ use crate::store::demo;
 use crate::store::discovery::{Store, discover, discover_with};
 use crate::store::pi_dirs::{configured_session_dirs, pi_agent_dir};
 use crate::store::sqlite::SizeCache;
+use crate::units::Moment;
 
 /// The location that a person requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,9 +78,9 @@ impl StoreLocation {
         (self.is_demo() && !self.demo_requested).then(|| state_dir(&self.env).path)
     }
 
-    /// Returns the current time of the demo store in ms, so that its sessions have always just ended; `None` for real
+    /// Returns the current time of the demo store, so that its sessions have always just ended; `None` for real
     /// stores.
-    pub fn demo_now_ms(&self) -> Option<i64> {
+    pub fn demo_now_ms(&self) -> Option<Moment> {
         self.is_demo().then_some(demo::NOW_MS)
     }
 

@@ -39,7 +39,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::policy::{Fate, Reason};
     use crate::session::testing::{call, loaded_session, message, result, transcript, user};
-    use crate::units::Tokens;
+    use crate::units::{Chars, Millis, Tokens};
 
     fn marker(data: &str) -> String {
         format!(r#"{{"type":"custom","customType":"openclaw.cache-ttl","data":{data}}}"#)
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(fates[2], (Fate::Cleared, Reason::RememberedClear));
         assert_eq!(fates[4], (Fate::SoftTrimmed, Reason::RememberedTrim));
         assert_eq!(fates[6].0, Fate::Kept);
-        assert_eq!(plan.fates()[2].after.value(), Ok(4.0));
+        assert_eq!(plan.fates()[2].after.value(), Ok(Chars(4.0)));
         assert!(plan.total_after() < plan.total_before());
     }
 
@@ -95,7 +95,7 @@ mod tests {
             enabled: PolicySet::of(&[Policy::Prune]),
             ..session.configured_settings.clone()
         };
-        let plan = session.plan(&settings, Gate::Open { idle_ms: 1e9 }).unwrap();
+        let plan = session.plan(&settings, Gate::Open { idle_ms: Millis(1e9) }).unwrap();
         let reasons = [2, 4, 6].map(|at: usize| plan.fates()[at].reason);
         assert_eq!(reasons, [Reason::RememberedTrim, Reason::SoftTrim, Reason::SoftTrim]);
         assert!(plan.pruning.ratio_before > 0.7 && plan.pruning.ratio_after < 0.7);

@@ -7,9 +7,10 @@ use crate::store::discovery::Store;
 use crate::store::header::read_header;
 use crate::store::index::Index;
 use crate::store::session::Session;
+use crate::units::{Millis, Moment};
 
-/// Longest delay, in ms: the gateway moves the key right after the failed call.
-const MAX_DELAY_MS: f64 = 600_000.0;
+/// Longest delay: the gateway moves the key right after the failed call.
+const MAX_DELAY_MS: Millis = Millis(600_000.0);
 /// Transcripts whose first line may be read.
 const MAX_TRANSCRIPTS: usize = 200;
 
@@ -18,8 +19,8 @@ const MAX_TRANSCRIPTS: usize = 200;
 pub struct Successor {
     pub key: SessionKey,
     pub id: String,
-    /// When it began, in ms; NaN if unknown.
-    pub started_ms: f64,
+    /// When it began; NaN if unknown.
+    pub started_ms: Moment,
     /// Whether its session record names this session as its predecessor. Otherwise only the times match.
     pub named_by_row: bool,
 }
@@ -34,13 +35,13 @@ pub(super) fn find_successor(store: &Store, session: &Session, index: &Index) ->
         || store.sessions.iter().filter(|other| other.agent == session.agent && other.record.is_some());
     others().next()?;
     let began = |other: &Session| {
-        other.path.as_deref().and_then(read_header).map_or(f64::NAN, |header| header.started_ms)
+        other.path.as_deref().and_then(read_header).map_or(Moment(f64::NAN), |header| header.started_ms)
     };
     let before = |other: &&Session| {
         let row = other.record.as_ref().and_then(|row| row.member("previousSessionId"));
         row.as_ref().and_then(Value::as_str).is_some_and(|id| id.to_string_lossy() == session.id)
     };
-    let found = |other: &Session, started: f64, reported: bool| Successor {
+    let found = |other: &Session, started: Moment, reported: bool| Successor {
         key: other.key.clone(),
         id: other.id.clone(),
         started_ms: started,
@@ -49,13 +50,16 @@ pub(super) fn find_successor(store: &Store, session: &Session, index: &Index) ->
     if let Some(other) = others().find(before) {
         return Some(found(other, began(other), true));
     }
-    let ended =
-        index.entries.iter().map(|entry| entry.time_ms).filter(|at| at.is_finite()).fold(f64::NAN, f64::max);
+    let ended = index
+        .entries
+        .iter()
+        .map(|entry| entry.time_ms)
+        .filter(|at| at.is_finite())
+        .fold(Moment(f64::NAN), Moment::max);
     // A session without a change since the end cannot be the successor.
-    let since = others()
-        .filter(|other| other.updated_ms().is_some_and(|ms| ms as f64 >= ended))
-        .take(MAX_TRANSCRIPTS);
-    let soon = |at: f64| at >= ended && at - ended <= MAX_DELAY_MS;
+    let since =
+        others().filter(|other| other.updated_ms().is_some_and(|ms| ms >= ended)).take(MAX_TRANSCRIPTS);
+    let soon = |at: Moment| at >= ended && at - ended <= MAX_DELAY_MS;
     let mut near = since.map(|other| (other, began(other))).filter(|(_, at)| soon(*at));
     let (other, at) = near.next()?;
     near.next().is_none().then(|| found(other, at, false))

@@ -18,7 +18,7 @@ use crate::session::{LoadedSession, SessionItem};
 use crate::store::load::load;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::Tokens;
+use crate::units::{Bytes, Millis, Tokens};
 
 /// Builds a transcript of a header and these entries, each the child of the previous one unless it names a parent. Ids
 /// are `e0`, `e1`, … by position.
@@ -118,7 +118,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
 /// Plans pruning under these settings with the gate open.
 pub(crate) fn prune_plan(session: &LoadedSession, settings: &PruneSettings) -> Plan {
     session
-        .plan(&PolicySettings::pruning_only(settings.clone()), Gate::Open { idle_ms: 1e9 })
+        .plan(&PolicySettings::pruning_only(settings.clone()), Gate::Open { idle_ms: Millis(1e9) })
         .expect("these messages can be measured")
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn item() -> SessionItem {
         usage: None,
         compactions: None,
         updated_ms: None,
-        bytes: 0,
+        bytes: Bytes(0),
         marks: Vec::new(),
     }
 }

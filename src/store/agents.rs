@@ -23,7 +23,7 @@ pub struct Agent {
 pub(super) fn find_agents(
     config: &GatewayConfig,
     state: &Path,
-    findings: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Agent> {
     let dir = state.join("agents");
     let on_disk: BTreeSet<String> = match std::fs::read_dir(&dir) {
@@ -35,7 +35,12 @@ pub(super) fn find_agents(
         Err(error) => {
             if error.kind() != std::io::ErrorKind::NotFound {
                 let what = format!("cannot list the folder: {error}");
-                findings.push(Diagnostic::new(&dir, Severity::Error, what, "check the folder's permissions"));
+                diagnostics.push(Diagnostic::new(
+                    &dir,
+                    Severity::Error,
+                    what,
+                    "check the folder's permissions",
+                ));
             }
             BTreeSet::new()
         }
@@ -64,7 +69,7 @@ pub(super) fn find_store_files(
     env: &Environment,
     state: &Path,
     agents: &[Agent],
-    findings: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<(String, PathBuf)> {
     let mut files: Vec<(String, PathBuf)> = Vec::new();
     let mut seen = HashSet::new();
@@ -75,7 +80,7 @@ pub(super) fn find_store_files(
             let what = "session.store is a relative path: the gateway resolves it from its start folder, which \
                  clawscope does not know";
             let next = format!("write an absolute path; clawscope tried {}", found.path.display());
-            findings.push(Diagnostic::new(path, Severity::Warning, what, next));
+            diagnostics.push(Diagnostic::new(path, Severity::Warning, what, next));
         }
         let is_rows = found.path.extension().is_none_or(|extension| extension != "sqlite");
         if is_rows && seen.insert(found.path.clone()) {

@@ -129,6 +129,7 @@ fn is_generation(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Moment;
 
     #[test]
     fn archives_name_their_original_reason_and_time() {
@@ -145,7 +146,12 @@ mod tests {
         ] {
             assert_eq!(
                 parse_archive_name(name),
-                Some(ArchiveName { original, reason, time_ms: Some(time_ms), is_packed: false }),
+                Some(ArchiveName {
+                    original,
+                    reason,
+                    time_ms: Some(Moment::from_whole(time_ms)),
+                    is_packed: false
+                }),
                 "{name}"
             );
         }

@@ -69,7 +69,7 @@ impl Store {
 pub(super) fn empty_store(shape: PathKind, state_dir: PathBuf, config: GatewayConfig) -> Store {
     let config = Arc::new(config);
     let error = config.error.as_ref().map(Diagnostic::from);
-    let findings = error.into_iter().chain(config.diagnostics.iter().cloned()).collect();
+    let diagnostics = error.into_iter().chain(config.diagnostics.iter().cloned()).collect();
     let ruleset = RulesetChoice::default();
     Store {
         path_kind: shape,
@@ -79,6 +79,6 @@ pub(super) fn empty_store(shape: PathKind, state_dir: PathBuf, config: GatewayCo
         databases: Vec::new(),
         agents: Vec::new(),
         sessions: Vec::new(),
-        diagnostics: findings,
+        diagnostics,
     }
 }

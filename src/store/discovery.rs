@@ -84,8 +84,9 @@ fn discover_at(path: Option<&Path>, invocation: &DiscoveryInputs<'_>) -> Store {
             Some(kind) => store_of_foreign_file(file, kind),
         },
         PathKind::PiAgentDir(dir) => {
-            let list =
-                |dir: &Path, findings: &mut Vec<Diagnostic>| pi::list_agent_dir_sessions(dir, env, findings);
+            let list = |dir: &Path, diagnostics: &mut Vec<Diagnostic>| {
+                pi::list_agent_dir_sessions(dir, env, diagnostics)
+            };
             discover_pi(PathKind::PiAgentDir(dir.clone()), &dir, list)
         }
         PathKind::PiSessionsDir(dir) => {

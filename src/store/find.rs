@@ -6,6 +6,7 @@ use super::discovery::Store;
 use super::key::{ParsedKey, parse_key};
 use super::session::{Flag, Session};
 use crate::gateway::env::absolute;
+use crate::units::Moment;
 
 /// Limit of candidates in an error.
 const MAX_CANDIDATES: usize = 10;
@@ -66,7 +67,7 @@ pub fn find_session<'a>(store: &'a Store, text: &str, cwd: &Path) -> Result<&'a 
     for (step, test) in tests.iter().enumerate() {
         let mut fits: Vec<&Session> = store.sessions.iter().filter(|session| test(session)).collect();
         if step == 1 {
-            fits.sort_by_key(|session| std::cmp::Reverse(session.updated_ms()));
+            fits.sort_by_key(|session| std::cmp::Reverse(session.updated_ms().map(Moment::whole)));
             fits.truncate(1);
         }
         match best_ranked(&fits).as_slice() {

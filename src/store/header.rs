@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::files;
 use crate::gateway::secrets::is_secret_file;
 use crate::js::{self, Value};
+use crate::units::Moment;
 
 /// Limit in bytes of the search for the header (store-pi-1.5 A6).
 const MAX_HEADER_BYTES: u64 = 1 << 20;
@@ -17,8 +18,8 @@ pub struct Header {
     pub version: f64,
     /// Working directory of the session.
     pub cwd: Option<String>,
-    /// Start of the session in ms since the epoch; NaN when absent.
-    pub started_ms: f64,
+    /// Start of the session; NaN when absent.
+    pub started_ms: Moment,
 }
 
 impl Header {
@@ -82,7 +83,8 @@ mod tests {
     fn the_first_parseable_line_decides() {
         let header =
             r#"{"type":"session","version":3,"id":"s1","timestamp":"1970-01-01T00:00:01.000Z","cwd":"/w"}"#;
-        let expected = Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()), started_ms: 1_000.0 };
+        let expected =
+            Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()), started_ms: Moment(1_000.0) };
         assert_eq!(parse_header(header), Some(expected.clone()));
         assert_eq!(
             parse_header(&format!("\u{feff}\n\r\n{{junk\n{header}\n{{\"type\":\"message\"}}")),

@@ -2,6 +2,7 @@
 //! `….jsonl.full_backup`, `….bak.jsonl`, `….jsonl~`. They follow no rule except that they contain a word for a copy.
 
 use super::archive_name::{ArchiveName, ArchiveReason, parse_stamp_ms};
+use crate::units::Moment;
 
 const EXTENSION: &str = "jsonl";
 /// Marks an archive even in a name without `.jsonl`, because no session name ends in it by chance.
@@ -71,13 +72,14 @@ fn is_stamp_char(c: char) -> bool {
 }
 
 /// Parses a stamp: an ISO time with dashes or colons, or ms or seconds since the epoch. A repair writes its process id
-/// before the time (store F3). Returns ms.
-fn parse_stamp(stamp: &str) -> Option<i64> {
+/// before the time (store F3).
+fn parse_stamp(stamp: &str) -> Option<Moment> {
     let last = stamp.rsplit('-').next().unwrap_or(stamp);
     let number = |text: &str| text.parse::<i64>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
     match (parse_stamp_ms(&stamp.replace(':', "-")), number(last), last.len()) {
-        (Some(ms), ..) | (None, Some(ms), 13) => Some(ms),
-        (None, Some(seconds), 10) => Some(seconds * 1000),
+        (Some(at), ..) => Some(at),
+        (None, Some(ms), 13) => Some(Moment::from_whole(ms)),
+        (None, Some(seconds), 10) => Some(Moment::from_whole(seconds * 1000)),
         _ => None,
     }
 }
@@ -112,7 +114,12 @@ mod tests {
         ] {
             assert_eq!(
                 parse(name),
-                Some(ArchiveName { original, reason, time_ms, is_packed: false }),
+                Some(ArchiveName {
+                    original,
+                    reason,
+                    time_ms: time_ms.map(Moment::from_whole),
+                    is_packed: false
+                }),
                 "{name}"
             );
         }

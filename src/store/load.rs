@@ -16,11 +16,12 @@ use crate::store::limits;
 use crate::store::line::is_blank;
 use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
+use crate::units::Bytes;
 
 pub(crate) use crate::store::line::{Trim, parse_line};
 
 /// Callback for progress: bytes done, bytes in total. Returning false stops the read.
-pub type ProgressFn<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+pub type ProgressFn<'a> = &'a mut dyn FnMut(Bytes, Bytes) -> bool;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -77,7 +78,7 @@ pub fn refresh(
 ) -> Result<FileChange, LoadError> {
     let fail = |error| read_error(source, error);
     let len = source.len().map_err(fail)?;
-    let known = index.end + index.pending_bytes;
+    let known = index.file_bytes().get();
     if len < known || !FilePrefix::from_index(index).is_unchanged_in(source) {
         return Ok(FileChange::Replaced(Box::new(load_for_release(
             source,
@@ -162,7 +163,7 @@ fn read_appended(
     let opening = ReadPass { source, total, rename_hooks: false };
     let mut room = ReadBuffers::take_thread_local();
     let at = taken.load_first_lines(opening, start, &mut room).map_err(fail)?;
-    if !progress(at, total) {
+    if !progress(Bytes(at), Bytes(total)) {
         return Err(cancelled_error(source));
     }
     if at < total {
@@ -195,7 +196,7 @@ fn read_chunks(
     let feed = ChunkQueue::new(pass, at, std::mem::take(&mut room.chunks));
     let left = feed.for_each(|piece, end| {
         taken.push_chunk(piece);
-        goes_on = progress(end, pass.total);
+        goes_on = progress(Bytes(end), Bytes(pass.total));
         goes_on
     });
     room.chunks = left.map_err(|error| read_error(pass.source, error))?;
@@ -263,12 +264,12 @@ impl Loader<'_> {
         let Self { index, bad_line: bad, new_ids, .. } = self;
         index.line_count += 1;
         self.end = offset + bytes.len() as u64 + 1;
-        let place = LinePosition { offset, bytes: bytes.len() as u32, line: index.line_count };
+        let place = LinePosition { offset, bytes: Bytes::from_len(bytes.len()), line: index.line_count };
         if is_blank(bytes) {
             return;
         }
         if let Some(bad) = bad.take() {
-            index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
+            index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
         }
         if let Some(limit) = limits::exceeded(index.entries.len(), offset, bytes) {
             index.record_limit(place.line, limit);
@@ -302,24 +303,24 @@ impl Loader<'_> {
         let Some(start) = self.overlong_start.take() else { return };
         self.record_deferred_bad_line();
         self.index.line_count += 1;
-        self.index.record_limit(self.index.line_count, limits::overlong_line(next - start - 1));
+        self.index.record_limit(self.index.line_count, limits::overlong_line(Bytes(next - start - 1)));
         self.end = next;
     }
 
     /// Handles such a line at the end of the file. Returns its length when its line end is not written yet.
-    fn finish_overlong_end(&mut self, source: &Source, total: u64) -> io::Result<Option<u64>> {
+    fn finish_overlong_end(&mut self, source: &Source, total: u64) -> io::Result<Option<Bytes>> {
         let Some(start) = self.overlong_start else { return Ok(None) };
         if source.read_span(total - 1, 1)? == b"\n" {
             self.finish_overlong(total);
             return Ok(None);
         }
         self.record_deferred_bad_line();
-        Ok(Some(total - start))
+        Ok(Some(Bytes(total - start)))
     }
 
     fn record_deferred_bad_line(&mut self) {
         if let Some(bad) = self.bad_line.take() {
-            self.index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
+            self.index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
         }
     }
 
@@ -337,30 +338,31 @@ impl Loader<'_> {
 /// Handles the end of the file: the last line may lack its line end, or end in white space that the runtime trims.
 fn finish_last_line(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dyn IdSource) {
     if is_blank(rest) {
-        index.pending_bytes = rest.len() as u64;
+        index.pending_bytes = Bytes::from_len(rest.len());
         if let Some(bad) = bad {
             retry_trimmed(index, &bad, new_ids);
         }
         return;
     }
     if let Some(bad) = bad {
-        index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
+        index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
     }
-    let place = LinePosition { offset: index.end, bytes: rest.len() as u32, line: index.line_count + 1 };
+    let place =
+        LinePosition { offset: index.end, bytes: Bytes::from_len(rest.len()), line: index.line_count + 1 };
     let before = index.entries.len();
     match parse_line(rest, effective_trim(index, rest, Trim::for_last_line(index))) {
         Ok(value) => {
             index.push_parsed(&value, place, new_ids);
-            index.pending_bytes = 0;
+            index.pending_bytes = Bytes::ZERO;
             if index.entries.len() > before {
                 index.line_count += 1;
                 index.end += rest.len() as u64;
                 index.is_unterminated = true;
             } else {
-                index.pending_bytes = rest.len() as u64;
+                index.pending_bytes = Bytes::from_len(rest.len());
             }
         }
-        Err(_) => index.pending_bytes = rest.len() as u64,
+        Err(_) => index.pending_bytes = Bytes::from_len(rest.len()),
     }
 }
 
@@ -371,7 +373,7 @@ fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn IdSource) {
             index.push_parsed(&value, bad.position, new_ids);
             index.depends_on_end = index.entries.len() > before;
         }
-        Err(_) => index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error),
+        Err(_) => index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error),
     }
 }
 
@@ -482,12 +484,12 @@ mod tests {
         let header = format!(r#"{{"type":"session","version":{version},"id":"s"}}"#).into_bytes();
         for bytes in std::iter::once(&header).chain(lines) {
             index.line_count += 1;
-            let place = LinePosition { offset, bytes: bytes.len() as u32, line: index.line_count };
+            let place = LinePosition { offset, bytes: Bytes::from_len(bytes.len()), line: index.line_count };
             offset += bytes.len() as u64 + 1;
             if !is_blank(bytes) {
                 match parse_line(bytes, Trim::None) {
                     Ok(value) => index.push_parsed(&value, place, &mut LineIds),
-                    Err(why) => index.record_bad_line(place.line, bytes.len(), why),
+                    Err(why) => index.record_bad_line(place.line, Bytes::from_len(bytes.len()), why),
                 }
             }
         }
@@ -513,7 +515,7 @@ mod tests {
             prop_assert_eq!(format!("{:?}", &index.tool_calls), format!("{:?}", &expected.tool_calls));
             prop_assert_eq!(format!("{:?}", &index.diagnostics), format!("{:?}", &expected.diagnostics));
             prop_assert_eq!(&index.retained_bodies, &expected.retained_bodies);
-            prop_assert_eq!((index.pending_bytes, index.is_unterminated), (0, false));
+            prop_assert_eq!((index.pending_bytes, index.is_unterminated), (Bytes::ZERO, false));
             prop_assert_eq!((index.end, index.line_count, index.bad_lines), (text.len() as u64, expected.line_count, expected.bad_lines));
             prop_assert!(index.ids.iter().eq(expected.ids.iter()));
         }

@@ -18,6 +18,7 @@ use crate::gateway::env::Environment;
 use crate::gateway::secrets::is_secret_file;
 use crate::ids::SessionKey;
 use crate::js::{self, Value};
+use crate::units::{Bytes, Moment};
 
 /// Maximum depth of folders searched below a sessions dir.
 const MAX_DEPTH: usize = 6;
@@ -33,7 +34,7 @@ pub const PI_AGENT: &str = "pi";
 pub fn list_agent_dir_sessions(
     dir: &Path,
     env: &Environment,
-    findings: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Session> {
     let own = pi_agent_dir(env) == dir;
     let named = configured_session_dirs(env, dir).into_iter().filter(|named| own && named.path.is_dir());
@@ -44,15 +45,15 @@ pub fn list_agent_dir_sessions(
             let what = format!("pi writes its new sessions here, because of {}", named.source);
             let next = "This folder holds the sessions of all projects; clawscope also lists those in \
                  `sessions` of the agent dir.";
-            findings.push(Diagnostic::new(&named.path, Severity::Note, what, next));
+            diagnostics.push(Diagnostic::new(&named.path, Severity::Note, what, next));
         }
-        sessions.extend(list_sessions(&named.path, findings));
+        sessions.extend(list_sessions(&named.path, diagnostics));
     }
-    sessions.extend(list_sessions(&dir.join("sessions"), findings));
-    sessions.extend(list_transcripts(dir, findings).iter().map(|path| read_session(path)));
+    sessions.extend(list_sessions(&dir.join("sessions"), diagnostics));
+    sessions.extend(list_transcripts(dir, diagnostics).iter().map(|path| read_session(path)));
     sessions.retain(|session| session.path.clone().is_none_or(|path| seen.insert(path)));
     if own {
-        findings.extend(missing_cwd_diagnostics(&sessions));
+        diagnostics.extend(missing_cwd_diagnostics(&sessions));
     }
     sessions
 }
@@ -74,11 +75,11 @@ fn missing_cwd_diagnostics(sessions: &[Session]) -> Vec<Diagnostic> {
 
 /// Lists the sessions of a sessions dir: its own files (`--session-dir`), those in its folders per working directory,
 /// and those in folders that group or nest these.
-pub fn list_sessions(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<Session> {
-    let mut paths = list_transcripts(dir, findings);
+pub fn list_sessions(dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<Session> {
+    let mut paths = list_transcripts(dir, diagnostics);
     for sub in list_folders_below(dir) {
         let is_pis = is_in_cwd_dir(&sub, dir);
-        let found = list_transcripts(&sub, findings).into_iter();
+        let found = list_transcripts(&sub, diagnostics).into_iter();
         paths.extend(found.filter(|path| is_pis || is_session_file(path)));
     }
     paths.iter().map(|path| read_session(path)).collect()
@@ -113,7 +114,7 @@ pub(super) fn read_session(path: &Path) -> Session {
         record: None,
         cwd,
         flags: Vec::new(),
-        bytes: 0,
+        bytes: Bytes::ZERO,
         modified_ms: None,
         active_ms: None,
     };
@@ -125,33 +126,38 @@ pub(super) fn read_session(path: &Path) -> Session {
 /// Bytes at the end of a transcript that are searched for its last message.
 const TAIL_BYTES: u64 = 32 * 1024;
 
-/// Returns the time of the last message of the user or the model, in ms since the epoch; `None` when the end of the
+/// Returns the time of the last message of the user or the model; `None` when the end of the
 /// transcript holds none. System messages and bookkeeping do not count (store-pi-1.5 A6).
-fn last_activity(path: &Path, bytes: u64) -> Option<i64> {
+fn last_activity(path: &Path, bytes: Bytes) -> Option<Moment> {
     let source = Source::open(path).ok()?;
-    let from = bytes.saturating_sub(TAIL_BYTES);
-    let tail = source.read_span(from, (bytes - from) as usize).ok()?;
+    let from = bytes.get().saturating_sub(TAIL_BYTES);
+    let tail = source.read_span(from, (bytes.get() - from) as usize).ok()?;
     let text = String::from_utf8_lossy(&tail);
     let mut lines = text.rsplit('\n').filter_map(|line| js::parse(line).ok());
     lines.find_map(|line| message_time(&line))
 }
 
-fn message_time(line: &Value) -> Option<i64> {
+fn message_time(line: &Value) -> Option<Moment> {
     let message = line.get("message")?;
     let speaks = matches!(role_of(message), Role::User | Role::Assistant);
-    let own = message.get("timestamp").and_then(Value::as_f64).filter(|ms| ms.is_finite());
+    let own = message.get("timestamp").and_then(Value::as_f64).map(Moment).filter(|at| at.is_finite());
     let time = own.unwrap_or_else(|| js::date_value(line.get("timestamp")));
-    (speaks && time.is_finite()).then_some(time as i64)
+    (speaks && time.is_finite()).then_some(time.to_whole())
 }
 
 /// Returns every `*.jsonl` directly in a folder, sorted. An unreadable folder is a diagnostic; a missing one is not.
-fn list_transcripts(dir: &Path, findings: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
+fn list_transcripts(dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) => {
             if error.kind() != std::io::ErrorKind::NotFound {
                 let what = format!("cannot list the folder: {error}");
-                findings.push(Diagnostic::new(dir, Severity::Error, what, "check the folder's permissions"));
+                diagnostics.push(Diagnostic::new(
+                    dir,
+                    Severity::Error,
+                    what,
+                    "check the folder's permissions",
+                ));
             }
             return Vec::new();
         }
@@ -213,22 +219,22 @@ mod tests {
         write(&dir.path().join("sessions/--x--/runs/1.jsonl"), &header("run"));
         write(&dir.path().join("sessions/--x--/2026_zz.trajectory.jsonl"), "{}");
         write(&dir.path().join("auth.json"), "{}");
-        let mut findings = Vec::new();
+        let mut diagnostics = Vec::new();
         let env = Environment::new([("HOME", "/h")], None, "/w".into());
-        let sessions = list_agent_dir_sessions(dir.path(), &env, &mut findings);
+        let sessions = list_agent_dir_sessions(dir.path(), &env, &mut diagnostics);
         let seen: Vec<_> = sessions.iter().map(|s| (s.id.as_str(), s.title.as_str())).collect();
         let expected = ["b", "a", "zz", "run", "x", "deep", "c"]
             .map(|id| (id, if id == "zz" { "2026_zz" } else { "app" }));
         assert_eq!(seen, expected);
-        assert_eq!(findings, []);
+        assert_eq!(diagnostics, []);
         let own =
             Environment::new([("PI_CODING_AGENT_DIR", dir.path().to_string_lossy())], None, "/w".into());
-        list_agent_dir_sessions(dir.path(), &own, &mut findings);
-        assert_eq!(findings.len(), 1, "{findings:?}");
-        assert!(findings[0].message.contains("/home/u/app no longer exists"), "{findings:?}");
+        list_agent_dir_sessions(dir.path(), &own, &mut diagnostics);
+        assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
+        assert!(diagnostics[0].message.contains("/home/u/app no longer exists"), "{diagnostics:?}");
         assert_eq!(sessions[1].key.0, "pi:a");
         assert_eq!(sessions[1].cwd.as_deref(), Some("/home/u/app"));
-        assert!(sessions[1].bytes > 0 && sessions[1].modified_ms.is_some());
+        assert!(sessions[1].bytes > Bytes(0) && sessions[1].modified_ms.is_some());
     }
 
     #[test]
@@ -244,10 +250,13 @@ mod tests {
             ("PI_CODING_AGENT_SESSION_DIR".to_owned(), format!("{text}/own")),
         ];
         let env = Environment::new(vars, None, "/w".into());
-        let mut findings = Vec::new();
-        let sessions = list_agent_dir_sessions(&dir.path().join("agent"), &env, &mut findings);
+        let mut diagnostics = Vec::new();
+        let sessions = list_agent_dir_sessions(&dir.path().join("agent"), &env, &mut diagnostics);
         assert_eq!(sessions.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), ["a_b", "usual"]);
-        assert!(findings[0].message.ends_with("because of PI_CODING_AGENT_SESSION_DIR"), "{findings:?}");
+        assert!(
+            diagnostics[0].message.ends_with("because of PI_CODING_AGENT_SESSION_DIR"),
+            "{diagnostics:?}"
+        );
     }
 
     #[test]
@@ -261,8 +270,8 @@ mod tests {
             r#"{"type":"usage","timestamp":"2026-10-21T05:16:55.686Z"}"#,
         ];
         write(&path, &(lines.join("\n") + "\n"));
-        assert_eq!(read_session(&path).updated_ms(), Some(7));
+        assert_eq!(read_session(&path).updated_ms(), Some(Moment(7.0)));
         write(&path, lines[0]);
-        assert!(read_session(&path).updated_ms() > Some(8), "the file's own time");
+        assert!(read_session(&path).updated_ms() > Some(Moment(8.0)), "the file's own time");
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::js::json::is_truthy;
 use crate::js::{self, Json, JsonKind, Value};
+use crate::store::compact_chars::CompactChars;
 use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::{
     AppendMode, CharCount, EntryKind, MessageSize, ParentKey, Replacement, Role, StopReason, TreeLink, Usage,
@@ -11,7 +12,7 @@ use crate::store::entry::{
 use crate::store::intern::{ScannedValue, ValueIx};
 use crate::store::measure;
 use crate::store::no_reply::{is_no_reply_message, leaks_no_reply};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Provider that the gateway records for replies it writes itself (store I5).
 const SYNTHETIC_PROVIDER: &str = "openclaw";
@@ -32,8 +33,8 @@ pub struct ScannedLine {
     pub parent: ScannedValue,
     /// Tree fields besides the parent's id.
     pub link: TreeLink,
-    /// `timestamp` as a date value: ms since the epoch, or NaN.
-    pub time_ms: f64,
+    /// `timestamp` as a date value; NaN for none.
+    pub time_ms: Moment,
     /// `firstKeptEntryId`, `targetId` or `fromId`; those of a leaf row stay in its body.
     pub reference: ScannedValue,
     /// `customType`, `thinkingLevel`, `label`, `name`, `kind` or `reason`.
@@ -84,7 +85,7 @@ pub struct ScannedToolCall {
     pub id: ScannedValue,
     pub name: ScannedValue,
     /// Chars of the name and of the arguments as JSON.
-    pub chars: u32,
+    pub chars: CompactChars,
 }
 
 /// Scans one line, parsed or outlined. `rename_hooks` applies the migration from version 2 to 3 (store L3).
@@ -134,7 +135,7 @@ fn scan_link<'a>(line: impl Json<'a>) -> TreeLink {
     TreeLink { parent, append_mode: mode }
 }
 
-fn parse_time<'a>(timestamp: Option<impl Json<'a>>) -> f64 {
+fn parse_time<'a>(timestamp: Option<impl Json<'a>>) -> Moment {
     match timestamp.and_then(Json::text) {
         Some(text) => js::parse_date(&text),
         None => js::date_value(timestamp.map(Json::to_value).as_ref()),
@@ -316,7 +317,7 @@ pub fn measure_message<'a>(message: impl Json<'a>) -> ScannedMessage {
 }
 
 /// Scans the tool calls of a message. `all` is their total in chars, which a single call takes over.
-fn scan_tool_calls<'a>(message: impl Json<'a>, all: u32) -> Vec<ScannedToolCall> {
+fn scan_tool_calls<'a>(message: impl Json<'a>, all: CompactChars) -> Vec<ScannedToolCall> {
     let blocks = message.get("content").and_then(Json::items).into_iter().flatten();
     let is_call = |block: &_| measure::is_block_type(*block, "toolCall").unwrap_or(false);
     let scanned = blocks.filter(is_call).map(|block| ScannedToolCall {
@@ -410,9 +411,9 @@ mod tests {
             let line =
                 format!(r#"{{"type":"message","message":{{"role":"assistant","content":[{blocks}]}}}}"#);
             let message = scanned(&line).message.expect("a message");
-            let own: Vec<u32> = message.tool_calls.iter().map(|call| call.chars).collect();
-            assert_eq!(own.iter().sum::<u32>(), message.size.tool_call_chars);
-            own
+            let own: Vec<CompactChars> = message.tool_calls.iter().map(|call| call.chars).collect();
+            assert_eq!(own.iter().copied().sum::<CompactChars>(), message.size.tool_call_chars);
+            own.iter().map(|chars| chars.get().whole()).collect::<Vec<u64>>()
         };
         let exec = r#"{"type":"toolCall","name":"exec","arguments":{"a":1.0}}"#;
         let read = r#"{"type":"toolCall","name":"read","arguments":{}}"#;

@@ -7,6 +7,7 @@ use super::key::SessionKind;
 use super::location::Location;
 use super::session_records::SessionRecord;
 use crate::ids::SessionKey;
+use crate::units::{Bytes, Moment};
 
 /// Mark of a session in lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,11 +84,11 @@ pub struct Session {
     /// Sorted, without duplicates.
     pub flags: Vec<Flag>,
     /// Size of the transcript in bytes; 0 when it is missing.
-    pub bytes: u64,
-    /// Last change of the transcript, in ms since the epoch.
-    pub modified_ms: Option<i64>,
-    /// Time of the last message, in ms since the epoch, where the store sorts by it.
-    pub active_ms: Option<i64>,
+    pub bytes: Bytes,
+    /// Last change of the transcript.
+    pub modified_ms: Option<Moment>,
+    /// Time of the last message, where the store sorts by it.
+    pub active_ms: Option<Moment>,
 }
 
 impl Session {
@@ -100,9 +101,9 @@ impl Session {
         self.flags.iter().any(|flag| matches!(flag, Flag::Archived(_)))
     }
 
-    /// Returns the time of the record's update, else of the last message, else of the file, in ms since the epoch.
-    pub fn updated_ms(&self) -> Option<i64> {
-        let row = self.record.as_ref().and_then(|row| row.updated_at).map(|ms| ms as i64);
+    /// Returns the time of the record's update, else of the last message, else of the file.
+    pub fn updated_ms(&self) -> Option<Moment> {
+        let row = self.record.as_ref().and_then(|row| row.updated_at).map(Moment::to_whole);
         row.or(self.active_ms).or(self.modified_ms)
     }
 
@@ -115,7 +116,7 @@ impl Session {
         }
         let of_file = [Flag::Missing, Flag::Locked, Flag::Symlink, Flag::ReadOnly];
         session.flags.retain(|flag| !of_file.contains(flag));
-        (session.bytes, session.modified_ms) = (0, None);
+        (session.bytes, session.modified_ms) = (Bytes::ZERO, None);
         session.load_file_metadata();
         if session.path.as_deref().is_some_and(|path| lock_path(path).exists()) {
             session.add_flag(Flag::Locked);
@@ -139,8 +140,8 @@ impl Session {
         let is_link = own.as_ref().is_ok_and(std::fs::Metadata::is_symlink);
         match if is_link { std::fs::metadata(&path) } else { own } {
             Ok(meta) if meta.is_file() => {
-                self.bytes = meta.len();
-                self.modified_ms = meta.modified().ok().and_then(ms_since_epoch);
+                self.bytes = Bytes(meta.len());
+                self.modified_ms = meta.modified().ok().and_then(Moment::from_system_time);
                 if meta.permissions().readonly() {
                     self.add_flag(Flag::ReadOnly);
                 }
@@ -158,11 +159,6 @@ fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".lock");
     path.with_file_name(name)
-}
-
-fn ms_since_epoch(time: std::time::SystemTime) -> Option<i64> {
-    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
 }
 
 /// Returns the file name without `.jsonl`; a topic stays (store G2).

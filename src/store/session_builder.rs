@@ -11,6 +11,7 @@ use super::session::{Flag, Session, session_stem, short_stem};
 use super::session_records::SessionRecord;
 use crate::gateway::config::normalise_agent_id;
 use crate::ids::SessionKey;
+use crate::units::Bytes;
 
 fn new_session(key: String, agent: String, kind: SessionKind, id: String) -> Session {
     Session {
@@ -24,7 +25,7 @@ fn new_session(key: String, agent: String, kind: SessionKind, id: String) -> Ses
         record: None,
         cwd: None,
         flags: Vec::new(),
-        bytes: 0,
+        bytes: Bytes::ZERO,
         modified_ms: None,
         active_ms: None,
     }

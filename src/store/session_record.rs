@@ -3,7 +3,7 @@
 
 use super::key::parse_peer;
 use crate::js::{self, Object, Value};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Text of all skills, repeated in every record and unused here: most of the file.
 const SKILLS_KEY: &str = "skillsSnapshot";
@@ -17,7 +17,7 @@ pub struct SessionRecord {
     pub key: String,
     pub session_id: Option<String>,
     /// Ms since the epoch.
-    pub updated_at: Option<f64>,
+    pub updated_at: Option<Moment>,
     /// Path of the transcript as written; open it only through `locate`.
     pub session_file: Option<String>,
     /// Last used model, else the one chosen for this session (store C9).
@@ -80,7 +80,7 @@ impl SessionRecord {
         let fresh = raw.get("totalTokensFresh") != Some(&Value::Bool(false));
         Self {
             session_id: text("sessionId"),
-            updated_at: number("updatedAt"),
+            updated_at: number("updatedAt").map(Moment),
             session_file: text("sessionFile"),
             model,
             provider,

@@ -114,7 +114,7 @@ fn unreadable_file(path: &Path, line: Option<u64>, what: &str) -> SessionRecords
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Tokens;
+    use crate::units::{Chars, Moment, Tokens};
 
     fn parse(text: &str) -> SessionRecords {
         parse_records(Path::new("/s/sessions.json"), text)
@@ -130,7 +130,7 @@ mod tests {
             r#"{"sessionId":"s1","updatedAt":5,"sessionFile":" /x.jsonl ","model":"m","modelProvider":"p",
             "contextTokens":200000,"compactionCount":2,"chatType":"direct","label":"L","spawnedBy":"agent:main:main","zzz":[1]}"#,
         );
-        assert_eq!((row.session_id.as_deref(), row.updated_at), (Some("s1"), Some(5.0)));
+        assert_eq!((row.session_id.as_deref(), row.updated_at), (Some("s1"), Some(Moment(5.0))));
         assert_eq!(row.session_file.as_deref(), Some("/x.jsonl"));
         assert_eq!((row.provider.as_deref(), row.model.as_deref()), (Some("p"), Some("m")));
         assert_eq!((row.context_tokens, row.compaction_count), (Some(Tokens(200_000.0)), Some(2.0)));
@@ -145,7 +145,7 @@ mod tests {
             [row(json), SessionRecord::from_text("agent:main:telegram:direct:42".into(), json).unwrap()]
         {
             assert_eq!(js::stringify(&row.raw()), r#"{"zzz":2}"#);
-            assert_eq!(row.prompt_report().unwrap().skills_chars, 7);
+            assert_eq!(row.prompt_report().unwrap().skills_chars, Chars(7.0));
         }
     }
 

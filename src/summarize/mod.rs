@@ -24,6 +24,7 @@ pub use crate::config::SummarizerKind;
 pub use crate::policy::compact::{SummaryMode, SummarySpec};
 
 use crate::policy::compact::SummaryRequest;
+use crate::units::Millis;
 
 /// Answers the calls of a summary, one after the other.
 pub trait Summarizer: fmt::Debug + Send + Sync {
@@ -56,7 +57,7 @@ impl Answer {
 }
 
 /// A reason that a call has no answer. The texts name the request, the response and a remedy; they never hold a key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CallError {
     #[error("cancelled")]
     Cancelled,
@@ -70,8 +71,8 @@ pub enum CallError {
     #[error("{what}")]
     Transient {
         what: String,
-        /// Wait that the other side requests, in ms.
-        retry_after_ms: Option<u64>,
+        /// Wait that the other side requests.
+        retry_after_ms: Option<Millis>,
     },
 }
 

@@ -11,10 +11,10 @@ use crate::policy::compact::{
     SummaryPurpose, SummaryRequest, SummarySpec,
 };
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
-use crate::units::Tokens;
+use crate::units::{Millis, Tokens};
 
-/// Longest requested wait that is respected, in ms; a longer one ends the summary.
-const MAX_RETRY_AFTER_MS: u64 = 60_000;
+/// Longest requested wait that is respected; a longer one ends the summary.
+const MAX_RETRY_AFTER_MS: Millis = Millis(60_000.0);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallTokens {
@@ -36,8 +36,8 @@ pub struct SummaryProgress {
     pub tokens: u64,
     /// Number of the attempt, from 1 to 3.
     pub attempt: u32,
-    /// Wait before this attempt in ms; 0 for the first.
-    pub wait_ms: u64,
+    /// Wait before this attempt; 0 for the first.
+    pub wait_ms: Millis,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,7 +152,7 @@ impl SummaryModel for SummaryRun<'_> {
             attempts: 0,
             truncated: false,
         });
-        let mut wait = 0;
+        let mut wait = Millis::ZERO;
         loop {
             match self.attempt(request, wait) {
                 // An answer after the cancellation is dropped.
@@ -175,7 +175,7 @@ impl SummaryModel for SummaryRun<'_> {
 
 impl SummaryRun<'_> {
     /// Makes one attempt after `wait_ms`.
-    fn attempt(&mut self, request: &SummaryRequest<'_>, wait_ms: u64) -> Result<Answer, CallError> {
+    fn attempt(&mut self, request: &SummaryRequest<'_>, wait_ms: Millis) -> Result<Answer, CallError> {
         let number = self.calls.len();
         let Some(call) = self.calls.last_mut() else { return Err(CallError::Cancelled) };
         call.attempts += 1;
@@ -187,7 +187,7 @@ impl SummaryRun<'_> {
             attempt: call.attempts,
             wait_ms,
         });
-        if self.cancel.wait(Duration::from_millis(wait_ms)) {
+        if self.cancel.wait(Duration::from_millis(wait_ms.whole())) {
             return Err(CallError::Cancelled);
         }
         self.summarizer.summarise(request, self.cancel)
@@ -202,8 +202,8 @@ impl SummaryRun<'_> {
         text
     }
 
-    /// Returns the wait before the next attempt in ms, or the error that ends the call (compaction 5.15).
-    fn next_wait(&mut self, request: &SummaryRequest<'_>, error: CallError) -> Result<u64, AnswerFailure> {
+    /// Returns the wait before the next attempt, or the error that ends the call (compaction 5.15).
+    fn next_wait(&mut self, request: &SummaryRequest<'_>, error: CallError) -> Result<Millis, AnswerFailure> {
         let attempts = self.calls.last().map_or(MAX_CALL_ATTEMPTS, |call| call.attempts);
         match error {
             _ if self.cancel.is_cancelled() => Err(self.abort(SummaryError::Cancelled)),
@@ -218,7 +218,7 @@ impl SummaryRun<'_> {
             {
                 let why = format!(
                     "{what}; the server requests a wait of {} s. Try again later.",
-                    requested.div_ceil(1000)
+                    (requested / 1000.0).ceil().get()
                 );
                 Err(self.abort(SummaryError::Failed { why, gateway_stores: None }))
             }
@@ -226,7 +226,7 @@ impl SummaryRun<'_> {
                 Err(AnswerFailure::Failed(format!("{what} ({MAX_CALL_ATTEMPTS} attempts)")))
             }
             CallError::Transient { retry_after_ms, .. } => {
-                Ok((wait_ms(attempts, jitter()) as u64).max(retry_after_ms.unwrap_or(0)))
+                Ok(wait_ms(attempts, jitter()).max(retry_after_ms.unwrap_or_default()))
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{SummaryMode, predict_calls};
-use crate::units::Tokens;
+use crate::units::{Millis, Tokens};
 
 /// Answers from a list, then with a fixed text.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ type Attempt = (usize, usize, u32);
 fn made(job: &SummarySpec, reported: &ScriptedSummarizer) -> (Result<Summary, SummaryError>, Vec<Attempt>) {
     let mut seen = Vec::new();
     let result = run(job, reported, &CancelToken::new(), &mut |progress| {
-        assert_eq!(progress.wait_ms == 0, progress.attempt == 1);
+        assert_eq!(progress.wait_ms == Millis::ZERO, progress.attempt == 1);
         seen.push((progress.call, progress.total_calls, progress.attempt));
     });
     (result, seen)
@@ -80,12 +80,12 @@ fn a_call_is_tried_three_times_and_then_left_to_the_fallbacks() {
 fn a_wait_that_is_requested_is_waited_and_one_that_is_too_long_is_not() {
     let asking = |ms| CallError::Transient { what: "busy".to_owned(), retry_after_ms: Some(ms) };
     let mut waits = Vec::new();
-    let reported = ScriptedSummarizer::new([asking(700)]);
+    let reported = ScriptedSummarizer::new([asking(Millis(700.0))]);
     run(&job(users(2, 400)), &reported, &CancelToken::new(), &mut |progress| waits.push(progress.wait_ms))
         .unwrap();
     assert_eq!(waits.len(), 2);
-    assert!(waits[1] >= 700, "{waits:?}");
-    let (late, seen) = made(&job(users(2, 400)), &ScriptedSummarizer::new([asking(61_000)]));
+    assert!(waits[1] >= Millis(700.0), "{waits:?}");
+    let (late, seen) = made(&job(users(2, 400)), &ScriptedSummarizer::new([asking(Millis(61_000.0))]));
     assert_eq!(seen.len(), 1);
     assert!(late.unwrap_err().to_string().contains("61 s"));
 }

@@ -10,6 +10,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Place;
 
 use crate::ids::EntryIx;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::Entry;
 use crate::store::index::Index;
 use crate::transcript::ancestry::Ancestry;
@@ -21,8 +22,8 @@ use crate::units::Tokens;
 #[derive(PartialEq, Eq, Hash)]
 struct AnswerKey {
     usage: [u64; 5],
-    text: u32,
-    thinking: u32,
+    text: CompactChars,
+    thinking: CompactChars,
     calls: u32,
 }
 

@@ -14,6 +14,7 @@ use crate::ui::glyphs;
 use crate::ui::status::{draw_offers, first_key};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{ThinBar, put, put_right, title};
+use crate::units::Bytes;
 
 /// Largest width of the text.
 const MAX_WIDTH: u16 = 76;
@@ -82,7 +83,7 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
             let offers: Offers = &[
                 (Action::Reload, "reload"),
                 (Action::Demo, "demo store"),
-                (Action::Show(ScreenKind::Findings), "findings"),
+                (Action::Show(ScreenKind::Problems), "problems"),
             ];
             EmptyState { title: "Empty store", headline: (&what, Role::Bright), reason: &why, offers }
                 .draw(app, theme, area, buf);
@@ -101,7 +102,7 @@ pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut
             title: "",
             headline: (&what, Role::Danger),
             reason: error,
-            offers: &[(Action::Reload, "reload"), (Action::Show(ScreenKind::Findings), "findings")],
+            offers: &[(Action::Reload, "reload"), (Action::Show(ScreenKind::Problems), "problems")],
         };
         state.draw_body(app, theme, area, buf);
     } else if !draw_opening(app, theme, area, buf) && app.opening.loading.is_none() {
@@ -124,14 +125,14 @@ pub(super) fn draw_opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
     let (x, y) = (area.x + 3, area.y + 1);
     let end = (x + MAX_WIDTH.min(area.width.saturating_sub(5))).min(area.right());
     put(buf, (x, y), end, &name, theme.bold(Role::Bright));
-    let words = if loading.bytes_total > 0 {
+    let words = if loading.bytes_total > Bytes::ZERO {
         format!("{} of {}", format_size(loading.bytes_read), format_size(loading.bytes_total))
     } else {
         format_size(loading.bytes_read)
     };
     let from = put_right(buf, y + 1, x, end, &[Span::styled(words, theme.style(Role::Muted))]);
     let bar = ThinBar {
-        share: loading.bytes_read as f64 / loading.bytes_total.max(1) as f64,
+        share: loading.bytes_read.get() as f64 / loading.bytes_total.get().max(1) as f64,
         tail: 1.0,
         style: theme.style(Role::Focus),
         tail_style: theme.style(Role::Ghost),
@@ -152,7 +153,7 @@ pub(super) fn draw_no_rows(app: &App, theme: &Theme, pane: &TranscriptPane, area
             title: "",
             headline: ("✗ The gateway cannot build this context", Role::Danger),
             reason: "An entry on the active path has the type message but no message in it. clawscope shows the rest of the file.",
-            offers: &[(Action::Show(ScreenKind::Findings), "findings")],
+            offers: &[(Action::Show(ScreenKind::Problems), "problems")],
         }
     } else if index.entries.is_empty() {
         EmptyState {

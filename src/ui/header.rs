@@ -298,17 +298,17 @@ fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) 
 /// Counts the diagnostics above the severity `Note`.
 fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a> {
     let serious = |finding: &&crate::diagnostic::Diagnostic| finding.severity > Severity::Note;
-    let found = app.transcript.iter().flat_map(|pane| &pane.findings);
+    let found = app.transcript.iter().flat_map(|pane| &pane.diagnostics);
     let count = found.filter(serious).count() as u64;
     let broken = app.store.listing.as_ref().is_some_and(|listing| listing.config_error.is_some());
     let words = match session.index.bad_lines {
         _ if broken => "config error: using defaults".to_owned(),
         _ if session.context_throws => "cannot build the context".to_owned(),
         _ if count == 0 => return Vec::new(),
-        0 => quantity(count, "finding"),
+        0 => quantity(count, "problem"),
         lines => format!("{} unreadable", quantity(lines, "line")),
     };
-    let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Findings));
+    let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Problems));
     vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]
 }
 

@@ -10,6 +10,7 @@ use crate::session::order::SortColumn;
 use crate::session::{Mark, SessionItem};
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
+use crate::units::{Millis, Moment};
 
 /// Cells that a title keeps in a wide pane.
 const MIN_TITLE_WIDTH: u16 = 30;
@@ -99,9 +100,9 @@ impl Column {
     }
 
     /// Returns the cell of a session; a sign for an unknown value.
-    pub(super) fn text(self, item: &SessionItem, now_ms: i64) -> String {
+    pub(super) fn text(self, item: &SessionItem, now_ms: Moment) -> String {
         let text = match self {
-            Self::Age => item.updated_ms.map(|ms| format_duration(now_ms.saturating_sub(ms).max(0) as f64)),
+            Self::Age => item.updated_ms.map(|ms| format_duration((now_ms - ms).max(Millis::ZERO))),
             Self::Model => Some(item.model.clone()).filter(|model| !model.is_empty()),
             Self::Tokens => item.tokens.map(|count| {
                 let tokens = format_short_tokens(count.tokens, !count.is_estimate());
@@ -125,7 +126,7 @@ impl Column {
 }
 
 /// Returns the only value of a narrow pane: that of the sorted column, the fullness by age.
-pub(super) fn narrow_text(item: &SessionItem, column: SortColumn, now_ms: i64) -> String {
+pub(super) fn narrow_text(item: &SessionItem, column: SortColumn, now_ms: Moment) -> String {
     match column {
         SortColumn::Age | SortColumn::Fullness => Column::Full.text(item, now_ms),
         SortColumn::Cost => item

@@ -3,6 +3,7 @@
 use crate::commit::UndoTarget;
 use crate::plan::{CompactionSummary, Plan};
 use crate::session::LoadedSession;
+use crate::units::Moment;
 
 #[derive(Debug, Clone)]
 pub enum WriteAction<'a> {
@@ -26,6 +27,6 @@ pub struct WriteRequest<'a> {
     pub action: WriteAction<'a>,
     /// Whether to write to a transcript that no session record names (store G3).
     pub allow_orphan: bool,
-    /// Time of the new entries, in ms since the epoch.
-    pub now_ms: i64,
+    /// Time of the new entries.
+    pub now_ms: Moment,
 }

@@ -9,6 +9,7 @@ use crate::plan::Plan;
 use crate::policy::{Policy, Reason};
 use crate::session::LoadedSession;
 use crate::store::key::SessionKind;
+use crate::units::Moment;
 use crate::write::action::{WriteAction, WriteRequest};
 use crate::write::growth::Growth;
 use crate::write::rewrite_loss::find_rewrite_loss;
@@ -26,7 +27,7 @@ pub(super) fn run_checks(
     request: &WriteRequest<'_>,
     prepared: &PreparedCommit,
     growth: Growth,
-    now_ms: i64,
+    now_ms: Moment,
 ) -> Vec<(CheckStatus, String)> {
     let session = request.session;
     let unchanged = growth.describe().unwrap_or_else(|| describe_unchanged(session));
@@ -51,7 +52,7 @@ pub(super) fn run_checks(
 fn describe_unchanged(session: &LoadedSession) -> String {
     let index = &session.index;
     let last = index.last().map(|ix: EntryIx| index.entry(ix).time_ms).filter(|time| time.is_finite());
-    let iso = last.map(|ms| js::iso_text(ms as i64));
+    let iso = last.map(js::iso_text);
     let clock = iso.as_deref().and_then(|iso| iso.get(11..19));
     clock.map_or_else(
         || "unchanged since clawscope read it".into(),
@@ -59,7 +60,7 @@ fn describe_unchanged(session: &LoadedSession) -> String {
     )
 }
 
-fn lock_check(path: &Path, now_ms: i64) -> (CheckStatus, String) {
+fn lock_check(path: &Path, now_ms: Moment) -> (CheckStatus, String) {
     match lock_state(path, now_ms) {
         Ok(LockState::Free) => (CheckStatus::Passed, "lock available".to_owned()),
         Ok(LockState::Stale { reasons }) => {

@@ -11,15 +11,25 @@ use crate::store::index::Index;
 use crate::store::load::{FileChange, refresh};
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Millis;
 use crate::write::action::{WriteAction, WriteRequest};
 use crate::write::error::WriteError;
 use crate::write::prepare::prepare_on;
 
-/// Pauses before each new try, ms. They grow, so that a burst of entries can end; the sum is what a person waits at most.
-pub const RETRY_PAUSES_MS: [u64; 8] = [2, 5, 11, 23, 47, 95, 191, 383];
+/// Pauses before each new try. They grow, so that a burst of entries can end; the sum is what a person waits at most.
+pub const RETRY_PAUSES_MS: [Millis; 8] = [
+    Millis(2.0),
+    Millis(5.0),
+    Millis(11.0),
+    Millis(23.0),
+    Millis(47.0),
+    Millis(95.0),
+    Millis(191.0),
+    Millis(383.0),
+];
 
-/// A pause ends within this time after the session grew, ms.
-const LOOK_MS: u64 = 2;
+/// A pause ends within this time after the session grew.
+const LOOK_MS: Millis = Millis(2.0);
 
 /// How a session grew while it was written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +70,7 @@ pub struct GrowingWrite<'a> {
     request: WriteRequest<'a>,
     /// The bytes that the plan was made from; without them nothing is repeated.
     read: Option<ReadPrefix>,
-    pauses_ms: &'a [u64],
+    pauses_ms: &'a [Millis],
     grown: Option<GrownTranscript>,
     retries: usize,
 }
@@ -68,7 +78,7 @@ pub struct GrowingWrite<'a> {
 impl<'a> GrowingWrite<'a> {
     /// `read` is the part of the file that the plan was made from, hashed when it was read. `pauses_ms` holds the pause
     /// before each new try.
-    pub fn new(request: WriteRequest<'a>, read: Option<ReadPrefix>, pauses_ms: &'a [u64]) -> Self {
+    pub fn new(request: WriteRequest<'a>, read: Option<ReadPrefix>, pauses_ms: &'a [Millis]) -> Self {
         Self { request, read, pauses_ms, grown: None, retries: 0 }
     }
 
@@ -96,7 +106,7 @@ impl<'a> GrowingWrite<'a> {
     ) -> Result<(PreparedCommit, WriteResult), WriteError> {
         self.repeat(clock, |request, grown| {
             let prepared = prepared.take().map_or_else(|| prepare_on(request, grown), Ok)?;
-            let written = crate::commit::write(&prepared, 0, clock)?;
+            let written = crate::commit::write(&prepared, Millis::ZERO, clock)?;
             Ok((prepared, written))
         })
     }
@@ -121,10 +131,10 @@ impl<'a> GrowingWrite<'a> {
     }
 
     /// Waits `pause_ms`, or until the session grows: a steady writer leaves its longest gap right after an entry.
-    fn wait(&self, pause_ms: u64, clock: &dyn Clock) {
+    fn wait(&self, pause_ms: Millis, clock: &dyn Clock) {
         let bytes = || self.request.session.source.len().ok();
         let (before, mut left) = (bytes(), pause_ms);
-        while left > 0 && bytes() == before {
+        while left > Millis::ZERO && bytes() == before {
             let step = left.min(LOOK_MS);
             clock.pause(step);
             left -= step;

@@ -14,6 +14,7 @@ use crate::session::loading::open;
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::store::demo::NOW_MS;
 use crate::store::load::load_bytes;
+use crate::units::{Millis, Moment};
 use crate::write::request::{prepare, preview, write};
 
 /// A clock that appends a line to a file at each of its first pauses, as another program would.
@@ -24,11 +25,11 @@ struct OtherWriter {
 }
 
 impl Clock for OtherWriter {
-    fn now_ms(&self) -> i64 {
+    fn now_ms(&self) -> Moment {
         NOW_MS
     }
 
-    fn pause(&self, _: u64) {
+    fn pause(&self, _: Millis) {
         if let Some(line) = self.lines.borrow_mut().pop() {
             append(&self.path, &line);
         }
@@ -55,7 +56,7 @@ fn session() -> (StoreLocation, LoadedSession) {
 }
 
 fn plan(session: &LoadedSession) -> crate::plan::Plan {
-    session.plan(&session.configured_settings, Gate::Open { idle_ms: 0.0 }).unwrap()
+    session.plan(&session.configured_settings, Gate::Open { idle_ms: Millis::ZERO }).unwrap()
 }
 
 fn leaf_id(session: &LoadedSession) -> String {
@@ -159,7 +160,7 @@ fn growth_that_changes_the_context_refuses_the_plan_by_name() {
 fn a_session_that_grows_at_every_try_is_left_alone() {
     let (_place, session) = session();
     let leaf = leaf_id(&session);
-    let (first, pauses) = (message("n0", &leaf), [0; 2]);
+    let (first, pauses) = (message("n0", &leaf), [Millis::ZERO; 2]);
     let plan = plan(&session);
     let action = WriteAction::Commit { plan: &plan, summary: None };
     let request = WriteRequest { session: &session, action, allow_orphan: false, now_ms: NOW_MS };
@@ -173,7 +174,7 @@ fn a_session_that_grows_at_every_try_is_left_alone() {
         let prepared = prepare_on(request, transcript)?;
         grown += 1;
         append(&path, &message(&format!("m{grown}"), "n0"));
-        crate::commit::write(&prepared, 0, &clock)?;
+        crate::commit::write(&prepared, Millis::ZERO, &clock)?;
         Ok(())
     });
     let error = result.unwrap_err();
@@ -219,14 +220,14 @@ struct WriterAtTheLock {
 }
 
 impl Clock for WriterAtTheLock {
-    fn now_ms(&self) -> i64 {
+    fn now_ms(&self) -> Moment {
         if let Some(line) = self.line.take() {
             append(&self.path, &line);
         }
         NOW_MS
     }
 
-    fn pause(&self, _: u64) {}
+    fn pause(&self, _: Millis) {}
 }
 
 #[test]

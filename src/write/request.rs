@@ -9,6 +9,7 @@ use crate::commit::{Clock, FollowingEntries, PreparedCommit, ReadPrefix, Receipt
 use crate::format::{format_number, quantity};
 use crate::gateway::ruleset::Ruleset;
 use crate::session::LoadedSession;
+use crate::units::{Bytes, Moment};
 pub use crate::write::action::{WriteAction, WriteRequest};
 pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
@@ -21,7 +22,7 @@ pub use crate::write::prepare::prepare;
 pub struct WritePreview {
     pub path: PathBuf,
     /// Current size of the transcript.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Number of entries to append.
     pub entries: usize,
     /// Whether the entries begin a branch of copies; otherwise they continue the active branch.
@@ -34,7 +35,7 @@ pub struct WritePreview {
     pub parent: Option<String>,
     /// The current leaf.
     pub old_leaf: String,
-    pub appended_bytes: usize,
+    pub appended_bytes: Bytes,
     /// Status and description of each check.
     pub checks: Vec<(CheckStatus, String)>,
     /// The bytes of the file that it was made from, for the write that a person confirms later.
@@ -63,7 +64,7 @@ impl WriteOutcome {
 }
 
 /// Builds the preview to confirm. `now_ms` decides whether the lock is stale.
-pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: i64) -> WritePreview {
+pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: Moment) -> WritePreview {
     let LoadedSession { source, index, .. } = request.session;
     let read = ReadPrefix::of(source, index);
     WritePreview { read, ..preview_after(request, prepared, Growth::default(), now_ms) }
@@ -74,7 +75,7 @@ pub fn preview_after(
     request: &WriteRequest<'_>,
     prepared: &PreparedCommit,
     growth: Growth,
-    now_ms: i64,
+    now_ms: Moment,
 ) -> WritePreview {
     WritePreview {
         path: prepared.path.to_path_buf(),
@@ -118,7 +119,7 @@ pub fn write(
     clock: &dyn Clock,
 ) -> Result<WriteOutcome, WriteError> {
     let LoadedSession { source, index, .. } = request.session;
-    let is_as_read = || source.len().is_ok_and(|bytes| bytes == index.end + index.pending_bytes);
+    let is_as_read = || source.len().is_ok_and(|bytes| Bytes(bytes) == index.file_bytes());
     let read_now = || is_as_read().then(|| ReadPrefix::of(source, index)).flatten();
     let read = read.cloned().or_else(read_now);
     let mut growing = GrowingWrite::new(request.clone(), read, &RETRY_PAUSES_MS);

@@ -20,6 +20,7 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Moment;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -61,7 +62,7 @@ pub fn find_rewrite_loss(loaded: &LoadedSession) -> Result<Option<RewriteLoss>, 
     if loaded.leaf != Leaf::Own || !loses {
         return Ok(None);
     }
-    let session = RewriteInput { index, tree, window: loaded.window.tokens, now_ms: 0 };
+    let session = RewriteInput { index, tree, window: loaded.window.tokens, now_ms: Moment::ZERO };
     let rewritten =
         rewrite(&session, &mut SequentialIds::default(), |ix| body::read_entry(source, index, ix))?;
     let branch = tree.branch(index, &Leaf::Own);

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::commit::{Clock, CommitError, Disk, SystemClock, SystemDisk, write_to_disk};
+use clawscope::units::{Bytes, Millis};
 use clawscope::write::commit_list::CommitStatus;
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ impl Disk for Torn {
         SystemDisk.write(file, &bytes[..half])
     }
 
-    fn truncate(&self, _: &File, _: u64) -> io::Result<()> {
+    fn truncate(&self, _: &File, _: Bytes) -> io::Result<()> {
         Err(io::ErrorKind::Other.into())
     }
 }
@@ -37,7 +38,8 @@ fn broken_off(path: &Path) -> Vec<u8> {
     let before = session.bytes();
     let changes = session.results().into_iter().map(|ix| session.clear(ix)).collect();
     let error =
-        write_to_disk(&Torn::default(), &session.prepare(changes).unwrap(), 0, &SystemClock).unwrap_err();
+        write_to_disk(&Torn::default(), &session.prepare(changes).unwrap(), Millis::ZERO, &SystemClock)
+            .unwrap_err();
     assert!(matches!(&error, CommitError::Write { restored: false, .. }), "{error:?}");
     assert!(error.to_string().contains("doctor --repair"), "{error}");
     before
@@ -247,7 +249,7 @@ fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
         "{:?}",
         driver.app.toast
     );
-    assert!(driver.app.findings().any(|finding| finding.message.contains("was interrupted after")));
+    assert!(driver.app.diagnostics().any(|finding| finding.message.contains("was interrupted after")));
     driver.app.toast = None;
     driver.press("p c");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());

@@ -7,6 +7,7 @@ use std::path::Path;
 use clawscope::gateway::catalog::find;
 use clawscope::js::iso_text;
 use clawscope::report::cache_ledger::{CacheTotals, cache_ledger};
+use clawscope::units::Moment;
 
 use crate::support::inspected::inspected_under;
 use crate::support::pi_1_5::{CacheWaste, Pi};
@@ -33,7 +34,7 @@ fn story(seed: u64) -> String {
     let (mut time, mut prompt, mut entries) = (START, 5_000, 0);
     let mut add = |rest: &str, time: i64| {
         let parent = if entries == 0 { "null".to_owned() } else { format!("\"e{}\"", entries - 1) };
-        let iso = iso_text(time);
+        let iso = iso_text(Moment::from_whole(time));
         let _ = writeln!(text, r#"{{"id":"e{entries}","parentId":{parent},"timestamp":"{iso}",{rest}}}"#);
         entries += 1;
     };

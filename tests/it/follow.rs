@@ -11,6 +11,7 @@ use clawscope::app::target::Target;
 use clawscope::app::transcript::TranscriptPane;
 use clawscope::session::{CountSource, LoadedSession, Mark, Unmeasured};
 use clawscope::transcript::Leaf;
+use clawscope::units::Moment;
 
 use crate::support::driver::{Driver, append_to};
 
@@ -102,7 +103,7 @@ fn an_entry_that_comes_while_a_person_confirms_is_committed_too() {
         "{toast:?}"
     );
     let index = &loaded_session(&driver).index;
-    let copies = index.iter().filter(|(ix, _)| index.entry(*ix).time_ms == 1_772_719_601_000.0);
+    let copies = index.iter().filter(|(ix, _)| index.entry(*ix).time_ms == Moment(1_772_719_601_000.0));
     assert!(copies.count() >= 2, "the entry and its copy");
 }
 
@@ -173,7 +174,7 @@ fn switching_the_preview_or_the_gate_lights_no_setting() {
 #[test]
 fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
     let mut driver = Driver::demo(130, 36);
-    assert!(pane(&driver).findings.is_empty());
+    assert!(pane(&driver).diagnostics.is_empty());
     driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
     assert!(loaded_session(&driver).context_throws);
     driver.press("! G y");
@@ -291,7 +292,7 @@ fn the_switch_shows_the_session_as_it_was_when_the_call_failed() {
     let then = loaded_session(&driver);
     assert_eq!(then.context.path.last(), Some(&refused.entry), "what came later is not sent");
     assert_eq!(driver.app.selected_entry(), Some(refused.entry));
-    assert_eq!(driver.app.call_time_ms(), refused.time_ms as i64, "its moment decides the gate");
+    assert_eq!(driver.app.call_time_ms(), refused.time_ms, "its moment decides the gate");
     assert_eq!(driver.app.preview.totals.current.total(), 203_412);
     driver.press("a");
     assert_eq!((driver.app.target, loaded_session(&driver).leaf.clone()), (Target::WholeSession, Leaf::Own));

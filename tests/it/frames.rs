@@ -128,7 +128,7 @@ screens! {
     an_undo_asks_too: "undo",
     help_lists_every_key_in_groups: "help",
     the_palette_narrows_as_one_types: "palette",
-    findings_name_file_and_line: "findings",
+    problems_name_file_and_line: "problems",
     a_filter_without_a_match_says_how_to_leave_it: "no match",
     found_words_are_marked: "search",
     every_session_is_searched_and_the_hits_are_ranked: "search all",
@@ -470,7 +470,7 @@ fn a_silent_answer_says_so_and_a_small_window_too() {
     let shown = text_of(&drawn(&driver.app, &dark()));
     assert!(shown.contains("NO_REPLY · silent") && !shown.contains("no_reply · silent"), "{shown}");
     assert!(shown.contains("window 8k (contextTokens) too small"), "{shown}");
-    assert!(shown.contains("! 1 finding"), "{shown}");
+    assert!(shown.contains("! 1 problem"), "{shown}");
 }
 
 /// What a terminal would obey or hide.

@@ -222,6 +222,18 @@ fn only_a_commit_opens_files_to_write() {
     assert!(!uses(&words, |module| module == "commit").is_empty(), "the words are found where they are");
 }
 
+/// The files of explain that find something keep it as values, so that text, JSON and screen have the same numbers.
+#[test]
+fn only_the_descriptions_of_explain_make_sentences() {
+    let found = uses(&["crate::format::", "format!("], |module| module == "report");
+    let explain = found.into_iter().filter(|place| place.contains("/report/explain/"));
+    let explain = explain.filter(|place| !place.contains("/explain/testing.rs:"));
+    let (described, elsewhere): (Vec<_>, Vec<_>) =
+        explain.partition(|place| place.contains("/explain/description/"));
+    assert_eq!(elsewhere, NONE);
+    assert!(!described.is_empty(), "the words are found where they are");
+}
+
 #[test]
 fn no_path_climbs_out_of_its_module_unseen() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

@@ -11,13 +11,14 @@ use clawscope::session::LoadedSession;
 use clawscope::session::loading::open;
 use clawscope::store::discovery::{Store, discover};
 use clawscope::transcript::Leaf;
+use clawscope::units::Moment;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::fixture::{self, database_of, main_of, put, state_2026_8_1, unpack};
 use crate::support::real_import;
 
-const NOW_MS: i64 = 1_795_200_000_000;
+const NOW_MS: Moment = Moment(1_795_200_000_000.0);
 
 fn listed(path: &Path) -> Store {
     discover(Some(path), &Environment::default())

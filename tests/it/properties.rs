@@ -35,7 +35,7 @@ use proptest::prelude::*;
 
 use crate::support::generate;
 use crate::support::oracles::{clear_messages, guard_messages, guarded_result, reduced, without_seen_media};
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Millis, Moment, Tokens};
 
 /// Texts with halves of pairs, line feeds and emoji, up to a few thousand chars.
 fn text() -> impl Strategy<Value = JsString> {
@@ -187,16 +187,16 @@ fn settings() -> impl Strategy<Value = PruneSettings> {
     ];
     (0_u32..5, 0.0..1.0, 0.0..1.0, 0_u32..3000, 0_u32..60, 0_u32..30, 0_u32..30, any::<bool>(), tools)
         .prop_map(|(keep, soft, hard, least, max, head, tail, enabled, tools)| PruneSettings {
-            ttl_ms: 1.0,
+            ttl_ms: Millis(1.0),
             keep_last_assistants: f64::from(keep),
             soft_trim_ratio: soft,
             hard_clear_ratio: hard,
-            min_prunable_tool_chars: f64::from(least),
+            min_prunable_tool_chars: Chars(f64::from(least)),
             tools: js::parse(tools).expect("JSON"),
             soft_trim: SoftTrim {
-                max_chars: f64::from(max),
-                head_chars: f64::from(head),
-                tail_chars: f64::from(tail),
+                max_chars: Chars(f64::from(max)),
+                head_chars: Chars(f64::from(head)),
+                tail_chars: Chars(f64::from(tail)),
                 images: ImageResults::Skipped,
             },
             hard_clear: HardClear { enabled, placeholder: "[cleared]".into() },
@@ -245,8 +245,8 @@ fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, 
         (
             TruncateSettings {
                 window_share: truncate.0,
-                max_chars: f64::from(truncate.1),
-                min_keep_chars: f64::from(truncate.2),
+                max_chars: Chars(f64::from(truncate.1)),
+                min_keep_chars: Chars(f64::from(truncate.2)),
             },
             GuardSettings { budget_share, single_share },
             ClearSettings {
@@ -279,14 +279,14 @@ fn kept(message: &Value) -> Value {
 
 /// The sizes that rules ask for; NaN equals itself.
 fn bits(size: &MessageSize) -> [Option<u64>; 6] {
-    let bits = |number: f64| Some(number.to_bits());
+    let bits = |chars: Chars| Some(chars.get().to_bits());
     [
         size.pi_chars.value().ok().and_then(bits),
         size.prune_chars.value().ok().and_then(bits),
         bits(size.joined_chars),
         Some(size.text_blocks.into()),
         Some(size.images.into()),
-        Some(size.text_chars.into()),
+        bits(size.text_chars.get()),
     ]
 }
 
@@ -321,7 +321,7 @@ proptest! {
             ruleset,
             enabled: steps,
             truncate: details.0,
-            reduce: ReduceSettings { all_chars: f64::from(keep), keeps_sent: history_limit == 1 },
+            reduce: ReduceSettings { all_chars: Chars(f64::from(keep)), keeps_sent: history_limit == 1 },
             guard: details.1,
             clear: details.2,
             history_limit: f64::from(history_limit),
@@ -337,7 +337,7 @@ proptest! {
             settings: &settings,
             window: Tokens(f64::from(window)),
             guard_window: Tokens(f64::from(window)),
-            gate: Gate::Open { idle_ms: 1.0 },
+            gate: Gate::Open { idle_ms: Millis(1.0) },
             drops_thinking: false,
             is_responses_api: false,
             system_tokens: Tokens::ZERO,
@@ -349,7 +349,7 @@ proptest! {
             let Some(change) = &item.change else { continue };
             let body = match &item.origin {
                 MessageOrigin::Context(position) => bodies[*position as usize].clone(),
-                MessageOrigin::Missing(missing) => missing.message(0.0),
+                MessageOrigin::Missing(missing) => missing.message(Moment::ZERO),
                 MessageOrigin::Checkpoint | MessageOrigin::Summary => continue,
             };
             let applied = apply_all(plan.message_edits(item), &body);
@@ -523,7 +523,7 @@ proptest! {
         prop_assert_eq!(tailed.entries.len(), whole.entries.len());
         for ((at, a), (_, b)) in tailed.iter().zip(whole.iter()) {
             prop_assert_eq!(tailed.display_id(at), whole.display_id(at));
-            prop_assert_eq!((a.offset, a.bytes, a.line, a.kind), (b.offset, b.bytes, b.line, b.kind));
+            prop_assert_eq!((a.offset, a.bytes(), a.line, a.kind), (b.offset, b.bytes(), b.line, b.kind));
             prop_assert_eq!(a.message.map(|m| m.prune_chars.whole_chars()), b.message.map(|m| m.prune_chars.whole_chars()));
         }
         prop_assert_eq!((tailed.end, tailed.pending_bytes, tailed.bad_lines), (whole.end, whole.pending_bytes, whole.bad_lines));

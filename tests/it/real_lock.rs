@@ -24,7 +24,7 @@ use crate::support::gateway::Gateways;
 use crate::support::generate::{Options, transcript};
 use crate::support::pi::Pi;
 use crate::support::session::Session;
-use clawscope::units::Tokens;
+use clawscope::units::{Bytes, Millis, Tokens};
 
 fn session() -> Session {
     let options = Options { steps: 3, ..Options::default() };
@@ -34,7 +34,7 @@ fn session() -> Session {
 
 fn commit(session: &Session) -> Result<(), CommitError> {
     let prepared = session.prepare(vec![session.clear(session.results()[0])]).unwrap();
-    write(&prepared, 0, &SystemClock).map(drop)
+    write(&prepared, Millis::ZERO, &SystemClock).map(drop)
 }
 
 fn number(answer: &Value, key: &str) -> u32 {
@@ -73,7 +73,7 @@ fn what_a_killed_gateway_left_is_kept_for_a_minute_and_then_taken() {
     // It may run where it cannot be seen from here.
     assert!(matches!(lock_state(&session.path, now).unwrap(), LockState::Held { live: false, .. }));
     assert!(matches!(commit(&session), Err(CommitError::Refused(Refusal::Locked { .. }))));
-    assert!(matches!(lock_state(&session.path, now + 61_000).unwrap(), LockState::Stale { .. }));
+    assert!(matches!(lock_state(&session.path, now + Millis(61_000.0)).unwrap(), LockState::Stale { .. }));
 }
 
 /// Asks the gateway for the lock while a commit is at its most delicate.
@@ -85,7 +85,7 @@ struct Asking<'a> {
 }
 
 impl Disk for Asking<'_> {
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> std::io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> std::io::Result<()> {
         self.answers.borrow_mut().extend(self.gateways.run("try", self.path, &["400"]));
         SystemDisk.reserve(file, end, bytes)
     }
@@ -97,7 +97,7 @@ fn a_commit_keeps_the_gateway_out_until_it_is_over() {
     let session = session();
     let disk = Asking { gateways: &gateways, path: &session.path, answers: RefCell::default() };
     let prepared = session.prepare(vec![session.clear(session.results()[0])]).unwrap();
-    write_to_disk(&disk, &prepared, 0, &SystemClock).unwrap();
+    write_to_disk(&disk, &prepared, Millis::ZERO, &SystemClock).unwrap();
     let answers = disk.answers.borrow();
     let [answer] = &answers[..] else { panic!("{answers:?}") };
     let expected = format!("session file locked (timeout 400ms): pid={} ", std::process::id());
@@ -112,7 +112,7 @@ fn a_commit_keeps_the_gateway_out_until_it_is_over() {
 struct Ends;
 
 impl Disk for Ends {
-    fn reserve(&self, _: &File, _: u64, _: u64) -> std::io::Result<()> {
+    fn reserve(&self, _: &File, _: u64, _: Bytes) -> std::io::Result<()> {
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::KILL).expect("killed");
         Ok(())
@@ -190,8 +190,9 @@ fn a_lock_is_left_behind_for_us_when_it_is_for_the_gateway() {
         let transcript = folder.path().join("t.jsonl");
         let lock = lock_path(&transcript).unwrap();
         let own = text.replace("OWN", &std::process::id().to_string());
-        put(&lock, &own.replace("NOW", &js::iso_text(now - age)));
-        let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis((now - file_age) as u64);
+        put(&lock, &own.replace("NOW", &js::iso_text(now - Millis(*age as f64))));
+        let at = std::time::UNIX_EPOCH
+            + std::time::Duration::from_millis((now - Millis(*file_age as f64)).whole().unsigned_abs());
         File::options().write(true).open(&lock).unwrap().set_modified(at).unwrap();
         let ours = matches!(lock_state(&transcript, now).unwrap(), LockState::Stale { .. });
         assert_eq!(ours, *expected, "ours, {text}");
@@ -217,7 +218,7 @@ fn child_process() {
     if verb == "ends" {
         let session = Session::at(&path);
         let prepared = session.prepare(vec![session.clear(session.results()[0])]).unwrap();
-        let _ = write_to_disk(&Ends, &prepared, 0, &SystemClock);
+        let _ = write_to_disk(&Ends, &prepared, Millis::ZERO, &SystemClock);
     } else {
         let mut session = Session::at(&path);
         (0..rounds.parse().unwrap()).for_each(|round| commit_one(&mut session, &format!("{verb} {round}")));
@@ -229,11 +230,11 @@ fn commit_one(session: &mut Session, words: &str) {
     loop {
         session.grow();
         let prepared = prepared(session, words).map_err(CommitError::from);
-        match prepared.and_then(|prepared| write(&prepared, 0, &SystemClock)) {
-            Ok(_) => return SystemClock.pause(5),
+        match prepared.and_then(|prepared| write(&prepared, Millis::ZERO, &SystemClock)) {
+            Ok(_) => return SystemClock.pause(Millis(5.0)),
             Err(CommitError::Refused(
                 Refusal::Locked { .. } | Refusal::FileChanged { .. } | Refusal::UnterminatedLine { .. },
-            )) => SystemClock.pause(3),
+            )) => SystemClock.pause(Millis(3.0)),
             Err(error) => panic!("{words}: {error}"),
         }
     }
@@ -291,7 +292,7 @@ fn two_programs_that_commit_and_a_gateway_that_appends_lose_nothing_in_a_thousan
 }
 
 fn every_line_is_whole(session: &Session, bytes: &[u8]) {
-    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, 0));
+    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, Bytes::ZERO));
     let mut ids = HashSet::new();
     for line in String::from_utf8_lossy(bytes).lines().skip(1) {
         let value = js::parse(line).unwrap_or_else(|_| panic!("a broken line: {line}"));

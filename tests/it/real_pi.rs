@@ -20,7 +20,7 @@ use crate::support::inspected::{committed, inspected, plain, planned, previewed,
 use crate::support::large;
 use crate::support::pi::{Opened, Pi};
 use crate::support::session::{self, Session};
-use clawscope::units::Tokens;
+use clawscope::units::{Millis, Tokens};
 
 const SEEDS: u64 = 24;
 
@@ -35,7 +35,7 @@ fn sessions() -> Vec<(u64, Session)> {
 /// Writes what was prepared; answers the planned context, the new leaf and the session read again.
 fn written(session: Session, prepared: &PreparedCommit) -> (Vec<String>, String, Session) {
     let (planned, old) = (session.planned(prepared), session.bytes());
-    write(prepared, 0, &SystemClock).expect("it is written");
+    write(prepared, Millis::ZERO, &SystemClock).expect("it is written");
     let session = session.reload();
     assert!(session.bytes().starts_with(&old), "the old bytes changed");
     (planned, prepared.leaf.clone(), session)

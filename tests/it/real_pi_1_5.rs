@@ -18,6 +18,7 @@ use clawscope::policy::{Policy, PolicySet};
 use clawscope::session::LoadedSession;
 use clawscope::store::entry::Role;
 use clawscope::store::index::OpenStatus;
+use clawscope::units::Millis;
 use clawscope::write::request::WriteError;
 
 use crate::support::inspected::{self, committed, inspected_under, previewed, redone, summary, undone};
@@ -89,7 +90,7 @@ fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Optio
     let mut settings = inspected::planned(session, &[], keep_tokens).settings;
     settings.ruleset = Ruleset::Pi1_5;
     settings.enabled = PolicySet::of(steps);
-    session.plan(&settings, Gate::Open { idle_ms: 1.0 }).ok()
+    session.plan(&settings, Gate::Open { idle_ms: Millis(1.0) }).ok()
 }
 
 fn opened(pi: &Pi, files: &[PathBuf]) -> Vec<Opened> {
@@ -217,7 +218,7 @@ fn the_real_pi_leaves_out_what_an_edit_omits_a_call_with_its_results() {
             Err(error) => panic!("{name}: {error}"),
         };
         assert_eq!(prepared.edit_count(), omitted.len(), "{name}");
-        write(&prepared, 0, &SystemClock).expect("it is written");
+        write(&prepared, Millis::ZERO, &SystemClock).expect("it is written");
         let kept = loaded.context.messages.iter().zip(context_of(&loaded));
         let kept = kept.filter(|(message, _)| !omitted.contains(&message.entry)).map(|(_, json)| json);
         expected.push((name, kept.collect::<Vec<_>>()));

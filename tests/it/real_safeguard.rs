@@ -12,7 +12,7 @@ use clawscope::policy::compact::{
 use crate::support::generate::Dice;
 use crate::support::openclaw::Openclaw;
 use crate::support::pi::Pi;
-use clawscope::units::Tokens;
+use clawscope::units::{Moment, Tokens};
 
 const CASES: u64 = 1000;
 
@@ -142,7 +142,7 @@ fn case(seed: u64) -> Case {
         identifiers,
         instructions: if dice.below(2) == 0 { None } else { Some(text(dice)) },
         rules_section: rules_section(&agents.as_str().into()),
-        now_ms: 0.0,
+        now_ms: Moment::ZERO,
     };
     let most = [0, 1, 2, 12][dice.below(4)];
     let fails = (0..most).map(|_| dice.below(5) + 1).collect();

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::inspected;
 use crate::support::session::Session;
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Millis, Tokens};
 
 /// Settings under which short sessions are worked on, all but the steps.
 fn settings(steps: &[Policy], window: f64) -> Settings {
@@ -29,15 +29,15 @@ fn settings(steps: &[Policy], window: f64) -> Settings {
         guard: GuardSettings { budget_share: 0.6, single_share: 0.2 },
         clear: ClearSettings { trigger: 120.0, keep: 1.0, ..ClearSettings::default() },
         ..PolicySettings::pruning_only(PruneSettings {
-            ttl_ms: 60_000.0,
+            ttl_ms: Millis(60_000.0),
             keep_last_assistants: 1.0,
             soft_trim_ratio: 0.1,
             hard_clear_ratio: 0.4,
-            min_prunable_tool_chars: 10.0,
+            min_prunable_tool_chars: Chars(10.0),
             soft_trim: SoftTrim {
-                max_chars: 60.0,
-                head_chars: 10.0,
-                tail_chars: 10.0,
+                max_chars: Chars(60.0),
+                head_chars: Chars(10.0),
+                tail_chars: Chars(10.0),
                 ..PruneSettings::default().soft_trim
             },
             ..PruneSettings::default()

@@ -33,22 +33,22 @@ use proptest::prelude::*;
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::inspected;
 use crate::support::session;
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Millis, Moment, Tokens};
 
 const RUN_AND_CALL: [Policy; 6] =
     [Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard, Policy::Clear];
 
 fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Settings {
     let prune = PruneSettings {
-        ttl_ms: 60_000.0,
+        ttl_ms: Millis(60_000.0),
         keep_last_assistants: if window < 2_000.0 { 2.0 } else { 1.0 },
         soft_trim_ratio: 0.1,
         hard_clear_ratio: 0.4,
-        min_prunable_tool_chars: 10.0,
+        min_prunable_tool_chars: Chars(10.0),
         soft_trim: SoftTrim {
-            max_chars: 60.0,
-            head_chars: 10.0,
-            tail_chars: 10.0,
+            max_chars: Chars(60.0),
+            head_chars: Chars(10.0),
+            tail_chars: Chars(10.0),
             ..PruneSettings::default().soft_trim
         },
         ..PruneSettings::default()
@@ -58,7 +58,7 @@ fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Se
         enabled: PolicySet::of(steps),
         history_limit: history,
         guard: GuardSettings { budget_share: 0.6, single_share: 0.2 },
-        reduce: ReduceSettings { all_chars: 300.0, keeps_sent: false },
+        reduce: ReduceSettings { all_chars: Chars(300.0), keeps_sent: false },
         clear: ClearSettings { trigger: 400.0, keep: 1.0, ..ClearSettings::default() },
         ..PolicySettings::pruning_only(prune)
     };
@@ -172,10 +172,10 @@ struct Naive<'a> {
     opened: &'a Opened,
     session: ReplaySession<'a>,
     settings: &'a Settings,
-    touch: Option<f64>,
-    assumed: Option<f64>,
+    touch: Option<Moment>,
+    assumed: Option<Moment>,
     /// The end of the call before, and whether its run compacted.
-    before: Option<f64>,
+    before: Option<Moment>,
     compacted: bool,
     /// Where the run begins.
     run: usize,

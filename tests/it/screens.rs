@@ -251,7 +251,7 @@ fn every_policy_cites_a_rule_that_opens() {
 const KEYS: [(&str, &str, ScreenKind); 13] = [
     ("?", "help", ScreenKind::Help),
     (":", "palette", ScreenKind::Palette),
-    ("!", "findings", ScreenKind::Findings),
+    ("!", "problems", ScreenKind::Problems),
     ("s", "policies", ScreenKind::Policies),
     ("E", "estimators", ScreenKind::Estimators),
     ("B", "breakdown", ScreenKind::Breakdown),

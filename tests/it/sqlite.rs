@@ -10,10 +10,11 @@ use clawscope::session::LoadedSession;
 use clawscope::session::loading::open;
 use clawscope::store::discovery::{Store, discover};
 use clawscope::transcript::Leaf;
+use clawscope::units::{Bytes, Millis, Moment};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const NOW_MS: i64 = 1_795_200_000_000;
+const NOW_MS: Moment = Moment(1_795_200_000_000.0);
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-2026.9.6").join(name)
@@ -130,7 +131,7 @@ fn a_packed_event_has_its_text() {
     let state = state();
     let session = opened(&listed(state.path()), "agent:main:main");
     let packed = session.tree.find_by_text(&session.index, "5a425ef8").unwrap();
-    assert_eq!(session.index.entry(packed).bytes, 9849);
+    assert_eq!(session.index.entry(packed).bytes(), Bytes(9849));
     let message =
         clawscope::store::body::read_message(&session.source, &session.index, packed).unwrap().unwrap();
     assert!(message.get("role").unwrap().str_is("toolResult"));
@@ -222,7 +223,7 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
         WatchEvent::Changed(paths) => reported.send(paths).is_ok(),
         WatchEvent::Polled(_) => true,
     });
-    watch.set_folders(store_folders(&store), i64::MAX);
+    watch.set_folders(store_folders(&store), Moment::NEVER);
     watch.set_databases(store_databases(&store));
     let database = dir.path().join("agents/main/agent/openclaw-agent.sqlite");
     let mut session = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
@@ -254,7 +255,7 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
     assert!(writer.wait().unwrap().success());
     let whole = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
     let places =
-        |of: &LoadedSession| of.index.entries.iter().map(|it| (it.offset, it.bytes)).collect::<Vec<_>>();
+        |of: &LoadedSession| of.index.entries.iter().map(|it| (it.offset, it.bytes())).collect::<Vec<_>>();
     assert!(places(&whole) == places(&session), "read at once it is the same");
     assert_eq!(whole.index.end, session.index.end);
     println!("{WRITTEN} entries followed in {readings} readings");
@@ -268,7 +269,7 @@ fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_reported() {
     let path = state.path().join("agents/main/agent/openclaw-agent.sqlite");
     let before = fs::read(&path).unwrap();
     let loaded = opened(&listed(state.path()), "agent:main:main").load_details().unwrap();
-    let gate = clawscope::policy::prune::Gate::Open { idle_ms: 1e9 };
+    let gate = clawscope::policy::prune::Gate::Open { idle_ms: Millis(1e9) };
     let plan = loaded.plan(&loaded.configured_settings, gate).unwrap();
     let refusal = |ask| {
         let request = WriteRequest { session: &loaded, action: ask, allow_orphan: true, now_ms: NOW_MS };

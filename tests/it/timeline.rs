@@ -10,6 +10,7 @@ use clawscope::app::state::Overlay;
 use clawscope::report::timeline::{Timeline, TraceKind};
 use clawscope::ui;
 use clawscope::ui::theme::{ColourDepth, Theme};
+use clawscope::units::Millis;
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -198,7 +199,7 @@ fn what_was_tuned_before_is_what_is_replayed() {
     driver.go_to("telegram:direct:8812");
     driver.press("4 H H H H H t");
     let timeline = timeline(&driver);
-    assert_eq!(timeline.settings(TraceKind::Simulated).policies.prune.ttl_ms, 600_000.0);
+    assert_eq!(timeline.settings(TraceKind::Simulated).policies.prune.ttl_ms, Millis(600_000.0));
     assert!(timeline.totals[1].changed_messages > 0);
 }
 
@@ -215,7 +216,7 @@ fn answers_come_as_they_are_ready_and_an_older_one_never_replaces_a_newer() {
     driver.perform(first);
     assert_eq!(ttl(&driver), newest);
     driver.key_effects("{");
-    driver.now_ms += 200;
+    driver.now_ms += Millis(200.0);
     driver.effects(Event::Timer);
     assert!(shown(&driver).contains("replaying…"));
 }
@@ -243,13 +244,13 @@ fn a_session_that_grows_is_followed_at_its_last_call() {
     let answer = format!(
         "{{\"type\":\"message\",\"id\":\"late0001\",\"parentId\":\"{id}\",\"timestamp\":\"2026-03-05T14:03:00.000Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"again\"}}],\"stopReason\":\"stop\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"usage\":{{\"input\":9,\"output\":9,\"cacheRead\":100000,\"cacheWrite\":0}}}}}}\n"
     );
-    driver.now_ms += 1_000;
+    driver.now_ms += Millis(1_000.0);
     driver.append(&answer);
     assert_eq!((timeline(&driver).len(), cursor(&driver)), (136, 135));
     driver.press("h h");
     driver.append(&answer.replace("late0001", "late0002").replace(id, "late0001"));
     assert_eq!(timeline(&driver).len(), 136, "read at most once a second");
-    driver.now_ms += 1_000;
+    driver.now_ms += Millis(1_000.0);
     driver.event(Event::Timer);
     assert_eq!(
         (timeline(&driver).len(), cursor(&driver)),

@@ -17,6 +17,7 @@ use clawscope::runtime::headless::Headless;
 use clawscope::session::Mark;
 use clawscope::session::list::list_sessions;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
+use clawscope::units::Moment;
 use serde_json::Value;
 
 use crate::support::writers::{self, Busy, Seen};
@@ -145,7 +146,7 @@ type Shown = BTreeMap<String, (u64, Option<u64>, bool)>;
 /// What the list must show in the end: the store read anew.
 fn truth(store: &Path) -> Shown {
     let place = StoreLocation::new(&StoreRequest::Path(store.to_owned()), environment()).unwrap();
-    let listed = list_sessions(&place, 0);
+    let listed = list_sessions(&place, Moment::ZERO);
     let shown = listed.items.iter().map(|item| {
         let text = item.path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         let entries = text.lines().filter(|line| !line.contains("\"type\":\"session\"")).count() as u64;
@@ -160,7 +161,7 @@ fn shown(app: &clawscope::app::App) -> Shown {
     items
         .map(|item| {
             let aside = item.marks.iter().any(|mark| mark.is_archive());
-            (item.key.0.clone(), (item.bytes, item.entries, aside))
+            (item.key.0.clone(), (item.bytes.get(), item.entries, aside))
         })
         .collect()
 }

@@ -8,11 +8,12 @@ use crate::app::message_body::BodyOptions;
 use crate::app::message_layout::{MessageLayout, ViewOptions};
 use crate::ids::EntryIx;
 use crate::session::message::MessageText;
+use crate::units::{Millis, Moment};
 
 /// Columns of the facts beside a full-screen message.
 pub const FACTS_COLUMNS: usize = 30;
-/// The time for which the last message stays while the next one is read, ms: most reads are shorter.
-const KEPT_MS: i64 = 120;
+/// The time for which the last message stays while the next one is read: most reads are shorter.
+const KEPT_MS: Millis = Millis(120.0);
 /// The widest text, in columns: longer lines are hard to read on a wide screen.
 const MAX_TEXT_COLUMNS: usize = 100;
 
@@ -20,8 +21,8 @@ const MAX_TEXT_COLUMNS: usize = 100;
 pub struct MessagePane {
     /// The requested entry.
     pub requested: Option<EntryIx>,
-    /// When it was requested, ms.
-    requested_ms: i64,
+    /// When it was requested.
+    requested_ms: Moment,
     /// The message, once it is read.
     pub text: Option<Arc<MessageText>>,
     /// The last message of the same session, shown for a moment while the next one is read.
@@ -62,7 +63,7 @@ pub struct SearchMatch {
 
 impl MessagePane {
     /// Requests another entry's text, and resets scroll, folds and search when the entry changes.
-    pub fn request(&mut self, entry: EntryIx, now_ms: i64) {
+    pub fn request(&mut self, entry: EntryIx, now_ms: Moment) {
         if self.requested != Some(entry) {
             self.requested = Some(entry);
             self.requested_ms = now_ms;
@@ -78,17 +79,17 @@ impl MessagePane {
     }
 
     /// Whether the requested message is still being read after the last one has gone.
-    pub fn is_reading(&self, now_ms: i64) -> bool {
+    pub fn is_reading(&self, now_ms: Moment) -> bool {
         self.text.is_none() && self.error.is_none() && now_ms - self.requested_ms >= KEPT_MS
     }
 
-    /// When the last message goes, ms, if it is shown.
-    pub(in crate::app) fn expires_ms(&self) -> Option<i64> {
+    /// When the last message goes, if it is shown.
+    pub(in crate::app) fn expires_ms(&self) -> Option<Moment> {
         (self.text.is_none() && self.previous_text.is_some()).then_some(self.requested_ms + KEPT_MS)
     }
 
     /// Forgets the last message once its time is over.
-    pub(in crate::app) fn clear_expired(&mut self, now_ms: i64) {
+    pub(in crate::app) fn clear_expired(&mut self, now_ms: Moment) {
         if self.expires_ms().is_some_and(|at| at <= now_ms) {
             self.previous_text = None;
         }

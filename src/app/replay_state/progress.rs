@@ -8,11 +8,12 @@ use crate::policy::PolicySet;
 use crate::report::timeline::{RecordedSession, Timeline};
 use crate::session::SessionViewKey;
 use crate::session::setting_change::SettingChange;
+use crate::units::{Millis, Moment};
 
-/// A replay that takes longer than this shows as in progress, ms.
-const SLOW_REPLAY_MS: i64 = 150;
-/// Minimum time between two readings of a growing session, ms.
-const MIN_READ_INTERVAL_MS: i64 = 1000;
+/// A replay that takes longer than this shows as in progress.
+const SLOW_REPLAY_MS: Millis = Millis(150.0);
+/// Minimum time between two readings of a growing session.
+const MIN_READ_INTERVAL_MS: Millis = Millis(1000.0);
 
 #[derive(Debug, Clone, Default)]
 pub struct ReplayState {
@@ -20,10 +21,10 @@ pub struct ReplayState {
     pub recording: Option<Arc<RecordedSession>>,
     /// The last requested reading: session view and policies.
     pub(super) requested_recording: Option<(SessionViewKey, PolicySet)>,
-    /// The time of that request, ms.
-    pub(super) last_read_ms: i64,
-    /// When to read the session again after it grew, ms.
-    pub(super) next_read_ms: Option<i64>,
+    /// The time of that request.
+    pub(super) last_read_ms: Moment,
+    /// When to read the session again after it grew.
+    pub(super) next_read_ms: Option<Moment>,
     /// The timeline in numbers, for the target of the main view.
     pub(in crate::app) outcome: Option<ReplayOutcome>,
     /// The last replay.
@@ -32,8 +33,8 @@ pub struct ReplayState {
     /// Ids of the last answered and the last sent request.
     pub(super) answered_id: u64,
     pub(super) newest_id: u64,
-    /// When the last request was sent, ms.
-    pub(super) requested_ms: i64,
+    /// When the last request was sent.
+    pub(super) requested_ms: Moment,
     /// Why there is no replay.
     pub error: Option<String>,
 }
@@ -48,14 +49,14 @@ pub(in crate::app) struct ReplayRequest {
 }
 
 impl ReplayState {
-    /// Returns when to read the session again, ms.
-    pub(in crate::app) fn next_read_ms(&self) -> Option<i64> {
+    /// Returns when to read the session again.
+    pub(in crate::app) fn next_read_ms(&self) -> Option<Moment> {
         self.next_read_ms
     }
 
     /// Whether growth must wait, as every reading covers the whole session. Waits only while there is an older
     /// recording to show (`known`).
-    pub(super) fn defer_read(&mut self, known: bool, now_ms: i64) -> bool {
+    pub(super) fn defer_read(&mut self, known: bool, now_ms: Moment) -> bool {
         let next = self.last_read_ms + MIN_READ_INTERVAL_MS;
         self.next_read_ms = (known && now_ms < next).then_some(next);
         if self.next_read_ms.is_none() {
@@ -64,8 +65,8 @@ impl ReplayState {
         self.next_read_ms.is_some()
     }
 
-    /// Returns when the pending replay shows as in progress, ms.
-    pub(in crate::app) fn slow_at_ms(&self) -> Option<i64> {
+    /// Returns when the pending replay shows as in progress.
+    pub(in crate::app) fn slow_at_ms(&self) -> Option<Moment> {
         (self.answered_id < self.newest_id).then_some(self.requested_ms + SLOW_REPLAY_MS)
     }
 
@@ -80,7 +81,7 @@ impl ReplayState {
     }
 
     /// Whether the pending replay takes long enough to show as in progress.
-    pub fn is_slow(&self, now_ms: i64) -> bool {
+    pub fn is_slow(&self, now_ms: Moment) -> bool {
         self.slow_at_ms().is_some_and(|at| at <= now_ms)
     }
 }

@@ -11,7 +11,7 @@ pub const DETAIL_ROWS: u16 = 4;
 /// Rows above the list and below the screen: the header, the title and the status line.
 const OTHER_ROWS: u16 = 3;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CommandLogScreen {
     /// Newest first.
     pub commands: Vec<LoggedCommand>,

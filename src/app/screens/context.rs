@@ -30,7 +30,7 @@ pub struct ScreenContext {
     pub visible_policies: Vec<Policy>,
     pub focused_policy: Policy,
     /// The problems of the store and the session.
-    pub finding_count: usize,
+    pub problem_count: usize,
     /// The rule behind the selected row of the main screen; empty if no rule decides it.
     pub cited_rule: &'static str,
     /// What was done, oldest first.
@@ -81,7 +81,7 @@ impl Outcome {
 /// A screen over state that outlives it: the settings, the replay, the sweep, a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramScreen {
-    Findings,
+    Problems,
     Help,
     Policies,
     Presets,

@@ -33,7 +33,7 @@ impl HelpSubject {
             Self::Screen(kind) => match kind {
                 ScreenKind::Help => "Help",
                 ScreenKind::Palette => "Run",
-                ScreenKind::Findings => "Problems",
+                ScreenKind::Problems => "Problems",
                 ScreenKind::Policies => "Policies",
                 ScreenKind::Estimators => "Estimates",
                 ScreenKind::Breakdown => "Window",

@@ -8,7 +8,6 @@ pub mod compare;
 pub mod context;
 pub mod estimators;
 pub mod explain;
-pub mod findings;
 pub mod help;
 pub mod hint;
 pub mod letters;
@@ -17,6 +16,7 @@ mod palette_row;
 pub mod policies;
 mod preset_commands;
 pub mod presets;
+pub mod problems;
 pub mod record;
 pub mod recovery;
 pub mod rule;
@@ -33,13 +33,13 @@ use command_log::CommandLogScreen;
 use context::{Outcome, ProgramScreen, ScreenContext};
 use estimators::{EstimatesState, EstimatorsScreen};
 use explain::ExplainScreen;
-use findings::FindingsScreen;
 use help::{HelpArea, HelpScreen};
 use hint::{CLOSE, Hint};
 use letters::LettersWindow;
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
 use presets::PresetsScreen;
+use problems::ProblemsScreen;
 use record::RecordScreen;
 use recovery::RecoveryScreen;
 use rule::RuleScreen;
@@ -51,7 +51,7 @@ pub enum Overlay {
     Help(Box<HelpScreen>),
     Palette(PaletteScreen),
     /// Problems found while reading.
-    Findings(FindingsScreen),
+    Problems(ProblemsScreen),
     Policies(PoliciesScreen),
     /// Every estimator beside the provider's count.
     Estimators(EstimatorsScreen),
@@ -96,7 +96,7 @@ impl Overlay {
         Ok(match kind {
             ScreenKind::Help => Self::Help(Box::new(help())),
             ScreenKind::Palette => Self::Palette(palette()),
-            ScreenKind::Findings => Self::Findings(FindingsScreen::default()),
+            ScreenKind::Problems => Self::Problems(ProblemsScreen::default()),
             ScreenKind::Policies => session.map(|_| Self::Policies(PoliciesScreen::open(context)))?,
             ScreenKind::Estimators => session.map(|_| Self::Estimators(EstimatorsScreen::default()))?,
             ScreenKind::Breakdown => {
@@ -129,7 +129,7 @@ impl Overlay {
         Some(match self {
             Self::Help(_) => ScreenKind::Help,
             Self::Palette(_) => ScreenKind::Palette,
-            Self::Findings(_) => ScreenKind::Findings,
+            Self::Problems(_) => ScreenKind::Problems,
             Self::Policies(_) => ScreenKind::Policies,
             Self::Estimators(_) => ScreenKind::Estimators,
             Self::Breakdown(_) => ScreenKind::Breakdown,
@@ -176,7 +176,7 @@ impl Overlay {
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
-            | Self::Findings(_)
+            | Self::Problems(_)
             | Self::Policies(_)
             | Self::Presets(_)
             | Self::CommandLog(_)
@@ -208,7 +208,7 @@ impl Overlay {
         match self {
             Self::Help(screen) => screen.hints(),
             Self::Palette(_) => PaletteScreen::hints(),
-            Self::Findings(_) => FindingsScreen::hints(),
+            Self::Problems(_) => ProblemsScreen::hints(),
             Self::Policies(_) => PoliciesScreen::hints(),
             Self::Estimators(_) => EstimatorsScreen::hints(),
             Self::Breakdown(screen) => screen.hints(),
@@ -237,7 +237,7 @@ impl Overlay {
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
-            | Self::Findings(_)
+            | Self::Problems(_)
             | Self::Estimators(_)
             | Self::Breakdown(_)
             | Self::Commits(_)
@@ -275,7 +275,7 @@ impl Overlay {
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
-            | Self::Findings(_)
+            | Self::Problems(_)
             | Self::Policies(_)
             | Self::Record(_)
             | Self::Presets(_)
@@ -296,7 +296,7 @@ impl Overlay {
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
-            | Self::Findings(_)
+            | Self::Problems(_)
             | Self::Policies(_)
             | Self::Recovery(_)
             | Self::Explain(_)
@@ -332,7 +332,7 @@ impl Overlay {
             Self::Help(_) => Some(HelpArea::new(context.size).rows),
             Self::Palette(_)
             | Self::Letters(_)
-            | Self::Findings(_)
+            | Self::Problems(_)
             | Self::Policies(_)
             | Self::Timeline
             | Self::Compare => None,
@@ -344,7 +344,7 @@ impl Overlay {
         match self {
             Self::Help(_) => return Outcome::Program(ProgramScreen::Help),
             Self::Palette(_) | Self::Letters(_) => {}
-            Self::Findings(screen) => screen.move_by(by, context),
+            Self::Problems(screen) => screen.move_by(by, context),
             Self::Policies(screen) => screen.move_by(by),
             Self::Estimators(screen) => screen.move_by(by, context),
             Self::Breakdown(screen) => screen.move_by(by, context),
@@ -369,7 +369,7 @@ impl Overlay {
         match self {
             Self::Help(screen) => screen.on_action(action),
             Self::Palette(_) | Self::Letters(_) | Self::Write(_) => Outcome::Ignored,
-            Self::Findings(_) => Outcome::Program(ProgramScreen::Findings),
+            Self::Problems(_) => Outcome::Program(ProgramScreen::Problems),
             Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
             Self::Estimators(screen) => screen.on_action(action, context),
             Self::Breakdown(screen) => screen.on_action(action, context),
@@ -398,7 +398,7 @@ impl Overlay {
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
-            | Self::Findings(_)
+            | Self::Problems(_)
             | Self::Estimators(_)
             | Self::Recovery(_)
             | Self::Explain(_)

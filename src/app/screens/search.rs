@@ -13,6 +13,7 @@ use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
 use crate::ids::SessionKey;
 use crate::session::search::{SearchHit, SearchQuery, SearchTotals, SessionHits};
+use crate::units::{Millis, Moment};
 use rows::build_rows;
 pub use rows::{SearchRow, VISIBLE_HITS};
 
@@ -58,10 +59,10 @@ pub struct SearchScreen {
     pub is_running: bool,
     /// Whether files changed after the search started, so that its hits may be out of date.
     pub store_changed: bool,
-    /// When the search started, ms.
-    pub started_ms: i64,
-    /// The time that the search took, ms.
-    pub elapsed_ms: Option<i64>,
+    /// When the search started.
+    pub started_ms: Moment,
+    /// The time that the search took.
+    pub elapsed_ms: Option<Millis>,
     pub rows: Vec<SearchRow>,
     pub scroll: Scroll,
     /// Whether the person moved the cursor; until then it stays on the first hit.
@@ -79,7 +80,7 @@ impl Default for SearchScreen {
             totals: None,
             is_running: false,
             store_changed: false,
-            started_ms: 0,
+            started_ms: Moment::ZERO,
             elapsed_ms: None,
             rows: Vec::new(),
             scroll: Scroll::default(),
@@ -91,7 +92,7 @@ impl Default for SearchScreen {
 
 impl SearchScreen {
     /// Starts over with a query; returns whether it must be searched for.
-    pub(in crate::app) fn start(&mut self, text: &str, now_ms: i64) -> bool {
+    pub(in crate::app) fn start(&mut self, text: &str, now_ms: Moment) -> bool {
         let query = SearchQuery::new(text);
         let is_running = !query.is_empty();
         let request_id = self.request_id + 1;
@@ -100,7 +101,7 @@ impl SearchScreen {
     }
 
     /// Adds an answer of the running search.
-    pub(in crate::app) fn update(&mut self, update: StoreSearchUpdate, now_ms: i64, height: usize) {
+    pub(in crate::app) fn update(&mut self, update: StoreSearchUpdate, now_ms: Moment, height: usize) {
         match update {
             StoreSearchUpdate::Found(found) => {
                 self.sessions.extend(found);

@@ -34,6 +34,7 @@ use crate::session::simulated_settings::{default_replay_policies, simulate_setti
 use crate::session::title::shown_title;
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::body::BodyError;
+use crate::units::Moment;
 
 /// What a run adds to every session.
 #[derive(Debug)]
@@ -108,8 +109,8 @@ pub(super) fn read_tables(
 }
 
 struct Builder<'a> {
-    /// Time of the first entry, else of the last change, ms since 1970.
-    started_ms: Option<i64>,
+    /// Time of the first entry, else of the last change.
+    started_ms: Option<Moment>,
     request: &'a TableRequest<'a>,
     /// The members of `/of` in every row.
     of: Value,
@@ -139,7 +140,7 @@ impl<'a> Builder<'a> {
 
     fn add_all(&mut self, session: &LoadedSession) -> Result<(), RowError> {
         let times = session.index.iter().map(|(_, entry)| entry.time_ms);
-        let first = times.into_iter().find(|time| time.is_finite()).map(|time| time as i64);
+        let first = times.into_iter().find(|time| time.is_finite()).map(Moment::to_whole);
         self.started_ms = first.or(session.item.updated_ms);
         let explained = self.add_answers(session)?;
         self.part("tree", |builder| builder.add_entries(session))?;

@@ -20,9 +20,10 @@ use crate::js::{iso_text, stringify};
 use crate::session::SessionItem;
 use crate::session::family::Rollup;
 use crate::store::source::Source;
+use crate::units::{Bytes, Moment};
 
 /// Limits of the sessions that are read before their rows are written: bytes of transcripts, and sessions.
-const BATCH_BYTES: u64 = 64 << 20;
+const BATCH_BYTES: Bytes = Bytes(64 << 20);
 const BATCH_SESSIONS: usize = 256;
 
 /// What every session is read for.
@@ -51,8 +52,8 @@ struct Job<'a> {
     item: &'a SessionItem,
     session: String,
     stamp: Option<Stamp>,
-    /// Time in the header, ms since 1970.
-    started_ms: Option<i64>,
+    /// Time in the header.
+    started_ms: Option<Moment>,
     inputs: String,
 }
 
@@ -114,7 +115,7 @@ fn rewrite(
     let mut manifest = folder.manifest().clone();
     manifest.sessions.retain(|name, _| !gone.contains(name));
     for batch in batches(&jobs) {
-        let sizes: Vec<u64> = batch.iter().map(|(_, job)| job.item.bytes).collect();
+        let sizes: Vec<Bytes> = batch.iter().map(|(_, job)| job.item.bytes).collect();
         let read = map_by_size(&sizes, |at| read_session(stores[batch[at].1.store], &batch[at].1, request));
         for ((partition, job), tables) in batch.iter().zip(read) {
             let SessionTables { tables, unread, gaps } = tables?;
@@ -141,7 +142,7 @@ fn rewrite(
 fn batches<'a, 'b>(jobs: &'a [(String, Job<'b>)]) -> impl Iterator<Item = &'a [(String, Job<'b>)]> {
     let mut rest = jobs;
     std::iter::from_fn(move || {
-        let mut bytes = 0;
+        let mut bytes = Bytes::ZERO;
         let fits = |(_, job): &&(String, Job<'_>)| {
             bytes += job.item.bytes;
             bytes <= BATCH_BYTES

@@ -61,10 +61,11 @@ pub(super) struct FeatureJson {
 
 /// Returns the parts whose version or presence matters in a report.
 pub(super) fn features() -> Vec<FeatureJson> {
-    let gateways = Ruleset::all_known().next().unwrap_or(Ruleset::NEWEST).release_span();
-    let (newest, newest_pi) = (Ruleset::NEWEST.release_span(), Ruleset::Pi1_5.display_name());
+    let oldest =
+        Ruleset::all_known().find_map(|one| one.releases().next()).map_or("", |(release, _)| release);
+    let newest = Ruleset::NEWEST.releases().last().map_or("", |(release, _)| release);
     [
-        ("rules", format!("openclaw {gateways} to {newest}, up to {newest_pi}")),
+        ("rules", format!("OpenClaw {oldest} to {newest}, {} and older", Ruleset::Pi1_5.display_name())),
         ("databases", format!("SQLite {}", rusqlite::version())),
         ("datasets", "Parquet with zstd".to_owned()),
         ("tokenizers", "o200k_base, cl100k_base".to_owned()),

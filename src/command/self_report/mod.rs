@@ -203,6 +203,7 @@ fn print_table(table: &Table, output: &mut Output) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Moment;
 
     const NO_TERMINAL: Streams = Streams { stdin: false, stdout: false, stderr: false, size: None };
 
@@ -250,7 +251,7 @@ mod tests {
             let report = report(&env, NO_TERMINAL);
             assert!(report.settings_error.as_ref().unwrap().contains(words));
             assert!(printed(&env, NO_TERMINAL).contains("no standard stream is a terminal"));
-            let invocation = Invocation { env, now_ms: 0 };
+            let invocation = Invocation { env, now_ms: Moment::ZERO };
             let (mut out, mut err) = (Vec::new(), Vec::new());
             let failure = run(true, &invocation, &mut Output::new(&mut out, &mut err)).unwrap_err();
             assert_eq!(failure.exit().code(), 3);

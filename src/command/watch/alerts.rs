@@ -15,6 +15,7 @@ use crate::ids::EntryIx;
 use crate::runtime::alert::{start_program, terminal_codes};
 use crate::session::LoadedSession;
 use crate::session::fullness_alert::{AlertLevels, CrossedLevels, FullnessAlert};
+use crate::units::Moment;
 
 /// The levels, and how to report a crossing.
 #[derive(Debug, Clone)]
@@ -66,7 +67,7 @@ pub(super) fn report_alert(
     request: &AlertRequest,
     state: &mut CrossedLevels,
     (loaded, path): (&LoadedSession, &Path),
-    now_ms: i64,
+    now_ms: Moment,
     (json, output): (bool, &mut Output),
 ) -> Result<(), Failure> {
     let item = &loaded.item;
@@ -80,7 +81,7 @@ pub(super) fn report_alert(
             key: item.key.0.clone(),
             agent: item.agent.clone(),
             path: path.to_string_lossy().into_owned(),
-            time: alert.at_ms,
+            time: alert.at_ms.whole(),
             level: alert.level * 100.0,
             percent: whole_percent(alert.tokens, alert.window).unwrap_or(0),
             tokens: alert.tokens,
@@ -88,7 +89,7 @@ pub(super) fn report_alert(
             window: alert.window,
         })?;
     } else {
-        let line = format!("{} ALERT {}", format_time(alert.at_ms as f64), alert.message());
+        let line = format!("{} ALERT {}", format_time(alert.at_ms), alert.message());
         output.line(Tone::Bad, &line)?;
         if output.width().is_some() {
             std::io::Write::write_all(output, terminal_codes(&request.config, &alert).as_bytes())?;

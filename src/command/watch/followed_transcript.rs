@@ -15,6 +15,7 @@ use crate::store::discovery::Store;
 use crate::store::load::{FilePrefix, LoadError, load};
 use crate::store::session::Session;
 use crate::store::source::{Source, file_identity};
+use crate::units::Moment;
 
 /// The extent of a transcript at the last read or listing.
 #[derive(Debug)]
@@ -31,11 +32,11 @@ pub(super) struct FollowedTranscript {
     /// `None` while the file does not exist.
     last_seen: Option<LastSeen>,
     seen_entries: SeenEntries,
-    /// When the watch began (ms since 1970), until the entries from before it are read.
-    unread_since: Option<i64>,
+    /// When the watch began, until the entries from before it are read.
+    unread_since: Option<Moment>,
     /// When the watch began, if the file was rewritten before those entries were read. Then only the timestamps of
     /// entries show which are new.
-    rewritten_at: Option<i64>,
+    rewritten_at: Option<Moment>,
     /// The last loaded session. Its open file remains readable after deletion.
     last_reading: Option<Box<LoadedSession>>,
     /// The levels of fullness that it has crossed.
@@ -54,9 +55,9 @@ pub(super) struct NewEntries<'a> {
 
 impl FollowedTranscript {
     /// Follows an existing transcript: only entries from after `now_ms` are reported.
-    pub(super) fn from_end(session: &Session, path: &Path, now_ms: i64) -> Self {
+    pub(super) fn from_end(session: &Session, path: &Path, now_ms: Moment) -> Self {
         let last_seen = match session.location.database() {
-            Some(_) => Some(LastSeen::Bytes(session.bytes)),
+            Some(_) => Some(LastSeen::Bytes(session.bytes.get())),
             None => current_extent(path).map(LastSeen::Extent),
         };
         Self { unread_since: last_seen.is_some().then_some(now_ms), last_seen, ..Self::default() }
@@ -65,7 +66,7 @@ impl FollowedTranscript {
     /// Whether the transcript has no changes to report.
     pub(super) fn is_unchanged(&self, session: &Session, path: &Path) -> bool {
         match &self.last_seen {
-            Some(LastSeen::Bytes(bytes)) => session.bytes == *bytes,
+            Some(LastSeen::Bytes(bytes)) => session.bytes.get() == *bytes,
             Some(LastSeen::Extent(extent)) => std::fs::metadata(path).is_ok_and(|meta| {
                 let is_long = || meta.len() == extent.end && file_identity(&meta) == extent.identity;
                 is_long() && Source::open(path).is_ok_and(|source| extent.is_unchanged_in(&source))
@@ -126,7 +127,7 @@ impl FollowedTranscript {
         store: &Store,
         session: &Session,
         source: &Source,
-        now_ms: i64,
+        now_ms: Moment,
     ) -> Result<NewEntries<'_>, OpenError> {
         let is_unchanged = |seen: &Option<LastSeen>| match seen {
             None => true,
@@ -169,7 +170,7 @@ impl FollowedTranscript {
             let ix = EntryIx(at as u32);
             let is_before = has_grown && entry.offset < done;
             let is_old =
-                self.rewritten_at.is_some_and(|began| entry.time_ms.is_nan() || entry.time_ms < began as f64);
+                self.rewritten_at.is_some_and(|began| entry.time_ms.is_nan() || entry.time_ms < began);
             if is_before && unread.is_some() || !is_before && is_old {
                 self.seen_entries.mark_seen(index, ix);
             } else if !is_before && self.seen_entries.mark_if_new(index, ix) {

@@ -17,6 +17,7 @@ use crate::redact::SecretDisplay;
 use crate::store::archive::is_jsonl_path;
 use crate::store::discovery::Store;
 use crate::store::sqlite::database_of;
+use crate::units::Moment;
 
 /// Sessions kept loaded: each holds an open file, and processes have few file descriptors.
 const MAX_READINGS: usize = 32;
@@ -42,13 +43,13 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Follows the sessions of a store from their current ends. `now_ms` is the time of the listing (ms since 1970).
+    /// Follows the sessions of a store from their current ends. `now_ms` is the time of the listing.
     pub(super) fn new(
         workspace: &Workspace,
         (json, secrets): (bool, SecretDisplay),
         agent: Option<String>,
         only: Option<SessionKey>,
-        now_ms: i64,
+        now_ms: Moment,
     ) -> Self {
         let mut following = Self {
             json,
@@ -247,7 +248,7 @@ impl Follower {
         &mut self,
         path: &Path,
         before: Option<f64>,
-        now_ms: i64,
+        now_ms: Moment,
         output: &mut Output,
     ) -> Result<(), Failure> {
         let (Some(request), Some(followed)) = (&self.alerts, self.transcripts.get_mut(path)) else {

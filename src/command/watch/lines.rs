@@ -18,6 +18,7 @@ use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_excerpt;
 use crate::store::entry::EntryKind;
 use crate::store::session::Session;
+use crate::units::Moment;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TranscriptChange {
@@ -62,7 +63,7 @@ pub(in crate::command) struct EntryJson {
     /// Chars of its message as pi counts them.
     chars: Option<u64>,
     /// ms since 1970.
-    time: Option<f64>,
+    time: Option<Moment>,
     /// The next prompt after this entry.
     context_tokens: u64,
     /// All messages of the file up to this one.
@@ -179,7 +180,7 @@ fn entry_json(loaded: &LoadedSession, ix: EntryIx, context: u64, session: u64) -
         role: size.map(|size| size.role.as_str()),
         tool: size.and_then(|size| tool_name(loaded, ix, &size)),
         tokens: size.map(|size| message_tokens(&size)),
-        chars: size.map(|size| size.pi_chars.whole_chars()),
+        chars: size.map(|size| size.pi_chars.whole_chars().whole()),
         time: finite(entry.time_ms),
         context_tokens: context,
         session_tokens: session,

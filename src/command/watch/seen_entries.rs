@@ -57,8 +57,8 @@ fn fingerprint(index: &Index, ix: EntryIx, by_content: bool) -> u64 {
     if let Some(id) = entry.id.filter(|_| !by_content) {
         index.ids.text(id).hash(&mut hasher);
     } else {
-        let size = entry.message.map(|size| (size.role.as_str(), size.pi_chars.whole_chars()));
-        (entry.kind.as_str(), entry.time_ms.to_bits(), size).hash(&mut hasher);
+        let size = entry.message.map(|size| (size.role.as_str(), size.pi_chars.whole_chars().whole()));
+        (entry.kind.as_str(), entry.time_ms.get().to_bits(), size).hash(&mut hasher);
     }
     hasher.finish()
 }

@@ -15,6 +15,7 @@ use crate::context::tokens::deviation::Deviation;
 use crate::context::tokens::least_squares::{Observation, Solution, fit};
 use crate::context::tokens::script::{Script, ScriptChars};
 use crate::context::tokens::sent::IMAGE_TOKENS;
+use crate::units::Chars;
 
 /// Smallest number of growths that can be fitted.
 pub const MIN_GROWTHS: usize = 4;
@@ -143,8 +144,8 @@ fn deviation(factors: &[f64; 3], fixed: f64, samples: &[Sample]) -> Option<Devia
 fn growth(before: &Sample, after: &Sample) -> Option<(ScriptChars, f64)> {
     let chars = after.chars - before.chars;
     let tokens = after.prompt_tokens - before.prompt_tokens;
-    let possible = tokens > 0.0 && tokens <= chars.total() as f64 * MAX_TOKENS_PER_CHAR + WRAPPER_TOKENS;
-    (after.extends_previous && after.images == before.images && chars.total() > 0 && possible)
+    let possible = tokens > 0.0 && tokens <= chars.total().get() * MAX_TOKENS_PER_CHAR + WRAPPER_TOKENS;
+    (after.extends_previous && after.images == before.images && chars.total() > Chars::ZERO && possible)
         .then_some((chars, tokens))
 }
 

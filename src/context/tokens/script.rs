@@ -4,6 +4,7 @@
 use std::ops::{Add, AddAssign, Sub};
 
 use crate::js::{CharacterSink, JsString, Json};
+use crate::units::Chars;
 
 /// A class of characters that tokenizers treat alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,12 +108,12 @@ impl ScriptChars {
         self.0[Script::from_code_point(point) as usize] += if point > 0xFFFF { 2 } else { 1 };
     }
 
-    pub fn chars(&self, script: Script) -> u64 {
-        self.0[script as usize]
+    pub fn chars(&self, script: Script) -> Chars {
+        Chars(self.0[script as usize] as f64)
     }
 
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+    pub fn total(&self) -> Chars {
+        Chars(self.0.iter().sum::<u64>() as f64)
     }
 
     pub fn as_f64(&self) -> [f64; 3] {
@@ -201,7 +202,7 @@ mod tests {
     fn chars_are_counted_by_class_in_utf16_units() {
         let chars = ScriptChars::from_text(&"ab {你好。} é😀𠀀 한글カナ".into());
         assert_eq!(chars.0, [7, 3 + 2 + 4, 3]);
-        assert_eq!(chars.total(), 19);
+        assert_eq!(chars.total(), Chars(19.0));
     }
 
     #[test]

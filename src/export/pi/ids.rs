@@ -21,7 +21,8 @@ impl<'a> ExportIds<'a> {
     pub(super) fn new(wanted: &ExportRequest<'a>) -> Self {
         let index = &*wanted.session.index;
         let leaf = wanted.session.context.leaf.map(|leaf| index.display_id(leaf));
-        let seed = format!("{} {leaf:?} {} {}", index.path.display(), wanted.now_ms, wanted.plan.is_some());
+        let seed =
+            format!("{} {leaf:?} {} {}", index.path.display(), wanted.now_ms.whole(), wanted.plan.is_some());
         Self { index, seed, used: HashSet::new(), turn: 0 }
     }
 

@@ -9,6 +9,9 @@ use super::rules::{
     PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching, Rewrite, Rules,
     Truncation, WindowGuardRule, WindowRule,
 };
+use crate::units::Millis;
+
+use crate::units::Chars;
 
 pub(super) static V2026_3_2: Rules = Rules {
     read_mode: ReadMode::Entries,
@@ -26,10 +29,10 @@ pub(super) static V2026_3_2: Rules = Rules {
     marker: "openclaw.cache-ttl",
     last_touch: LastTouch::Any,
     eligibility: Eligibility::Caching,
-    duration: DurationRule { composite: true, longest_ms: f64::MAX },
+    duration: DurationRule { composite: true, longest_ms: Millis(f64::MAX) },
     history_limit: HistoryLimitRule::Exact,
     history_lookup: HistoryLookup::Channel,
-    result_limit: ResultLimit::Share { most: 400_000.0, configured: false },
+    result_limit: ResultLimit::Share { most: Chars(400_000.0), configured: false },
     truncation: Truncation::Head { floor_has_suffix: true },
     pairing: REFERENCE_PAIRING,
     aggregate: Aggregate::None,
@@ -77,7 +80,7 @@ pub(super) static V2026_2_22: Rules = Rules {
     eligibility: Eligibility::Anthropic,
     pairing: PairingRule { names_results: false, ..REFERENCE_PAIRING },
     legacy_images: LegacyImages::Stay,
-    duration: DurationRule { composite: false, longest_ms: f64::MAX },
+    duration: DurationRule { composite: false, longest_ms: Millis(f64::MAX) },
     memory_flush: MemoryFlush::StoredTotal { fresh: true },
     ..V2026_3_2
 };
@@ -149,7 +152,7 @@ pub(super) static V2026_3_22: Rules = Rules {
     },
     rewrite: Rewrite::Remapping,
     guard: Guard::Placeholders { stops: true },
-    summary_chars: Some(16_000.0),
+    summary_chars: Some(Chars(16_000.0)),
     compaction_seconds: Some(900),
     ..V2026_3_11
 };
@@ -172,7 +175,7 @@ pub(super) static V2026_4_1: Rules =
 
 pub(super) static V2026_4_5: Rules = Rules {
     eligibility: Eligibility::PluginsOrApi,
-    result_limit: ResultLimit::Share { most: 40_000.0, configured: false },
+    result_limit: ResultLimit::Share { most: Chars(40_000.0), configured: false },
     guard: Guard::NewestFirst,
     legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: false },
     window_source: WindowRule::Lowest { names: NameMatching::Aliases, model_tokens: true, prefixed: false },
@@ -196,7 +199,7 @@ pub(super) static V2026_4_14: Rules =
     Rules { preflight: Preflight::Estimate { leaves_room: true }, ..V2026_4_8 };
 
 pub(super) static V2026_4_15: Rules = Rules {
-    result_limit: ResultLimit::Share { most: 16_000.0, configured: true },
+    result_limit: ResultLimit::Share { most: Chars(16_000.0), configured: true },
     truncation: Truncation::Ends(Ends { bounded: true, ..COUNTED }),
     aggregate: Aggregate::Newest { floor_is_notice: false },
     reserve: Reserve::CappedFloor,
@@ -242,7 +245,7 @@ const DOUBLED: Pressure = Pressure { results_by_units: false, as_sent: false, pr
 const AS_SENT: Pressure = Pressure { results_by_units: true, as_sent: true, provider_count: false };
 
 pub(super) static V2026_5_28: Rules = Rules {
-    duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER },
+    duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER_MS },
     result_limit: ResultLimit::Stepped { configured: true },
     truncation: Truncation::Ends(ADVISED),
     pairing: PairingRule { reads_loose_ids: true, ..V2026_5_18.pairing },
@@ -254,7 +257,7 @@ pub(super) static V2026_5_28: Rules = Rules {
 
 const ADVISED: Ends = Ends { notice: Notice::CountAndAdvice, bounded: true, ..PARTIAL };
 /// `Number.MAX_SAFE_INTEGER` of JavaScript.
-const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
+const MAX_SAFE_INTEGER_MS: Millis = Millis(9_007_199_254_740_991.0);
 
 pub(super) static V2026_6_11: Rules = Rules {
     truncation: Truncation::Ends(Ends { result_blocks: true, ..ADVISED }),
@@ -311,7 +314,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     marker: "openclaw.cache-ttl",
     last_touch: LastTouch::SameModel,
     eligibility: Eligibility::NewestPlugins,
-    duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER },
+    duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER_MS },
     history_limit: HistoryLimitRule::Batches,
     history_lookup: HistoryLookup::Account,
     result_limit: ResultLimit::Stepped { configured: false },
@@ -338,7 +341,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     unknown_window_compacts: false,
     compaction: Compaction::FromFirstKept,
     safeguard: true,
-    summary_chars: Some(16_000.0),
+    summary_chars: Some(Chars(16_000.0)),
     compaction_seconds: Some(180),
     window_guard: SHARED_WINDOW_GUARD,
     window_source: WindowRule::OfModel { lower: true },

@@ -5,6 +5,9 @@
 //! rules.
 
 use super::pi_release::PiRelease;
+use crate::units::Millis;
+
+use crate::units::Chars;
 
 /// The way in which a runtime turns a transcript into messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -79,7 +82,7 @@ pub struct Rules {
     pub safeguard: bool,
     /// Row "Summary size": the maximum chars of a stored summary, including the notice about the cut; `None` without
     /// a limit.
-    pub summary_chars: Option<f64>,
+    pub summary_chars: Option<Chars>,
     /// The time limit of a compaction in seconds (releases R63); `None` without a known one.
     pub compaction_seconds: Option<u32>,
     /// Row "Window guard".
@@ -235,8 +238,8 @@ pub enum MissingDetails {
 pub struct DurationRule {
     /// Whether several numbers may follow each other, each with its unit, such as `1h30m` (releases R10).
     pub composite: bool,
-    /// The longest duration in ms; a longer one is an error.
-    pub longest_ms: f64,
+    /// The longest duration; a longer one is an error.
+    pub longest_ms: Millis,
 }
 
 /// The cache-ttl marker that is the last touch.
@@ -296,7 +299,7 @@ pub enum ResultLimit {
     None,
     /// 0.3 of the window, at most `most` (pruning 6.2).
     Share {
-        most: f64,
+        most: Chars,
         /// Whether `contextLimits.toolResultMaxChars` replaces the maximum if set (releases R30).
         configured: bool,
     },

@@ -15,7 +15,7 @@ use crate::policy::compact::files::FileLists;
 use crate::store::entry::{EntryKind, ReadMode, Role};
 use crate::store::index::{Index, LinePosition};
 use crate::store::scan::measure_message;
-use crate::units::Tokens;
+use crate::units::{Bytes, Moment, Tokens};
 
 /// The content of a compaction entry.
 #[derive(Debug, Clone)]
@@ -36,13 +36,13 @@ pub struct CompactionEntry {
 
 impl CompactionEntry {
     /// Builds the stored entry with its keys in order (compaction 3.21); `now_ms` becomes its timestamp.
-    pub fn to_json(&self, index: &Index, id: &str, parent: EntryIx, now_ms: i64) -> Value {
+    pub fn to_json(&self, index: &Index, id: &str, parent: EntryIx, now_ms: Moment) -> Value {
         let id_of = |ix: EntryIx| index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id));
         self.to_json_at(id, id_of(parent), id_of(self.first_kept), now_ms)
     }
 
     /// Builds the stored entry under any parent; `first_kept` is the id that the first kept entry has there.
-    pub fn to_json_at(&self, id: &str, parent: Value, first_kept: Value, now_ms: i64) -> Value {
+    pub fn to_json_at(&self, id: &str, parent: Value, first_kept: Value, now_ms: Moment) -> Value {
         let mut entry = Object::from([
             ("type", Value::from("compaction")),
             ("id", Value::from(id)),
@@ -145,7 +145,7 @@ fn projected_context_after(
     summary: Value,
 ) -> Result<CompactedContext, JsException> {
     let mut grown = index.clone();
-    let place = LinePosition { offset: grown.end, bytes: 0, line: grown.line_count + 1 };
+    let place = LinePosition { offset: grown.end, bytes: Bytes::ZERO, line: grown.line_count + 1 };
     grown.push_parsed(entry, place, &mut LineIds);
     let compaction = EntryIx(index.entries.len() as u32);
     let path: Vec<EntryIx> = before.path.iter().copied().chain([compaction]).collect();
@@ -214,7 +214,8 @@ mod tests {
 
     #[test]
     fn the_stored_entry_has_its_keys_in_order() {
-        let stored = js::stringify(&entry().to_json(&index(&LINES), "n", EntryIx(3), 1_700_000_000_000));
+        let stored =
+            js::stringify(&entry().to_json(&index(&LINES), "n", EntryIx(3), Moment(1_700_000_000_000.0)));
         let expected = r#"{"type":"compaction","id":"n","parentId":"d","timestamp":"2023-11-14T22:13:20.000Z","summary":"so far","firstKeptEntryId":"c","tokensBefore":9,"details":{"readFiles":["a.rs"],"modifiedFiles":[]}}"#;
         assert_eq!(stored, expected);
     }
@@ -223,7 +224,7 @@ mod tests {
     #[test]
     fn the_context_after_is_the_one_that_is_read_back() {
         let before = index(&LINES);
-        let value = entry().to_json(&before, "n", EntryIx(3), 1_700_000_000_000);
+        let value = entry().to_json(&before, "n", EntryIx(3), Moment(1_700_000_000_000.0));
         let context = build_context(&before, &Tree::new(&before), &Leaf::Own).expect("builds");
         let after = context_after(&before, &context, EntryIx(2), &value).expect("can be appended");
 

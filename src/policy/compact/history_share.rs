@@ -6,7 +6,7 @@ use crate::policy::compact::chunks::{
     DEFAULT_PARTS, at_least_one, normalized_parts, split_by_share, total_tokens,
 };
 use crate::policy::repair::{self, MissingResult, PairingShape, PlacedMessage, RepairRules, pair};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Default share of the window for a history (compaction 5.8).
 pub const DEFAULT_HISTORY_SHARE: f64 = 0.5;
@@ -65,12 +65,12 @@ pub struct PrunedHistory {
 
 impl PrunedHistory {
     /// Builds the kept messages; invented results get the time `now_ms`.
-    pub fn retained_messages(&self, messages: &[Value], now_ms: f64) -> Vec<Value> {
+    pub fn retained_messages(&self, messages: &[Value], now_ms: Moment) -> Vec<Value> {
         repair::apply_pairing(messages, &self.retained, now_ms)
     }
 
     /// Builds the messages of the dropped parts.
-    pub fn dropped_messages(&self, messages: &[Value], now_ms: f64) -> Vec<Value> {
+    pub fn dropped_messages(&self, messages: &[Value], now_ms: Moment) -> Vec<Value> {
         repair::apply_pairing(messages, &self.dropped, now_ms)
     }
 }

@@ -12,7 +12,7 @@ use crate::policy::compact::stages::{AnswerFailure, SummaryModel};
 use crate::policy::compact::testing::{job, summarise};
 use crate::policy::repair::{RepairRules, apply_pairing, pair, shape_of};
 use crate::store::measure::pi_chars;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 fn message((role, id, chars, name): (u8, u8, usize, &str)) -> Value {
     let text = format!(r#"{{"type":"text","text":"{}"}}"#, "x".repeat(chars));
@@ -32,7 +32,7 @@ fn histories() -> impl Strategy<Value = Vec<Value>> {
 }
 
 fn tokens(message: &Value) -> Tokens {
-    Tokens((pi_chars(message).expect("measurable") / 4.0).ceil())
+    pi_chars(message).expect("measurable").to_tokens(4.0).ceil()
 }
 
 fn all_tokens(messages: &[Value]) -> Tokens {
@@ -49,8 +49,8 @@ proptest! {
         let items: Vec<Result<HistoryMessage, JsException>> = history.iter().map(sized).collect();
         let settings = ShareSettings { parts, ..ShareSettings::new(Tokens(window)) };
         let shared = prune_by_share(&items, &settings).expect("measurable");
-        prop_assert_eq!(all_tokens(&shared.retained_messages(&history, 0.0)), shared.retained_tokens);
-        prop_assert_eq!(all_tokens(&shared.dropped_messages(&history, 0.0)), shared.dropped_tokens);
+        prop_assert_eq!(all_tokens(&shared.retained_messages(&history, Moment::ZERO)), shared.retained_tokens);
+        prop_assert_eq!(all_tokens(&shared.dropped_messages(&history, Moment::ZERO)), shared.dropped_tokens);
         prop_assert!(shared.dropped.len() <= shared.dropped_message_count);
     }
 
@@ -59,13 +59,13 @@ proptest! {
         let rules = RepairRules::default();
         let shapes: Vec<_> = history.iter().map(|message| shape_of(message, rules.pairing())).collect();
         let first = pair(&shapes.iter().collect::<Vec<_>>(), rules);
-        let paired = apply_pairing(&history, &first.order, 0.0);
+        let paired = apply_pairing(&history, &first.order, Moment::ZERO);
         let shapes: Vec<_> = paired.iter().map(|message| shape_of(message, rules.pairing())).collect();
         let second = pair(&shapes.iter().collect::<Vec<_>>(), rules);
         prop_assert!(second.orphans.is_empty());
         // A call with a duplicate id gets a result that is dropped at once (compaction 6.5c).
         prop_assert_eq!(second.added.len(), second.dropped_duplicates);
-        prop_assert_eq!(apply_pairing(&paired, &second.order, 0.0), paired);
+        prop_assert_eq!(apply_pairing(&paired, &second.order, Moment::ZERO), paired);
     }
 
     #[test]

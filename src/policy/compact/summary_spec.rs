@@ -8,7 +8,7 @@ use crate::policy::compact::files::FileLists;
 use crate::policy::compact::layout::SummaryParts;
 use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::Identifiers;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// The program that summarises (compaction 2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +48,8 @@ pub struct SummarySpec {
     pub instructions: Option<JsString>,
     /// The workspace rules as a section (compaction 5.18); empty without any.
     pub rules_section: JsString,
-    /// Time of invented tool results, in ms since 1970.
-    pub now_ms: f64,
+    /// Time of invented tool results.
+    pub now_ms: Moment,
 }
 
 /// A summary as it would be stored.

@@ -6,7 +6,7 @@ use crate::policy::compact::request::Identifiers;
 use crate::policy::compact::stages::SummaryModel;
 use crate::policy::compact::summarise::summarise_within;
 use crate::policy::compact::summary_spec::{NoSummary, StoredSummary, SummaryMode, SummarySpec};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Builds `count` user messages of `chars` chars each.
 pub(crate) fn users(count: usize, chars: usize) -> Vec<Value> {
@@ -33,7 +33,7 @@ pub(crate) fn job(history: Vec<Value>) -> SummarySpec {
         identifiers: Identifiers::Strict,
         instructions: None,
         rules_section: JsString::new(),
-        now_ms: 0.0,
+        now_ms: Moment::ZERO,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::policy::compact::prepare::{Preparation, prepare};
 use crate::policy::compact::previous_compaction::PreviousCompaction;
 use crate::policy::compact::projected::{prepare_projected, prepare_unprojected};
 use crate::store::entry::EntryKind;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Note at the end of a truncated summary.
 const CUT_NOTE: &str = "\n\n[Compaction summary truncated to fit budget]";
@@ -151,11 +151,11 @@ fn tokens_before(
 
 /// Returns the summary that a version stores: complete, or cut to the version's limit including the note.
 pub fn stored_summary(rules: &Rules, summary: &crate::js::JsString) -> crate::js::JsString {
-    let Some(most) = rules.summary_chars.filter(|most| summary.len() as f64 > *most) else {
+    let Some(most) = rules.summary_chars.filter(|most| Chars::from_len(summary.len()) > *most) else {
         return summary.clone();
     };
     let note = crate::js::JsString::from(CUT_NOTE);
-    let mut cut = summary.slice(0, (most as usize).saturating_sub(note.len()));
+    let mut cut = summary.slice(0, (most.whole() as usize).saturating_sub(note.len()));
     if cut.units().last().is_some_and(|unit| (0xD800..0xDC00).contains(unit)) {
         cut = cut.slice(0, cut.len() - 1);
     }

@@ -9,16 +9,16 @@ use crate::js::{self, Value};
 use crate::policy::reason::Reason;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
+use crate::units::{Millis, Moment};
 
 /// Type of the custom entry that a run writes when it ends (store O1), and its name up to 2026.1.24 (releases R15).
 const TOUCH_TYPES: [&str; 2] = ["openclaw.cache-ttl", "clawdbot.cache-ttl"];
 
-/// Times in ms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Gate {
     Open {
         /// Time since the last touch.
-        idle_ms: f64,
+        idle_ms: Millis,
     },
     /// The mode is not `cache-ttl`.
     Off,
@@ -32,8 +32,8 @@ pub enum Gate {
     /// Less than the ttl has passed since the last touch.
     Warm {
         /// Time since the last touch; negative for a touch in the future.
-        idle_ms: f64,
-        ttl_ms: f64,
+        idle_ms: Millis,
+        ttl_ms: Millis,
     },
 }
 
@@ -56,15 +56,14 @@ impl Gate {
     }
 }
 
-/// Decides the gate in a version; `eligible` is set if the gateway installs pruning for the model. `now_ms` and
-/// `last_touch` are in ms since the epoch; a touch of 0 or NaN counts as no touch. The gate opens exactly when the ttl has
+/// Decides the gate in a version; `eligible` is set if the gateway installs pruning for the model. A touch of 0 or NaN counts as no touch. The gate opens exactly when the ttl has
 /// elapsed: a negative touch opens it, a future one does not (pruning 4.2).
 pub fn gate_under(
     rules: &Rules,
     settings: Option<&PruneSettings>,
     eligible: bool,
-    last_touch: Option<f64>,
-    now_ms: f64,
+    last_touch: Option<Moment>,
+    now_ms: Moment,
 ) -> Gate {
     match settings {
         None => Gate::Off,
@@ -74,11 +73,11 @@ pub fn gate_under(
     }
 }
 
-fn ttl_gate(settings: &PruneSettings, last_touch: Option<f64>, now_ms: f64) -> Gate {
-    let Some(touch) = last_touch.filter(|touch| *touch != 0.0 && !touch.is_nan()) else {
+fn ttl_gate(settings: &PruneSettings, last_touch: Option<Moment>, now_ms: Moment) -> Gate {
+    let Some(touch) = last_touch.filter(|touch| *touch != Moment::ZERO && !touch.is_nan()) else {
         return Gate::NeverTouched;
     };
-    if settings.ttl_ms <= 0.0 {
+    if settings.ttl_ms <= Millis::ZERO {
         return Gate::NoTtl;
     }
     let idle_ms = now_ms - touch;
@@ -89,8 +88,8 @@ fn ttl_gate(settings: &PruneSettings, last_touch: Option<f64>, now_ms: f64) -> G
     }
 }
 
-/// Returns every usable touch of a file with its time in ms, last one first.
-pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
+/// Returns every usable touch of a file with its time, last one first.
+pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, Moment)> {
     let usable = |number: f64| number.is_finite() && number != 0.0;
     index
         .auxiliary_entries()
@@ -102,7 +101,7 @@ pub fn touches(index: &Index) -> impl Iterator<Item = (EntryIx, f64)> {
                 .value(entry.payload)
                 .is_some_and(|word| TOUCH_TYPES.iter().any(|name| word.str_is(name)))
         })
-        .map(|(ix, entry)| (ix, entry.payload_number))
+        .map(|(ix, entry)| (ix, Moment(entry.payload_number)))
 }
 
 /// Returns the time of the last touch that counts in a version. Some versions count only touches of the same provider
@@ -112,17 +111,17 @@ pub fn last_touch_under<E>(
     index: &Index,
     of_model: (&str, &str),
     body: impl Fn(EntryIx) -> Result<Value, E>,
-) -> Option<f64> {
+) -> Option<Moment> {
     counted_touches(rules, index, of_model, body).next().map(|(_, time)| time)
 }
 
-/// Returns every touch that counts in a version with its time in ms, in file order.
+/// Returns every touch that counts in a version with its time, in file order.
 pub fn touches_under<E>(
     rules: &Rules,
     index: &Index,
     of_model: (&str, &str),
     body: impl Fn(EntryIx) -> Result<Value, E>,
-) -> Vec<(EntryIx, f64)> {
+) -> Vec<(EntryIx, Moment)> {
     let mut found: Vec<_> = counted_touches(rules, index, of_model, body).collect();
     found.reverse();
     found
@@ -133,7 +132,7 @@ fn counted_touches<E>(
     index: &Index,
     (provider, model): (&str, &str),
     body: impl Fn(EntryIx) -> Result<Value, E>,
-) -> impl Iterator<Item = (EntryIx, f64)> {
+) -> impl Iterator<Item = (EntryIx, Moment)> {
     let wanted =
         [("provider", provider), ("modelId", model)].map(|(key, name)| (key, name.trim().to_lowercase()));
     let same = move |ix: EntryIx| {
@@ -159,36 +158,40 @@ mod tests {
     use crate::ids::LineIds;
     use crate::store::load::load_bytes;
 
-    fn gate(settings: Option<&PruneSettings>, eligible: bool, touch: Option<f64>, now_ms: f64) -> Gate {
+    fn gate(settings: Option<&PruneSettings>, eligible: bool, touch: Option<Moment>, now_ms: Moment) -> Gate {
         gate_under(Ruleset::V2026_3_2.rules(), settings, eligible, touch, now_ms)
     }
 
-    fn at(now_ms: f64) -> Gate {
-        gate(Some(&PruneSettings::default()), true, Some(1_000.0), now_ms)
+    fn at(now_ms: Moment) -> Gate {
+        gate(Some(&PruneSettings::default()), true, Some(Moment(1_000.0)), now_ms)
     }
 
     #[test]
     fn the_ttl_passes_exactly_when_it_has_elapsed() {
-        assert_eq!(at(300_999.0), Gate::Warm { idle_ms: 299_999.0, ttl_ms: 300_000.0 });
-        assert_eq!(at(301_000.0), Gate::Open { idle_ms: 300_000.0 });
+        assert_eq!(
+            at(Moment(300_999.0)),
+            Gate::Warm { idle_ms: Millis(299_999.0), ttl_ms: Millis(300_000.0) }
+        );
+        assert_eq!(at(Moment(301_000.0)), Gate::Open { idle_ms: Millis(300_000.0) });
     }
 
     #[test]
     fn a_session_that_never_recorded_a_touch_is_never_pruned() {
         let settings = PruneSettings::default();
-        for touch in [None, Some(0.0), Some(f64::NAN)] {
-            assert_eq!(gate(Some(&settings), true, touch, 9e12), Gate::NeverTouched);
+        for touch in [None, Some(Moment::ZERO), Some(Moment(f64::NAN))] {
+            assert_eq!(gate(Some(&settings), true, touch, Moment(9e12)), Gate::NeverTouched);
         }
     }
 
     #[test]
     fn a_version_without_a_pruner_keeps_it_shut_whatever_is_configured() {
         let settings = PruneSettings::default();
-        let under =
-            |ruleset: Ruleset| gate_under(ruleset.rules(), Some(&settings), true, Some(1.0), 9e12).is_open();
+        let under = |ruleset: Ruleset| {
+            gate_under(ruleset.rules(), Some(&settings), true, Some(Moment(1.0)), Moment(9e12)).is_open()
+        };
         let shut = Ruleset::ALL.into_iter().filter(|ruleset| !under(*ruleset)).map(Ruleset::id);
         assert_eq!(shut.collect::<Vec<_>>(), ["2026.2.1", "2026.2.12", "2026.2.19", "pi-0.55", "pi-1.5"]);
-        let off = gate_under(Ruleset::V2026_2_19.rules(), None, true, Some(1.0), 9e12);
+        let off = gate_under(Ruleset::V2026_2_19.rules(), None, true, Some(Moment(1.0)), Moment(9e12));
         assert_eq!(off, Gate::Off);
     }
 
@@ -205,15 +208,15 @@ mod tests {
         let body = |ix: EntryIx| js::parse(&lines[ix.index()]);
         let touch =
             |ruleset: Ruleset, model| last_touch_under(ruleset.rules(), &index, ("anthropic", model), body);
-        assert_eq!(touch(Ruleset::V2026_3_2, "OPUS "), Some(9.0));
-        assert_eq!(touch(Ruleset::V2026_9_2, "OPUS "), Some(5.0));
+        assert_eq!(touch(Ruleset::V2026_3_2, "OPUS "), Some(Moment(9.0)));
+        assert_eq!(touch(Ruleset::V2026_9_2, "OPUS "), Some(Moment(5.0)));
         assert_eq!(touch(Ruleset::V2026_9_2, "sonnet"), None);
     }
 
     #[test]
     fn a_model_without_pruning_keeps_it_shut() {
         let settings = PruneSettings::default();
-        assert_eq!(gate(Some(&settings), false, Some(1.0), 9e12), Gate::NotEligible);
-        assert_eq!(gate(None, true, Some(1.0), 9e12), Gate::Off);
+        assert_eq!(gate(Some(&settings), false, Some(Moment(1.0)), Moment(9e12)), Gate::NotEligible);
+        assert_eq!(gate(None, true, Some(Moment(1.0)), Moment(9e12)), Gate::Off);
     }
 }

@@ -12,7 +12,7 @@ use crate::policy::features::MessageBody;
 use crate::policy::prune::projections::{Projection, ProjectionSnapshot};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
 use crate::store::entry::{CharCount, Role};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// The outcome of a round.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub struct PruneRound {
     /// The same at the end.
     pub ratio_after: f64,
     /// Chars in the results that may be cleared, after trimming; NaN if the round ended before.
-    pub prunable_chars: f64,
+    pub prunable_chars: Chars,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ pub(super) struct MeasuredMessage<'a> {
     /// As the version's pruner counts them.
     pub(super) chars: CharCount,
     /// Part of `chars` that is thinking.
-    pub(super) thinking_chars: f64,
+    pub(super) thinking_chars: Chars,
     pub(super) has_images: bool,
     /// Used only for tool results.
     pub(super) body: Option<&'a MessageBody>,
@@ -76,7 +76,7 @@ pub(super) fn prune_measured(
         ratio_before: f64::NAN,
         ratio_trimmed: f64::NAN,
         ratio_after: f64::NAN,
-        prunable_chars: f64::NAN,
+        prunable_chars: Chars::NAN,
     };
     // Up to 2026.7, a list without a user message is measured, but has no candidate.
     let nobody = (size.weight != PruneWeight::Table).then_some(messages.len());
@@ -92,10 +92,17 @@ pub(super) fn prune_measured(
         Some((_, new)) => size.chars(new),
         None => message.chars.value(),
     };
-    let chars = messages.iter().enumerate().map(chars_now).collect::<Result<Vec<f64>, JsException>>()?;
-    let total = chars.iter().sum::<f64>() - dropped_thinking_chars(messages, by.drops_thinking);
-    let mut run =
-        RoundState { messages, settings, size, round: &mut round, chars, total, window: window * 4.0 };
+    let chars = messages.iter().enumerate().map(chars_now).collect::<Result<Vec<Chars>, JsException>>()?;
+    let total = chars.iter().sum::<Chars>() - dropped_thinking_chars(messages, by.drops_thinking);
+    let mut run = RoundState {
+        messages,
+        settings,
+        size,
+        round: &mut round,
+        chars,
+        total,
+        window: window.to_chars(4.0),
+    };
     run.round.ratio_before = run.ratio();
     run.round.ratio_trimmed = run.ratio();
     run.round.ratio_after = run.ratio();
@@ -124,7 +131,7 @@ fn remembered_changes(
 }
 
 /// Returns the chars of thinking that the model does not receive again: that of every answer but the last.
-fn dropped_thinking_chars(messages: &[MeasuredMessage<'_>], drops: bool) -> f64 {
+fn dropped_thinking_chars(messages: &[MeasuredMessage<'_>], drops: bool) -> Chars {
     let answers = messages.iter().rev().filter(|message| drops && message.role == Role::Assistant);
     answers.skip(1).map(|message| message.thinking_chars).sum()
 }
@@ -134,15 +141,14 @@ struct RoundState<'a> {
     settings: &'a PruneSettings,
     size: PruneSize,
     round: &'a mut PruneRound,
-    chars: Vec<f64>,
-    total: f64,
-    /// In chars.
-    window: Tokens,
+    chars: Vec<Chars>,
+    total: Chars,
+    window: Chars,
 }
 
 impl RoundState<'_> {
     fn ratio(&self) -> f64 {
-        self.total / self.window.get()
+        self.total / self.window
     }
 
     fn replace(&mut self, at: usize, projection: Projection, new: Value) -> Result<(), JsException> {
@@ -253,7 +259,7 @@ mod tests {
     }
 
     fn chars_of(message: &Value) -> f64 {
-        rules().prune_size.chars(message).unwrap()
+        rules().prune_size.chars(message).unwrap().get()
     }
 
     /// Runs a round over texts, measured as the index and the features measure them.

@@ -65,7 +65,7 @@ fn results(list: &str, json: &str, window: Tokens) -> Vec<u64> {
         .iter()
         .zip(tools)
         .filter(|(_, tool)| *tool)
-        .map(|(fate, _)| fate.after.whole_chars())
+        .map(|(fate, _)| fate.after.whole_chars().whole())
         .collect()
 }
 
@@ -134,7 +134,7 @@ fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
         needs_names: false,
     };
     let outcome = prune(&input).expect("does not throw");
-    let after: Vec<u64> = outcome.fates[1..4].iter().map(|fate| fate.after.whole_chars()).collect();
+    let after: Vec<u64> = outcome.fates[1..4].iter().map(|fate| fate.after.whole_chars().whole()).collect();
     assert_eq!(after, [3086, 3086, 139]);
     assert!(outcome.fates[1..4].iter().all(|fate| fate.fate == Fate::SoftTrimmed));
 }

@@ -9,11 +9,14 @@ use crate::js::JsException;
 use crate::policy::compact::{BranchEntry, Preparation, prepare};
 use crate::policy::recovery::CompactionOutcome;
 use crate::policy::truncate::sized_result_chars;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{CharCount, EntryKind, MessageSize, Role, StopReason};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
+/// Chars per token of an assumed summary.
+const CHARS_PER_TOKEN: f64 = 4.0;
 /// Chars that every text block keeps when a result is cut (compaction 8.18).
-const MIN_BLOCK_CHARS: f64 = 2217.0;
+const MIN_BLOCK_CHARS: Chars = Chars(2217.0);
 
 /// The entries of a branch, root first, and the start of the part that its last compaction kept.
 #[derive(Debug, Clone, Default)]
@@ -148,7 +151,7 @@ impl Branch {
         let Some(last) = self.entries.last().copied() else { return };
         let size = MessageSize {
             role: Role::CompactionSummary,
-            pi_chars: CharCount::new(Ok((tokens * 4.0).get())),
+            pi_chars: CharCount::new(Ok(tokens.to_chars(CHARS_PER_TOKEN))),
             ..empty_answer()
         };
         self.summary_tokens = Some(tokens);
@@ -167,13 +170,13 @@ impl Branch {
         })
     }
 
-    pub(super) fn largest_result(&self) -> f64 {
-        self.context().filter_map(result_chars).fold(0.0, f64::max)
+    pub(super) fn largest_result(&self) -> Chars {
+        self.context().filter_map(result_chars).fold(Chars::ZERO, Chars::max)
     }
 
     /// Cuts every tool result of the branch that is over `limit` chars, including those that are already summarised.
     /// Returns the cut results and whether the part that the last compaction kept is lost (compaction 8.17, 8.18).
-    pub(super) fn truncate(&mut self, limit: f64) -> (Vec<EntryIx>, bool) {
+    pub(super) fn truncate(&mut self, limit: Chars) -> (Vec<EntryIx>, bool) {
         let over = |entry: &BranchEntry| result_chars(entry).is_some_and(|chars| chars > limit);
         let Some(first) = self.entries.iter().position(over) else { return (Vec::new(), false) };
         let mut cut = Vec::new();
@@ -204,18 +207,18 @@ fn tokens(size: &MessageSize) -> Tokens {
 }
 
 /// Counts the chars of a tool result's text. A malformed result falls back to `text_chars`.
-fn result_chars(entry: &BranchEntry) -> Option<f64> {
+fn result_chars(entry: &BranchEntry) -> Option<Chars> {
     let size = entry.message.filter(|_| entry.role() == Some(Role::ToolResult))?;
-    Some(sized_result_chars(&size).unwrap_or_else(|| f64::from(size.text_chars)))
+    Some(sized_result_chars(&size).unwrap_or_else(|| size.text_chars.get()))
 }
 
 /// Reduces the sizes of a tool result as if its text were cut to `limit` chars.
-fn truncate_size(size: &mut MessageSize, limit: f64) {
-    let chars = sized_result_chars(size).unwrap_or_else(|| f64::from(size.text_chars));
+fn truncate_size(size: &mut MessageSize, limit: Chars) {
+    let chars = sized_result_chars(size).unwrap_or_else(|| size.text_chars.get());
     let after = chars.min(limit.max(MIN_BLOCK_CHARS * f64::from(size.text_blocks.max(1))));
     let gone = chars - after;
     size.joined_chars -= gone;
-    size.text_chars -= (gone.max(0.0) as u32).min(size.text_chars);
+    size.text_chars -= CompactChars::from(gone).min(size.text_chars);
     size.pi_chars = CharCount::new(size.pi_chars.value().map(|chars| chars - gone));
 }
 

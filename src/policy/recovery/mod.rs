@@ -17,7 +17,7 @@ pub use transient::is_transient;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::ids::EntryIx;
 use crate::policy::overflow::Detection;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Compactions and reruns that one run may take (compaction 8.9).
 pub const MAX_ATTEMPTS: u32 = 3;
@@ -78,7 +78,7 @@ pub struct RecoveryInput<'a> {
     /// Compactions and reruns that one run may take; [`MAX_ATTEMPTS`] in the reference version.
     pub max_attempts: u32,
     /// Limit of one tool result, in chars (pruning 6.2; 8, row "Single limit").
-    pub result_limit: f64,
+    pub result_limit: Chars,
     /// Cutting results resets the attempt count, as older gateways did (compaction 12, row "Recovery").
     pub truncation_restarts: bool,
     /// The session is a chat, which the gateway finally moves to a fresh session (compaction 8.19).
@@ -197,7 +197,7 @@ pub enum RecoveryStep {
     /// Oversized tool results are cut in the file (compaction 8.14, 8.16–8.18).
     Truncation {
         /// Limit of one result, in chars.
-        limit: f64,
+        limit: Chars,
         /// The results of the branch that are longer.
         cut: Vec<EntryIx>,
         /// The part that an earlier compaction kept is lost: the compaction's copy names an id that is not on the new
@@ -207,9 +207,9 @@ pub enum RecoveryStep {
     /// No result of the prompt is oversized, so nothing is cut (compaction 8.14).
     NothingOversized {
         /// Limit of one result, in chars.
-        limit: f64,
+        limit: Chars,
         /// Chars of the largest result.
-        largest: f64,
+        largest: Chars,
     },
     /// The prompt fits, by estimate.
     Answered {

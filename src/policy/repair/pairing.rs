@@ -2,6 +2,7 @@
 
 use crate::js::{JsString, Value};
 use crate::policy::repair::shape::{MissingResult, PairedCall, UNKNOWN_TOOL};
+use crate::units::Moment;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlacedMessage {
@@ -64,7 +65,7 @@ pub(super) fn only_call_of<'a>(name: Option<&JsString>, calls: &'a [PairedCall])
 }
 
 /// Builds the messages of a paired list; invented results get the time `now_ms`.
-pub fn apply_pairing(messages: &[Value], order: &[PlacedMessage], now_ms: f64) -> Vec<Value> {
+pub fn apply_pairing(messages: &[Value], order: &[PlacedMessage], now_ms: Moment) -> Vec<Value> {
     let placed = order.iter().map(|placed| match placed {
         PlacedMessage::Original(at) => messages[*at].clone(),
         PlacedMessage::Renamed(at, name) => rename_result(&messages[*at], name),
@@ -97,7 +98,7 @@ mod tests {
     #[test]
     fn a_renamed_result_changes_its_name_in_place() {
         let result = crate::js::parse(r#"{"role":"toolResult","toolName":" a ","content":[]}"#).unwrap();
-        let new = apply_pairing(&[result], &[PlacedMessage::Renamed(0, "a".into())], 0.0);
+        let new = apply_pairing(&[result], &[PlacedMessage::Renamed(0, "a".into())], Moment::ZERO);
         assert_eq!(crate::js::stringify(&new[0]), r#"{"role":"toolResult","toolName":"a","content":[]}"#);
     }
 }

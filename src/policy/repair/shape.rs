@@ -4,7 +4,7 @@ use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::ruleset::{MissingDetails, PairingRule};
 use crate::js::{JsString, Json, Object, SharedStrings, Value};
 use crate::policy::repair::rules::RepairRules;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Block types that call a tool (compaction 6.1).
 const CALL_TYPES: [&str; 3] = ["toolCall", "toolUse", "functionCall"];
@@ -190,7 +190,7 @@ impl MissingResult {
     }
 
     /// Builds the result message with the time `now_ms`.
-    pub fn message(&self, now_ms: f64) -> Value {
+    pub fn message(&self, now_ms: Moment) -> Value {
         let block = Object::from([("type", "text"), ("text", self.text())]);
         let mut message = Object::from([
             ("role", Value::from("toolResult")),
@@ -206,7 +206,7 @@ impl MissingResult {
             message.set("details", Value::Object(details));
         }
         message.set("isError", Value::Bool(true));
-        message.set("timestamp", Value::Number(now_ms));
+        message.set("timestamp", Value::Number(now_ms.get()));
         Value::Object(message)
     }
 
@@ -275,9 +275,9 @@ mod tests {
         ] {
             let rules = RepairRules { rules: ruleset.rules(), is_responses_api };
             let missing = MissingResult::for_call(&PairedCall { id: "a".into(), name: None }, rules);
-            let message = missing.message(5.0);
-            let counted = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
-            assert_eq!((counted, missing.tokens()), (Ok(tokens), Tokens(tokens)));
+            let message = missing.message(Moment(5.0));
+            let counted = pi_chars(&message).map(|chars| chars.to_tokens(CHARS_PER_TOKEN).ceil());
+            assert_eq!((counted, missing.tokens()), (Ok(Tokens(tokens)), Tokens(tokens)));
             assert!(message.get("toolName").unwrap().str_is("unknown"));
             if !missing.is_short {
                 assert_eq!(shape_of(&message, rules.pairing()), missing.shape());

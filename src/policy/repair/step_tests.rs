@@ -7,6 +7,7 @@ use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::repair::{AllowedTools, apply_pairing, pair, repair_inputs, shape_of};
 use crate::policy::testing::{ListFixture as Messages, calls, result};
+use crate::units::{Chars, Moment};
 
 /// Returns the origin of each repaired message (`None`: invented), the reason of each input message, and `changed`.
 fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, bool) {
@@ -17,7 +18,8 @@ fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, 
     let rules = RepairRules::default();
     let inputs = repair_inputs(&messages.bodies, &AllowedTools::default()).messages;
     let shapes: Vec<PairingShape> = inputs.iter().map(|message| shape_of(message, rules.pairing())).collect();
-    let expected = apply_pairing(&inputs, &pair(&shapes.iter().collect::<Vec<_>>(), rules).order, 0.0);
+    let expected =
+        apply_pairing(&inputs, &pair(&shapes.iter().collect::<Vec<_>>(), rules).order, Moment::ZERO);
     let expected: Vec<Value> = expected.iter().map(|message| Edit::StripDetails.apply(message)).collect();
     assert_eq!(made, expected);
     assert_eq!(repaired.fates.len(), messages.bodies.len());
@@ -101,7 +103,7 @@ fn pairing_again_leaves_details_and_calls_alone() {
     let mut list = messages.list();
     let again = pair_list(&mut list, RepairRules::default());
     assert!(again.changed && again.fates[2].reason == Reason::Untouched);
-    assert_eq!(list.features_at(1).and_then(|features| features.details_chars), Some(7.0));
+    assert_eq!(list.features_at(1).and_then(|features| features.details_chars), Some(Chars(7.0)));
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn an_invented_result_is_measured_under_the_rules_of_the_version() {
         repair_list(&mut list, RepairRules { rules: ruleset.rules(), is_responses_api });
         messages.check(&list);
         let weight = list.features_at(1).and_then(ContentFeatures::prune_chars).map(CharCount::value);
-        assert_eq!(weight, Some(Ok(chars)), "{ruleset:?}");
+        assert_eq!(weight, Some(Ok(Chars(chars))), "{ruleset:?}");
     }
 }
 

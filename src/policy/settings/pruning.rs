@@ -1,7 +1,7 @@
 //! The pruner's settings under a configuration.
 
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::duration::parse_duration_ms;
+use crate::gateway::duration::parse_duration;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PRUNING_PATH, Unit};
 use crate::gateway::pruning::{effective_settings, effective_settings_under};
@@ -86,9 +86,9 @@ fn is_default(setting: &SettingSpec, own: Option<&Value>, default: &Value) -> bo
     let duration = own
         .and_then(Value::as_str)
         .filter(|_| setting.control.unit() == Some(Unit::Milliseconds))
-        .and_then(parse_duration_ms);
+        .and_then(parse_duration);
     match duration {
-        Some(ms) => default.as_f64() == Some(ms),
+        Some(ms) => default.as_f64() == Some(ms.get()),
         None => own == Some(default),
     }
 }

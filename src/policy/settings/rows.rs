@@ -20,7 +20,7 @@ use crate::policy::settings::setting::{SettingId, SettingSpec, Source};
 use crate::policy::settings::setting_row::SettingRow;
 use crate::policy::settings::table::SETTINGS;
 use crate::policy::settings::{PolicySettings, ReduceSettings, TruncateSettings};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// A setting with the policy and the program that read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -201,9 +201,9 @@ impl ResultLimits {
 }
 
 /// Returns the configured limit of one result, of the agent or the default; `None` if the version does not read it.
-fn configured_result_chars(config: &GatewayConfig, rules: &Rules, session_key: &str) -> Option<f64> {
+fn configured_result_chars(config: &GatewayConfig, rules: &Rules, session_key: &str) -> Option<Chars> {
     let written = written_result_chars(config, session_key).filter(|_| rules.result_limit.is_configured());
-    written?.as_f64().filter(|chars| *chars >= 1.0).map(f64::floor)
+    written?.as_f64().filter(|chars| *chars >= 1.0).map(|chars| Chars(chars.floor()))
 }
 
 fn written_result_chars<'a>(config: &'a GatewayConfig, session_key: &str) -> Option<&'a Value> {

@@ -12,7 +12,7 @@ use crate::policy::truncate::{
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::transcript::{Leaf, Tree};
-use crate::units::Tokens;
+use crate::units::{Chars, Moment, Tokens};
 
 /// The gateway's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +56,8 @@ pub struct RewriteInput<'a> {
     pub tree: &'a Tree,
     /// In tokens.
     pub window: Tokens,
-    /// Clock, in ms since the epoch.
-    pub now_ms: i64,
+    /// The clock.
+    pub now_ms: Moment,
 }
 
 /// Returns the entries that rewriting the session's own branch would append (pruning 6.10, 6.11). `body` reads an entry
@@ -185,7 +185,7 @@ impl RewriteRun<'_> {
     ///
     /// # Errors
     /// With the gateway's reason, if the copy fails.
-    fn append(&mut self, ix: EntryIx, entry: &Value, limit: Option<f64>) -> Result<(), &'static str> {
+    fn append(&mut self, ix: EntryIx, entry: &Value, limit: Option<Chars>) -> Result<(), &'static str> {
         let kind = self.session.index.entry(ix).kind;
         let copy = match kind {
             EntryKind::Message => self.copied_message(entry, limit),
@@ -230,7 +230,7 @@ impl RewriteRun<'_> {
         Ok(())
     }
 
-    fn copied_message(&mut self, entry: &Value, limit: Option<f64>) -> Object {
+    fn copied_message(&mut self, entry: &Value, limit: Option<Chars>) -> Object {
         let mut copy = self.copied_entry(entry, EntryKind::Message, &[ID_PLACEHOLDER, "message"]);
         let message = entry.get("message");
         let cut = limit.and_then(|limit| truncated_message(message?, limit, &CutOptions::default()));
@@ -310,7 +310,8 @@ mod tests {
         let bodies: Vec<Value> = lines[1..].iter().map(|line| js::parse(line).unwrap()).collect();
         let index = load_bytes("t.jsonl", (lines.join("\n") + "\n").as_bytes(), &mut Counted(0));
         let tree = Tree::new(&index);
-        let session = RewriteInput { index: &index, tree: &tree, window: Tokens(1000.0), now_ms: 0 };
+        let session =
+            RewriteInput { index: &index, tree: &tree, window: Tokens(1000.0), now_ms: Moment::ZERO };
         let read = |ix: EntryIx| Ok::<_, Infallible>(bodies[ix.index()].clone());
         rewrite(&session, &mut Counted(0), read).unwrap()
     }
@@ -327,7 +328,7 @@ mod tests {
         let id = |text: &str| Value::from(text);
         assert_eq!(ids, [(Some(&id("n1")), Some(&id("e0"))), (Some(&id("n2")), Some(&id("n1")))]);
         let message = rewrite.appended[0].get("message").unwrap();
-        assert_eq!(crate::policy::truncate::result_chars(message), 2217.0);
+        assert_eq!(crate::policy::truncate::result_chars(message), Chars(2217.0));
     }
 
     #[test]

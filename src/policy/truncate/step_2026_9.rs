@@ -10,14 +10,14 @@ use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::reduce_step::apply_budget;
 use crate::policy::truncate::result_budget;
 use crate::store::entry::Role;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Cuts the results of a list for a window in tokens; `limit` is that of one result, in weighted chars.
 pub(super) fn truncate_list(
     list: &mut MessageList,
     rules: &Rules,
     window: Tokens,
-    limit: f64,
+    limit: Chars,
     settings: &TruncateSettings,
 ) -> Vec<MessageFate> {
     let untouched = |at: usize| {
@@ -28,7 +28,7 @@ pub(super) fn truncate_list(
     let mut fates: Vec<MessageFate> = (0..list.len()).map(untouched).collect();
     if let Some(mut budget) = result_budget(rules, window, None, true) {
         // At least one char, as in `result_budget`.
-        let single = limit.max(1.0);
+        let single = limit.max(Chars(1.0));
         (budget.single_limit, budget.total_limit) = (single, rules.aggregate.budget(window, single, true));
         budget.fresh_min_keep = Some(settings.min_keep_chars);
         apply_budget(list, &mut fates, &budget);
@@ -57,7 +57,7 @@ mod tests {
         let settings = TruncateSettings::built_in(rules, window);
         let fates = truncate_list(&mut list, rules, window, &settings);
         messages.check(&list);
-        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.whole_chars())).collect()
+        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.whole_chars().whole())).collect()
     }
 
     #[test]

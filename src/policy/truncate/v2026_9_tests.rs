@@ -2,7 +2,7 @@ use super::*;
 use crate::gateway::ruleset::{Aggregate, Ruleset};
 use crate::js;
 use crate::policy::truncate::max_result_chars_under;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 use proptest::prelude::*;
 
 fn result(texts: &[&str]) -> Value {
@@ -19,7 +19,7 @@ fn texts(message: &Value) -> Vec<String> {
 }
 
 fn cut(text: &str, max: f64) -> String {
-    truncated_text(&text.into(), max, 0.0, WeightedCutOptions::NORMAL)
+    truncated_text(&text.into(), Chars(max), Chars::ZERO, WeightedCutOptions::NORMAL)
         .expect("it is too long")
         .to_string_lossy()
 }
@@ -38,7 +38,7 @@ fn the_limit_is_three_tenths_of_the_window_up_to_a_cap_by_its_size() {
     ] {
         let limit = max_result_chars_under(Ruleset::V2026_9_2.rules(), Tokens(tokens));
         let all = Aggregate::Weighted.budget(Tokens(tokens), limit, true);
-        assert_eq!((limit, all), (chars, together), "{tokens}");
+        assert_eq!((limit, all), (Chars(chars), Chars(together)), "{tokens}");
     }
 }
 
@@ -52,7 +52,10 @@ fn a_plain_text_keeps_its_head_and_says_how_much_is_gone() {
     );
     let kept = new.find('[').unwrap();
     assert!(new.contains(&format!("[... {} more", 1000 - kept)), "{new}");
-    assert_eq!(truncated_text(&text.as_str().into(), 1000.0, 0.0, WeightedCutOptions::NORMAL), None);
+    assert_eq!(
+        truncated_text(&text.as_str().into(), Chars(1000.0), Chars::ZERO, WeightedCutOptions::NORMAL),
+        None
+    );
 }
 
 #[test]
@@ -86,13 +89,13 @@ fn heavy_characters_leave_room_for_fewer() {
 #[test]
 fn small_blocks_stay_whole_where_there_is_room_and_large_ones_share_the_rest() {
     let message = result(&[&"a".repeat(300), &"b".repeat(6000), &"c".repeat(3000)]);
-    let new = truncated_result(&message, 5000.0, 400.0, WeightedCutOptions::NORMAL).unwrap();
+    let new = truncated_result(&message, Chars(5000.0), Chars(400.0), WeightedCutOptions::NORMAL).unwrap();
     let lengths: Vec<usize> = texts(&new).iter().map(String::len).collect();
     assert_eq!(lengths[0], 300);
     assert!(lengths[1] > 2 * lengths[2] - 100 && lengths.iter().sum::<usize>() <= 5000, "{lengths:?}");
-    let shared = truncated_result(&message, 400.0, 400.0, WeightedCutOptions::NORMAL).unwrap();
+    let shared = truncated_result(&message, Chars(400.0), Chars(400.0), WeightedCutOptions::NORMAL).unwrap();
     assert!(texts(&shared)[0].len() < 300);
-    assert_eq!(truncated_result(&message, 9300.0, 0.0, WeightedCutOptions::NORMAL), None);
+    assert_eq!(truncated_result(&message, Chars(9300.0), Chars::ZERO, WeightedCutOptions::NORMAL), None);
 }
 
 proptest! {
@@ -101,10 +104,10 @@ proptest! {
         let manner = if guard { WeightedCutOptions::GUARD } else { WeightedCutOptions::NORMAL };
         let unit = manner.unit;
         let text = JsString::from(text.as_str());
-        match truncated_text(&text, max, keep, manner) {
-            None => prop_assert!(weighted_length(&text, unit) <= max),
+        match truncated_text(&text, Chars(max), Chars(keep), manner) {
+            None => prop_assert!(weighted_length(&text, unit) <= Chars(max)),
             Some(new) => {
-                prop_assert!(weighted_length(&new, unit) <= max);
+                prop_assert!(weighted_length(&new, unit) <= Chars(max));
                 prop_assert_eq!(String::from_utf16(new.units()).is_ok(), true);
             }
         }

@@ -10,6 +10,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::GuardSettings;
 use crate::replay::cache::TokenSplit;
+use crate::units::{Chars, Moment};
 
 fn rounded(number: impl Into<f64>) -> String {
     let number = number.into();
@@ -129,7 +130,7 @@ fn event_line(event: &PolicyEvent) -> String {
         event.kind.word(),
         event.call,
         event.calls,
-        rounded((event.time - START as f64) / MINUTE as f64),
+        rounded((event.time.get() - START as f64) / MINUTE as f64),
         event.messages,
         event.first.map(|ix| ix.0),
         rounded(event.tokens),
@@ -298,8 +299,8 @@ fn stories() -> Vec<Story> {
     };
     let two_turns = |all: &mut Settings| all.policies.history_limit = 1.0;
     let budget = |all: &mut Settings| {
-        (all.policies.reduce.all_chars, all.policies.reduce.keeps_sent) = (15_000.0, false);
-        all.policies.truncate.max_chars = 4_000.0;
+        (all.policies.reduce.all_chars, all.policies.reduce.keeps_sent) = (Chars(15_000.0), false);
+        all.policies.truncate.max_chars = Chars(4_000.0);
     };
     let compacting = Story {
         refused: refused(),
@@ -453,7 +454,8 @@ fn fitted_factors_recorded_touches_and_eligibility_are_respected() {
         (0..story.script.entries).map(|at| Tokens(11.5 + (at % 7) as f64 * 303.25)).collect();
     let described = story.ask(|session| {
         let fit = Some(Calibrated { fixed: Tokens(99.75), weights: &weights });
-        let touches = [(EntryIx(5), START as f64), (EntryIx(11), START as f64 + 600_000.0)];
+        let touches =
+            [(EntryIx(5), Moment::from_whole(START)), (EntryIx(11), Moment::from_whole(START + 600_000))];
         let fitted = ReplaySession { calibrated: fit, drops_thinking: true, ..*session };
         let touched = ReplaySession { cache_touches: &touches, ..*session };
         let barred = ReplaySession { prune_eligible: false, ..*session };

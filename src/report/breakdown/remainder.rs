@@ -9,9 +9,10 @@ use crate::ids::EntryIx;
 use crate::session::{LoadedSession, Unmeasured};
 use crate::store::entry::Role;
 use crate::store::prompt_report::ReportSource;
+use crate::units::{Chars, Millis};
 
-/// A report may precede its turn by the time that a run needs to start, in ms.
-const SAME_RUN_MS: f64 = 300_000.0;
+/// A report may precede its turn by the time that a run needs to start.
+const SAME_RUN_MS: Millis = Millis(300_000.0);
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum RemainderCause {
@@ -25,8 +26,8 @@ pub enum RemainderCause {
     OtherSession,
     /// The report belongs to a run on this other model.
     OtherModel(String),
-    /// The report precedes the turn of the call by this long, in ms.
-    OlderReport(f64),
+    /// The report precedes the turn of the call by this long.
+    OlderReport(Millis),
     /// The report belongs to that run: the rule is off by this much, or the prompt has content that it does not count.
     Estimator,
 }
@@ -41,7 +42,7 @@ pub struct Remainder {
     /// Estimate of the same prompt: the tokens before the messages, and the messages before that answer.
     pub estimated: u64,
     /// Chars of the same prompt.
-    pub chars: u64,
+    pub chars: Chars,
     /// Estimated tokens of that answer and of later messages; neither number includes them.
     pub tokens_since: u64,
     /// Tokens of tool descriptions in the report: sent, but in no estimate.
@@ -59,7 +60,7 @@ impl Remainder {
             messages[from..to].iter().map(|message| estimate_or_zero(&message.size)).sum()
         };
         let fixed = session.fixed_chars.unwrap_or_default();
-        let chars: u64 = messages[..at].iter().map(|message| message.size.pi_chars.whole_chars()).sum();
+        let chars: Chars = messages[..at].iter().map(|message| message.size.pi_chars.whole_chars()).sum();
         Ok(Self {
             entry: measured.entry,
             measured: measured.prompt_tokens,
@@ -92,7 +93,7 @@ impl Remainder {
 
     /// Returns chars per token that the provider counted.
     pub fn chars_per_token(&self) -> f64 {
-        self.chars as f64 / self.measured.max(1) as f64
+        self.chars.get() / self.measured.max(1) as f64
     }
 
     /// Returns the cause in one or two sentences.
@@ -219,7 +220,7 @@ mod tests {
         let remainder = Remainder::new(&session(50, Some(&format!("{{{RUN}}}")))).unwrap();
         // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came later.
         assert_eq!((remainder.measured, remainder.estimated, remainder.tokens_since), (50, 26, 2));
-        assert_eq!((remainder.difference(), remainder.chars), (24, 104));
+        assert_eq!((remainder.difference(), remainder.chars), (24, Chars(104.0)));
         assert_eq!(remainder.label(), "2.1 chars per token, not 4");
     }
 
@@ -253,7 +254,7 @@ mod tests {
         );
         let made = |ms: i64| cause_of(&format!(r#"{{{RUN},"generatedAt":{}}}"#, TURN - ms));
         assert_eq!((made(300_000), made(-60_000)), (RemainderCause::Estimator, RemainderCause::Estimator));
-        assert_eq!(made(300_001), RemainderCause::OlderReport(300_001.0));
+        assert_eq!(made(300_001), RemainderCause::OlderReport(Millis(300_001.0)));
     }
 
     #[test]

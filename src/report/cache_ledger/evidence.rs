@@ -16,6 +16,7 @@ use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::store::body::BodyError;
 use crate::store::entry::{EntryKind, Role};
+use crate::units::Millis;
 use recorded_prompts::RecordedPrompts;
 use recorded_trace::TraceEvidence;
 
@@ -25,8 +26,8 @@ pub(super) struct Evidence<'a> {
     session: &'a LoadedSession,
     /// The inputs of replays, if they were read already.
     inputs: Option<&'a ReplayInputs>,
-    /// ms for which the provider keeps a prompt.
-    retention_ms: f64,
+    /// The time for which the provider keeps a prompt.
+    retention_ms: Millis,
     prompts: Option<RecordedPrompts>,
     trace: Option<TraceEvidence>,
 }
@@ -39,7 +40,7 @@ impl<'a> Evidence<'a> {
     ) -> Self {
         // The provider did report a cache, so it keeps prompts even where the configuration asks for none.
         let retention = if retention == Retention::None { Retention::Short } else { retention };
-        Self { session, inputs, retention_ms: retention.ms(), prompts: None, trace: None }
+        Self { session, inputs, retention_ms: retention.duration(), prompts: None, trace: None }
     }
 
     /// Returns the cause of unread tokens.

@@ -25,7 +25,7 @@ use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 use evidence::Evidence;
 use requests::{LedgerStep, ledger_steps};
@@ -44,8 +44,8 @@ pub struct CacheLedger {
 pub struct CachedCall {
     /// The answer.
     pub entry: EntryIx,
-    /// Time of the answer, ms since 1970; NaN if unknown.
-    pub ended: f64,
+    /// Time of the answer; NaN if unknown.
+    pub ended: Moment,
     /// Its tokens by price class, as the provider counted them.
     pub split: TokenSplit,
     /// Cost of the whole call.
@@ -63,8 +63,8 @@ pub struct CacheMiss {
     pub tokens: Tokens,
     /// Extra cost compared with reading them from the cache.
     pub cost: Cost,
-    /// Time since the previous prompt was sent, ms; NaN at the first call.
-    pub age_ms: f64,
+    /// Time since the previous prompt was sent; NaN at the first call.
+    pub age_ms: Millis,
     pub cause: MissCause,
     /// The entry at which the prompt changed.
     pub at: Option<EntryIx>,

@@ -9,6 +9,7 @@ use crate::report::cache_ledger::cause::MissCause;
 use crate::session::usage_totals::{BilledCalls, billed_calls};
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
+use crate::units::Moment;
 
 /// `kind` of the `usage` entries that keep a cache warm (store-pi-1.5 B3).
 const WARMING: &str = "cache_warm";
@@ -17,8 +18,8 @@ const WARMING: &str = "cache_warm";
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum LedgerStep {
     Call(Request),
-    /// pi sent the prompt again to keep it cached: its usage, and when, ms since 1970.
-    Warmed(Usage, f64),
+    /// pi sent the prompt again to keep it cached: its usage, and when.
+    Warmed(Usage, Moment),
     /// A summary or a reset: the next prompt has other messages.
     NewContext(MissCause, EntryIx),
 }
@@ -28,10 +29,10 @@ pub(super) enum LedgerStep {
 pub(super) struct Request {
     /// The answer.
     pub(super) entry: EntryIx,
-    /// Time of the message before the answer, ms since 1970.
-    pub(super) started: f64,
-    /// Time of the answer, ms since 1970.
-    pub(super) ended: f64,
+    /// Time of the message before the answer.
+    pub(super) started: Moment,
+    /// Time of the answer.
+    pub(super) ended: Moment,
     pub(super) cache_key: CacheKey,
     pub(super) usage: Usage,
 }

@@ -7,7 +7,7 @@ use crate::replay::cache::TokenSplit;
 use crate::report::cache_ledger::cause::MissCause;
 use crate::report::cache_ledger::requests::Request;
 use crate::store::entry::Usage;
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 /// Up to this many tokens go unread because breakpoints are coarse; that is no miss.
 const NOISE_FLOOR_TOKENS: f64 = 1024.0;
@@ -19,8 +19,8 @@ pub(super) struct SentBefore {
     pub(super) entry: Option<EntryIx>,
     /// Tokens of the prompt.
     pub(super) prompt: Tokens,
-    /// When it was sent, ms since 1970.
-    pub(super) sent_at: f64,
+    /// When it was sent.
+    pub(super) sent_at: Moment,
     pub(super) cache_key: CacheKey,
     /// The provider has reported cache activity.
     is_reported: bool,
@@ -52,9 +52,9 @@ impl Unread {
         self.previous.is_some() && self.replaced.is_none()
     }
 
-    /// Returns the time since the previous prompt was sent, ms; NaN without one.
-    pub(super) fn age_ms(&self, request: &Request) -> f64 {
-        self.previous.map_or(f64::NAN, |previous| request.started - previous.sent_at)
+    /// Returns the time since the previous prompt was sent; NaN without one.
+    pub(super) fn age_ms(&self, request: &Request) -> Millis {
+        self.previous.map_or(Millis(f64::NAN), |previous| request.started - previous.sent_at)
     }
 }
 
@@ -105,8 +105,8 @@ impl PromptScan {
         self.previous.is_some_and(|previous| previous.is_reported)
     }
 
-    /// The cache was warmed with the whole prompt, at `at` ms since 1970. pi warms the model of the previous call.
-    pub(super) fn warm(&mut self, usage: &Usage, at: f64) {
+    /// The cache was warmed with the whole prompt at a moment. pi warms the model of the previous call.
+    pub(super) fn warm(&mut self, usage: &Usage, at: Moment) {
         let prompt = prompt_tokens(&TokenSplit::from_usage(usage));
         if prompt > Tokens::ZERO {
             let (entry, cache_key) = self

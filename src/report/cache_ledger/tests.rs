@@ -12,7 +12,7 @@ use crate::js;
 use crate::session::loading::open;
 use crate::session::testing::loaded_session;
 use crate::store::discovery::discover;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// 2026-11-19T10:00:00Z, ms.
 const START: f64 = 1_795_082_400_000.0;
@@ -46,7 +46,7 @@ impl Story {
 
     fn entry(mut self, rest: &str) -> Self {
         let parent = self.parent.map_or("null".to_owned(), |at| format!("\"e{at}\""));
-        let time = js::iso_text((START + self.minutes * MINUTE) as i64);
+        let time = js::iso_text(Moment(START + self.minutes * MINUTE));
         let at = self.entries;
         let _ = writeln!(self.text, r#"{{"id":"e{at}","parentId":{parent},"timestamp":"{time}",{rest}}}"#);
         (self.entries, self.parent) = (at + 1, Some(at));
@@ -254,7 +254,7 @@ fn last_miss_in_store(story: &Story, key: &str, config: &str) -> (MissCause, Opt
     let rows = format!(r#"{{"{key}":{{"sessionId":"s","updatedAt":1}}}}"#);
     write("agents/main/sessions/sessions.json", &rows);
     let store = discover(Some(dir.path()), &Environment::default());
-    let session = open(&store, &store.sessions[0].key, None, 0, &mut |_, _| true).unwrap();
+    let session = open(&store, &store.sessions[0].key, None, Moment::ZERO, &mut |_, _| true).unwrap();
     let ledger = cache_ledger(&session).unwrap();
     let miss = ledger.calls.last().and_then(|call| call.miss).expect("the last call misses");
     (miss.cause, miss.at.map(|at| at.0))
@@ -309,7 +309,7 @@ fn a_budget_of_all_results_that_cuts_an_older_one_is_the_cause() {
 /// One recorded run: its start and its system prompt.
 fn recorded_run(id: &str, minutes: f64, system: &str) -> String {
     let event = |kind: &str, data: &str| {
-        let time = js::iso_text((START + minutes * MINUTE) as i64);
+        let time = js::iso_text(Moment(START + minutes * MINUTE));
         format!(
             r#"{{"traceSchema":"openclaw-trajectory","schemaVersion":1,"type":"{kind}","ts":"{time}","sessionId":"s","runId":"{id}","data":{data}}}"#
         )
@@ -333,7 +333,7 @@ fn a_recorded_system_prompt_that_changed_is_the_cause() {
             runs.iter().zip(systems).map(|((id, at), system)| recorded_run(id, *at, system)).collect();
         write("s.trajectory.jsonl", &text);
         let store = discover(Some(&dir.path().join("s.jsonl")), &Environment::default());
-        let session = open(&store, &store.sessions[0].key, None, 0, &mut |_, _| true).unwrap();
+        let session = open(&store, &store.sessions[0].key, None, Moment::ZERO, &mut |_, _| true).unwrap();
         let ledger = cache_ledger(&session).unwrap();
         ledger.calls.last().and_then(|call| call.miss).map(|miss| miss.cause)
     };

@@ -4,6 +4,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::session::testing::{entry_ix, loaded_session, message, quoted, result, transcript, user};
 use crate::store::demo;
 use crate::transcript::Leaf;
+use crate::units::Bytes;
 
 fn answer(text: &str, prompt: u64) -> String {
     let usage = format!(
@@ -113,7 +114,7 @@ fn reading_can_be_stopped() {
         seen.len() < 2
     });
     assert!(matches!(stopped, Err(EstimatesError::Stopped)));
-    assert!(seen.len() == 2 && seen[1].0 > 0 && seen[1].0 < seen[1].1, "{seen:?}");
+    assert!(seen.len() == 2 && seen[1].0 > Bytes(0) && seen[1].0 < seen[1].1, "{seen:?}");
 }
 
 /// Transcripts of the demo store.

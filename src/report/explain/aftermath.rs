@@ -1,28 +1,111 @@
 //! Effects of the session's compactions and of the refusal. These findings have their own section and head the answer
 //! only if nothing overflowed.
 
-use crate::format::{format_duration, format_number, quantity};
 use crate::ids::EntryIx;
 use crate::redact::masked;
 use crate::report::explain::case::{Case, OtherError};
 use crate::report::explain::compactions::PastCompaction;
-use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
+use crate::report::explain::failure::Failure;
+use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::session::Mark;
 use crate::session::overflow::refused::is_summary_call_error;
+use crate::session::successor::Successor;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
+use crate::units::{Chars, Millis};
 
 /// The smallest share that a useful compaction frees.
 const MIN_FREED_SHARE: f64 = 0.05;
 /// Contexts below this many estimated tokens are too small to report.
 const MIN_CONTEXT_TOKENS: u64 = 2_000;
-/// The longest time that a recovery takes, ms.
-const MAX_RECOVERY_MS: f64 = 600_000.0;
+/// The longest time that a recovery takes.
+const MAX_RECOVERY_MS: Millis = Millis(600_000.0);
 /// The longest quote of an error, in chars.
 const MAX_QUOTE_CHARS: usize = 160;
 
-type Detector = fn(&Case<'_>) -> Option<Finding>;
+/// The values of a finding about compactions or about the time after a refusal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Aftermath {
+    /// The prompt after a compaction was refused again; the runtime prepares no second compaction directly after one.
+    RefusedAgain {
+        compaction: EntryIx,
+        /// The compaction's name.
+        id: String,
+        refusal: EntryIx,
+    },
+    /// The calls for a summary were refused.
+    SummaryRefused {
+        refusals: Vec<EntryIx>,
+        /// The entry before the last one.
+        parent: Option<EntryIx>,
+    },
+    /// Summaries took longer than the gateway's timeout.
+    SummaryTimeout {
+        failures: Vec<EntryIx>,
+        /// Number of compactions that were written.
+        written: usize,
+        /// The start of the last error; secrets are masked.
+        error: String,
+    },
+    /// The last summary without content.
+    HollowSummary {
+        compaction: EntryIx,
+        /// The place among the compactions, from 1.
+        number: usize,
+        /// Number of summaries without content.
+        hollow: usize,
+        /// Number of compactions.
+        compactions: usize,
+        summary_chars: Chars,
+        /// Number of messages before and after it.
+        messages: (usize, usize),
+        first_summarised: Option<EntryIx>,
+        /// The entry before it.
+        parent: Option<EntryIx>,
+    },
+    /// The last compaction that freed nothing.
+    FreedNothing {
+        /// The place among the compactions, from 1.
+        number: usize,
+        /// All compactions that freed nothing, the newest first.
+        entries: Vec<EntryIx>,
+        /// Estimated tokens before and after the last one.
+        estimated: (u64, u64),
+    },
+    /// Nothing followed the refusal for a long time.
+    Stuck { refusal: EntryIx, idle_ms: Millis },
+    /// The session key moved to another session, or no key leads here.
+    Moved {
+        successor: Option<Successor>,
+        /// Number of entries of the branch.
+        entries: usize,
+        leaf: Option<EntryIx>,
+    },
+}
 
-pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Finding> {
+impl Aftermath {
+    pub(super) fn numbers(&self) -> Numbers {
+        match self {
+            Self::RefusedAgain { .. } | Self::SummaryRefused { .. } => Numbers::new(),
+            Self::SummaryTimeout { failures, written, .. } => {
+                vec![("failed", failures.len() as f64), ("written", *written as f64)]
+            }
+            Self::HollowSummary { hollow, compactions, summary_chars, .. } => vec![
+                ("hollow", *hollow as f64),
+                ("compactions", *compactions as f64),
+                ("summaryChars", summary_chars.get()),
+            ],
+            Self::FreedNothing { estimated: (before, after), .. } => {
+                vec![("before", *before as f64), ("after", *after as f64)]
+            }
+            Self::Stuck { idle_ms, .. } => vec![("idleMs", idle_ms.get())],
+            Self::Moved { entries, .. } => vec![("entries", *entries as f64)],
+        }
+    }
+}
+
+type Detector = fn(&Case<'_>) -> Option<Found<Aftermath>>;
+
+pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Found<Aftermath>> {
     let looks: [Detector; 7] = [
         detect_summary_refused,
         detect_refused_again,
@@ -35,78 +118,41 @@ pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Finding> {
     looks.iter().filter_map(|look| look(case)).collect()
 }
 
-/// The branch ends with a compaction, and the next prompt was refused again: the runtime prepares no second compaction
-/// directly after one.
-fn detect_refused_again(case: &Case<'_>) -> Option<Finding> {
+fn detect_refused_again(case: &Case<'_>) -> Option<Found<Aftermath>> {
     let failure = case.failure.as_ref()?;
     let index = &case.session.index;
     let last = case.overflows().iter().rfind(|it| it.kind.is_refusal())?;
     let path = case.session.tree.path_to(index, last.entry);
-    let compaction = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction)?;
-    let answered = path[compaction + 1..].iter().any(|ix| is_answer(index.entry(*ix)));
+    let place = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction)?;
+    let answered = path[place + 1..].iter().any(|ix| is_answer(index.entry(*ix)));
     let again = case.compactions.iter().any(|it| it.entry > last.entry);
     if answered || again || last.entry < failure.overflow.entry {
         return None;
     }
-    let line = format!("refused again right after compaction {}", index.display_id(path[compaction]));
-    Some(
-        Finding::new(FindingClass::CompactionRefused, Confidence::Sure, line)
-            .with_rule("compaction 3.1")
-            .with_evidence(
-                Evidence::new(
-                    "the branch ends with this compaction, so a second one has nothing to summarise",
-                )
-                .with_entries([path[compaction]])
-                .with_rule("compaction 3.1"),
-            )
-            .with_evidence(Evidence::new("the refusal after it").with_entries([last.entry])),
-    )
+    let compaction = path[place];
+    let facts = Aftermath::RefusedAgain { compaction, id: index.display_id(compaction), refusal: last.entry };
+    Some(Found::new(FindingClass::CompactionRefused, Confidence::Sure, facts).with_rule("compaction 3.1"))
 }
 
 /// The call for the summary was refused: one call for the whole history meets the same window.
-fn detect_summary_refused(case: &Case<'_>) -> Option<Finding> {
-    let refused =
-        case.errors.iter().filter(|error| is_summary_call_error(&error.text)).map(|error| error.entry);
-    let refused: Vec<EntryIx> = refused.collect();
-    let last = *refused.last()?;
-    let leaf = case.session.tree.parent(last);
-    let line = format!(
-        "{} refused: the call that writes the summary is too large",
-        quantity(refused.len(), "compaction")
-    );
-    Some(
-        Finding::new(FindingClass::CompactionRefused, Confidence::Sure, line)
-            .with_rule("compaction 8.6")
-            .with_evidence(
-                Evidence::new("every retry exceeds the same window; compaction.mode safeguard sends the history in chunks")
-                    .with_entries(refused),
-            )
-            .with_evidence(Evidence::new("branch from here to keep everything").with_entries(leaf)),
-    )
+fn detect_summary_refused(case: &Case<'_>) -> Option<Found<Aftermath>> {
+    let refused = case.errors.iter().filter(|error| is_summary_call_error(&error.text));
+    let refusals: Vec<EntryIx> = refused.map(|error| error.entry).collect();
+    let parent = case.session.tree.parent(*refusals.last()?);
+    let facts = Aftermath::SummaryRefused { refusals, parent };
+    Some(Found::new(FindingClass::CompactionRefused, Confidence::Sure, facts).with_rule("compaction 8.6"))
 }
 
-/// Summaries took longer than the gateway's timeout.
-fn detect_late_summary(case: &Case<'_>) -> Option<Finding> {
+fn detect_late_summary(case: &Case<'_>) -> Option<Found<Aftermath>> {
     let late: Vec<&OtherError> = case.errors.iter().filter(|error| is_timeout(&error.text)).collect();
     let last = late.last()?;
-    let line = format!("{} timed out", quantity(late.len(), "compaction"));
-    let since = case.compactions.iter().all(|it| it.entry < last.entry);
-    let words: String = masked(&last.text).chars().take(MAX_QUOTE_CHARS).collect();
-    Some(
-        Finding::new(
-            FindingClass::CompactionTimeout,
-            if since { Confidence::Sure } else { Confidence::Possible },
-            line,
-        )
-        .with_rule("compaction 8.13")
-        .with_evidence(
-            Evidence::new(words)
-                .with_entries(late.iter().map(|error| error.entry))
-                .with_rule("compaction 8.13"),
-        )
-        .with_number("failed", late.len() as f64)
-        .with_number("written", case.compactions.len() as f64),
-    )
+    let is_newest = case.compactions.iter().all(|it| it.entry < last.entry);
+    let facts = Aftermath::SummaryTimeout {
+        failures: late.iter().map(|error| error.entry).collect(),
+        written: case.compactions.len(),
+        error: masked(&last.text).chars().take(MAX_QUOTE_CHARS).collect(),
+    };
+    Some(Found::new(FindingClass::CompactionTimeout, sure_if(is_newest), facts).with_rule("compaction 8.13"))
 }
 
 fn is_timeout(text: &str) -> bool {
@@ -115,62 +161,37 @@ fn is_timeout(text: &str) -> bool {
     compaction && ["timed out", "timeout", "time out"].iter().any(|word| text.contains(word))
 }
 
-/// A summary has no content.
-fn detect_hollow_summary(case: &Case<'_>) -> Option<Finding> {
-    let hollow: Vec<(usize, &PastCompaction)> =
-        case.compactions.iter().enumerate().filter(|(_, compaction)| compaction.is_hollow).collect();
-    let (number, last) = *hollow.last()?;
-    let parent = case.session.tree.parent(last.entry);
-    let line = format!("compaction #{} summarised nothing: its summary is empty", number + 1);
-    let newest = number + 1 == case.compactions.len();
-    let freed = format!(
-        "{} became {}; the old branch still has all of them",
-        quantity(last.messages.0, "message"),
-        quantity(last.messages.1, "message")
-    );
-    Some(
-        Finding::new(
-            FindingClass::CompactionHollow,
-            if newest { Confidence::Sure } else { Confidence::Possible },
-            line,
-        )
-        .with_rule("compaction 5.14")
-        .with_evidence(Evidence::new(freed).with_entries([last.entry]).with_rule("compaction 5.14"))
-        .with_evidence(Evidence::new("the first entry it summarised").with_entries(last.first_summarised))
-        .with_evidence(Evidence::new("branch from here to get everything back").with_entries(parent))
-        .with_number("hollow", hollow.len() as f64)
-        .with_number("compactions", case.compactions.len() as f64)
-        .with_number("summaryChars", last.summary_chars as f64),
-    )
+/// Returns `Sure` for a certain finding: about the newest compaction, or by a name in a record.
+fn sure_if(is_certain: bool) -> Confidence {
+    if is_certain { Confidence::Sure } else { Confidence::Possible }
 }
 
-/// A compaction freed nothing.
-fn detect_no_op(case: &Case<'_>) -> Option<Finding> {
+fn detect_hollow_summary(case: &Case<'_>) -> Option<Found<Aftermath>> {
+    let hollow: Vec<(usize, &PastCompaction)> =
+        (1..).zip(&case.compactions).filter(|(_, compaction)| compaction.is_hollow).collect();
+    let (number, last) = *hollow.last()?;
+    let facts = Aftermath::HollowSummary {
+        compaction: last.entry,
+        number,
+        hollow: hollow.len(),
+        compactions: case.compactions.len(),
+        summary_chars: last.summary_chars,
+        messages: last.messages,
+        first_summarised: last.first_summarised,
+        parent: case.session.tree.parent(last.entry),
+    };
+    let is_newest = number == case.compactions.len();
+    Some(Found::new(FindingClass::CompactionHollow, sure_if(is_newest), facts).with_rule("compaction 5.14"))
+}
+
+fn detect_no_op(case: &Case<'_>) -> Option<Found<Aftermath>> {
     let idle: Vec<(usize, &PastCompaction)> =
-        case.compactions.iter().enumerate().filter(|(_, it)| has_freed_nothing(it)).collect();
+        (1..).zip(&case.compactions).filter(|(_, it)| has_freed_nothing(it)).collect();
     let (number, last) = *idle.last()?;
-    let line = format!("compaction #{} freed nothing", number + 1);
-    let newest = number + 1 == case.compactions.len();
-    let estimated = format!(
-        "~{} tokens before, ~{} after",
-        format_number(last.estimated.0),
-        format_number(last.estimated.1)
-    );
-    Some(
-        Finding::new(
-            FindingClass::CompactionNoOp,
-            if newest { Confidence::Sure } else { Confidence::Possible },
-            line,
-        )
-        .with_rule("compaction 3.6")
-        .with_evidence(
-            Evidence::new(estimated)
-                .with_entries(idle.iter().rev().map(|(_, it)| it.entry))
-                .with_rule("compaction 3.6"),
-        )
-        .with_number("before", last.estimated.0 as f64)
-        .with_number("after", last.estimated.1 as f64),
-    )
+    let entries = idle.iter().rev().map(|(_, it)| it.entry).collect();
+    let facts = Aftermath::FreedNothing { number, entries, estimated: last.estimated };
+    let is_newest = number == case.compactions.len();
+    Some(Found::new(FindingClass::CompactionNoOp, sure_if(is_newest), facts).with_rule("compaction 3.6"))
 }
 
 /// Whether a compaction kept nearly everything.
@@ -184,76 +205,47 @@ fn is_answer(entry: &Entry) -> bool {
     entry.is_model_call() && entry.message.is_some_and(|size| !failed(size.stop_reason))
 }
 
+/// Returns the failure if a gateway ran the session and the provider refused the call.
+fn refused_failure<'a>(case: &'a Case<'_>) -> Option<&'a Failure> {
+    case.failure.as_ref().filter(|it| it.overflow.kind.is_refusal() && case.session.limits.is_gateway_run)
+}
+
 /// Entries were written long after the refusal, and none of them is a recovery.
-fn detect_stuck(case: &Case<'_>) -> Option<Finding> {
-    let failure = case
-        .failure
-        .as_ref()
-        .filter(|it| it.overflow.kind.is_refusal() && case.session.limits.is_gateway_run)?;
+fn detect_stuck(case: &Case<'_>) -> Option<Found<Aftermath>> {
+    let refusal = refused_failure(case)?.overflow.entry;
     let index = &case.session.index;
-    let first = failure.overflow.entry;
-    let since = index.entry(first).time_ms;
-    let later = || index.entries.iter_from(first.index() + 1);
+    let since = index.entry(refusal).time_ms;
+    let later = || index.entries.iter_from(refusal.index() + 1);
     let recovers = |entry: &&Entry| {
         is_answer(entry) || entry.kind == EntryKind::Compaction || entry.role() == Some(Role::ToolResult)
     };
     let recovered = later().find(recovers).map(|entry| entry.time_ms - since);
-    let last = later().map(|entry| entry.time_ms - since).filter(|ms| ms.is_finite()).fold(0.0, f64::max);
-    let idle = recovered.unwrap_or(last);
-    if idle < MAX_RECOVERY_MS {
+    let last = later()
+        .map(|entry| entry.time_ms - since)
+        .filter(|ms| ms.is_finite())
+        .fold(Millis::ZERO, Millis::max);
+    let idle_ms = recovered.unwrap_or(last);
+    if idle_ms < MAX_RECOVERY_MS {
         return None;
     }
-    let line = format!("the gateway did nothing about the refusal for {}", format_duration(idle));
-    Some(
-        Finding::new(
-            FindingClass::RuntimeFault,
-            if recovered.is_none() { Confidence::Sure } else { Confidence::Likely },
-            line,
-        )
-        .with_rule("compaction 8.13")
-        .with_evidence(
-            Evidence::new("no compaction entry follows this refusal")
-                .with_entries([first])
-                .with_rule("compaction 8.12"),
-        )
-        .with_number("idleMs", idle),
-    )
+    let confidence = if recovered.is_none() { Confidence::Sure } else { Confidence::Likely };
+    let facts = Aftermath::Stuck { refusal, idle_ms };
+    Some(Found::new(FindingClass::RuntimeFault, confidence, facts).with_rule("compaction 8.13"))
 }
 
-/// After the refusal, the session key moved to another session, or no key leads here.
-fn detect_moved(case: &Case<'_>) -> Option<Finding> {
-    let failure = case
-        .failure
-        .as_ref()
-        .filter(|it| it.overflow.kind.is_refusal() && case.session.limits.is_gateway_run)?;
-    let index = &case.session.index;
+fn detect_moved(case: &Case<'_>) -> Option<Found<Aftermath>> {
+    let failure = refused_failure(case)?;
     let item = &case.session.item;
-    let successor = case.session.successor.as_ref();
+    let successor = case.session.successor.clone();
     let left = item.has(Mark::Orphan) || item.has(Mark::Reset) || successor.is_some();
-    let mut later = index.entries.iter_from(failure.overflow.entry.index() + 1);
+    let mut later = case.session.index.entries.iter_from(failure.overflow.entry.index() + 1);
     if !left || later.any(|entry| is_answer(entry) || entry.kind == EntryKind::Compaction) {
         return None;
     }
-    let entries = failure.session.context.path.len();
-    let (line, sure) = match successor {
-        Some(successor) => (
-            format!("key {} moved to session {} without a compaction", successor.key.0, successor.id),
-            successor.named_by_row,
-        ),
-        None => ("no session key points here since the refusal".to_owned(), false),
-    };
-    let leaf: Option<EntryIx> = failure.session.context.leaf;
-    let intact = format!("this branch of {} is intact; you can fork it here", quantity(entries, "entry"));
-    Some(
-        Finding::new(
-            FindingClass::RuntimeFault,
-            if sure { Confidence::Sure } else { Confidence::Possible },
-            line,
-        )
-        .with_rule("compaction 8.19")
-        .with_evidence(Evidence::new(intact).with_entries(leaf))
-        .with_number("entries", entries as f64),
-    )
+    let is_sure = successor.as_ref().is_some_and(|successor| successor.named_by_row);
+    let context = &failure.session.context;
+    let facts = Aftermath::Moved { successor, entries: context.path.len(), leaf: context.leaf };
+    Some(Found::new(FindingClass::RuntimeFault, sure_if(is_sure), facts).with_rule("compaction 8.19"))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Finds sessions in which cache misses are most of the cost.
 
-use crate::format::{format_number, quantity, round_tokens};
-use crate::report::cache_ledger::{CacheTotals, MissCause, cache_ledger_from, missed_share};
-use crate::report::cost::format_cost;
+use crate::ids::EntryIx;
+use crate::report::cache_ledger::{
+    CacheLedger, CacheTotals, CallCount, MissCause, cache_ledger_from, missed_share,
+};
 use crate::report::explain::case::Case;
-use crate::report::explain::finding::{Confidence, Evidence, Finding, FindingClass};
+use crate::report::explain::finding::{Confidence, FindingClass, Found};
 use crate::session::replay_inputs::ReplayInputs;
 use crate::store::body::BodyError;
 
@@ -18,38 +19,51 @@ const MAX_CAUSES: usize = 3;
 /// Calls to name for each cause.
 const MAX_ENTRIES: usize = 8;
 
+/// The misses of a session, and what they cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheMisses {
+    pub totals: CacheTotals,
+    /// The cause that cost most.
+    pub worst_cause: MissCause,
+    /// The causes of most unread tokens.
+    pub causes: Vec<CauseOfMisses>,
+}
+
+/// The misses of one cause.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CauseOfMisses {
+    pub cause: MissCause,
+    pub count: CallCount,
+    /// The first calls.
+    pub entries: Vec<EntryIx>,
+}
+
 /// Returns the finding if misses are at least half of the cost. It never is the verdict: a miss makes a call expensive, not
 /// large.
 pub(super) fn find_cache_misses(
     case: &Case<'_>,
     inputs: Option<&ReplayInputs>,
-) -> Result<Option<Finding>, BodyError> {
+) -> Result<Option<Found<CacheMisses>>, BodyError> {
     if missed_share(case.session) < MIN_TOKEN_SHARE {
         return Ok(None);
     }
     let ledger = cache_ledger_from(case.session, inputs)?;
     let totals = CacheTotals::of(&ledger.calls);
     let share = totals.miss_share().filter(|share| *share >= MIN_COST_SHARE);
-    let Some((extra, (worst, _))) = share.and(totals.describe_extra_cost()).zip(totals.worst_cause()) else {
-        return Ok(None);
-    };
+    let Some((worst_cause, _)) = share.and(totals.worst_cause()) else { return Ok(None) };
     let confidence = if totals.misses.cost.is_estimated() { Confidence::Likely } else { Confidence::Sure };
-    let headline = format!("Cache misses are most of the cost: {extra}, mainly {}", worst.label());
-    let mut finding = Finding::new(FindingClass::CacheMisses, confidence, headline);
+    let causes = largest_causes(&ledger, &totals);
+    let facts = CacheMisses { totals, worst_cause, causes };
+    Ok(Some(Found::new(FindingClass::CacheMisses, confidence, facts)))
+}
+
+fn largest_causes(ledger: &CacheLedger, totals: &CacheTotals) -> Vec<CauseOfMisses> {
     let mut causes: Vec<_> = totals.by_cause.iter().filter(|(cause, _)| !cause.makes_new_prompt()).collect();
     causes.sort_by(|(_, one), (_, other)| other.tokens.total_cmp(&one.tokens));
-    for (cause, count) in causes.into_iter().take(MAX_CAUSES) {
-        let cost = format_cost(&count.cost).map(|cost| format!(", {cost} extra")).unwrap_or_default();
-        let text = format!(
-            "{}: {}, {} tokens not read{cost}",
-            cause.label(),
-            quantity(count.calls, "call"),
-            format_number(round_tokens(count.tokens))
-        );
-        let of_cause = |known: MissCause| known == *cause;
-        let missed = ledger.calls.iter().filter(|call| call.miss.is_some_and(|miss| of_cause(miss.cause)));
-        let entries = missed.map(|call| call.entry).take(MAX_ENTRIES);
-        finding = finding.with_evidence(Evidence::new(text).with_entries(entries));
-    }
-    Ok(Some(finding))
+    let of_cause = |(cause, count): (&MissCause, &CallCount)| {
+        let missed = ledger.calls.iter().filter(|call| call.miss.is_some_and(|miss| miss.cause == *cause));
+        let entries = missed.map(|call| call.entry).take(MAX_ENTRIES).collect();
+        CauseOfMisses { cause: *cause, count: *count, entries }
+    };
+    causes.into_iter().take(MAX_CAUSES).map(of_cause).collect()
 }

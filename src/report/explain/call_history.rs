@@ -9,7 +9,7 @@ use crate::session::LoadedSession;
 use crate::session::overflow::Overflow;
 use crate::store::entry::EntryKind;
 use crate::store::intern::ValueIx;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 const MAX_CALLS: usize = 40;
 /// How many of the kept calls may follow the failing one.
@@ -22,8 +22,8 @@ pub struct CallPoint {
     pub number: usize,
     /// The answer, or the entry that records the refusal.
     pub entry: EntryIx,
-    /// The time of the answer, ms since the epoch; NaN if unknown.
-    pub at_ms: f64,
+    /// The time of the answer; NaN if unknown.
+    pub at_ms: Moment,
     /// Tokens of the prompt.
     pub tokens: u64,
     /// Whether a provider counted the tokens.

@@ -14,6 +14,7 @@ use crate::session::replay_inputs::ReplayInputs;
 use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::units::Moment;
 
 /// The number of turns from which their median counts as typical.
 const MIN_TYPICAL_TURNS: usize = 3;
@@ -42,8 +43,8 @@ pub(super) struct Case<'a> {
     /// Tokens before the messages: from the report of a run, otherwise the first call's count minus the estimate of its
     /// messages.
     pub fixed_tokens: Option<u64>,
-    /// Cache touches in the file, oldest first: entry and time in ms.
-    pub touches: Vec<(EntryIx, f64)>,
+    /// Cache touches in the file with their times, oldest first.
+    pub touches: Vec<(EntryIx, Moment)>,
 }
 
 impl<'a> Case<'a> {
@@ -68,7 +69,7 @@ impl<'a> Case<'a> {
         let failure = explained
             .zip(runner.as_ref())
             .and_then(|(overflow, runner)| Failure::new(runner, overflow, &calls));
-        let mut touches: Vec<(EntryIx, f64)> = touches(&session.index).collect();
+        let mut touches: Vec<(EntryIx, Moment)> = touches(&session.index).collect();
         touches.reverse();
         Ok(Self {
             compactions,
@@ -104,6 +105,11 @@ impl<'a> Case<'a> {
             Some(counted) => (counted.tokens, counted.source == CountSource::Measured),
             None => (self.session.budget().total(), false),
         }
+    }
+
+    /// Returns the last counted call and its tokens.
+    pub(super) fn last_counted(&self) -> Option<(EntryIx, u64)> {
+        self.calls.last().map(|call| (call.entry, call.prompt_tokens))
     }
 
     /// Returns the tool of a result; secrets are masked.

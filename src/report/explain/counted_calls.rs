@@ -5,7 +5,7 @@ use crate::ids::EntryIx;
 use crate::session::LoadedSession;
 use crate::store::entry::{EntryKind, Role, StopReason};
 use crate::store::intern::ValueIx;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Growth below this many tokens is noise: a provider's framing of a message weighs as much.
 const MIN_GROWTH: u64 = 200;
@@ -21,8 +21,7 @@ pub(super) struct CountedCall {
     pub context_tokens: Tokens,
     /// The reason why the reply ended.
     pub stop: StopReason,
-    /// The time, ms.
-    pub at_ms: f64,
+    pub at_ms: Moment,
     pub model: Option<(ValueIx, ValueIx)>,
     /// Estimated tokens of the messages since the previous call, its answer included; `None` after a compaction.
     pub estimated_since: Option<u64>,
@@ -40,7 +39,7 @@ impl Default for CountedCall {
             output_tokens: Tokens::ZERO,
             context_tokens: Tokens(f64::NAN),
             stop: StopReason::Other,
-            at_ms: f64::NAN,
+            at_ms: Moment(f64::NAN),
             model: None,
             estimated_since: None,
             images: 0,

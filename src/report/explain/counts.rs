@@ -1,7 +1,6 @@
 //! Every count of the failing prompt side by side: the provider's, the runtime's trigger, the stored counter and the
 //! estimates.
 
-use crate::format::quantity;
 use crate::ids::EntryIx;
 use crate::report::explain::case::Case;
 use crate::report::explain::check::{checks_between_turns, last_check};
@@ -11,75 +10,91 @@ use crate::units::Tokens;
 /// One count of the failing prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptCount {
-    /// The party that counted.
-    pub counted_by: &'static str,
+    pub counter: Counter,
     pub tokens: u64,
     /// Whether a provider counted the tokens.
     pub is_measured: bool,
-    /// The effect of the number, or its origin.
-    pub note: String,
     /// The entry that shows it.
     pub entry: Option<EntryIx>,
 }
 
+/// The party that counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counter {
+    Provider {
+        /// Whether the refusal states the number; otherwise it is an estimate.
+        is_stated: bool,
+    },
+    Runtime {
+        /// Whether it adds an estimate of later messages to the last usage.
+        adds_estimate: bool,
+    },
+    StoredCounter {
+        is_stale: bool,
+    },
+    /// The gateway's estimate.
+    CharsByFour,
+    /// The fit to so many counted calls.
+    Calibrated {
+        counted_calls: usize,
+        /// The provider's count of the refused prompt took part in the fit.
+        fits_refusal: bool,
+    },
+}
+
+impl Counter {
+    /// The name in JSON and on screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Provider { .. } => "provider",
+            Self::Runtime { .. } => "runtime",
+            Self::StoredCounter { .. } => "stored counter",
+            Self::CharsByFour => "chars/4",
+            Self::Calibrated { .. } => "calibrated",
+        }
+    }
+}
+
 /// Collects every known count of the failing prompt.
 pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCount> {
-    let entry = Some(failure.overflow.entry);
     let provider = PromptCount {
-        counted_by: "provider",
+        counter: Counter::Provider { is_stated: failure.is_measured },
         tokens: failure.prompt_tokens,
         is_measured: failure.is_measured,
-        note: if failure.is_measured {
-            "from the refusal; only this count can refuse".to_owned()
-        } else {
-            "estimated: the refusal states no number".to_owned()
-        },
-        entry,
+        entry: Some(failure.overflow.entry),
     };
-    let within = checks_between_turns(&failure.session);
+    let adds_estimate = checks_between_turns(&failure.session);
     let check = last_check(failure, &case.calls).map(|check| PromptCount {
-        counted_by: "runtime",
+        counter: Counter::Runtime { adds_estimate },
         tokens: check.tokens.whole(),
-        is_measured: !within,
-        note: if within {
-            "triggers compaction: the last reported usage plus chars/4 of what followed".to_owned()
-        } else {
-            "triggers compaction: the last usage before the run, with its answer".to_owned()
-        },
+        is_measured: !adds_estimate,
         entry: Some(check.entry),
     });
-    let row = &case.session.limits.stored_totals;
-    let stale = if row.fresh == Some(false) { ", marked stale" } else { "" };
-    let stored = row.total_tokens.filter(|tokens| *tokens > Tokens::ZERO).map(|tokens| PromptCount {
-        counted_by: "stored counter",
-        tokens: tokens.whole(),
-        is_measured: true,
-        note: format!("shown in the status line{stale}"),
-        entry: case
-            .calls
-            .iter()
-            .rev()
-            .find(|call| call.prompt_tokens == tokens.whole())
-            .map(|call| call.entry),
-    });
     let chars = PromptCount {
-        counted_by: "chars/4",
+        counter: Counter::CharsByFour,
         tokens: failure.gateway_estimate(),
         is_measured: false,
-        note: "triggers pruning; the context guard counts results twice".to_owned(),
         entry: None,
     };
-    let counted = case.calls.len();
-    let calibrated = (counted > 0).then(|| PromptCount {
-        counted_by: "calibrated",
+    let counted_calls = case.calls.len();
+    let calibrated = (counted_calls > 0).then_some(PromptCount {
+        counter: Counter::Calibrated { counted_calls, fits_refusal: failure.is_measured },
         tokens: failure.fitted_tokens,
         is_measured: false,
-        note: format!(
-            "clawscope: fitted to {}{}",
-            quantity(counted, "counted call"),
-            if failure.is_measured { " and this refusal" } else { "" }
-        ),
         entry: None,
     });
-    [Some(provider), check, stored, Some(chars), calibrated].into_iter().flatten().collect()
+    [Some(provider), check, stored_count(case), Some(chars), calibrated].into_iter().flatten().collect()
+}
+
+/// Returns the total of the session record, if it has one.
+fn stored_count(case: &Case<'_>) -> Option<PromptCount> {
+    let totals = &case.session.limits.stored_totals;
+    let tokens = totals.total_tokens.filter(|tokens| *tokens > Tokens::ZERO)?.whole();
+    let counted = case.calls.iter().rev().find(|call| call.prompt_tokens == tokens);
+    Some(PromptCount {
+        counter: Counter::StoredCounter { is_stale: totals.fresh == Some(false) },
+        tokens,
+        is_measured: true,
+        entry: counted.map(|call| call.entry),
+    })
 }

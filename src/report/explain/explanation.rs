@@ -1,15 +1,14 @@
 //! The explanation of a session, and the order in which its parts are computed.
 
-use crate::format::quantity;
 use crate::report::explain::advice::{self, Advice, SearchResult};
 use crate::report::explain::call_history::{self, CallHistory};
 use crate::report::explain::case::Case;
 use crate::report::explain::counts::{self, PromptCount};
+use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
-use crate::report::explain::finding::Finding;
 use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
-use crate::report::explain::{aftermath, cache_misses, mismeasured, verdict};
+use crate::report::explain::{aftermath, cache_misses, estimator, mismeasured, stored_counter, verdict};
 use crate::session::LoadedSession;
 use crate::session::overflow::Overflow;
 use crate::session::replay_inputs::ReplayInputs;
@@ -60,18 +59,6 @@ impl Explanation {
         self.findings.first()
     }
 
-    /// Returns whether a change helps, and the headline of the advice.
-    pub fn advice_headline(&self) -> (bool, String) {
-        let helps = self.advice.iter().any(|advice| advice.fits_all);
-        let tried = quantity(self.tried_count, "change");
-        let head = match (helps, self.no_setting_helps()) {
-            (true, _) => format!("What would have fixed it ({tried} tried)"),
-            (false, true) => format!("No setting would have helped: {tried} tried"),
-            (false, false) => format!("None of the {tried} tried would have helped"),
-        };
-        (helps, head)
-    }
-
     /// Whether a call overflowed and the exhausted search found no setting that helps.
     pub fn no_setting_helps(&self) -> bool {
         self.has_overflowed() && self.is_exhausted && !self.advice.iter().any(|advice| advice.fits_all)
@@ -96,11 +83,13 @@ pub fn explain_from(
     inputs: Option<&ReplayInputs>,
 ) -> Result<Explanation, BodyError> {
     let case = Case::read(session, inputs)?;
-    let mismeasured = mismeasured::find_mismeasured(&case);
+    let mismeasured = wrong_measurements(&case);
     let aftermath = aftermath::find_aftermath(&case);
+    let aftermath: Vec<Finding> = aftermath.into_iter().map(|found| found.map(Facts::Aftermath)).collect();
     let overflows = case.overflows().to_vec();
     let course = call_history::call_history(&case);
     let cache_misses = cache_misses::find_cache_misses(&case, inputs)?;
+    let cache_misses = cache_misses.map(|found| found.map(Facts::CacheMisses));
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
         findings.extend(cache_misses);
@@ -134,7 +123,7 @@ pub fn explain_from(
     );
     findings.extend(cache_misses);
     let SearchResult { advice, recorded, tried_count: tried, is_exhausted: exhausted } =
-        advice::search_advice(&case, findings.first());
+        advice::search_advice(&case, findings.first().map(|verdict| verdict.class));
     Ok(Explanation {
         overflows,
         course,
@@ -151,4 +140,16 @@ pub fn explain_from(
         tried_count: tried,
         is_exhausted: exhausted,
     })
+}
+
+/// Returns every wrong measurement, the causes first.
+fn wrong_measurements(case: &Case<'_>) -> Vec<Finding> {
+    let measured = mismeasured::find_mismeasured(case).into_iter();
+    let estimated = estimator::find_estimator_errors(case).into_iter();
+    let stored = stored_counter::find_wrong_counter(case).into_iter();
+    let mut found: Vec<Finding> = measured.map(|found| found.map(Facts::Mismeasured)).collect();
+    found.extend(estimated.map(|found| found.map(Facts::EstimatorError)));
+    found.extend(stored.map(|found| found.map(Facts::StoredCounter)));
+    found.sort_by_key(|finding| finding.prevents_overflow != Some(true));
+    found
 }

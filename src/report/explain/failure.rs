@@ -49,6 +49,19 @@ pub struct Failure {
     pub is_next_call: bool,
 }
 
+/// The origin of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitOrigin {
+    Stated {
+        /// The party that stated it, as a noun.
+        by: &'static str,
+    },
+    /// The window that the gateway assumes.
+    AssumedWindow,
+    /// Follows from the calls that were accepted or refused.
+    Inferred,
+}
+
 impl Failure {
     /// Builds the failure behind an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
     /// calls of its path.
@@ -101,12 +114,12 @@ impl Failure {
     }
 
     /// Returns the origin of the limit.
-    pub fn limit_origin(&self) -> String {
+    pub fn limit_origin(&self) -> LimitOrigin {
         let assumed = self.believed_window.runtime.whole();
         match self.overflow.limit {
-            Some(_) => format!("according to {}", self.overflow.limit_source()),
-            None if self.limit == assumed => "the window that the gateway assumes".to_owned(),
-            None => "inferred from the calls that were accepted or refused".to_owned(),
+            Some(_) => LimitOrigin::Stated { by: self.overflow.limit_source() },
+            None if self.limit == assumed => LimitOrigin::AssumedWindow,
+            None => LimitOrigin::Inferred,
         }
     }
 
@@ -168,7 +181,7 @@ impl Failure {
         let messages = self.session.context.messages.iter().enumerate();
         messages.fold((0, Tokens::ZERO), |(count, tokens), (at, message)| {
             let images = f64::from(message.size.images);
-            let text = f64::from(message.size.text_chars) / 4.0;
+            let text = message.size.text_chars.get().get() / 4.0;
             let share = images * IMAGE_TOKENS / (images * IMAGE_TOKENS + text).max(1.0);
             let sent = self.weights[at].max(Tokens(images * IMAGE_TOKENS));
             (

@@ -1,6 +1,10 @@
-//! Findings: a class, a confidence, one line, and the evidence.
+//! Findings: a class, a confidence, and the values found. Each topic has values of its own in the file that finds them;
+//! `facts` joins the topics, and `description` makes sentences of them.
 
-use crate::ids::EntryIx;
+use crate::report::explain::verdict_facts::VerdictFacts;
+
+/// Numbers of a finding for programs: tokens, chars, ms or counts, according to the name.
+pub type Numbers = Vec<(&'static str, f64)>;
 
 /// The class of a problem; its name is stable for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -115,89 +119,41 @@ impl Confidence {
     }
 }
 
+/// A finding with values of type `F`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Evidence {
-    /// The observation, with its numbers.
-    pub text: String,
-    /// The entries that show it; a screen jumps to the first.
-    pub entries: Vec<EntryIx>,
-    /// The rule behind it, such as `pruning 4.2`; empty for a plain count.
-    pub rule: &'static str,
-}
-
-impl Evidence {
-    /// Creates a line without entries or a rule.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), entries: Vec::new(), rule: "" }
-    }
-
-    /// Adds entries that show it.
-    #[must_use]
-    pub fn with_entries(mut self, entries: impl IntoIterator<Item = EntryIx>) -> Self {
-        self.entries.extend(entries);
-        self
-    }
-
-    /// Sets the rule behind it.
-    #[must_use]
-    pub fn with_rule(mut self, rule: &'static str) -> Self {
-        self.rule = rule;
-        self
-    }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct Found<F> {
     pub class: FindingClass,
     pub confidence: Confidence,
-    pub headline: String,
-    /// Lines of evidence.
-    pub evidence: Vec<Evidence>,
-    /// Numbers of the headline for programs: tokens, chars, ms or counts, according to the name.
-    pub numbers: Vec<(&'static str, f64)>,
+    pub facts: F,
     /// The rule behind it; empty if no rule of the gateway applies.
     pub rule: &'static str,
     /// Whether every call of a replay fits after a correction; `None` if no replay was made.
     pub prevents_overflow: Option<bool>,
+    /// Set if it heads the answer.
+    pub verdict: Option<VerdictFacts>,
 }
 
-impl Finding {
-    /// Creates a finding without evidence.
-    pub fn new(class: FindingClass, confidence: Confidence, line: impl Into<String>) -> Self {
-        Self {
-            class,
-            confidence,
-            headline: line.into(),
-            evidence: Vec::new(),
-            numbers: Vec::new(),
-            rule: "",
-            prevents_overflow: None,
-        }
-    }
-
-    /// Records whether a replay with the correction has no overflow.
-    #[must_use]
-    pub fn with_prevents_overflow(mut self, flips: bool) -> Self {
-        self.prevents_overflow = Some(flips);
-        self
-    }
-
-    #[must_use]
-    pub fn with_evidence(mut self, evidence: Evidence) -> Self {
-        self.evidence.push(evidence);
-        self
-    }
-
-    #[must_use]
-    pub fn with_number(mut self, name: &'static str, value: f64) -> Self {
-        self.numbers.push((name, value));
-        self
+impl<F> Found<F> {
+    /// Creates a finding without a rule or a replay.
+    pub(super) fn new(class: FindingClass, confidence: Confidence, facts: F) -> Self {
+        Self { class, confidence, facts, rule: "", prevents_overflow: None, verdict: None }
     }
 
     /// Sets the rule behind it.
     #[must_use]
-    pub fn with_rule(mut self, rule: &'static str) -> Self {
-        self.rule = rule;
-        self
+    pub(super) fn with_rule(self, rule: &'static str) -> Self {
+        Self { rule, ..self }
+    }
+
+    /// Records whether a replay with the correction has no overflow.
+    #[must_use]
+    pub(super) fn with_prevents_overflow(self, prevents: bool) -> Self {
+        Self { prevents_overflow: Some(prevents), ..self }
+    }
+
+    /// Converts the values.
+    pub(super) fn map<T>(self, convert: impl FnOnce(F) -> T) -> Found<T> {
+        let Self { class, confidence, facts, rule, prevents_overflow, verdict } = self;
+        Found { class, confidence, facts: convert(facts), rule, prevents_overflow, verdict }
     }
 }

@@ -1,7 +1,7 @@
 //! Explains why a session overflowed or will overflow, and which settings would have prevented it.
 //!
 //! Four questions, in order: did a call overflow ([`crate::session::overflow`]); what made it too large (`mechanism`);
-//! why did no guard prevent it (`guards`); what was measured wrong (`mismeasured`). A wrong measurement or a guard is
+//! why did no guard prevent it (`guards`); what was measured wrong (`mismeasured`, `estimator`, `stored_counter`). A wrong measurement or a guard is
 //! the verdict only if its correction makes every call of a replay fit (`replay_runner`); otherwise the mechanism is.
 
 pub mod advice;
@@ -13,8 +13,11 @@ mod check;
 mod compactions;
 mod counted_calls;
 mod counts;
+mod description;
 mod engine;
+mod estimator;
 mod explanation;
+mod facts;
 mod failure;
 pub mod finding;
 mod guards;
@@ -22,21 +25,33 @@ mod mechanism;
 mod mismeasured;
 mod outlook;
 mod replay_runner;
+mod stored_counter;
 #[cfg(test)]
 mod testing;
 mod verdict;
+mod verdict_facts;
 #[cfg(test)]
 mod whole_tests;
 
 pub use crate::session::replay_summary::ReplaySummary;
-pub use advice::{Advice, AdvisedChange};
+pub use advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
+pub use aftermath::Aftermath;
+pub use cache_misses::{CacheMisses, CauseOfMisses};
 pub use call_history::{CallHistory, CallPoint};
 pub use case::failed_call;
-pub use counts::PromptCount;
+pub use counts::{Counter, PromptCount};
+pub use description::Evidence;
+pub use engine::EngineOwned;
+pub use estimator::{EstimatorError, TwiceCounted};
 pub use explanation::{Explanation, explain, explain_from};
-pub use failure::Failure;
-pub use finding::{Confidence, Evidence, Finding, FindingClass};
-pub use guards::{GuardKind, GuardReport, GuardState};
-pub use mechanism::{Mechanism, PromptPart, PromptPartKind};
+pub use facts::{Facts, Finding};
+pub use failure::{Failure, LimitOrigin};
+pub use finding::{Confidence, FindingClass, Found};
+pub use guards::{Comparison, GuardKind, GuardReason, GuardReport, GuardState, PruningInert};
+pub use mechanism::{LargePrompt, Mechanism, MessageFit, PromptPart, PromptPartKind};
+pub use mismeasured::{LimitProof, Mismeasured};
+pub use outlook::{NextPrompt, Outlook, RefilledCompaction};
+pub use stored_counter::StoredCounter;
+pub use verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 
 pub use crate::session::overflow::{Overflow, OverflowKind};

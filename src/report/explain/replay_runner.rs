@@ -16,7 +16,7 @@ use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
 use crate::store::body::BodyError;
 use crate::store::intern::ValueIx;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// A session with everything that its replays need.
 #[derive(Debug)]
@@ -95,12 +95,12 @@ impl ReplayRunner {
     }
 
     /// Sums the chars of messages as the context guard counts them (pruning 6.32); `None` if the texts were not read.
-    pub(super) fn guard_chars(&self, messages: &[ContextMessage]) -> Option<f64> {
+    pub(super) fn guard_chars(&self, messages: &[ContextMessage]) -> Option<Chars> {
         let features = self.inputs.path_features()?;
-        let by_entry: HashMap<EntryIx, f64> = features
+        let by_entry: HashMap<EntryIx, Chars> = features
             .filter_map(|(entry, features)| Some((entry, features.guard.chars.value().ok()?)))
             .collect();
-        Some(messages.iter().filter_map(|message| by_entry.get(&message.entry)).sum())
+        Some(messages.iter().filter_map(|message| by_entry.get(&message.entry)).copied().sum())
     }
 
     pub(super) fn call_count(&self) -> usize {
@@ -134,6 +134,10 @@ impl ReplayRunner {
     fn sum_calls(&self, trace: &[CallReplay]) -> ReplaySummary {
         ReplaySummary::from_trace(&self.recorded_trace, trace, self.failing_call)
     }
+}
+
+pub(super) fn enable_compaction(settings: &mut Settings) {
+    settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
 }
 
 /// Returns the session at a leaf whose path includes the call.

@@ -1,99 +1,68 @@
-//! The words of the verdict at their boundaries.
+//! The remark of the verdict at its boundaries.
 
 use super::*;
 use crate::ids::EntryIx;
+use crate::report::explain::guards::GuardReason;
 use crate::report::explain::testing::with_failure;
+use crate::units::Tokens;
 
-fn mechanism(class: FindingClass, tokens: f64) -> Mechanism {
-    Mechanism { class, tokens: Tokens(tokens), count: 3, entries: vec![EntryIx(2), EntryIx(0)] }
-}
-
-/// The phrase for a mechanism of a prompt of 1,100 tokens, of which 1,000 fit.
-fn phrase(sizes: &str, fixed: u64, mechanism: &Mechanism) -> String {
-    with_failure(sizes, 1_100, fixed, |case, failure| mechanism_phrase(case, failure, mechanism))
-}
-
-#[test]
-fn a_message_is_alone_too_large_above_the_limit_with_or_without_the_fixed_parts() {
-    let said = |tokens: f64, fixed: u64| {
-        phrase("u:9 a:9 r:75", fixed, &mechanism(FindingClass::UserMessage, tokens))
-    };
-    assert_eq!(said(1_001.0, 0), "your message alone is ~1.0k tokens; the limit is 1,000");
-    assert_eq!(said(1_000.0, 0), "your message added ~1k; the limit is 1,000");
-    assert_eq!(said(800.0, 200), "your message added ~800; the limit is 1,000");
-    assert_eq!(said(801.0, 200), "your message takes ~801 and the fixed parts ~200; the limit is 1,000");
-    assert_eq!(said(801.0, 199), "your message added ~801; the limit is 1,000");
-}
-
-#[test]
-fn every_mechanism_has_its_phrase() {
-    let said = |class: FindingClass| phrase("u:9 a:9 r:75", 0, &mechanism(class, 500.0));
-    assert_eq!(said(FindingClass::FixedOverhead), "system prompt, tools and files take ~500 of 1,000");
-    assert_eq!(said(FindingClass::ImageBloat), "3 images take ~500 of 1,000");
-    assert_eq!(said(FindingClass::ParallelResults), "3 parallel results added ~500; the limit is 1,000");
-    assert_eq!(said(FindingClass::ToolLoopTreadmill), "one run's 3 tool results fill ~500 of 1,000");
-    assert_eq!(said(FindingClass::RecurringSessionGrowth), "the same job ran 3 times in one session");
-    assert_eq!(
-        said(FindingClass::SingleResult),
-        "one exec result added ~500; the limit is 1,000",
-        "the first entry"
-    );
-    let bytes = |count: usize| {
-        let own = Mechanism { count, ..mechanism(FindingClass::BytesLimit, 0.0) };
-        phrase("u:9 a:9 r:75", 0, &own)
-    };
-    assert_eq!(bytes(1), "the request is too large in bytes (1 image); this is not a token limit");
-    assert_eq!(bytes(0), "the request is too large in bytes; this is not a token limit");
-}
-
-#[test]
-fn tokens_in_no_message_are_named_from_three_tenths_of_the_prompt_on() {
-    let said = |sizes: &str, fixed: u64| phrase(sizes, fixed, &mechanism(FindingClass::GradualGrowth, 0.0));
-    assert_eq!(said("u:500 a:200 r:70", 0), "~330 of 1,100 tokens are in no message of the transcript");
-    assert_eq!(said("u:500 a:200 r:71", 0), "the session grew message by message to 1,100 tokens");
-    assert_eq!(said("u:500 a:200 r:70", 1), "the session grew message by message to 1,100 tokens");
-}
-
-#[test]
-fn a_headline_says_how_often_and_what_to_do_where_both_fit() {
-    let said = |verdict: &Finding, guards: &[GuardReport]| {
-        with_failure("u:9 a:9 r:75", 1_100, 100, |case, failure| headline(case, failure, verdict, guards))
-    };
-    let grown = Finding::new(FindingClass::GradualGrowth, Confidence::Possible, "it grew");
-    let guard = |state: GuardState| GuardReport {
+fn guard(state: GuardState) -> GuardReport {
+    GuardReport {
         kind: GuardKind::Compaction,
         state,
-        why: "why".to_owned(),
+        reason: GuardReason::NothingToPrune,
         missing_tokens: None,
         missing_is_estimate: false,
         opening_keys: Vec::new(),
         rule: "",
         entry: None,
-    };
-    assert_eq!(said(&grown, &[]), "Overflowed: it grew.");
-    assert_eq!(
-        said(&grown, &[guard(GuardState::Failed)]),
-        "Overflowed: it grew. Compaction was due and failed."
-    );
+    }
+}
+
+/// The remark on a part of these tokens in a prompt of 1,100 tokens, of which 1,000 fit and 100 are fixed.
+fn remark_on(class: FindingClass, tokens: f64, guards: &[GuardReport]) -> Option<VerdictRemark> {
+    with_failure("u:9 a:9 r:75", 1_100, 100, |case, failure| {
+        let mechanism = Mechanism { class, tokens: Tokens(tokens), count: 1, entries: vec![EntryIx(2)] };
+        let found = mechanism_finding(case, failure, &mechanism).map(Facts::LargePrompt);
+        remark(&found, guards)
+    })
+}
+
+#[test]
+fn a_verdict_says_how_far_compaction_was_away_or_that_it_failed() {
+    let said = |guards: &[GuardReport]| remark_on(FindingClass::GradualGrowth, 500.0, guards);
+    assert_eq!(said(&[]), None);
+    assert_eq!(said(&[guard(GuardState::Failed)]), Some(VerdictRemark::CompactionFailed));
     let away = GuardReport { missing_tokens: Some(1_234), ..guard(GuardState::NotDue) };
-    assert_eq!(said(&grown, &[away]), "Overflowed: it grew. Compaction was still 1.2k away.");
-    assert_eq!(said(&grown, &[guard(GuardState::NotDue)]), "Overflowed: it grew.");
-    let message = |tokens: f64| {
-        Finding::new(FindingClass::UserMessage, Confidence::Sure, "your message")
-            .with_number("tokens", tokens)
-    };
-    assert_eq!(said(&message(901.0), &[]), "Overflowed: your message. Send it in parts or as a file.");
-    assert_eq!(said(&message(900.0), &[]), "Overflowed: your message.");
-    let bytes = Finding::new(FindingClass::BytesLimit, Confidence::Sure, "in bytes");
-    assert_eq!(said(&bytes, &[guard(GuardState::Failed)]), "Overflowed: in bytes.");
-    let long =
-        |chars: usize| Finding::new(FindingClass::GradualGrowth, Confidence::Possible, "x".repeat(chars));
-    let failed = " Compaction was due and failed.";
-    let head = MAX_HEADLINE_CHARS - "Overflowed: .".len() - failed.len();
-    assert!(said(&long(head), &[guard(GuardState::Failed)]).ends_with(failed));
-    assert!(!said(&long(head + 1), &[guard(GuardState::Failed)]).ends_with(failed));
-    let longest = said(&long(300), &[]);
-    assert_eq!((longest.chars().count(), longest.ends_with('…')), (MAX_HEADLINE_CHARS, true));
-    assert_eq!(capitalise("it fits"), "It fits");
-    assert_eq!(capitalise(""), "");
+    let missing = VerdictRemark::CompactionNotDue { missing_tokens: 1_234, is_estimate: false };
+    assert_eq!(said(&[away]), Some(missing));
+    assert_eq!(said(&[guard(GuardState::NotDue)]), None);
+    assert_eq!(said(&[GuardReport { kind: GuardKind::Recovery, ..guard(GuardState::Failed) }]), None);
+}
+
+#[test]
+fn a_message_that_never_fits_is_to_be_split_and_a_request_with_too_many_bytes_has_no_remark() {
+    let failed = [guard(GuardState::Failed)];
+    let message = |tokens: f64| remark_on(FindingClass::UserMessage, tokens, &failed);
+    assert_eq!(message(901.0), Some(VerdictRemark::SplitMessage));
+    assert_eq!(message(900.0), Some(VerdictRemark::CompactionFailed));
+    assert_eq!(remark_on(FindingClass::BytesLimit, 901.0, &failed), None);
+}
+
+#[test]
+fn a_verdict_without_an_overflow_and_one_with_an_overflow_have_their_own_values() {
+    with_failure("u:9 a:9 r:75", 1_100, 100, |case, failure| {
+        let mechanism = Mechanism {
+            class: FindingClass::GradualGrowth,
+            tokens: Tokens(500.0),
+            count: 1,
+            entries: Vec::new(),
+        };
+        let found = overflow_findings(case, failure, &mechanism, &[], Vec::new(), Vec::new());
+        let Some(VerdictFacts::Overflow(overflow)) = &found[0].verdict else { panic!("{found:?}") };
+        assert_eq!((overflow.count, overflow.prompt.tokens, overflow.prompt.limit), (1, 1_100, 1_000));
+        assert!(found[1..].iter().all(|finding| finding.verdict.is_none()));
+        let healthy = findings_without_overflow(case, Vec::new(), Vec::new());
+        assert_eq!(healthy[0].verdict, Some(VerdictFacts::NoOverflow));
+    });
 }

@@ -1,10 +1,13 @@
 //! Whole explanations of small sessions: every finding, guard, count and change with all its fields.
 
+mod said;
+
 use std::fmt::Write as _;
 
 use crate::report::explain::{Explanation, explain};
 use crate::report::stored_tests::{COMPACTION, Tale, config};
 use crate::session::LoadedSession;
+use said::Said;
 
 const PRUNING: &str = r#","contextPruning":{"mode":"cache-ttl","ttl":"1h"}"#;
 
@@ -54,17 +57,17 @@ fn described(session: &LoadedSession) -> String {
         line("part", part);
     }
     for guard in guards {
-        line("guard", guard);
+        line("guard", &Said(guard));
     }
     for count in counts {
-        line("count", count);
+        line("count", &Said(count));
     }
     line("found", &(mismeasured.len(), aftermath.len()));
     for finding in findings {
-        line(finding.class.as_str(), finding);
+        line(finding.class.as_str(), &Said(finding));
     }
     for advice in advice {
-        line("advice", advice);
+        line("advice", &Said(advice));
     }
     line("recorded", recorded);
     line("tried", &(tried_count, is_exhausted, explanation.advice_headline()));

@@ -9,6 +9,7 @@ use super::repairs::{AppliedRepair, apply_repairs};
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value, number_text, stringify, stringify_len};
 use crate::store::trajectory::{ARRAY_CUT, RecordedList};
+use crate::units::Chars;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordingComparison {
@@ -54,7 +55,7 @@ pub struct DifferingMessage {
     pub entry: Option<EntryIx>,
     pub role: String,
     /// Chars of the message as JSON.
-    pub chars: usize,
+    pub chars: Chars,
 }
 
 impl RecordingComparison {
@@ -149,7 +150,7 @@ impl Difference {
 impl DifferingMessage {
     fn new(entry: Option<EntryIx>, message: &Value) -> Self {
         let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
-        Self { entry, role: role.unwrap_or_default(), chars: stringify_len(message) }
+        Self { entry, role: role.unwrap_or_default(), chars: Chars::from_len(stringify_len(message)) }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::policy::repair::{
     PairingShape, PlacedMessage, RepairRules, is_call, pair, rename_result, repaired_message, shape_of,
 };
 use crate::store::trajectory::RecordedList;
+use crate::units::Moment;
 
 /// The longest tool-call id that the gateway generates, in chars.
 const ID_MAX_CHARS: usize = 64;
@@ -156,10 +157,10 @@ pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList, rules
     (pairing.added.len() + pairing.dropped_duplicates + pairing.orphans.len() + pairing.failed.len()).max(1)
 }
 
-fn time_of_result(recorded: &RecordedList, id: &JsString) -> f64 {
+fn time_of_result(recorded: &RecordedList, id: &JsString) -> Moment {
     let result =
         recorded.items.iter().find(|item| item.get("toolCallId").and_then(Value::as_str) == Some(id));
-    result.and_then(|result| result.get("timestamp")?.as_f64()).unwrap_or(0.0)
+    Moment(result.and_then(|result| result.get("timestamp")?.as_f64()).unwrap_or(0.0))
 }
 
 /// Merges consecutive user messages into the last of them.

@@ -5,6 +5,7 @@ use super::*;
 use crate::ids::EntryIx;
 use crate::js::{Value, parse};
 use crate::store::trajectory::RecordedList;
+use crate::units::Chars;
 
 /// Builds a list of messages; a message without a time takes its position.
 fn messages(list: &[&str]) -> Vec<Value> {
@@ -148,7 +149,7 @@ fn the_first_difference_names_both_sides_and_what_only_one_has() {
     assert_eq!(difference.paths, ["/content/0/text"]);
     let (recorded, rebuilt) = (difference.recorded.clone().unwrap(), difference.rebuilt.clone().unwrap());
     assert_eq!((recorded.entry, rebuilt.entry), (None, Some(EntryIx(1))));
-    assert!(recorded.role == "assistant" && recorded.chars + 6 == rebuilt.chars);
+    assert!(recorded.role == "assistant" && recorded.chars + Chars(6.0) == rebuilt.chars);
     assert_eq!(
         (difference.only_recorded.clone(), difference.only_rebuilt.clone()),
         (vec![2], vec![EntryIx(2)])

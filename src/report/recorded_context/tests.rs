@@ -10,13 +10,14 @@ use crate::session::testing::transcript;
 use crate::store::discovery::discover;
 use crate::store::sqlite::testing::TestStore;
 use crate::store::trajectory::RecordingLocation;
+use crate::units::{Chars, Moment};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
 
 fn opened(path: &Path, session: &str, env: &Environment) -> LoadedSession {
     let store = discover(Some(path), env);
     let found = store.sessions.iter().find(|own| own.id == session).unwrap();
-    open(&store, &found.key, None, 0, &mut |_, _| true).unwrap()
+    open(&store, &found.key, None, Moment::ZERO, &mut |_, _| true).unwrap()
 }
 
 fn run(session: &LoadedSession, number: usize) -> RecordedRun {
@@ -122,7 +123,7 @@ fn a_recording_in_the_database_compares_as_the_same_recording_in_a_file() {
         assert_eq!((&rows.details, &rows.outcome), (&file.details, &file.outcome), "run {number}");
         assert!(matches!(rows.location, RecordingLocation::DatabaseRows(..)), "{}", rows.location);
     }
-    assert!(rows.prompt_report.as_ref().is_some_and(|report| report.system_chars > 0));
+    assert!(rows.prompt_report.as_ref().is_some_and(|report| report.system_chars > Chars(0.0)));
 }
 
 fn write(path: &Path, text: &str) {

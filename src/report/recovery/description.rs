@@ -10,7 +10,7 @@ use crate::policy::recovery::{
 };
 use crate::report::recovery::{RecoveryEvent, RefusedCall};
 use crate::session::LoadedSession;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Returns a short label and the explanation of a step.
 pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (String, String) {
@@ -148,7 +148,7 @@ fn describe_compacted(
     why
 }
 
-fn describe_truncation(limit: f64, cut: usize, loses_kept: bool) -> (String, String) {
+fn describe_truncation(limit: Chars, cut: usize, loses_kept: bool) -> (String, String) {
     let mut why = format!(
         "Each result over {} is cut to about that size, and the branch is rewritten from before the first one. This happens only once.",
         quantity(limit, "char")

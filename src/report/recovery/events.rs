@@ -12,6 +12,7 @@ use crate::session::message::facts::time_ms;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{Entry, EntryKind, Role};
 use crate::store::intern::IdIx;
+use crate::units::Moment;
 
 /// The maximum number of entries to scan after the refusal.
 const MAX_ENTRIES: usize = 2_000;
@@ -124,7 +125,7 @@ fn answered_call_id(entry: &Entry) -> Option<IdIx> {
 }
 
 /// Whether a message is older than the refusal: a copy keeps the original message's time.
-fn is_copy(session: &LoadedSession, ix: EntryIx, refused_at: f64) -> Result<bool, BodyError> {
+fn is_copy(session: &LoadedSession, ix: EntryIx, refused_at: Moment) -> Result<bool, BodyError> {
     let message = body::read_message(&session.source, &session.index, ix)?.unwrap_or(Value::Null);
     Ok(time_ms(session.index.entry(ix), &message) <= refused_at)
 }

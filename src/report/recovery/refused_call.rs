@@ -9,6 +9,7 @@ use crate::redact::masked;
 use crate::session::LoadedSession;
 use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{Role, StopReason};
+use crate::units::Moment;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RefusedCall {
@@ -18,8 +19,8 @@ pub struct RefusedCall {
     pub text: String,
     /// The verdicts on that text of the detectors of the session's release.
     pub detection: Detection,
-    /// The time, ms since the epoch; NaN if unknown.
-    pub time_ms: f64,
+    /// The time; NaN if unknown.
+    pub time_ms: Moment,
     /// Tokens of the prompt, if the error text or the usage has them.
     pub tokens: Option<u64>,
     /// Tokens that fit, if the error text has them.
@@ -46,7 +47,7 @@ impl RefusedCall {
             source: ErrorSource::Assistant,
             detection: detect_under(session, &text, &session.provider),
             text,
-            time_ms: f64::NAN,
+            time_ms: Moment(f64::NAN),
             tokens: None,
             limit: None,
         }

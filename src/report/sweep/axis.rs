@@ -2,7 +2,7 @@
 //! value is always a point of the axis.
 
 use crate::config::parse_share;
-use crate::gateway::duration::parse_duration_ms;
+use crate::gateway::duration::parse_duration;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::{duration_text, input_text, ttl_text};
 use crate::js::{Value, number_text};
@@ -14,7 +14,7 @@ use crate::session::setting_change::{
     ChangeError, SettingChange, describe_missing, named_setting, parse_change,
 };
 use crate::session::simulated_settings::simulate_settings;
-use crate::units::Tokens;
+use crate::units::{Millis, Tokens};
 
 /// The option that sets axes.
 const OPTION: &str = "--vary";
@@ -250,12 +250,12 @@ fn current_point(axis_context: &AxisContext<'_>, id: SettingId, row: Option<&Pol
 
 /// Builds a point from a configuration value.
 fn new_point(unit: Option<Unit>, value: Value) -> AxisPoint {
-    let ms = value.as_str().filter(|_| unit == Some(Unit::Milliseconds)).and_then(parse_duration_ms);
+    let ms = value.as_str().filter(|_| unit == Some(Unit::Milliseconds)).and_then(parse_duration);
     let text = match ms {
         Some(ms) => duration_text(ms),
         None => input_text(unit, &value),
     };
-    AxisPoint { number: ms.or_else(|| value.as_f64()), text, value: Some(value) }
+    AxisPoint { number: ms.map(Millis::get).or_else(|| value.as_f64()), text, value: Some(value) }
 }
 
 /// Replaces shares of the window in a range, such as `50%..90%:10%`, by tokens.
@@ -293,7 +293,7 @@ fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>
         return Err(wrong("is a range, but this setting is a switch"));
     }
     let read = |text: &str| match unit {
-        Some(Unit::Milliseconds) => parse_duration_ms(&text.trim().into()),
+        Some(Unit::Milliseconds) => parse_duration(&text.trim().into()).map(Millis::get),
         _ => text.trim().parse::<f64>().ok().filter(|number| number.is_finite()),
     };
     let (Some(a), Some(b), Some(by)) = (read(from), read(to), read(policy)) else {
@@ -317,7 +317,7 @@ fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>
     let at = |number: usize| {
         let value = a + by * number as f64;
         match unit {
-            Some(Unit::Milliseconds) => duration_text(value),
+            Some(Unit::Milliseconds) => duration_text(Millis(value)),
             _ => number_text((value * digits).round() / digits),
         }
     };

@@ -18,7 +18,7 @@ use crate::session::budget_marks::{Threshold, ThresholdMark, threshold_marks};
 use crate::session::path_texts::IsWanted;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::store::body::BodyError;
-use crate::units::Tokens;
+use crate::units::{Millis, Tokens};
 
 /// One of the two traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +45,7 @@ impl TraceKind {
 pub struct Gap {
     /// The call after the pause.
     pub call: usize,
-    /// Duration, ms.
-    pub duration_ms: f64,
+    pub duration_ms: Millis,
     /// Whether the pause is long enough for the pruner to act (pruning 4.5).
     pub prunes: bool,
 }
@@ -257,18 +256,20 @@ impl Timeline {
         marks
     }
 
-    /// Returns the shortest long pause, ms. After it the prompt has left the provider's cache, or the pruner acts
+    /// Returns the shortest long pause. After it the prompt has left the provider's cache, or the pruner acts
     /// (pruning 4.5), whichever comes first.
-    pub fn min_gap_ms(&self) -> f64 {
-        let cold = Some(self.recorded.inputs.retention.ms()).filter(|ms| *ms > 0.0);
+    pub fn min_gap_ms(&self) -> Millis {
+        let cold = Some(self.recorded.inputs.retention.duration()).filter(|cold| *cold > Millis::ZERO);
         cold.map_or(self.ttl_ms(), |cold| cold.min(self.ttl_ms()))
     }
 
-    /// Returns the pruner's ttl in the tuned trace, ms; infinite if no pause lets it act.
-    pub fn ttl_ms(&self) -> f64 {
+    /// Returns the pruner's ttl in the tuned trace; infinite if no pause lets it act.
+    pub fn ttl_ms(&self) -> Millis {
         let settings = self.settings(self.tuned_trace());
         let on = settings.prune_on && settings.policies.enabled.has(Policy::Prune);
-        Some(settings.policies.prune.ttl_ms).filter(|ttl| on && *ttl > 0.0).unwrap_or(f64::INFINITY)
+        Some(settings.policies.prune.ttl_ms)
+            .filter(|ttl| on && *ttl > Millis::ZERO)
+            .unwrap_or(Millis(f64::INFINITY))
     }
 
     /// Returns the long pauses, in order.

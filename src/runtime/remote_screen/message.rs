@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::SessionKey;
 use crate::session::fullness_alert::FullnessAlert;
+use crate::units::Moment;
 
 /// A message of the program to the viewer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,14 +83,14 @@ pub struct AlertMessage {
 impl From<&FullnessAlert> for AlertMessage {
     fn from(alert: &FullnessAlert) -> Self {
         let FullnessAlert { key, tokens, is_estimate, window, level, at_ms } = alert.clone();
-        Self { key: key.0, tokens, is_estimate, window, level, at_ms }
+        Self { key: key.0, tokens, is_estimate, window, level, at_ms: at_ms.whole() }
     }
 }
 
 impl From<AlertMessage> for FullnessAlert {
     fn from(alert: AlertMessage) -> Self {
         let AlertMessage { key, tokens, is_estimate, window, level, at_ms } = alert;
-        Self { key: SessionKey(key), tokens, is_estimate, window, level, at_ms }
+        Self { key: SessionKey(key), tokens, is_estimate, window, level, at_ms: Moment::from_whole(at_ms) }
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use crate::runtime::watch::thread::{WatchCommand, WatchThread};
 use crate::store::discovery::Store;
+use crate::units::Moment;
 pub use event::{PollReason, PolledFolder, WatchEvent};
 pub use mode::{POLL_VARIABLE, WatchMode};
 
@@ -35,9 +36,9 @@ impl Watch {
         Self { commands }
     }
 
-    /// Replaces the watched folders; missing ones are skipped. `read_ms` (ms since 1970) is when reading the store
+    /// Replaces the watched folders; missing ones are skipped. `read_ms` is when reading the store
     /// began: changes in a new folder since then are reported, so that none between reading and watching is lost.
-    pub fn set_folders(&self, folders: BTreeSet<PathBuf>, read_ms: i64) {
+    pub fn set_folders(&self, folders: BTreeSet<PathBuf>, read_ms: Moment) {
         drop(self.commands.send(WatchCommand::SetFolders(folders, read_ms)));
     }
 

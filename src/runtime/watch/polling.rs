@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::store::archive::{FileKind, classify};
 use crate::store::source::file_identity;
+use crate::units::{Millis, Moment};
 
 /// The time between two polls.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -157,17 +158,17 @@ fn modified_time(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|meta| meta.modified()).ok()
 }
 
-/// File systems round times more coarsely than the system clock, ms.
-const FILE_TIME_TICK_MS: i64 = 50;
+/// File systems round times more coarsely than the system clock.
+const FILE_TIME_TICK: Millis = Millis(50.0);
 
-/// Returns the files of a folder that changed since `ms` (since 1970), and the folder itself if a name appeared or
-/// vanished. `i64::MAX` returns nothing.
-pub(super) fn changed_since(folder: &Path, ms: i64) -> Vec<PathBuf> {
-    if ms == i64::MAX {
+/// Returns the files of a folder that changed since a moment, and the folder itself if a name appeared or
+/// vanished; nothing since [`Moment::NEVER`].
+pub(super) fn changed_since(folder: &Path, since: Moment) -> Vec<PathBuf> {
+    if since == Moment::NEVER {
         return Vec::new();
     }
-    let from =
-        SystemTime::UNIX_EPOCH + Duration::from_millis(ms.saturating_sub(FILE_TIME_TICK_MS).max(0) as u64);
+    let from = SystemTime::UNIX_EPOCH
+        + Duration::from_millis((since - FILE_TIME_TICK).max(Moment::ZERO).whole().unsigned_abs());
     let inside = relevant_names(folder).map(|(name, _)| folder.join(name));
     inside
         .chain([folder.to_path_buf()])

@@ -9,6 +9,7 @@ use notify::EventKind;
 
 use super::thread::command_for;
 use super::*;
+use crate::units::Moment;
 
 fn changes(reported: WatchEvent) -> Option<Vec<PathBuf>> {
     match reported {
@@ -27,7 +28,7 @@ fn watched(folders: &[&Path]) -> (Watch, Receiver<Vec<PathBuf>>) {
     let (teller, heard) = channel();
     let tell = move |reported| changes(reported).is_none_or(|paths| teller.send(paths).is_ok());
     let watch = Watch::start(WatchMode::Auto, tell);
-    watch.set_folders(folders.iter().map(|path| path.to_path_buf()).collect(), i64::MAX);
+    watch.set_folders(folders.iter().map(|path| path.to_path_buf()).collect(), Moment::NEVER);
     (watch, heard)
 }
 
@@ -100,7 +101,7 @@ fn what_was_lost_is_every_file_of_every_folder() {
         std::fs::File::create(real.join(name)).unwrap();
     }
     let mut thread = silent(WatchMode::Auto);
-    thread.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
+    thread.set_folders(BTreeSet::from([real.clone()]), Moment::NEVER);
     thread.record_all_folders();
     let reported: Vec<_> = thread.changed.iter().cloned().collect();
     assert_eq!(reported, [real.clone(), real.join("a.jsonl"), real.join("b.jsonl.lock")]);
@@ -112,12 +113,12 @@ fn folders_without_a_watcher_are_looked_at() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let mut thread = silent(WatchMode::Poll);
-    thread.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
+    thread.set_folders(BTreeSet::from([real.clone()]), Moment::NEVER);
     assert!(thread.next_poll.is_some());
     std::fs::File::create(real.join("new.jsonl")).unwrap();
     thread.poll_folders();
     assert_eq!(thread.changed.iter().cloned().collect::<Vec<_>>(), [real.join("new.jsonl")]);
-    thread.set_folders(BTreeSet::new(), i64::MAX);
+    thread.set_folders(BTreeSet::new(), Moment::NEVER);
     assert!(thread.next_poll.is_none(), "nothing to look at, nothing to wake up for");
 }
 
@@ -132,16 +133,16 @@ fn what_changed_between_reading_and_watching_is_reported() {
     file("before.jsonl", 1_000_000);
     file("after.jsonl", 2_000_000);
     file("after.tmp", 2_000_000);
-    let reported = |read_ms: i64| {
+    let reported = |read_ms: Moment| {
         let mut thread = silent(WatchMode::Auto);
         thread.set_folders(BTreeSet::from([real.clone()]), read_ms);
         thread.changed.into_iter().collect::<Vec<_>>()
     };
-    assert_eq!(reported(1_500_000), [real.clone(), real.join("after.jsonl")]);
-    assert!(reported(i64::MAX).is_empty());
+    assert_eq!(reported(Moment(1_500_000.0)), [real.clone(), real.join("after.jsonl")]);
+    assert!(reported(Moment::NEVER).is_empty());
     let mut thread = silent(WatchMode::Auto);
-    thread.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
-    thread.set_folders(BTreeSet::from([real.clone()]), 0);
+    thread.set_folders(BTreeSet::from([real.clone()]), Moment::NEVER);
+    thread.set_folders(BTreeSet::from([real.clone()]), Moment::ZERO);
     assert!(thread.changed.is_empty(), "a folder that is watched tells by itself");
 }
 
@@ -185,7 +186,7 @@ fn after_changes_were_lost_every_file_is_reported_though_nobody_heard_of_it() {
     let watch = Watch::start(WatchMode::Ignore, move |reported| {
         changes(reported).is_none_or(|paths| teller.send(paths).is_ok())
     });
-    watch.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
+    watch.set_folders(BTreeSet::from([real.clone()]), Moment::NEVER);
     for name in ["a.jsonl", "sessions.json"] {
         std::fs::File::create(real.join(name)).unwrap();
     }
@@ -201,7 +202,7 @@ fn folders_that_are_looked_at_are_reported_with_the_reason_and_their_changes_too
     let real = dir.path().canonicalize().unwrap();
     let (teller, heard) = channel();
     let watch = Watch::start(WatchMode::Poll, move |reported| teller.send(reported).is_ok());
-    watch.set_folders(BTreeSet::from([real.clone()]), i64::MAX);
+    watch.set_folders(BTreeSet::from([real.clone()]), Moment::NEVER);
     let polled = vec![PolledFolder { folder: real.clone(), reason: PollReason::Requested }];
     assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), WatchEvent::Polled(polled.clone()));
     assert_eq!(
@@ -211,7 +212,7 @@ fn folders_that_are_looked_at_are_reported_with_the_reason_and_their_changes_too
     let file = real.join("a.jsonl");
     std::fs::File::create(&file).unwrap();
     assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), WatchEvent::Changed(vec![file]));
-    watch.set_folders(BTreeSet::new(), i64::MAX);
+    watch.set_folders(BTreeSet::new(), Moment::NEVER);
     assert_eq!(heard.recv_timeout(Duration::from_secs(20)).unwrap(), WatchEvent::Polled(Vec::new()));
 }
 

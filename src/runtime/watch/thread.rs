@@ -12,14 +12,15 @@ use super::folder::{NativeWatcher, WatchedFolder, describe_error};
 use super::polling::{self, POLL_INTERVAL, is_relevant};
 use super::{PollReason, PolledFolder, WatchEvent, WatchMode};
 use crate::runtime::change_probes::ChangeProbes;
+use crate::units::Moment;
 
 /// Changes within this time are reported together.
 const DEBOUNCE: Duration = Duration::from_millis(80);
 
 #[derive(Debug)]
 pub(super) enum WatchCommand {
-    /// Replaces the watched folders; new ones were read at this time (ms since 1970).
-    SetFolders(BTreeSet<PathBuf>, i64),
+    /// Replaces the watched folders; new ones were read at this time.
+    SetFolders(BTreeSet<PathBuf>, Moment),
     /// Replaces the watched databases.
     SetDatabases(BTreeSet<PathBuf>),
     Changed(Vec<PathBuf>),
@@ -125,11 +126,11 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
 
     /// Returns those of the folders that must be polled.
     pub(super) fn find_polled(mut self, folders: BTreeSet<PathBuf>) -> Vec<PolledFolder> {
-        self.set_folders(folders, i64::MAX);
+        self.set_folders(folders, Moment::NEVER);
         self.polled_folders()
     }
 
-    pub(super) fn set_folders(&mut self, folders: BTreeSet<PathBuf>, read_ms: i64) {
+    pub(super) fn set_folders(&mut self, folders: BTreeSet<PathBuf>, read_ms: Moment) {
         let mut real: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
         for folder in folders {
             let at = folder.canonicalize().unwrap_or_else(|_| folder.clone());
@@ -144,7 +145,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
                     folder
                 }
                 other => {
-                    let since = if other.is_some() { 0 } else { read_ms };
+                    let since = if other.is_some() { Moment::ZERO } else { read_ms };
                     let folder = WatchedFolder::start(&path, names, self.mode, &mut self.native_watcher);
                     missed.extend(polling::changed_since(&path, since));
                     folder
@@ -188,7 +189,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
             path.to_path_buf(),
             WatchedFolder::start(path, names, self.mode, &mut self.native_watcher),
         );
-        self.record_changes(&polling::changed_since(path, 0));
+        self.record_changes(&polling::changed_since(path, Moment::ZERO));
     }
 
     /// Records paths as they are, and schedules the report.

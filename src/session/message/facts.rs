@@ -8,7 +8,7 @@ use crate::replay::cost::file_cost;
 use crate::session::message::parts::value_text;
 use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::index::Index;
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 /// A name and its value, as `("exit", "1")`.
 pub(super) type Fact = (&'static str, String);
@@ -67,8 +67,8 @@ fn push_outcome(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     if let Some(exit) = find(&["exitCode"]).filter(|exit| !exit.is_null()) {
         facts.push(("exit", value_text(exit)));
     }
-    let ms = find(&["durationMs", "tookMs", "elapsedMs"]).and_then(Value::as_f64);
-    facts.extend(ms.filter(|ms| *ms >= 0.0).map(|ms| ("took", format_duration(ms))));
+    let ms = find(&["durationMs", "tookMs", "elapsedMs"]).and_then(Value::as_f64).map(Millis);
+    facts.extend(ms.filter(|ms| *ms >= Millis::ZERO).map(|ms| ("took", format_duration(ms))));
     facts.extend(find(&["status"]).filter(|it| it.as_str().is_some()).map(|it| ("status", value_text(it))));
     let flags = [
         ("isError", "error", "yes"),
@@ -121,9 +121,9 @@ fn push_kind_facts(kind: EntryKind, value: &Value, facts: &mut Vec<Fact>) {
     }
 }
 
-/// Returns the message's own time, else the time it was appended, in ms (store I8).
-pub(crate) fn time_ms(entry: &Entry, message: &Value) -> f64 {
-    let own = message.get("timestamp").and_then(Value::as_f64);
+/// Returns the message's own time, else the time it was appended (store I8).
+pub(crate) fn time_ms(entry: &Entry, message: &Value) -> Moment {
+    let own = message.get("timestamp").and_then(Value::as_f64).map(Moment);
     own.filter(|ms| ms.is_finite()).unwrap_or(entry.time_ms)
 }
 
@@ -133,7 +133,7 @@ fn push_sizes(entry: &Entry, facts: &mut Vec<Fact>) {
     let chars = if size.role == Role::ToolResult && size.text_blocks > 0 {
         size.joined_chars
     } else {
-        f64::from(size.text_chars) + f64::from(size.thinking_chars) + f64::from(size.tool_call_chars)
+        (size.text_chars + size.thinking_chars + size.tool_call_chars).get()
     };
     facts.push(("chars", format_number(chars)));
     if size.images > 0 {
@@ -156,7 +156,7 @@ fn push_model(entry: &Entry, message: &Value, facts: &mut Vec<Fact>) {
     facts.extend(message.get("stopReason").map(|stop| ("stop", value_text(stop))));
     match entry.message.and_then(|size| size.usage) {
         Some(usage) => push_measured(&usage, facts),
-        None => facts.push(("prompt", "— not measured".into())),
+        None => facts.push(("prompt", "— no usage recorded".into())),
     }
 }
 

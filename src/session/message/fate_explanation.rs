@@ -8,6 +8,7 @@ use crate::plan::Plan;
 use crate::policy::prune::{Gate, trimmable_chars};
 use crate::policy::{MessageFate, Reason};
 use crate::store::entry::MessageSize;
+use crate::units::Millis;
 
 /// Returns the sentences that explain a fate, and last the rule, as `pruning 5.7`. Chars are UTF-16 units; ratios are
 /// the chars of all messages divided by those of the window (pruning 5.5).
@@ -63,10 +64,10 @@ impl FateExplainer<'_> {
 
     fn explain_warm_cache(&self) -> String {
         match self.plan.gate {
-            Gate::Warm { idle_ms, ttl_ms } if idle_ms < 0.0 => {
+            Gate::Warm { idle_ms, ttl_ms } if idle_ms < Millis::ZERO => {
                 format!(
                     "Cache warm: last touched {} in the future, ttl {}.",
-                    format_duration(-idle_ms),
+                    format_duration(idle_ms.abs()),
                     format_duration(ttl_ms)
                 )
             }

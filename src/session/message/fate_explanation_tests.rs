@@ -8,7 +8,7 @@ use crate::session::LoadedSession;
 use crate::session::testing::{
     call, entry_ix, loaded_session, message, prune_plan, result, transcript, user,
 };
-use crate::units::Tokens;
+use crate::units::{Chars, Millis, Tokens};
 
 fn session(window: Tokens) -> LoadedSession {
     let long = "x".repeat(5_000);
@@ -44,7 +44,7 @@ fn check(settings: &PruneSettings, entry: usize, expected: &[&str]) {
 }
 
 fn settings() -> PruneSettings {
-    PruneSettings { min_prunable_tool_chars: 0.0, ..PruneSettings::default() }
+    PruneSettings { min_prunable_tool_chars: Chars(0.0), ..PruneSettings::default() }
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_trimmed_result_names_limit_position_and_ratio() {
     ];
     check(&settings(), 2, &lines);
     let mut uneven = settings();
-    uneven.soft_trim.head_chars = 1_000.0;
+    uneven.soft_trim.head_chars = Chars(1_000.0);
     uneven.keep_last_assistants = 1.0;
     let first = "Over 4,000 chars, before the last assistant. Keeps the first 1,000 and last 1,500 chars.";
     check(&uneven, 2, &[first, lines[1], lines[2]]);
@@ -111,8 +111,8 @@ fn what_spared_a_candidate_is_reported_with_its_numbers() {
     let sentence = "Clearing older results was enough: ratio 0.28 is below hardClearRatio 0.30.";
     check(&enough, 3, &[short, sentence, "pruning 5.10"]);
     let mut covered = settings();
-    covered.soft_trim.head_chars = 3_000.0;
-    covered.soft_trim.tail_chars = 2_000.0;
+    covered.soft_trim.head_chars = Chars(3_000.0);
+    covered.soft_trim.tail_chars = Chars(2_000.0);
     let sentence =
         "It has 5,000 chars, more than 4,000, but the first 3,000 and last 2,000 chars cover them all.";
     check(&covered, 2, &[sentence, "pruning 5.7"]);
@@ -144,12 +144,12 @@ fn a_shut_gate_is_reported_with_its_times() {
         ),
         (Gate::NoTtl, "Pruning is off: contextPruning.ttl is 0.", "pruning 4.2"),
         (
-            Gate::Warm { idle_ms: 720_000.0, ttl_ms: 3_600_000.0 },
+            Gate::Warm { idle_ms: Millis(720_000.0), ttl_ms: Millis(3_600_000.0) },
             "Cache warm: 12m of 1h passed.",
             "pruning 4.2",
         ),
         (
-            Gate::Warm { idle_ms: -60_000.0, ttl_ms: 300_000.0 },
+            Gate::Warm { idle_ms: Millis(-60_000.0), ttl_ms: Millis(300_000.0) },
             "Cache warm: last touched 1m in the future, ttl 5m.",
             "pruning 4.2",
         ),

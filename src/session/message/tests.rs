@@ -6,6 +6,7 @@ use crate::policy::Fate;
 use crate::session::testing::{
     call, entry_ix, loaded_session, message, prune_plan, quoted, result, transcript, user,
 };
+use crate::units::Chars;
 
 fn read_one(entries: &[String], number: usize) -> MessageText {
     let session = loaded_session(&transcript(entries), 200_000.0);
@@ -30,7 +31,7 @@ fn a_user_message_is_its_text_whether_a_string_or_blocks() {
         (Some("e0"), Some("11"), Some("~3 est"))
     );
     let blocks = read_one(&[message(image)], 0);
-    let image = PartKind::Image { mime: "image/png".into(), chars: 4 };
+    let image = PartKind::Image { mime: "image/png".into(), chars: Chars(4.0) };
     assert_eq!(kinds(&blocks), [(PartKind::Text, "see"), (image, "")]);
     assert_eq!(blocks.fact("images"), Some("1"));
 }
@@ -52,7 +53,7 @@ fn an_assistant_shows_thinking_text_calls_and_its_error() {
         ]
     );
     assert_eq!((read.fact("model"), read.fact("stop")), (Some("opus"), Some("error")));
-    assert_eq!(read.fact("prompt"), Some("— not measured"), "a failed call anchors nothing");
+    assert_eq!(read.fact("prompt"), Some("— no usage recorded"), "a failed call anchors nothing");
 }
 
 #[test]
@@ -221,7 +222,7 @@ fn a_trimmed_result_comes_with_what_the_plan_makes_of_it() {
 #[test]
 fn a_cleared_result_becomes_the_placeholder() {
     let session = loaded_session(&transcript(&prunable()), 1_000.0);
-    let settings = PruneSettings { min_prunable_tool_chars: 0.0, ..PruneSettings::default() };
+    let settings = PruneSettings { min_prunable_tool_chars: Chars(0.0), ..PruneSettings::default() };
     let plan = prune_plan(&session, &settings);
     let read = read_message(&session, entry_ix(2), Some(&plan)).unwrap();
     assert_eq!(read.planned_text.as_deref(), Some("[Old tool result content cleared]"));

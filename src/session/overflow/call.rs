@@ -9,6 +9,7 @@ use crate::redact::masked;
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::store::source::Source;
+use crate::units::Moment;
 
 /// The sign by which a call overflowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,8 +55,8 @@ pub struct Overflow {
     pub text: String,
     /// The rule of overflow-texts that matches the text; empty for an overflow that only usage shows.
     pub rule: &'static str,
-    /// Time in ms since the epoch; NaN if unknown.
-    pub time_ms: f64,
+    /// NaN if unknown.
+    pub time_ms: Moment,
     /// Provider and model that were called.
     pub model: Option<(ValueIx, ValueIx)>,
     /// Tokens of the request. In a refusal they include the reserved reply; in the other kinds they are the prompt
@@ -77,7 +78,7 @@ impl Overflow {
     pub(super) fn from_usage(
         entry: EntryIx,
         kind: OverflowKind,
-        time_ms: f64,
+        time_ms: Moment,
         model: Option<(ValueIx, ValueIx)>,
     ) -> Self {
         Self {

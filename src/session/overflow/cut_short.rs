@@ -11,7 +11,7 @@ use crate::session::overflow::model_windows::WindowCache;
 use crate::store::entry::{StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Longest reply, in tokens, that counts: a longer one was cut by its own limit and not by the window.
 pub(crate) const SHORT_REPLY: f64 = 2_048.0;
@@ -40,7 +40,7 @@ const USUAL_WINDOW_TOLERANCE: f64 = 0.003;
 #[derive(Debug, Clone, Copy)]
 struct CutReply {
     entry: EntryIx,
-    time_ms: f64,
+    time_ms: Moment,
     model: Option<(ValueIx, ValueIx)>,
     prompt: Tokens,
     output: f64,
@@ -113,7 +113,14 @@ mod tests {
     use super::*;
 
     fn cut(at: u32, prompt: Tokens, output: f64) -> CutReply {
-        CutReply { entry: EntryIx(at), time_ms: 0.0, model: None, prompt, output, window: Tokens(200_000.0) }
+        CutReply {
+            entry: EntryIx(at),
+            time_ms: Moment::ZERO,
+            model: None,
+            prompt,
+            output,
+            window: Tokens(200_000.0),
+        }
     }
 
     #[test]

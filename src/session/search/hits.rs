@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use crate::ids::SessionKey;
 use crate::redact::{SecretDisplay, masked};
 use crate::session::search::query::SearchQuery;
+use crate::units::Moment;
 
 /// Chars of a text before and behind its first match that are kept.
 const BEFORE_CHARS: usize = 400;
@@ -155,7 +156,7 @@ pub struct SearchHit {
     /// The entry's id.
     pub id: String,
     /// `None` for an entry without a time.
-    pub time_ms: Option<f64>,
+    pub time_ms: Option<Moment>,
     /// Role of a message, or type of any other entry.
     pub role: &'static str,
     /// The part with the first match: `text`, `thinking`, `call` or `error`.
@@ -171,8 +172,8 @@ pub struct SearchHit {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionHits {
     pub key: SessionKey,
-    /// Last change of the session, ms since 1970.
-    pub updated_ms: Option<i64>,
+    /// Last change of the session.
+    pub updated_ms: Option<Moment>,
     /// Newest first; at most as many as the search keeps.
     pub hits: Vec<SearchHit>,
     /// All hits.
@@ -184,7 +185,7 @@ pub struct SessionHits {
 impl SessionHits {
     /// Sorts sessions: most hits on the active branch first, then most recent.
     pub fn rank(&self) -> impl Ord + use<> {
-        (Reverse(self.branch_count), Reverse(self.updated_ms), self.key.clone())
+        (Reverse(self.branch_count), Reverse(self.updated_ms.map(Moment::whole)), self.key.clone())
     }
 }
 
@@ -255,7 +256,12 @@ mod tests {
             count: 9,
             branch_count,
         };
-        let mut all = [of("b", 1, Some(5)), of("c", 2, Some(1)), of("a", 1, Some(7)), of("d", 1, None)];
+        let mut all = [
+            of("b", 1, Some(Moment(5.0))),
+            of("c", 2, Some(Moment(1.0))),
+            of("a", 1, Some(Moment(7.0))),
+            of("d", 1, None),
+        ];
         all.sort_by_key(SessionHits::rank);
         assert_eq!(all.map(|session| session.key.0.clone()), ["c", "a", "b", "d"]);
     }

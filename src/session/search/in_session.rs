@@ -28,13 +28,13 @@ pub fn search(
     }
     let mut part = FileBlock::default();
     for (ix, entry) in index.iter().skip(from.0 as usize) {
-        if !part.contains_line(entry.offset, entry.bytes as usize) {
+        if !part.contains_line(entry.offset, entry.bytes().to_len()) {
             if !go_on() {
                 break;
             }
             part.read(source, index, ix)?;
         }
-        let line = part.line(entry.offset, entry.bytes as usize);
+        let line = part.line(entry.offset, entry.bytes().to_len());
         if line_matches(line, &query) || index.display_id(ix) == query.text().trim() {
             found.push(ix);
         }
@@ -58,7 +58,7 @@ impl FileBlock {
     fn read(&mut self, source: &Source, index: &Index, ix: EntryIx) -> Result<(), BodyError> {
         let entry = index.entry(ix);
         let rest = index.end.saturating_sub(entry.offset) as usize;
-        let wanted = rest.min(BLOCK_BYTES).max(entry.bytes as usize);
+        let wanted = rest.min(BLOCK_BYTES).max(entry.bytes().to_len());
         let read = self.bytes.read_exact(source, entry.offset, wanted);
         read.map_err(|error| BodyError::Read {
             path: source.path().display().to_string(),

@@ -6,13 +6,14 @@
 #[cfg(test)]
 mod tests;
 
+use crate::units::Moment;
 use ruzstd::decoding::StreamingDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Current time of the demo store, in ms since the epoch: 2026-03-05T14:06:41Z, minutes after its last entry.
-pub const NOW_MS: i64 = 1_772_719_601_000;
+/// Current time of the demo store: 2026-03-05T14:06:41Z, minutes after its last entry.
+pub const NOW_MS: Moment = Moment(1_772_719_601_000.0);
 
 /// One Zstandard frame. Each file in it is a line `<bytes> <path>`, then its bytes.
 const ARCHIVE: &[u8] = include_bytes!("../../../assets/demo/store.zst");

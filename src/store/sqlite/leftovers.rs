@@ -24,7 +24,7 @@ pub(in crate::store) fn mark_leftovers(
     database: &Database,
     agent: &str,
     sessions: &mut [Session],
-    findings: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<Diagnostic>,
 ) {
     let left = sessions.iter_mut().filter(|session| {
         session.agent == agent
@@ -43,13 +43,13 @@ pub(in crate::store) fn mark_leftovers(
                 let what = format!("the file contains history that is not in the database: {what}");
                 let next = "`openclaw doctor --session-sqlite import` imports it; until then clawscope lists the \
                      file itself";
-                findings
+                diagnostics
                     .push(Diagnostic::new(path, Severity::Warning, what, next).about(session.key.0.clone()));
             }
             Err(error) => {
                 let what = format!("cannot compare the file with the database: {error}");
                 let next = "clawscope lists it in addition to the sessions of the database";
-                findings
+                diagnostics
                     .push(Diagnostic::new(path, Severity::Warning, what, next).about(session.key.0.clone()));
             }
         }

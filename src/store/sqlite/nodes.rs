@@ -16,6 +16,7 @@ use crate::store::location::Location;
 use crate::store::session::{Flag, Session};
 use crate::store::session_builder::{archived_from_key, unlocated_from_record};
 use crate::store::session_records::SessionRecord;
+use crate::units::{Bytes, Moment};
 
 /// Row of `session_nodes`: the record as JSON, and the columns beside it.
 struct SessionNode {
@@ -47,13 +48,13 @@ struct ArchiveRow {
     reason: String,
     name: String,
     created_at: Option<i64>,
-    bytes: u64,
+    bytes: Bytes,
 }
 
 #[derive(Default)]
 struct TranscriptSize {
     /// Bytes as lines.
-    bytes: u64,
+    bytes: Bytes,
     cold: Option<ColdLocation>,
 }
 
@@ -69,7 +70,7 @@ pub(in crate::store) fn add_sessions(
     database: &Database,
     agent: &str,
     sessions: &mut Vec<Session>,
-    findings: &mut Vec<Diagnostic>,
+    diagnostics: &mut Vec<Diagnostic>,
     sizes: &SizeCache,
 ) -> rusqlite::Result<()> {
     let (nodes, windows, archives) = database.with_transaction(|at| {
@@ -81,7 +82,7 @@ pub(in crate::store) fn add_sessions(
         let windows = windows.into_iter().map(|window| Ok((with_size(&window.session_id)?, window)));
         Ok((nodes, windows.collect::<rusqlite::Result<Vec<_>>>()?, read_archives(at, database)?))
     })?;
-    let mut found = SessionCollector { database, agent, sessions, diagnostics: findings };
+    let mut found = SessionCollector { database, agent, sessions, diagnostics };
     let by_session: HashMap<&str, &SessionWindow> =
         windows.iter().map(|(_, window)| (window.session_id.as_str(), window)).collect();
     let current: HashSet<&str> = nodes.iter().map(|(_, node)| node.session_id.as_str()).collect();
@@ -121,7 +122,7 @@ impl SessionCollector<'_> {
             node.updated_at,
         ];
         let mut row = SessionRecord::from_database(node.key.clone(), raw);
-        row.updated_at = times.into_iter().flatten().max().map(|ms| ms as f64);
+        row.updated_at = times.into_iter().flatten().max().map(Moment::from_whole);
         let running = row.member("status").is_some_and(|status| status.str_is("running"))
             || js::is_truthy(row.member("activeWriterRunId").as_ref());
         let mut session = unlocated_from_record(row, self.agent);
@@ -142,7 +143,7 @@ impl SessionCollector<'_> {
             );
         }
         let modified = times[2].or(node.updated_at);
-        self.add_session(session, &node.session_id, transcript, modified);
+        self.add_session(session, &node.session_id, transcript, modified.map(Moment::from_whole));
     }
 
     /// Parses the record of a key; builds it from the columns when the JSON is not an object.
@@ -201,12 +202,17 @@ impl SessionCollector<'_> {
             object.set(name, Value::from(value));
         }
         let mut row = SessionRecord::from_database(window.key.clone(), Value::from(object));
-        row.updated_at = window.transcript_updated_at.map(|ms| ms as f64);
+        row.updated_at = window.transcript_updated_at.map(Moment::from_whole);
         let mut session = unlocated_from_record(row, self.agent);
         session.key.0 = format!("{} ({})", session.key, window.session_id);
         session.id.clone_from(&window.session_id);
         session.add_flag(Flag::Superseded);
-        self.add_session(session, &window.session_id, transcript, window.transcript_updated_at);
+        self.add_session(
+            session,
+            &window.session_id,
+            transcript,
+            window.transcript_updated_at.map(Moment::from_whole),
+        );
     }
 
     /// Adds the archive of a deletion or a reset.
@@ -225,7 +231,7 @@ impl SessionCollector<'_> {
             generation: archive.generation.clone(),
         };
         session.bytes = archive.bytes;
-        session.modified_ms = archive.created_at;
+        session.modified_ms = archive.created_at.map(Moment::from_whole);
         self.sessions.push(session);
     }
 
@@ -235,7 +241,7 @@ impl SessionCollector<'_> {
         mut session: Session,
         id: &str,
         transcript: &TranscriptSize,
-        modified_ms: Option<i64>,
+        modified_ms: Option<Moment>,
     ) {
         let database = self.database.path();
         session.path = Some(item_path(database, id));
@@ -244,7 +250,7 @@ impl SessionCollector<'_> {
         session.bytes = transcript.bytes;
         session.modified_ms = modified_ms;
         match &transcript.cold {
-            None if transcript.bytes == 0 => session.add_flag(Flag::Missing),
+            None if transcript.bytes == Bytes::ZERO => session.add_flag(Flag::Missing),
             None => {}
             Some(ColdLocation::InDatabase) => session.add_flag(Flag::Cold),
             Some(ColdLocation::File(name)) => {
@@ -345,7 +351,7 @@ fn read_archives(at: &Connection, database: &Database) -> rusqlite::Result<Vec<A
             reason: row.get(3)?,
             name: row.get(4)?,
             created_at: row.get(5)?,
-            bytes: row.get(6)?,
+            bytes: Bytes(row.get(6)?),
         })
     };
     at.prepare(ask)?.query_map([], archive)?.collect()
@@ -359,7 +365,7 @@ fn read_transcript_size(
     sizes: &SizeCache,
 ) -> rusqlite::Result<TranscriptSize> {
     let bytes = sizes.bytes(at, database, session)?;
-    if bytes > 0 || !database.has_column("session_transcript_cold_archives", "") {
+    if bytes > Bytes::ZERO || !database.has_column("session_transcript_cold_archives", "") {
         return Ok(TranscriptSize { bytes, cold: None });
     }
     let ask = "SELECT raw_bytes, CASE WHEN storage = 'file' THEN archive_name END \
@@ -367,7 +373,7 @@ fn read_transcript_size(
     let cold = |row: &SqlRow<'_>| {
         let name: Option<String> = row.get(1)?;
         Ok(TranscriptSize {
-            bytes: row.get(0)?,
+            bytes: Bytes(row.get(0)?),
             cold: Some(name.map_or(ColdLocation::InDatabase, ColdLocation::File)),
         })
     };

@@ -16,7 +16,7 @@ use crate::store::index::Index;
 use crate::store::load::{FileChange, load, refresh};
 use crate::store::location::Location;
 use crate::store::session::{Flag, Session};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 const HEADER: &str = r#"{"type":"session","version":4,"id":"s1","cwd":"/w"}"#;
 
@@ -306,7 +306,7 @@ fn the_record_shows_what_the_columns_do_not() {
     let row = own.record.as_ref().unwrap();
     assert_eq!(
         (row.total_tokens, row.channel.as_deref(), row.updated_at),
-        (None, Some("telegram"), Some(9.0))
+        (None, Some("telegram"), Some(Moment(9.0)))
     );
     assert!(own.has_flag(Flag::Running));
     made.execute(

@@ -3,12 +3,13 @@
 
 use crate::summarize::extractive::draft::SummaryPart;
 use crate::summarize::extractive::words::{one_line, shortened};
+use crate::units::Chars;
 
 /// Start of the last line; a later summary recognizes it and does not carry that line.
 pub(super) const SIGNATURE: &str = "Extractive summary:";
 
 /// Limit for a carried line.
-const LINE_CHARS: usize = 240;
+const LINE_CHARS: Chars = Chars(240.0);
 
 /// Blocks that each summary makes anew, by their tags; their lines are not carried.
 const BLOCKS: [(&str, &str); 3] = [

@@ -11,9 +11,10 @@ use crate::summarize::extractive::envelope::{UserText, strip_envelope};
 use crate::summarize::extractive::words::{
     is_decision, is_next, is_rule, names, one_line, prose_lines, sentences, shortened,
 };
+use crate::units::{Chars, Moment};
 
 /// Limit for a quoted sentence.
-const QUOTE_CHARS: usize = 240;
+const QUOTE_CHARS: Chars = Chars(240.0);
 /// Limit for each list of rules, decisions and next steps.
 const MAX_QUOTES: usize = 10;
 /// Requests with equal first chars (without digits) count as one.
@@ -31,7 +32,7 @@ pub(super) struct UserRequest {
 
 impl UserRequest {
     /// Returns the request in at most `chars` chars, with its number of repetitions.
-    pub(super) fn text(&self, chars: usize) -> String {
+    pub(super) fn text(&self, chars: Chars) -> String {
         let words = shortened(&self.text, chars);
         if self.times > 1 { format!("{words} ({} times)", self.times) } else { words }
     }
@@ -68,8 +69,8 @@ pub(super) struct Facts {
     name_counts: Vec<(String, usize)>,
     /// Index of each name in `name_counts`.
     name_positions: HashMap<String, usize>,
-    /// Times of the first and the last message, ms.
-    times: Option<(f64, f64)>,
+    /// Times of the first and the last message.
+    times: Option<(Moment, Moment)>,
 }
 
 impl Facts {
@@ -112,12 +113,16 @@ impl Facts {
     /// Returns the times of the first and the last message as ISO text.
     pub(super) fn span(&self) -> Option<(String, String)> {
         let (first, last) = self.times?;
-        Some((js::iso_text(first as i64), js::iso_text(last as i64)))
+        Some((js::iso_text(first), js::iso_text(last)))
     }
 
     fn add_time(&mut self, message: &Value) {
         // The range of JavaScript's dates.
-        let time = message.get("timestamp").and_then(Value::as_f64).filter(|ms| ms.abs() <= 8.64e15);
+        let time = message
+            .get("timestamp")
+            .and_then(Value::as_f64)
+            .map(Moment)
+            .filter(|at| at.abs() <= Moment(8.64e15));
         if let Some(time) = time {
             self.times = Some(self.times.map_or((time, time), |(first, _)| (first, time)));
         }

@@ -6,7 +6,7 @@ use super::*;
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::SummaryPurpose;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 fn summary(messages: &[Value], form: SummaryForm, previous: Option<&str>, max_tokens: Tokens) -> String {
     let previous = previous.map(JsString::from);
@@ -165,7 +165,7 @@ proptest! {
         messages in odd_messages(), tokens in 0.0..3000.0_f64, previous in "[ -~\n]{0,400}",
     ) {
         let text = summary(&messages, SummaryForm::Checkpoint, Some(&previous), Tokens(tokens));
-        prop_assert!(words::units(&text) as f64 <= tokens.max(MIN_TOKENS) * 4.0, "{}", text);
+        prop_assert!(words::units(&text) <= Chars(tokens.max(MIN_TOKENS) * 4.0), "{}", text);
         prop_assert!(text.starts_with("## Goal\n"));
         prop_assert_eq!(summary(&messages, SummaryForm::Checkpoint, Some(&previous), Tokens(tokens)), text);
     }

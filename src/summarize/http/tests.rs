@@ -11,7 +11,7 @@ use crate::gateway::ruleset::PiRelease;
 use crate::policy::compact::testing::{job, users};
 use crate::policy::compact::{SummaryForm, SummaryPurpose};
 use crate::summarize::{CallTokens, SummaryError, SummaryProgress, run};
-use crate::units::Tokens;
+use crate::units::{Millis, Tokens};
 
 const SECRET: &str = "sk-test-s3cret";
 const GOOD: &str = r#"{"choices":[{"message":{"content":"a summary"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#;
@@ -137,7 +137,7 @@ fn reply_to(stream: &mut TcpStream, reply: &Reply) -> bool {
     }
 }
 
-fn passing(result: Result<Answer, CallError>) -> (String, Option<u64>) {
+fn passing(result: Result<Answer, CallError>) -> (String, Option<Millis>) {
     match result {
         Err(CallError::Transient { what, retry_after_ms }) => (what, retry_after_ms),
         other => panic!("{other:?}"),
@@ -180,7 +180,7 @@ fn what_may_pass_is_distinguished_from_what_will_not() {
     )]);
     let (what, wait) = passing(server.send(Api::OpenAi));
     assert!(what.contains("429 Too Many Requests: slow down"), "{what}");
-    assert_eq!(wait, Some(2000));
+    assert_eq!(wait, Some(Millis(2000.0)));
     let server = Server::new(vec![Reply::Send("500 Internal Server Error", "", "<h1>oops</h1>")]);
     assert!(passing(server.send(Api::OpenAi)).0.contains("500 Internal Server Error: <h1>oops</h1>"));
     let server = Server::new(vec![Reply::Send(
@@ -268,7 +268,7 @@ fn a_whole_summary_waits_as_requested_and_goes_on() {
     let summary = run(&job(users(3, 40)), &client, &CancelToken::new(), &mut progress).unwrap();
     assert_eq!((summary.text.to_string_lossy().as_str(), server.count()), ("a summary", 2));
     assert_eq!((summary.calls.len(), summary.calls[0].attempts), (1, 2));
-    assert!(waits[1] >= 700, "{waits:?}");
+    assert!(waits[1] >= Millis(700.0), "{waits:?}");
 }
 
 #[test]

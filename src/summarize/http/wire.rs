@@ -6,7 +6,7 @@ use super::Address;
 use crate::config::Api;
 use crate::policy::compact::request::SYSTEM_PROMPT;
 use crate::summarize::{Answer, CallTokens};
-use crate::units::Tokens;
+use crate::units::{Millis, Tokens};
 
 /// The supported version of Anthropic's messages.
 pub(super) const ANTHROPIC_VERSION: &str = "2023-06-01";
@@ -107,11 +107,11 @@ fn error_message(value: &Value) -> Option<String> {
     [&error["message"], error, &value["message"]].iter().find_map(|text| text.as_str().map(str::to_owned))
 }
 
-/// Converts a `Retry-After` in seconds to ms. Model servers do not use its other form, a date.
-pub(super) fn retry_after_ms(text: &str) -> Option<u64> {
+/// Converts a `Retry-After` in seconds. Model servers do not use its other form, a date.
+pub(super) fn retry_after_ms(text: &str) -> Option<Millis> {
     let seconds: f64 =
         text.trim().parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)?;
-    Some((seconds * 1000.0).ceil() as u64)
+    Some(Millis((seconds * 1000.0).ceil()))
 }
 
 #[cfg(test)]
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(error_text(r#"{"error":{"message":"no\n more"}}"#), "no more");
         assert_eq!(error_text(r#"{"error":"no"}"#), "no");
         assert_eq!(error_text("<b>\n502</b>"), "<b> 502</b>");
-        assert_eq!(retry_after_ms(" 1.5 "), Some(1500));
+        assert_eq!(retry_after_ms(" 1.5 "), Some(Millis(1500.0)));
         for odd in ["", "-1", "NaN", "Wed, 21 Oct 2026 07:28:00 GMT"] {
             assert_eq!(retry_after_ms(odd), None, "{odd}");
         }

@@ -254,9 +254,13 @@ impl<'a> BudgetView<'a> {
             }
         }
         let x = put_spans(buf, (x, area.y), end, &free);
-        let flush = self.flush_spans();
-        if x + 3 + spans_width(&flush) <= end {
-            put_right(buf, area.y, x, end, &flush);
+        let whole = self.flush_spans();
+        // Without its first word where there is no room for it.
+        for flush in [&whole[..], whole.get(1..).unwrap_or_default()] {
+            if x + 3 + spans_width(flush) <= end {
+                put_right(buf, area.y, x, end, flush);
+                break;
+            }
         }
     }
 
@@ -265,23 +269,24 @@ impl<'a> BudgetView<'a> {
         let (y, target) = (self.layout.legend.y, self.app.target);
         let key = first_key(self.app, KeyContext::Transcript, Action::NextTarget);
         let role = if target == Target::NextCall { Role::Muted } else { Role::Plan };
-        let x = put(buf, (1, y), self.columns.0, &key, self.theme.bold(Role::Text));
-        put(buf, (x + 1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
+        let x = put(buf, (1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
+        put(buf, (x + 1, y), self.columns.0, &key, self.theme.bold(Role::Text));
     }
 
     /// Returns the distance to the next memory flush.
     fn flush_spans<'s>(&self) -> Vec<Span<'s>> {
         let flush = self.app.displayed_session().and_then(|session| session.memory_flush());
-        let muted = |words: String| Span::styled(words, self.theme.style(Role::Muted));
+        let muted = |words: &'static str| Span::styled(words, self.theme.style(Role::Muted));
         match flush.map(|flush| flush.state) {
             Some(FlushState::Due(_)) => {
-                vec![muted("flush ".into()), Span::styled("due", self.theme.style(Role::Warn))]
+                vec![muted("memory "), muted("flush "), Span::styled("due", self.theme.style(Role::Warn))]
             }
             Some(FlushState::Waiting { tokens }) => vec![
-                muted("flush in ".into()),
+                muted("memory "),
+                muted("flush in "),
                 Span::styled(format_short(tokens.whole()), self.theme.style(Role::Text)),
             ],
-            Some(FlushState::Flushed { .. }) => vec![muted("flushed".into())],
+            Some(FlushState::Flushed { .. }) => vec![muted("memory "), muted("flushed")],
             _ => Vec::new(),
         }
     }

@@ -140,7 +140,7 @@ pub(in crate::ui) fn draw_comparison(
     buf: &mut Buffer,
 ) {
     clear(theme, buf, area);
-    let after = title(theme, buf, area, "Two branches", true);
+    let after = title(theme, buf, area, "Compare branches", true);
     let view = match &screen.comparison {
         Some(Ok(view)) => view,
         Some(Err(error)) => return note(theme, "Cannot compare the branches", &error.to_string(), area, buf),

@@ -34,7 +34,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &CommandLogScreen, a
             frame_box::selected(theme, buf, row_at(list, y), theme.background(BackgroundRole::Selected));
         }
         let end = list.right().saturating_sub(1);
-        let time = format_time(command.at_ms as f64);
+        let time = format_time(command.at_ms);
         let x = put(buf, (list.x + 2, y), end, &time, theme.style(Role::Muted));
         put(buf, (x + 2, y), end, &text::visible(&command.line), theme.style(Role::Text));
     }

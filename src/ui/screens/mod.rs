@@ -6,12 +6,12 @@ mod command_log;
 mod compare;
 mod estimators;
 mod explain;
-mod findings;
 mod help;
 mod letters;
 mod palette;
 mod policies;
 mod presets;
+mod problems;
 mod record;
 mod recovery;
 mod rule;
@@ -38,7 +38,7 @@ pub(super) fn draw(
         Overlay::Help(screen) => return help::draw(app, theme, screen, buf),
         Overlay::Palette(screen) => return Some(palette::draw(app, theme, screen, buf)),
         Overlay::Letters(window) => letters::draw(app, theme, window, buf),
-        Overlay::Findings(screen) => findings::draw(app, theme, screen.scroll, body, buf),
+        Overlay::Problems(screen) => problems::draw(app, theme, screen.scroll, body, buf),
         Overlay::Policies(screen) => policies::draw(app, theme, screen, buf),
         Overlay::Estimators(screen) => estimators::draw(app, theme, screen, body, buf),
         Overlay::Breakdown(screen) => breakdown::draw(app, theme, screen, buf),

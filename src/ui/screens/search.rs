@@ -25,6 +25,7 @@ use crate::ui::widgets::{
     clear, on_title, put, put_facts_right, put_right, put_spans, row_at, scrollbar, title,
 };
 use crate::ui::{frame_box, glyphs};
+use crate::units::Millis;
 use words::{marked, speaker};
 
 /// Columns of the age and of the speaker of a hit, and those of a narrow list.
@@ -96,7 +97,7 @@ fn facts<'a>(app: &App, theme: &Theme, is_wide: bool) -> Vec<Vec<Span<'a>>> {
     let mut facts =
         vec![hits, muted(format!("{found} of {}", quantity(totals.sessions as u64, "transcript")))];
     if let Some(elapsed) = screen.elapsed_ms.filter(|_| is_wide) {
-        let time = format_duration(elapsed.max(0) as f64);
+        let time = format_duration(elapsed.max(Millis::ZERO));
         facts.push(muted(format!("{} in {time}", format_size(totals.bytes))));
     }
     facts
@@ -203,7 +204,7 @@ impl HitLine<'_> {
         } else if aside > 0 {
             facts.push("on other branches".to_owned());
         }
-        facts.extend(session.updated_ms.map(|ms| format_age(ms, self.app.now_ms as f64)));
+        facts.extend(session.updated_ms.map(|ms| format_age(ms, self.app.now_ms)));
         facts.extend(
             item.and_then(|item| item.marks.iter().find(|mark| mark.is_archive()))
                 .map(|mark| mark.as_str().to_owned()),
@@ -221,7 +222,7 @@ impl HitLine<'_> {
         let end = area.right().saturating_sub(1);
         let mut x = area.x + 4;
         if area.width >= NARROW {
-            let age = hit.time_ms.map(|ms| format_age(ms as i64, self.app.now_ms as f64));
+            let age = hit.time_ms.map(|at| format_age(at, self.app.now_ms));
             put(buf, (x, area.y), x + AGE_COLUMNS - 1, &age.unwrap_or_default(), theme.style(Role::Muted));
             x += AGE_COLUMNS;
         }

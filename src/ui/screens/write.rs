@@ -251,7 +251,7 @@ impl<'a> Builder<'a> {
         }
         lines.extend(self.appends(dialog, preview));
         if let PendingWrite::Commit { plan, .. } = &dialog.write {
-            lines.extend(self.cost(session.cache_cost(plan, self.app.now_ms as f64).as_ref()));
+            lines.extend(self.cost(session.cache_cost(plan, self.app.now_ms).as_ref()));
         }
         lines.extend(self.checks(preview));
         lines.extend(self.keys(&Self::offers(dialog, preview)));
@@ -291,7 +291,7 @@ impl<'a> Builder<'a> {
     }
 
     fn file(&self, preview: &WritePreview) -> DialogLine<'a> {
-        let added = format_size(preview.appended_bytes as u64);
+        let added = format_size(preview.appended_bytes);
         let size = self.muted(format!("   {} + {added}", format_size(preview.bytes)));
         let room = self.width.saturating_sub(LABEL_WIDTH + spans_width(std::slice::from_ref(&size)));
         let path = short_path(&preview.path, usize::from(room));

@@ -20,6 +20,7 @@ use crate::session::setting_change::SettingChange;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{put, put_facts_right, spans_width};
+use crate::units::Millis;
 
 /// Words that are shown together or not at all.
 type Fact<'a> = Vec<Span<'a>>;
@@ -219,12 +220,13 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
     let key = || first_key(app, KeyContext::Tuning, Action::ToggleGate);
     let shown = app.preview.plan.is_some()
+        && app.tuning.policy == Policy::Prune
         && app.tuning.is_policy_on(Policy::Prune)
         && app.target != Target::WholeSession;
     let Some(session) = app.displayed_session().filter(|_| shown) else {
         return at.0;
     };
-    let gate = app.tuning.gate_now(session, app.call_time_ms() as f64);
+    let gate = app.tuning.gate_now(session, app.call_time_ms());
     let (words, role) = match gate_words(gate, app) {
         Some(words) if app.target != Target::NextCall => (format!(" Not pruning: {words} "), Role::Warn),
         Some(words) if app.tuning.respect_gates => {
@@ -259,7 +261,7 @@ pub(in crate::ui) fn gate_words(gate: Gate, app: &App) -> Option<String> {
         }
         Gate::NeverTouched => "no cached call recorded".to_owned(),
         Gate::NoTtl => "ttl is 0".to_owned(),
-        Gate::Warm { idle_ms, .. } if idle_ms < 0.0 => "last call is in the future".to_owned(),
+        Gate::Warm { idle_ms, .. } if idle_ms < Millis::ZERO => "last call is in the future".to_owned(),
         Gate::Warm { idle_ms, ttl_ms } => {
             format!("cache is warm ({} of {})", format_duration(idle_ms), format_duration(ttl_ms))
         }

@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::format::{
     format_duration, format_number, format_percent, format_short, format_short_estimate, minute, quantity,
 };
-use crate::gateway::duration::parse_duration_ms;
+use crate::gateway::duration::parse_duration;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::{duration_text, input_text};
@@ -16,7 +16,7 @@ use crate::policy::Policy;
 use crate::policy::settings::{Hint, SettingOwner};
 use crate::session::LoadedSession;
 use crate::store::entry::Role;
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 pub(super) fn value_text(app: &App, at: usize) -> String {
     app.tuning.values.get(at).map(|value| column_text(app.tuning.unit(at), value)).unwrap_or_default()
@@ -29,15 +29,15 @@ pub(super) fn column_text(unit: Option<Unit>, value: &Value) -> String {
         (Some(Unit::Chars | Unit::Messages | Unit::Tokens | Unit::Turns), Value::Number(count)) => {
             format_number(*count as i64)
         }
-        (Some(Unit::Milliseconds), Value::Number(ms)) => duration_words(*ms),
+        (Some(Unit::Milliseconds), Value::Number(ms)) => duration_words(Millis(*ms)),
         (unit, value) => input_text(unit, value),
     }
 }
 
 /// Formats a duration as everywhere on the screen, `1h 2m`; one that this would round, as the gateway reads it.
-fn duration_words(ms: f64) -> String {
+fn duration_words(ms: Millis) -> String {
     let words = format_duration(ms);
-    let is_exact = ms > 0.0 && parse_duration_ms(&words.replace(' ', "").as_str().into()) == Some(ms);
+    let is_exact = ms > Millis::ZERO && parse_duration(&words.replace(' ', "").as_str().into()) == Some(ms);
     if is_exact { words } else { duration_text(ms) }
 }
 
@@ -108,8 +108,8 @@ fn trigger_share(session: &LoadedSession, tokens: Tokens) -> String {
 
 fn last_touch(app: &App, session: &LoadedSession) -> String {
     match session.last_cache_touch_ms {
-        Some(touch) if touch.is_finite() && touch > 0.0 => {
-            format!("idle for {}", format_duration(app.call_time_ms() as f64 - touch))
+        Some(touch) if touch.is_finite() && touch > Moment::ZERO => {
+            format!("idle for {}", format_duration(app.call_time_ms() - touch))
         }
         _ => "no cached call yet".to_owned(),
     }
@@ -128,7 +128,7 @@ fn prunable(app: &App) -> String {
         app.preview.plan.as_ref().map(|plan| plan.pruning.prunable_chars).filter(|chars| chars.is_finite());
     chars.map_or_else(
         || "minimum to clear".to_owned(),
-        |chars| format!("{} chars prunable", format_number(chars as i64)),
+        |chars| format!("{} chars prunable", format_number(chars.get() as i64)),
     )
 }
 

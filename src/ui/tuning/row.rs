@@ -15,6 +15,7 @@ use crate::ui::changed_value::changed_style;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
+use crate::units::Millis;
 
 /// Largest width of the words beside a track: meaning, `was`, origin.
 const MEANING_WIDTH: u16 = 19;
@@ -170,7 +171,7 @@ impl SettingLine<'_> {
         let role = if at == app.tuning.cursor { Role::Text } else { Role::Muted };
         let room = usize::from(meaning_end.saturating_sub(from + 2));
         let fits = crate::text::width(&words) <= room;
-        let words = if fits { words.as_str() } else { words.split(' ').next().unwrap_or_default() };
+        let words = if fits { words.as_str() } else { leading_amount(&words) };
         let used = put(buf, (from, y), meaning_end.saturating_sub(2), words, theme.style(role));
         if let Some(was) = was {
             let x = (from + MEANING_WIDTH).max(used + 2);
@@ -202,8 +203,7 @@ impl SettingLine<'_> {
         let end = self.area.right().saturating_sub(1);
         let muted = |words: String| vec![Span::styled(words, theme.style(Role::Muted))];
         let words = match (least == most, self.is_narrow()) {
-            (true, true) => muted("no difference".to_owned()),
-            (true, false) => muted("no effect at any value".to_owned()),
+            (true, is_narrow) => muted(self.flat_reason(is_narrow)),
             (false, true) => {
                 muted(format!("{}…{}", format_short_estimate(*least), format_short_estimate(*most)))
             }
@@ -214,6 +214,17 @@ impl SettingLine<'_> {
         let flat = self.flat_note().map(muted).unwrap_or_default();
         let gap = if self.is_narrow() { 1 } else { 3 };
         put_facts(buf, (track.end + gap, y), end, &[words, flat]);
+    }
+
+    /// Returns why the total is the same at every position.
+    fn flat_reason(&self, is_narrow: bool) -> String {
+        let policy = self.app.tuning.policy;
+        match (self.app.tuning.is_policy_on(policy), is_narrow) {
+            (false, true) => format!("{} is off", policy.word()),
+            (false, false) => format!("no effect: {} is off", policy.word()),
+            (true, true) => "no difference".to_owned(),
+            (true, false) => "same total at every value".to_owned(),
+        }
     }
 
     /// Returns the range in which moving the slider has no effect.
@@ -228,15 +239,21 @@ impl SettingLine<'_> {
             let rounded = if max > 1.0 { value.round() } else { value };
             match tuning.unit(tuning.cursor) {
                 // A step of the track is no round duration.
-                Some(Unit::Milliseconds) => format_duration(rounded),
+                Some(Unit::Milliseconds) => format_duration(Millis(rounded)),
                 unit => column_text(unit, &Value::Number(rounded)),
             }
         };
         // Only report a range of several positions.
         match (below, last - above) {
-            (left, right) if left >= 3 && left >= right => Some(format!("flat below {}", at(below))),
-            (_, right) if right >= 3 => Some(format!("flat above {}", at(above))),
+            (left, right) if left >= 3 && left >= right => Some(format!("same below {}", at(below))),
+            (_, right) if right >= 3 => Some(format!("same above {}", at(above))),
             _ => None,
         }
     }
+}
+
+/// Returns the amount that a hint begins with, such as `150k` of `150k of all`: half of another hint would mislead.
+fn leading_amount(words: &str) -> &str {
+    let first = words.split(' ').next().unwrap_or_default();
+    if first.starts_with(|sign: char| sign == '~' || sign.is_ascii_digit()) { first } else { "" }
 }

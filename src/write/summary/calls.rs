@@ -4,7 +4,7 @@ use crate::gateway::compaction::CompactionSettings;
 use crate::ids::Epoch;
 use crate::policy::compact::predict_calls;
 use crate::session::LoadedSession;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 use crate::write::summary::job::SummaryJobError;
 use crate::write::summary::{PreparedCompaction, SummarySettings};
 
@@ -37,7 +37,7 @@ impl SummaryCalls {
         session: &LoadedSession,
         requested: &SummaryCallsRequest,
         summary: SummarySettings,
-        now_ms: f64,
+        now_ms: Moment,
     ) -> Result<Self, SummaryJobError> {
         let compactable = PreparedCompaction::new(session, requested.compaction, summary, None, now_ms);
         let job = compactable?.job;
@@ -73,7 +73,7 @@ mod tests {
             &session,
             &requested,
             SummarySettings::from_config(Ruleset::V2026_3_2.rules(), &Value::Null),
-            0.0,
+            Moment::ZERO,
         )
     }
 

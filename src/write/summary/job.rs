@@ -16,7 +16,7 @@ use crate::summarize::{
     CallTokens, CancelToken, Summarizer, SummarizerError, Summary, SummaryCallRecord, SummaryError,
     SummaryProgress, build_summarizer, run,
 };
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 use crate::write::request::{WriteAction, WriteError, WriteRequest, prepare};
 use crate::write::summary::writer::{SummaryEstimate, SummaryWriter};
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
@@ -123,7 +123,7 @@ impl SummaryJob {
         plan: &Plan,
         settings: SummarySettings,
         (writer, summarizer): (SummaryWriter, Box<dyn Summarizer>),
-        now_ms: f64,
+        now_ms: Moment,
     ) -> Result<Self, SummaryJobError> {
         let cut = SummaryScope::from_plan(session, plan).ok_or(SummaryJobError::NoCompaction)?;
         let compactable = PreparedCompaction::new(session, plan.settings.compaction, settings, None, now_ms)?;
@@ -147,7 +147,7 @@ impl SummaryJob {
         let session = request.session;
         let settings = SummarySettings::from_config(session.ruleset.id.rules(), config);
         let writer = SummaryWriter::from_config(summarizer.kind, summarizer);
-        Self::new(session, plan, settings, (writer, chosen), request.now_ms as f64)
+        Self::new(session, plan, settings, (writer, chosen), request.now_ms)
     }
 
     /// Estimates calls, tokens and cost. Makes no call.

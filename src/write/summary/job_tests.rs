@@ -5,7 +5,7 @@ use crate::policy::{Policy, PolicySet};
 use crate::session::testing::{call, loaded_session, result, transcript, user};
 use crate::summarize::SummarizerKind;
 use crate::summarize::extractive::ExtractiveSummarizer;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 fn opened(entries: &[String]) -> LoadedSession {
     loaded_session(&transcript(entries), 200_000.0).load_details().expect("reads")
@@ -29,7 +29,13 @@ fn history() -> Vec<String> {
 
 fn making(session: &LoadedSession, plan: &Plan) -> Result<SummaryJob, SummaryJobError> {
     let settings = SummarySettings::from_config(session.ruleset.id.rules(), &crate::js::Value::Null);
-    SummaryJob::new(session, plan, settings, (SummaryWriter::default(), Box::new(ExtractiveSummarizer)), 0.0)
+    SummaryJob::new(
+        session,
+        plan,
+        settings,
+        (SummaryWriter::default(), Box::new(ExtractiveSummarizer)),
+        Moment::ZERO,
+    )
 }
 
 fn made(session: &LoadedSession, plan: &Plan) -> SummaryResult {

@@ -24,7 +24,7 @@ use crate::session::assumed_summary::AssumedSummary;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::summarize::workspace_rules;
-use crate::units::Tokens;
+use crate::units::{Chars, Moment, Tokens};
 
 /// A compaction that lacks only its summary.
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ impl PreparedCompaction {
         settings: CompactionSettings,
         summary: SummarySettings,
         instructions: Option<&str>,
-        now_ms: f64,
+        now_ms: Moment,
     ) -> Result<Self, NotCompactable> {
         let read = |ix: EntryIx| body::read_entry(&session.source, &session.index, ix);
         let path = session.tree.branch(&session.index, &session.leaf);
@@ -154,12 +154,12 @@ fn not_compactable_reason(branch: &[BranchEntry]) -> NotCompactable {
     if ended { NotCompactable::AlreadyCompacted } else { NotCompactable::NothingToSummarize }
 }
 
-fn earlier_summary_chars(branch: &[BranchEntry]) -> Vec<u64> {
+fn earlier_summary_chars(branch: &[BranchEntry]) -> Vec<Chars> {
     let summaries = branch.iter().filter(|entry| entry.kind == EntryKind::Compaction);
     summaries
         .filter_map(|entry| entry.message)
         .map(|size| size.pi_chars.whole_chars())
-        .filter(|chars| *chars > 0)
+        .filter(|chars| *chars > Chars::ZERO)
         .collect()
 }
 

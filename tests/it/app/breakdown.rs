@@ -11,6 +11,7 @@ use clawscope::context::budget::BudgetPart;
 use clawscope::ids::{EntryIx, Epoch};
 use clawscope::report::breakdown::{Section, SectionKind, WindowContents};
 use clawscope::store::body::BodyError;
+use clawscope::units::Chars;
 
 use super::tuned;
 use crate::support::driver::Driver;
@@ -50,7 +51,10 @@ fn the_sections_of_the_window_add_up_to_the_bar() {
         let total = driver.app.displayed_session().expect("a session").next_prompt.total.tokens;
         assert_eq!((parts(false), parts(true)), (total, total), "{key}");
         assert!(
-            breakdown(&driver).blocks.values().all(|block| block.as_ref().is_ok_and(|block| block.chars > 0))
+            breakdown(&driver)
+                .blocks
+                .values()
+                .all(|block| block.as_ref().is_ok_and(|block| block.chars > Chars(0.0)))
         );
         driver.press("B");
         assert!(driver.app.overlay().is_none());
@@ -127,7 +131,7 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
     assert!(now.tokens > before + 90_000 && now.is_estimate(), "{now:?} {before}");
     assert_eq!(screen.scroll.cursor, 2);
     let heaviest = screen.contents.heaviest[0].entry;
-    assert_eq!(screen.blocks[&heaviest].as_ref().expect("read").chars, 400_000);
+    assert_eq!(screen.blocks[&heaviest].as_ref().expect("read").chars, Chars(400_000.0));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::state::UpdateMode;
 use clawscope::store::entry::Role;
+use clawscope::units::Millis;
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::rows;
@@ -111,7 +112,7 @@ fn a_slider_that_the_mouse_moves_shows_what_it_changes() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
     driver.press("p 4 j");
-    driver.now_ms += 60_000;
+    driver.now_ms += Millis(60_000.0);
     driver.event(Event::Timer);
     assert!(!driver.app.is_flashing());
     let row = driver.app.layout().tuning.y + 3;

@@ -35,7 +35,7 @@ fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
     let view = explanation(&driver).explanation().expect("read").clone();
     let verdict = view.verdict().expect("a verdict");
     assert_eq!(verdict.class, clawscope::report::explain::FindingClass::ParallelResults);
-    let wanted = verdict.evidence[1].entries[0];
+    let wanted = verdict.evidence()[1].entries[0];
     go_to_row(&mut driver, ExplainRow::Evidence(0, 1));
     driver.press("enter");
     assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);

@@ -4,6 +4,7 @@ use clawscope::app::App;
 use clawscope::app::event::Event;
 use clawscope::ui;
 use clawscope::ui::theme::{ColourDepth, Theme};
+use clawscope::units::{Millis, Moment};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -63,7 +64,7 @@ fn key(name: &str) -> Option<KeyEvent> {
 }
 
 /// What an event leads to: the frame, and the requests.
-fn after(app: &App, event: Event, now_ms: i64) -> (Buffer, String) {
+fn after(app: &App, event: Event, now_ms: Moment) -> (Buffer, String) {
     let mut app = app.clone();
     let effects = app.update(event, now_ms);
     let kinds: Vec<_> = effects.iter().map(std::mem::discriminant).collect();
@@ -78,7 +79,7 @@ fn a_click_on_a_hint_does_what_its_key_does() {
             let mut driver = Driver::demo(width, height);
             driver.go_to("telegram:direct:8812");
             driver.press(state);
-            driver.now_ms += 10_000;
+            driver.now_ms += Millis(10_000.0);
             driver.event(Event::Timer);
             let (app, now_ms) = (&driver.app, driver.now_ms);
             let line = status_line(app);
@@ -108,7 +109,7 @@ fn a_click_between_two_hints_does_nothing() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("2");
-    driver.now_ms += 10_000;
+    driver.now_ms += Millis(10_000.0);
     driver.event(Event::Timer);
     let line = status_line(&driver.app);
     let hint = &driver.app.left_hints()[0];

@@ -2,6 +2,7 @@
 
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
+use clawscope::units::{Bytes, Millis};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::support::driver::Driver;
@@ -50,7 +51,7 @@ fn the_last_message_goes_while_the_next_one_is_read() {
     assert!(driver.app.message_screen().is_some(), "a short read does not flicker");
     driver.press("y");
     assert_eq!(driver.copied, Vec::<String>::new(), "the message on its way out is not copied");
-    driver.now_ms += 200;
+    driver.now_ms += Millis(200.0);
     driver.event(Event::Timer);
     assert!(driver.app.message_screen().is_none());
     driver.perform(reads);
@@ -64,8 +65,8 @@ fn a_session_that_opens_slowly_or_not_at_all_hides_the_last_message() {
     let key = another(&driver);
     driver.effects(Event::Paste(key.clone()));
     let key = clawscope::ids::SessionKey(key);
-    driver.now_ms += 500;
-    driver.effects(Event::OpenProgress { key: key.clone(), done: 1, total: 2 });
+    driver.now_ms += Millis(500.0);
+    driver.effects(Event::OpenProgress { key: key.clone(), done: Bytes(1), total: Bytes(2) });
     assert!(driver.app.message_screen().is_none());
     driver.effects(Event::OpenFailed { key, error: "gone".into() });
     assert!(driver.app.message.text.is_none() && driver.app.message_screen().is_none());

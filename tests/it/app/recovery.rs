@@ -34,7 +34,7 @@ fn the_key_of_a_screen_leads_to_it_from_any_other_and_its_own_closes_it() {
     let name = |driver: &Driver| match driver.app.overlay() {
         None => "none",
         Some(Overlay::Help { .. }) => "?",
-        Some(Overlay::Findings { .. }) => "!",
+        Some(Overlay::Problems { .. }) => "!",
         Some(Overlay::Policies(_)) => "s",
         Some(Overlay::Estimators(_)) => "E",
         Some(Overlay::Breakdown(_)) => "B",

@@ -4,6 +4,7 @@ use clawscope::app::layout::Pane;
 use clawscope::app::sessions::SessionRow;
 use clawscope::session::Mark;
 use clawscope::session::order::SortColumn;
+use clawscope::units::Moment;
 
 use crate::support::driver::Driver;
 
@@ -15,7 +16,7 @@ fn the_newest_session_is_open_at_its_last_row() {
     let newest = live
         .filter(|item| !item.marks.iter().any(|mark| mark.is_archive()))
         .filter_map(|item| item.updated_ms)
-        .max();
+        .reduce(Moment::max);
     let session = driver.app.displayed_session().expect("a session");
     assert_eq!(session.item.updated_ms, newest);
     let pane = driver.app.transcript.as_ref().expect("a transcript");
@@ -38,7 +39,7 @@ fn a_configuration_that_the_gateway_refuses_is_reported_on_the_screen_with_line_
         toast.text
     );
     let listing = driver.app.store.listing.as_ref().expect("a list");
-    assert!(listing.config_error.is_some() && !listing.findings.is_empty());
+    assert!(listing.config_error.is_some() && !listing.diagnostics.is_empty());
 }
 
 #[test]

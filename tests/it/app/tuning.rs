@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clawscope::app::effect::Effect;
 use clawscope::policy::Fate;
+use clawscope::units::Millis;
 
 use super::tuned;
 use crate::support::driver::Driver;
@@ -135,7 +136,7 @@ fn a_value_can_be_typed_and_a_wrong_one_says_what_was_expected() {
     assert!(driver.app.input.as_ref().is_some_and(|prompt| prompt.error.is_some()));
     driver.press("ctrl-u text:2h enter");
     assert!(driver.app.input.is_none());
-    assert_eq!(driver.app.tuning.prune_settings().ttl_ms, 7_200_000.0);
+    assert_eq!(driver.app.tuning.prune_settings().ttl_ms, Millis(7_200_000.0));
 }
 
 #[test]

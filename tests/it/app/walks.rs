@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use clawscope::app::event::Event;
+use clawscope::units::Millis;
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::frames::{dark, drawn, text_of};
@@ -77,7 +78,7 @@ fn walked(driver: &mut Driver, words: &str, has_new_ids: bool) -> String {
         let (copied, saved) = (driver.copied.len(), driver.saved.len());
         step(driver, word);
         // Each step comes a second after the one before, so that clicks are single.
-        driver.now_ms += 1_000;
+        driver.now_ms += Millis(1_000.0);
         let after = screen(driver);
         let _ = writeln!(said, "> {word}");
         let changed: Vec<(usize, &str)> = before

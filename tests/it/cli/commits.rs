@@ -1,6 +1,7 @@
 //! `commit` and `undo`, their refusals, links and orphans.
 
 use clawscope::js;
+use clawscope::units::Moment;
 use serde_json::json;
 
 use crate::support::store::{Store, lines, long_session, program, run};
@@ -72,7 +73,7 @@ fn a_link_to_a_transcript_is_read_with_what_its_row_shows_and_never_written() {
     assert_eq!(std::fs::read(store.transcript()).unwrap(), lines(&long_session()).into_bytes());
 }
 
-fn now_ms() -> i64 {
+fn now_ms() -> Moment {
     use clawscope::commit::Clock as _;
     clawscope::commit::SystemClock.now_ms()
 }

@@ -2,6 +2,7 @@
 
 use clawscope::js;
 use clawscope::store::measure::prune_chars;
+use clawscope::units::Chars;
 use serde_json::{Value, json};
 
 use super::{has_keys, sum};
@@ -40,7 +41,7 @@ fn the_sizes_that_simulate_predicts_are_those_of_its_messages() {
         assert!(fates.iter().any(|fate| fate["before"] != fate["after"]), "{set}");
         for (fate, message) in fates.iter().zip(answer["messages"].as_array().unwrap()) {
             let message = js::parse(&message.to_string()).unwrap();
-            assert_eq!(prune_chars(&message), Ok(fate["after"].as_f64().unwrap()), "{set} {fate}");
+            assert_eq!(prune_chars(&message), Ok(Chars(fate["after"].as_f64().unwrap())), "{set} {fate}");
         }
     }
 }

@@ -6,13 +6,14 @@ use clawscope::command::environment::Invocation;
 use clawscope::command::output::Output;
 use clawscope::gateway::env::Environment;
 use clawscope::text::width;
+use clawscope::units::Moment;
 
 const OVERFLOWED: &str = "agent:main:telegram:direct:8812";
 const COMPACTED: &str = "agent:research:main";
 
 fn output(words: &[&str], columns: Option<usize>) -> String {
     let env = Environment::new([("HOME", "/nonexistent/clawscope-test")], None, "/".into());
-    let invocation = Invocation { env, now_ms: 1_772_719_601_000 };
+    let invocation = Invocation { env, now_ms: Moment(1_772_719_601_000.0) };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let words = std::iter::once("clawscope").chain(words.iter().copied()).map(OsString::from);
     let mut both = Output::new(&mut out, &mut err).with_terminal(columns, false);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use clawscope::commit::{Remap, SystemClock, write};
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, Value};
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
@@ -37,8 +38,8 @@ fn a_changed_result_is_copied_with_what_follows_and_the_record_is_last() {
     let written: Vec<&str> = prepared.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(written, expected);
     assert_eq!((prepared.leaf.as_str(), prepared.record_id.as_str()), (record, record));
-    assert_eq!(prepared.byte_len(), expected.iter().map(|line| line.len() + 1).sum::<usize>());
-    assert_eq!(prepared.file_bytes(), session.bytes().len() as u64);
+    assert_eq!(prepared.byte_len(), Bytes::from_len(expected.iter().map(|line| line.len() + 1).sum()));
+    assert_eq!(prepared.file_bytes(), Bytes::from_len(session.bytes().len()));
     assert_eq!(prepared.parent.as_deref(), Some("a1"));
     assert_eq!(prepared.changed, [("r1".to_owned(), result.to_owned())]);
     // The file's own time is not the test's, and no answer carries usage.
@@ -144,7 +145,7 @@ fn copies_bear_the_labels_of_their_originals_and_older_entries_keep_theirs() {
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let session = Session::new(&lines(&all));
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
-    write(&prepared, 0, &SystemClock).unwrap();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let new = |at: usize| {
         prepared.lines.iter().find(|line| line.copy_of == Some(EntryIx(at as u32))).unwrap().id.clone()
     };
@@ -194,6 +195,6 @@ fn a_transcript_in_memory_can_be_planned_for_and_not_written() {
     let prepared =
         clawscope::commit::prepare(&request, &mut clawscope::commit::RandomIds::default()).unwrap();
     assert_eq!(prepared.lines.len(), 3);
-    let refused = write(&prepared, 0, &SystemClock).unwrap_err().to_string();
+    let refused = write(&prepared, Millis::ZERO, &SystemClock).unwrap_err().to_string();
     assert!(refused.starts_with("demo.jsonl: the session is in memory"), "{refused}");
 }

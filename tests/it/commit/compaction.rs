@@ -10,7 +10,7 @@ use clawscope::policy::truncate::{CutOptions, truncated_message};
 use super::branch::{labels_in_force, text_of};
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Millis, Tokens};
 
 const TIME: &str = "2026-02-25T06:13:20.000Z";
 const NEXT: &str = r#"{"type":"message","id":"u2","parentId":"a2","timestamp":"2026-02-21T05:00:05.000Z","message":{"role":"user","content":"and now?"}}"#;
@@ -39,7 +39,7 @@ fn a_summary_that_ends_in_half_a_character_is_written_and_read_back_as_it_is() {
     let prepared = session.prepare_with(Vec::new(), Some(planned)).unwrap();
     let line = &prepared.lines.last().expect("a compaction").text;
     assert!(line.contains(r#""summary":"xxx\ud83d""#), "{line}");
-    write(&prepared, 0, &SystemClock).unwrap();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let text = String::from_utf8(session.bytes()).expect("no half of a character is in the file");
     let read = js::parse(text.lines().last().expect("a line")).expect("JSON");
     assert_eq!(read.get("summary").and_then(js::Value::as_str), Some(&halved));
@@ -47,7 +47,7 @@ fn a_summary_that_ends_in_half_a_character_is_written_and_read_back_as_it_is() {
 
 fn undone(session: &Session) -> Vec<String> {
     let undo = session.prepare_undo(UndoTarget::LastCommit).unwrap();
-    write(&undo, 0, &SystemClock).unwrap();
+    write(&undo, Millis::ZERO, &SystemClock).unwrap();
     session.planned(&undo)
 }
 
@@ -67,7 +67,7 @@ fn a_compaction_alone_copies_nothing_and_is_the_new_leaf() {
     assert_eq!((prepared.parent.as_deref(), prepared.from_leaf.as_str()), (Some("a3"), "a3"));
     assert_eq!((&prepared.leaf, &prepared.record_id), (&compaction.id, &record.id));
     assert_eq!((prepared.remaps.len(), prepared.changed.len()), (0, 0));
-    let written = write(&prepared, 0, &SystemClock).unwrap();
+    let written = write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     assert_eq!((&written.leaf, &written.receipt.id), (&compaction.id, &record.id));
     let session = session.reload();
     assert!(session.bytes().starts_with(&before));
@@ -79,7 +79,7 @@ fn a_compaction_alone_copies_nothing_and_is_the_new_leaf() {
 #[test]
 fn going_back_to_a_compaction_keeps_it_the_last_line() {
     let session = talk();
-    write(&session.prepare_with(Vec::new(), Some(keeping(4))).unwrap(), 0, &SystemClock).unwrap();
+    write(&session.prepare_with(Vec::new(), Some(keeping(4))).unwrap(), Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     let (new, leaf) = (session.context(), session.index.display_id(session.index.last().unwrap()));
     let label = format!(
@@ -97,7 +97,7 @@ fn going_back_to_a_compaction_keeps_it_the_last_line() {
     let [record, label, compaction] = &redo.lines[..] else { panic!("{:?}", redo.lines) };
     assert_eq!((&redo.record_id, &redo.leaf), (&record.id, &compaction.id));
     assert!(compaction.text.contains(r#""firstKeptEntryId":"u2""#));
-    write(&redo, 0, &SystemClock).unwrap();
+    write(&redo, Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     assert_eq!(session.context(), new, "the same to the byte, the time of the summary included");
     assert_eq!(labels_in_force(&session.bytes()).get(&compaction.id).map(String::as_str), Some("short"));
@@ -121,7 +121,7 @@ fn edits_come_first_and_the_compaction_keeps_their_copies() {
     let remap =
         Remap { entry: compaction.into(), key: "firstKeptEntryId", from: "u2".into(), to: user.into() };
     assert_eq!(prepared.remaps, [remap]);
-    write(&prepared, 0, &SystemClock).unwrap();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     let context = session.context();
     assert_eq!(context.len(), 3);
@@ -141,8 +141,8 @@ fn a_cut_result_before_a_compaction_keeps_what_that_kept_and_every_label() {
     let mut change = session.clear(EntryIx(2));
     let whole =
         clawscope::store::body::read_message(&session.source, &session.index, EntryIx(2)).unwrap().unwrap();
-    change.message = truncated_message(&whole, 5000.0, &CutOptions::default()).unwrap();
-    write(&session.prepare(vec![change]).unwrap(), 0, &SystemClock).unwrap();
+    change.message = truncated_message(&whole, Chars(5000.0), &CutOptions::default()).unwrap();
+    write(&session.prepare(vec![change]).unwrap(), Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     let context = session.context();
     assert_eq!(context.len(), old.len(), "nothing that was kept is lost");
@@ -164,7 +164,7 @@ fn a_shortened_result_may_lose_its_details_and_no_other_key() {
     let prepared = session.prepare(vec![change.clone()]).unwrap();
     let result = js::parse(&prepared.lines[0].text).unwrap();
     assert_eq!(result.get("message"), Some(&change.message));
-    write(&prepared, 0, &SystemClock).unwrap();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     assert!(!session.reload().context()[2].contains("details"));
 
     let session = talk();
@@ -199,7 +199,7 @@ fn a_compaction_that_cannot_are_is_refused_and_the_file_is_left_alone() {
 fn old_records_are_read_beside_new_ones() {
     let record = r#"{"type":"custom","customType":"clawscope.commit","data":{"version":1,"policy":"prune","settings":{"softTrimRatio":0.3},"fromLeaf":"a2","leaf":"c9","changed":[],"tokensBefore":1000,"tokensAfter":900,"tool":"clawscope 0.1.0"},"id":"c9","parentId":"a3","timestamp":"2026-02-25T06:13:20.000Z"}"#;
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER, NEXT, LAST, record]));
-    write(&session.prepare_with(Vec::new(), Some(keeping(4))).unwrap(), 0, &SystemClock).unwrap();
+    write(&session.prepare_with(Vec::new(), Some(keeping(4))).unwrap(), Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     let receipts = receipts(&session.index, &session.source).unwrap();
     let [old, new] = &receipts[..] else { panic!("{receipts:?}") };

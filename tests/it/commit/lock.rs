@@ -12,6 +12,7 @@ use clawscope::commit::{
 };
 use clawscope::ids::EntryIx;
 use clawscope::js;
+use clawscope::units::{Bytes, Millis, Moment};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::{NOW, Session, TestClock};
@@ -53,11 +54,11 @@ fn put(session: &Session, text: &str) -> PathBuf {
     path
 }
 
-fn payload(pid: u32, since: i64) -> String {
+fn payload(pid: u32, since: Moment) -> String {
     format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"{}\"\n}}", js::iso_text(since))
 }
 
-fn commit(session: &Session, wait_ms: u64, clock: &TestClock) -> Result<(), CommitError> {
+fn commit(session: &Session, wait_ms: Millis, clock: &TestClock) -> Result<(), CommitError> {
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     write(&prepared, wait_ms, clock).map(drop)
 }
@@ -65,21 +66,21 @@ fn commit(session: &Session, wait_ms: u64, clock: &TestClock) -> Result<(), Comm
 #[test]
 fn the_lock_of_a_running_process_is_waited_for_and_never_taken() {
     let (session, owner) = (session(), Owner::start());
-    let lock = put(&session, &payload(owner.pid(), NOW - 5000));
-    let held = LockState::Held { pid: Some(owner.pid()), since_ms: Some(NOW - 5000), live: true };
+    let lock = put(&session, &payload(owner.pid(), NOW - Millis(5000.0)));
+    let held = LockState::Held { pid: Some(owner.pid()), since_ms: Some(NOW - Millis(5000.0)), live: true };
     assert_eq!(lock_state(&session.path, NOW).unwrap(), held);
     let before = session.bytes();
-    for wait_ms in [0, 500] {
+    for wait_ms in [0.0, 500.0].map(Millis) {
         let clock = TestClock::default();
         let error = commit(&session, wait_ms, &clock).unwrap_err();
         let CommitError::Refused(Refusal::Locked { pid, since_ms, .. }) = &error else { panic!("{error:?}") };
-        assert_eq!((*pid, *since_ms), (Some(owner.pid()), Some(NOW - 5000)));
+        assert_eq!((*pid, *since_ms), (Some(owner.pid()), Some(NOW - Millis(5000.0))));
         assert!(
             error
                 .to_string()
                 .contains(&format!("locked by process {} since 2026-02-25T06:13:15.000Z", owner.pid()))
         );
-        assert_eq!(clock.now_ms() - NOW, wait_ms as i64);
+        assert_eq!(clock.now_ms() - NOW, wait_ms);
     }
     assert!(lock.exists());
     assert_eq!(session.bytes(), before);
@@ -89,19 +90,19 @@ fn the_lock_of_a_running_process_is_waited_for_and_never_taken() {
 fn the_lock_of_a_process_that_ended_is_taken_once_it_cannot_be_of_another_container() {
     let session = session();
     let pid = Owner::start().end();
-    let lock = put(&session, &payload(pid, NOW - 5000));
-    let held = LockState::Held { pid: Some(pid), since_ms: Some(NOW - 5000), live: false };
+    let lock = put(&session, &payload(pid, NOW - Millis(5000.0)));
+    let held = LockState::Held { pid: Some(pid), since_ms: Some(NOW - Millis(5000.0)), live: false };
     assert_eq!(lock_state(&session.path, NOW).unwrap(), held);
     assert!(matches!(
-        commit(&session, 0, &TestClock::default()),
+        commit(&session, Millis::ZERO, &TestClock::default()),
         Err(CommitError::Refused(Refusal::Locked { .. }))
     ));
-    put(&session, &payload(pid, NOW - 60_000));
+    put(&session, &payload(pid, NOW - Millis(60_000.0)));
     assert_eq!(
         lock_state(&session.path, NOW).unwrap(),
         LockState::Stale { reasons: vec![StaleReason::DeadPid] }
     );
-    commit(&session, 0, &TestClock::default()).unwrap();
+    commit(&session, Millis::ZERO, &TestClock::default()).unwrap();
     assert!(!lock.exists());
 }
 
@@ -109,11 +110,15 @@ fn the_lock_of_a_process_that_ended_is_taken_once_it_cannot_be_of_another_contai
 fn waiting_ends_when_the_lock_becomes_free() {
     let session = session();
     let pid = Owner::start().end();
-    put(&session, &payload(pid, NOW - 59_000));
+    put(&session, &payload(pid, NOW - Millis(59_000.0)));
     let clock = TestClock::default();
-    commit(&session, 10_000, &clock).unwrap();
+    commit(&session, Millis(10_000.0), &clock).unwrap();
     // Pauses of 50, 100, 150, 200, 250 and 300 ms, as the gateway makes them.
-    assert_eq!(clock.now_ms() - NOW, 1050, "it was taken at the first look after the minute was over");
+    assert_eq!(
+        clock.now_ms() - NOW,
+        Millis(1050.0),
+        "it was taken at the first look after the minute was over"
+    );
 }
 
 #[test]
@@ -121,23 +126,23 @@ fn waiting_ends_when_the_lock_becomes_free() {
 fn the_lock_of_another_process_with_the_same_id_is_taken() {
     let (session, owner) = (session(), Owner::start());
     let start = format!(",\n  \"starttime\": {}\n}}", 1);
-    put(&session, &payload(owner.pid(), NOW - 5000).replace("\n}", &start));
+    put(&session, &payload(owner.pid(), NOW - Millis(5000.0)).replace("\n}", &start));
     assert_eq!(
         lock_state(&session.path, NOW).unwrap(),
         LockState::Stale { reasons: vec![StaleReason::RecycledPid] }
     );
-    commit(&session, 0, &TestClock::default()).unwrap();
+    commit(&session, Millis::ZERO, &TestClock::default()).unwrap();
 }
 
 #[test]
 fn a_lock_older_than_half_an_hour_is_taken_whoever_holds_it() {
     let (session, owner) = (session(), Owner::start());
-    put(&session, &payload(owner.pid(), NOW - 30 * 60_000 - 1));
+    put(&session, &payload(owner.pid(), NOW - Millis(30.0 * 60_000.0 + 1.0)));
     assert_eq!(
         lock_state(&session.path, NOW).unwrap(),
         LockState::Stale { reasons: vec![StaleReason::TooOld] }
     );
-    commit(&session, 0, &TestClock::default()).unwrap();
+    commit(&session, Millis::ZERO, &TestClock::default()).unwrap();
 }
 
 #[test]
@@ -145,15 +150,16 @@ fn garbage_is_left_alone_while_the_file_is_young_and_taken_when_it_is_old() {
     let session = session();
     let lock = put(&session, "{\"pid\":");
     let written = fs::metadata(&lock).unwrap().modified().unwrap();
-    let written = written.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    let written = written.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let half_an_hour = Moment(written as f64) + Millis(30.0 * 60_000.0);
     let clock = TestClock::default();
-    clock.0.set(written + 30 * 60_000);
-    let error = commit(&session, 0, &clock).unwrap_err().to_string();
+    clock.0.set(half_an_hour);
+    let error = commit(&session, Millis::ZERO, &clock).unwrap_err().to_string();
     assert!(error.contains("locked by an unknown process."), "{error}");
-    clock.0.set(written + 30 * 60_000 + 1);
+    clock.0.set(half_an_hour + Millis(1.0));
     let reasons = vec![StaleReason::MissingPid, StaleReason::InvalidCreatedAt];
     assert_eq!(lock_state(&session.path, clock.now_ms()).unwrap(), LockState::Stale { reasons });
-    commit(&session, 0, &clock).unwrap();
+    commit(&session, Millis::ZERO, &clock).unwrap();
     assert_eq!(lock_state(&session.path, NOW).unwrap(), LockState::Free);
 }
 
@@ -162,7 +168,7 @@ fn a_lock_that_cannot_be_made_is_reported_with_its_path() {
     let session = session();
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     fs::create_dir(lock_path(&session.path).unwrap()).unwrap();
-    let error = write(&prepared, 0, &TestClock::default()).unwrap_err();
+    let error = write(&prepared, Millis::ZERO, &TestClock::default()).unwrap_err();
     assert!(matches!(error, CommitError::Lock { .. }), "{error:?}");
     assert!(error.to_string().contains("session.jsonl.lock"));
 }
@@ -172,7 +178,7 @@ fn the_index_of_sessions_beside_the_file_is_not_touched() {
     let session = session();
     let rows = session.path.with_file_name("sessions.json");
     fs::File::create(&rows).unwrap().write_all(b"{}").unwrap();
-    commit(&session, 0, &TestClock::default()).unwrap();
+    commit(&session, Millis::ZERO, &TestClock::default()).unwrap();
     assert_eq!(fs::read(&rows).unwrap(), b"{}");
     let mut names: Vec<_> =
         fs::read_dir(session.path.parent().unwrap()).unwrap().map(|item| item.unwrap().file_name()).collect();
@@ -189,7 +195,7 @@ struct Halfway<'a> {
 }
 
 impl Disk for Halfway<'_> {
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
         self.reserved.set(true);
         SystemDisk.reserve(file, end, bytes)
     }
@@ -210,7 +216,7 @@ fn a_commit_in_progress_is_not_reported_as_interrupted() {
     let session = session();
     let disk = Halfway { path: &session.path, reserved: Cell::default(), refused: RefCell::default() };
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
-    write_to_disk(&disk, &prepared, 0, &SystemClock).unwrap();
+    write_to_disk(&disk, &prepared, Millis::ZERO, &SystemClock).unwrap();
     let refused = disk.refused.take();
     assert!(matches!(refused, Some(Refusal::UnterminatedLine { .. })), "{refused:?}");
 }

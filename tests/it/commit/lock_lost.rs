@@ -10,6 +10,7 @@ use clawscope::commit::{
     transcripts_with_journal, write_to_disk,
 };
 use clawscope::ids::EntryIx;
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::{NOW, Session, TestClock};
@@ -22,7 +23,7 @@ fn session() -> Session {
 
 fn commit(session: &Session, disk: &dyn Disk) -> Result<(), CommitError> {
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).expect("a plan");
-    write_to_disk(disk, &prepared, 0, &TestClock::default()).map(drop)
+    write_to_disk(disk, &prepared, Millis::ZERO, &TestClock::default()).map(drop)
 }
 
 fn journals(session: &Session) -> usize {
@@ -86,7 +87,7 @@ struct Breaks<'a> {
 }
 
 impl Disk for Breaks<'_> {
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
         self.reserved.set(true);
         SystemDisk.reserve(file, end, bytes)
     }
@@ -100,7 +101,7 @@ impl Disk for Breaks<'_> {
         Ok(7)
     }
 
-    fn truncate(&self, _file: &File, _bytes: u64) -> io::Result<()> {
+    fn truncate(&self, _file: &File, _bytes: Bytes) -> io::Result<()> {
         Err(io::Error::other("broken"))
     }
 }
@@ -123,7 +124,7 @@ fn extent(session: &Session) -> Option<WrittenExtent> {
 fn a_commit_counts_as_interrupted_only_after_its_lock_is_given_back() {
     let (session, seen) = broken_off();
     assert_eq!(seen, [None], "it is being written");
-    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: 7, .. })));
+    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: Bytes(7), .. })));
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn a_link_in_the_place_of_the_lock_hides_no_interrupted_commit() {
     let (session, _) = broken_off();
     let lock = lock_path(&session.path).expect("a path");
     std::os::unix::fs::symlink("nowhere", &lock).expect("a link");
-    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: 7, .. })));
+    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: Bytes(7), .. })));
 }
 
 #[test]
@@ -143,5 +144,5 @@ fn the_lock_of_another_commit_hides_no_interrupted_one() {
     let time = clawscope::js::iso_text(NOW);
     let text = format!("{{\"pid\": {pid}, \"createdAt\": \"{time}\"}}");
     File::create(&lock).and_then(|mut file| file.write_all(text.as_bytes())).expect("a lock");
-    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: 7, .. })));
+    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: Bytes(7), .. })));
 }

@@ -15,7 +15,7 @@ use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::{checks, committed, inspected, plain, planned, previewed, summary, undone};
 use crate::support::session::Session;
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 fn contexts(session: &Session) -> Vec<String> {
     session.context().iter().map(|json| plain(json)).collect()
@@ -122,7 +122,7 @@ fn where_results_are_cut_the_checks_show_what_the_gateways_rewrite_would_lose() 
     loaded.window.tokens = Tokens(1000.0);
     let mut plan = planned(&loaded, &[Policy::Prune], 1.0);
     let gone = Edit::Placeholder(std::sync::Arc::new("[gone]".into()));
-    let size = single_text_size(&loaded.context.messages[2].size, 6.0);
+    let size = single_text_size(&loaded.context.messages[2].size, Chars(6.0));
     plan.messages[2].change = Some(MessageChange::full(size, vec![gone], None));
     let reported = |plan: &Plan| -> Option<(CheckStatus, String)> {
         let checks = checks(&loaded, plan, None);

@@ -8,6 +8,7 @@ use clawscope::ids::EntryIx;
 use clawscope::js::{self, Value};
 use clawscope::plan::EntryChange;
 use clawscope::store::entry::EntryKind;
+use clawscope::units::Millis;
 use proptest::prelude::*;
 
 use super::branch::labels_in_force;
@@ -118,13 +119,14 @@ fn commit_and_undo(seed: u64, options: &Options, requested: WriteKind) {
     };
     assert_eq!(prepared.lines.iter().any(|line| line.copy_of.is_some()), copies, "seed {seed}");
     let planned = session.planned(&prepared);
-    let written = write(&prepared, 0, &SystemClock).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let written =
+        write(&prepared, Millis::ZERO, &SystemClock).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     assert_eq!((&written.receipt.id, &written.leaf), (&prepared.record_id, &prepared.leaf));
     assert_eq!(prepared.record_id == prepared.leaf, !ends_in_compaction, "seed {seed}: what ends the branch");
     let session = session.reload();
     let after = session.bytes();
     assert!(after.starts_with(&bytes), "seed {seed}: the old bytes changed");
-    assert_eq!(after.len() as u64, written.offset + written.bytes);
+    assert_eq!(after.len() as u64, written.offset + written.bytes.get());
     assert_eq!(session.context(), planned, "seed {seed}");
     assert_eq!(planned.iter().map(|json| plain(json)).collect::<Vec<_>>(), wanted, "seed {seed}");
     ids_and_parents_hold(&after, values(&bytes).len());
@@ -139,7 +141,7 @@ fn commit_and_undo(seed: u64, options: &Options, requested: WriteKind) {
         }
     }
     let undo = session.prepare_undo(UndoTarget::LastCommit).unwrap();
-    write(&undo, 0, &SystemClock).unwrap();
+    write(&undo, Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     assert!(session.bytes().starts_with(&after));
     assert_eq!(session.context(), before, "seed {seed}: undo");

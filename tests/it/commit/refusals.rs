@@ -7,6 +7,7 @@ use clawscope::commit::{CommitError, RandomIds, Refusal, SystemClock, Transcript
 use clawscope::ids::EntryIx;
 use clawscope::js::Value;
 use clawscope::transcript::Leaf;
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
@@ -101,12 +102,12 @@ fn a_last_line_that_lacks_nothing_but_its_end_is_given_it() {
     let session = Session::new(&whole[..whole.len() - 1]);
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     let (planned, added) = (session.planned(&prepared), prepared.bytes());
-    assert_eq!((added[0], added.len()), (b'\n', prepared.byte_len()));
-    write(&prepared, 0, &SystemClock).unwrap();
+    assert_eq!((added[0], Bytes::from_len(added.len())), (b'\n', prepared.byte_len()));
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     assert_eq!(session.bytes(), [&whole[..whole.len() - 1], &added].concat());
     assert_eq!(session.context(), planned);
-    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, 0));
+    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, Bytes::ZERO));
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn a_file_that_changed_since_it_was_read_is_not_written() {
     append(&session, "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"n\",\"parentId\":\"a2\"}\n");
     assert!(matches!(refusal(&session), Refusal::FileChanged { what: "the file grew or shrank", .. }));
     let before = session.bytes();
-    let error = write(&prepared, 0, &SystemClock).unwrap_err();
+    let error = write(&prepared, Millis::ZERO, &SystemClock).unwrap_err();
     assert!(matches!(error, CommitError::Refused(Refusal::FileChanged { .. })), "{error:?}");
     assert_eq!(session.bytes(), before);
     assert!(!session.path.with_file_name("session.jsonl.lock").exists(), "the lock is given back");
@@ -187,7 +188,7 @@ fn a_file_that_took_the_place_of_the_one_read_is_not_written() {
     assert!(matches!(refusal(&session), Refusal::FileChanged { what: "the file was replaced", .. }));
     let before = session.bytes();
     assert!(
-        write(&prepared, 0, &SystemClock)
+        write(&prepared, Millis::ZERO, &SystemClock)
             .unwrap_err()
             .to_string()
             .contains("the file was replaced after clawscope read it")
@@ -199,10 +200,10 @@ fn a_file_that_took_the_place_of_the_one_read_is_not_written() {
 fn the_same_commit_is_not_written_twice() {
     let session = whole();
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
-    write(&prepared, 0, &SystemClock).unwrap();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let before = session.bytes();
     assert!(matches!(
-        write(&prepared, 0, &SystemClock),
+        write(&prepared, Millis::ZERO, &SystemClock),
         Err(CommitError::Refused(Refusal::FileChanged { .. }))
     ));
     assert_eq!(session.bytes(), before);
@@ -219,11 +220,11 @@ fn a_commit_keeps_who_may_read_the_file_and_one_that_is_taken_back_keeps_its_tim
     let kept = |metadata: &fs::Metadata| (metadata.mode(), metadata.uid(), metadata.gid(), metadata.ino());
     let before = fs::metadata(&session.path).unwrap();
     let messages = std::mem::take(&mut prepared.messages);
-    write(&prepared, 0, &SystemClock).unwrap_err();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap_err();
     let after = fs::metadata(&session.path).unwrap();
     assert_eq!((kept(&after), after.modified().unwrap()), (kept(&before), before.modified().unwrap()));
     prepared.messages = messages;
-    write(&prepared, 0, &SystemClock).unwrap();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let after = fs::metadata(&session.path).unwrap();
     assert_eq!(kept(&after), kept(&before));
     assert!(after.modified().unwrap() > before.modified().unwrap(), "an append is seen as one");
@@ -236,7 +237,7 @@ fn what_does_not_read_back_as_planned_is_taken_back() {
     let last = prepared.messages.len() - 1;
     prepared.messages.swap(0, last);
     let before = session.bytes();
-    let error = write(&prepared, 0, &SystemClock).unwrap_err();
+    let error = write(&prepared, Millis::ZERO, &SystemClock).unwrap_err();
     assert!(
         matches!(&error, CommitError::NotVerified { what, restored: true, .. } if what.to_string().contains("message 1")),
         "{error:?}"

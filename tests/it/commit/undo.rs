@@ -5,19 +5,19 @@ use clawscope::ids::EntryIx;
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
-use clawscope::units::Tokens;
+use clawscope::units::{Millis, Tokens};
 
 fn committed() -> Session {
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER]));
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
-    write(&prepared, 0, &SystemClock).unwrap();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     session.reload()
 }
 
 fn undo(session: Session, target: UndoTarget) -> Session {
     let prepared = session.prepare_undo(target).unwrap();
     let planned = session.planned(&prepared);
-    write(&prepared, 0, &SystemClock).unwrap();
+    write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     assert_eq!(session.context(), planned);
     session
@@ -54,11 +54,13 @@ fn commits_are_undone_one_after_the_other() {
     let more = r#"{"type":"message","id":"r2","parentId":"a2","timestamp":"2026-02-21T05:00:05.000Z","message":{"role":"toolResult","toolCallId":"c1","content":[]}}"#;
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER, more]));
     let first = session.context();
-    write(&session.prepare(vec![session.replace(EntryIx(4), "one")]).unwrap(), 0, &SystemClock).unwrap();
+    write(&session.prepare(vec![session.replace(EntryIx(4), "one")]).unwrap(), Millis::ZERO, &SystemClock)
+        .unwrap();
     let session = session.reload();
     let second = session.context();
     // The second commit copies the first one's record, which must not count as another commit.
-    write(&session.prepare(vec![session.replace(EntryIx(2), "two")]).unwrap(), 0, &SystemClock).unwrap();
+    write(&session.prepare(vec![session.replace(EntryIx(2), "two")]).unwrap(), Millis::ZERO, &SystemClock)
+        .unwrap();
     let session = session.reload();
     assert_eq!(receipts(&session.index, &session.source).unwrap().len(), 2);
     let session = undo(session, UndoTarget::LastCommit);
@@ -106,7 +108,7 @@ fn the_file_shows_what_was_done_to_it() {
     assert_eq!((commit.kind.as_str(), step.name.as_str()), ("commit", "prune"));
     assert_eq!((step.tokens_before, step.tokens_after), (Tokens(1000.0), Tokens(900.0)));
     assert_eq!((commit.tokens_before, commit.tokens_after), (Some(Tokens(1000.0)), Some(Tokens(900.0))));
-    assert_eq!((commit.from_leaf.as_str(), commit.time), ("a2", crate::support::session::NOW as f64));
+    assert_eq!((commit.from_leaf.as_str(), commit.time), ("a2", crate::support::session::NOW));
     assert_eq!(commit.changed[0].0, "r1");
     assert_eq!((undone.kind.as_str(), undone.undoes.as_deref()), ("undo", Some(commit.id.as_str())));
     assert_eq!(undone.from_leaf, commit.id);

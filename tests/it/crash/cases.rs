@@ -13,7 +13,7 @@ use clawscope::js::iso_text;
 
 use crate::support::generate::{Options, transcript};
 use crate::support::session::{NOW, Session};
-use clawscope::units::Tokens;
+use clawscope::units::{Millis, Tokens};
 
 /// A commit of some kind to some file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,10 +76,10 @@ impl Case {
         put(&path, &bytes);
         for _ in 0..self.earlier() {
             let session = self.open(&path);
-            write(&earlier_commit(&session), 0, &SystemClock).unwrap();
+            write(&earlier_commit(&session), Millis::ZERO, &SystemClock).unwrap();
         }
         if self == Self::LeftLock {
-            let since = iso_text(SystemClock.now_ms() - 120_000);
+            let since = iso_text(SystemClock.now_ms() - Millis(120_000.0));
             let lock = format!("{{\n  \"pid\": 4194304999,\n  \"createdAt\": \"{since}\"\n}}");
             put(&lock_path(&path).unwrap(), lock.as_bytes());
         }

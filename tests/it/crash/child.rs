@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use clawscope::commit::{SystemClock, recover_commit, write_to_disk};
+use clawscope::units::Millis;
 
 use super::cases::Case;
 use super::disk::{Fault, Faulty};
@@ -31,9 +32,11 @@ fn child() {
     let (case, path, at) = (Case::named(case), Path::new(path), at.parse().unwrap());
     let disk = Faulty::new(Fault::Kill, at);
     match deed {
-        "Commit" => drop(write_to_disk(&disk, &case.prepare(&case.open(path)), 0, &SystemClock).unwrap()),
-        "Settle" => drop(recover_commit(path, 0, &SystemClock, &disk).unwrap()),
-        _ => drop(recover_commit(path, 0, &SystemClock, &super::repairs::Cramped(disk))),
+        "Commit" => {
+            drop(write_to_disk(&disk, &case.prepare(&case.open(path)), Millis::ZERO, &SystemClock).unwrap());
+        }
+        "Settle" => drop(recover_commit(path, Millis::ZERO, &SystemClock, &disk).unwrap()),
+        _ => drop(recover_commit(path, Millis::ZERO, &SystemClock, &super::repairs::Cramped(disk))),
     }
 }
 

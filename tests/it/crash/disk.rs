@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clawscope::commit::{Disk, SystemDisk};
+use clawscope::units::Bytes;
 use rustix::process::{Signal, getpid, kill_process};
 
 /// What happens at the chosen point.
@@ -151,7 +152,7 @@ impl Disk for Faulty {
         written
     }
 
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
         self.room()?;
         SystemDisk.reserve(file, end, bytes)
     }
@@ -164,7 +165,7 @@ impl Disk for Faulty {
         self.around(|| SystemDisk.sync_dir(folder))
     }
 
-    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
+    fn truncate(&self, file: &File, bytes: Bytes) -> io::Result<()> {
         // Making a file shorter takes no room, and a full disk does not keep anyone from it.
         if matches!(self.fault, Fault::Kill) {
             return self.around(|| SystemDisk.truncate(file, bytes));

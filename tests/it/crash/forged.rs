@@ -10,6 +10,7 @@ use clawscope::commit::{
     CommitError, JournalFault, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted,
     recover_commit,
 };
+use clawscope::units::{Bytes, Millis, Moment};
 use proptest::prelude::*;
 
 use crate::fuzz::checks::journals::{
@@ -48,7 +49,7 @@ proptest! {
 }
 
 fn fault(path: &Path) -> JournalFault {
-    let found = find_interrupted(path, 0).unwrap().expect("a journal");
+    let found = find_interrupted(path, Moment::ZERO).unwrap().expect("a journal");
     let WrittenExtent::Untrusted(fault) = found.extent else { panic!("{found:?}") };
     match repair(path) {
         Err(CommitError::Refused(Refusal::UntrustedJournal { fault: refused, .. })) => {
@@ -120,7 +121,7 @@ fn a_journal_is_a_small_separate_file() {
     assert_eq!(fault(&path), JournalFault::MoreWriters);
     fs::set_permissions(&journal, fs::Permissions::from_mode(0o600)).unwrap();
     fs::File::options().write(true).open(&journal).unwrap().set_len(1 << 40).unwrap();
-    assert!(matches!(fault(&path), JournalFault::TooLarge { bytes, .. } if bytes == 1 << 40));
+    assert!(matches!(fault(&path), JournalFault::TooLarge { bytes, .. } if bytes == Bytes(1 << 40)));
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn nothing_in_a_locks_place_makes_a_command_wait() {
     let refused = || {
         let prepared = fs::write(journal_of(&path), b"cut off");
         prepared.unwrap();
-        let done = recover_commit(&path, 0, &SystemClock, &SystemDisk);
+        let done = recover_commit(&path, Millis::ZERO, &SystemClock, &SystemDisk);
         assert!(matches!(done, Err(CommitError::Lock { .. })), "{done:?}");
     };
     for target in ["gone", "t.jsonl.lock", "/dev/zero", "t.jsonl"] {

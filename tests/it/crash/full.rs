@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clawscope::commit::{Clock as _, CommitError, SystemClock, find_interrupted, lock_path, write_to_disk};
+use clawscope::units::Millis;
 
 use super::cases::Case;
 use super::child::{Deed, command, reported};
@@ -23,7 +24,12 @@ fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() 
             let path = story.case.set_up(folder.path());
             let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
             let disk = Faulty::new(fault, point);
-            let result = write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
+            let result = write_to_disk(
+                &disk,
+                &story.case.prepare(&story.case.open(&path)),
+                Millis::ZERO,
+                &SystemClock,
+            );
             let state = story.state(&path).unwrap_or_else(|| panic!("{point}: {result:?}"));
             match &result {
                 Ok(_) => assert_eq!(state, "new", "{point}"),
@@ -140,7 +146,8 @@ fn a_full_disk_is_reported_with_the_file_and_what_to_do() {
         let path = story.case.set_up(folder.path());
         let disk = Faulty::new(Fault::Full, point);
         let error =
-            write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock).err()?;
+            write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), Millis::ZERO, &SystemClock)
+                .err()?;
         assert!(error.to_string().starts_with(&folder.path().display().to_string()), "{error}");
         Some(error)
     };

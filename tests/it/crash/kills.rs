@@ -9,6 +9,7 @@ use clawscope::commit::{
     Clock, CommitError, LockState, RecoveredCommit, Refusal, SystemClock, SystemDisk, WrittenExtent,
     find_interrupted, lock_state, recover_commit, write, write_to_disk,
 };
+use clawscope::units::{Millis, Moment};
 
 use super::cases::{Case, another};
 use super::child::{Deed, killed};
@@ -38,7 +39,7 @@ impl Story {
         let disk = Faulty::counting();
         let prepared = case.prepare(&session);
         let new_context = session.planned(&prepared);
-        write_to_disk(&disk, &prepared, 0, &SystemClock).unwrap();
+        write_to_disk(&disk, &prepared, Millis::ZERO, &SystemClock).unwrap();
         let new = session.bytes();
         assert!(new.starts_with(&old) && new.len() > old.len() && new_context != old_context);
         Self { case, old, new, old_context, new_context, points: disk.passed(), torn: 0.into() }
@@ -94,11 +95,11 @@ pub(crate) fn settled_after(story: &Story, path: &Path, point: usize, by_repair:
 /// Settles at once. Only what was killed before a whole journal named the lock's owner has to be waited for: such a lock
 /// may be another container's, or about to be written (store H4, H9).
 fn settled_in_time(path: &Path, what: &str, by_repair: bool) -> Option<RecoveredCommit> {
-    match recover_commit(path, 0, &SystemClock, &SystemDisk) {
+    match recover_commit(path, Millis::ZERO, &SystemClock, &SystemDisk) {
         Err(CommitError::Refused(Refusal::Locked { pid, .. })) => {
             let found = find_interrupted(path, SystemClock.now_ms()).unwrap().unwrap();
             assert!(by_repair || pid.is_none() || found.kind.is_none(), "{what}: {found:?}");
-            recover_commit(path, 0, &Ahead, &SystemDisk).unwrap()
+            recover_commit(path, Millis::ZERO, &Ahead, &SystemDisk).unwrap()
         }
         other => other.unwrap(),
     }
@@ -109,12 +110,12 @@ fn settled_in_time(path: &Path, what: &str, by_repair: bool) -> Option<Recovered
 struct Ahead;
 
 impl Clock for Ahead {
-    fn now_ms(&self) -> i64 {
-        SystemClock.now_ms() + 31 * 60_000
+    fn now_ms(&self) -> Moment {
+        SystemClock.now_ms() + Millis(31.0 * 60_000.0)
     }
 
-    fn pause(&self, ms: u64) {
-        SystemClock.pause(ms);
+    fn pause(&self, duration: Millis) {
+        SystemClock.pause(duration);
     }
 }
 
@@ -123,7 +124,8 @@ fn goes_on(story: &Story, path: &Path, point: usize) {
     let session = story.case.open(path);
     let prepared = another(&session);
     let planned = session.planned(&prepared);
-    write(&prepared, 0, &Ahead).unwrap_or_else(|error| panic!("{:?} at {point}: {error}", story.case));
+    write(&prepared, Millis::ZERO, &Ahead)
+        .unwrap_or_else(|error| panic!("{:?} at {point}: {error}", story.case));
     let session = session.reload();
     assert_eq!(session.context(), planned, "{:?} at {point}", story.case);
     assert_eq!(session.index.bad_lines, 0);

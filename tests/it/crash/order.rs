@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clawscope::commit::{Disk, SystemClock, SystemDisk, write_to_disk};
+use clawscope::units::{Bytes, Millis};
 
 use super::cases::Case;
 use super::kills::{Story, settled};
@@ -89,8 +90,8 @@ impl Disk for Recorder {
         SystemDisk.sync_dir(folder)
     }
 
-    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
-        self.push(Step::Truncate(self.name(file), bytes));
+    fn truncate(&self, file: &File, bytes: Bytes) -> io::Result<()> {
+        self.push(Step::Truncate(self.name(file), bytes.get()));
         SystemDisk.truncate(file, bytes)
     }
 
@@ -110,7 +111,7 @@ fn recorded(case: Case) -> (tempfile::TempDir, PathBuf, Vec<Step>) {
     let path = case.set_up(folder.path());
     let recorder = Recorder { folder: folder.path().to_path_buf(), steps: RefCell::default() };
     let prepared = case.prepare(&case.open(&path));
-    write_to_disk(&recorder, &prepared, 0, &SystemClock).unwrap();
+    write_to_disk(&recorder, &prepared, Millis::ZERO, &SystemClock).unwrap();
     (folder, path, recorder.steps.into_inner())
 }
 

@@ -2,6 +2,7 @@
 
 use clawscope::commit::{Clock as _, LockState, lock_state};
 use clawscope::commit::{CommitError, Refusal, SystemClock, find_interrupted, write_to_disk};
+use clawscope::units::{Bytes, Millis};
 
 use super::cases::{Case, another};
 use super::disk::{Fault, Faulty};
@@ -19,7 +20,8 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = story.case.set_up(folder.path());
         let disk = Faulty::new(Fault::Append(path.clone(), LINE.to_owned()), point);
-        let result = write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
+        let result =
+            write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), Millis::ZERO, &SystemClock);
         let bytes = std::fs::read(&path).unwrap();
         let is = |parts: &[&[u8]]| bytes == [&story.old[..], &parts.concat()].concat();
         match result {
@@ -41,7 +43,7 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
         let session = Session::at(&path);
         assert_eq!(
             (session.index.bad_lines, session.index.pending_bytes),
-            (0, 0),
+            (0, Bytes::ZERO),
             "{point}: a line is broken"
         );
         assert!(
@@ -65,7 +67,8 @@ fn a_file_that_is_replaced_in_between_is_not_said_to_be_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = story.case.set_up(folder.path());
         let disk = Faulty::new(Fault::Replace(path.clone()), point);
-        let result = write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), 0, &SystemClock);
+        let result =
+            write_to_disk(&disk, &story.case.prepare(&story.case.open(&path)), Millis::ZERO, &SystemClock);
         let bytes = std::fs::read(&path).unwrap();
         assert!(bytes == story.old || bytes == story.new, "{point}: a part of the lines");
         match &result {
@@ -74,7 +77,7 @@ fn a_file_that_is_replaced_in_between_is_not_said_to_be_written() {
         }
         assert!(find_interrupted(&path, SystemClock.now_ms()).unwrap().is_none(), "{point}: {result:?}");
         let session = Session::at(&path);
-        write_to_disk(&Faulty::counting(), &another(&session), 0, &SystemClock).unwrap();
+        write_to_disk(&Faulty::counting(), &another(&session), Millis::ZERO, &SystemClock).unwrap();
     }
     assert!(seen > 10, "{seen}");
 }

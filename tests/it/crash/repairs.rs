@@ -10,6 +10,7 @@ use clawscope::commit::{
     Disk, RecoveryOutcome, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted, recover_commit,
     write,
 };
+use clawscope::units::{Bytes, Millis};
 
 use super::cases::{Case, another};
 use super::child::{Deed, killed};
@@ -32,7 +33,7 @@ impl Disk for Cramped {
         self.0.write(file, bytes)
     }
 
-    fn reserve(&self, _: &File, _: u64, _: u64) -> io::Result<()> {
+    fn reserve(&self, _: &File, _: u64, _: Bytes) -> io::Result<()> {
         Err(io::ErrorKind::StorageFull.into())
     }
 
@@ -40,7 +41,7 @@ impl Disk for Cramped {
         self.0.sync(file)
     }
 
-    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
+    fn truncate(&self, file: &File, bytes: Bytes) -> io::Result<()> {
         self.0.truncate(file, bytes)
     }
 
@@ -86,10 +87,10 @@ fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
         let before = std::fs::read(&path).unwrap();
         let disk = Cramped(Faulty::counting());
         if deed == Deed::SettleOnFull {
-            recover_commit(&path, 0, &SystemClock, &disk).unwrap_err();
+            recover_commit(&path, Millis::ZERO, &SystemClock, &disk).unwrap_err();
             assert_eq!(std::fs::read(&path).unwrap(), before);
         } else {
-            let done = recover_commit(&path, 0, &SystemClock, &disk.0).unwrap().unwrap();
+            let done = recover_commit(&path, Millis::ZERO, &SystemClock, &disk.0).unwrap().unwrap();
             assert_eq!((done.outcome, story.state(&path)), (RecoveryOutcome::Finished, Some("new")));
         }
         for point in 1..=disk.0.passed() {
@@ -112,10 +113,10 @@ fn a_part_that_cannot_be_finished_stays_until_it_can_and_the_time_with_it() {
         let (_folder, path) = torn(&story, point);
         let state = || (std::fs::read(&path).unwrap(), std::fs::metadata(&path).unwrap().modified().unwrap());
         let before = state();
-        let full = recover_commit(&path, 0, &SystemClock, &Cramped(Faulty::counting()));
+        let full = recover_commit(&path, Millis::ZERO, &SystemClock, &Cramped(Faulty::counting()));
         assert!(matches!(full, Err(CommitError::Write { restored: true, .. })), "{point}: {full:?}");
         assert_eq!(state(), before, "{point}");
-        let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+        let settled = recover_commit(&path, Millis::ZERO, &SystemClock, &SystemDisk).unwrap().unwrap();
         assert_eq!(
             (settled.outcome, story.state(&path)),
             (RecoveryOutcome::Finished, Some("new")),
@@ -131,7 +132,7 @@ fn nothing_is_cut_off_or_added_once_another_program_wrote_behind_it() {
         let (_folder, path) = torn(&story, point);
         append(&path, LINE).unwrap();
         let before = std::fs::read(&path).unwrap();
-        let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+        let settled = recover_commit(&path, Millis::ZERO, &SystemClock, &SystemDisk).unwrap().unwrap();
         assert_eq!(settled.interrupted.extent, WrittenExtent::Overtaken, "{point}");
         assert_eq!(settled.outcome, RecoveryOutcome::Unchanged, "{point}");
         assert_eq!(std::fs::read(&path).unwrap(), before, "{point}");
@@ -148,7 +149,7 @@ fn a_file_that_was_rewritten_or_put_away_since_is_left_as_it_is() {
     std::fs::copy(&path, &copy).unwrap();
     std::fs::rename(&copy, &path).unwrap();
     let before = std::fs::read(&path).unwrap();
-    let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+    let settled = recover_commit(&path, Millis::ZERO, &SystemClock, &SystemDisk).unwrap().unwrap();
     assert_eq!(
         (settled.interrupted.extent, settled.outcome),
         (WrittenExtent::Replaced, RecoveryOutcome::Unchanged)
@@ -156,7 +157,7 @@ fn a_file_that_was_rewritten_or_put_away_since_is_left_as_it_is() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let (_folder, path) = torn(&story, middle);
     std::fs::rename(&path, path.with_file_name("session.jsonl.reset.2026-03-01T00-00-00.000Z")).unwrap();
-    let settled = recover_commit(&path, 0, &SystemClock, &SystemDisk).unwrap().unwrap();
+    let settled = recover_commit(&path, Millis::ZERO, &SystemClock, &SystemDisk).unwrap().unwrap();
     assert_eq!(
         (settled.interrupted.extent, settled.outcome),
         (WrittenExtent::Replaced, RecoveryOutcome::Unchanged)
@@ -187,18 +188,18 @@ fn the_next_commit_settles_what_was_left_and_goes_on_where_the_file_is_the_one_i
     let points = torn_points(&story);
     // Before the first line: nothing is there, and the new commit is written.
     let (_folder, session) = session_of(points[0] - 1);
-    write(&another(&session), 0, &SystemClock).unwrap();
+    write(&another(&session), Millis::ZERO, &SystemClock).unwrap();
     // After the last: the new one follows it.
     let (_folder, session) = session_of(points[points.len() - 1] + 1);
     assert_eq!(session.bytes(), story.new);
-    write(&another(&session), 0, &SystemClock).unwrap();
+    write(&another(&session), Millis::ZERO, &SystemClock).unwrap();
     // In between, for a plan that was made before.
     let folder = tempfile::tempdir().unwrap();
     let path = story.case.set_up(folder.path());
     let session = Session::at(&path);
     let prepared = another(&session);
     killed(story.case, Deed::Commit, points[5], &path);
-    let error = write(&prepared, 0, &SystemClock).unwrap_err();
+    let error = write(&prepared, Millis::ZERO, &SystemClock).unwrap_err();
     assert!(matches!(&error, CommitError::Refused(Refusal::JustRecovered { .. })), "{error:?}");
     assert_eq!(story.state(&path), Some("new"));
 }

@@ -370,7 +370,7 @@ fn a_second_compaction_right_behind_the_first_is_named_beside_the_cause() {
     made.compaction(&words(4_000), kept);
     made.failed("prompt is too long: 200164 tokens > 200000 maximum");
     let message = verdict(&made.read(200_000), FindingClass::UserMessage, &[]);
-    assert!(finding(&message, FindingClass::CompactionRefused).headline.contains("right after compaction"));
+    assert!(finding(&message, FindingClass::CompactionRefused).headline().contains("right after compaction"));
 }
 
 #[test]

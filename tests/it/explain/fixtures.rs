@@ -89,7 +89,7 @@ fn bytes_by_four_are_no_tokens() {
     let made_up = (bytes / 4.0).max(2_500_000.0);
     let read = made.on(200_000).row(json!({ "totalTokens": made_up })).read();
     let explanation = verdict(&read, FindingClass::Healthy, &[]);
-    assert!(finding(&explanation, FindingClass::CounterInflated).headline.contains("2,500,000"));
+    assert!(finding(&explanation, FindingClass::CounterInflated).headline().contains("2,500,000"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use clawscope::ids::EntryIx;
 use clawscope::js;
+use clawscope::units::Moment;
 
 use super::on_store::{OnStore, Read};
 
@@ -46,7 +47,7 @@ impl Made {
 
     /// One that begins at a time, ms.
     pub(crate) fn at(start: f64) -> Self {
-        let time = js::iso_text(start as i64);
+        let time = js::iso_text(Moment(start));
         let header = format!(r#"{{"type":"session","version":3,"id":"s","timestamp":"{time}"}}"#);
         Self {
             text: format!("{header}\n"),
@@ -70,7 +71,7 @@ impl Made {
     fn push(&mut self, rest: &str, chars: usize) -> usize {
         let at = self.count;
         let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
-        let time = js::iso_text(self.now as i64);
+        let time = js::iso_text(Moment(self.now));
         let _ =
             writeln!(self.text, "{{\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"{time}\",{rest}}}");
         self.tokens.push((at, chars as f64 / self.chars_per_token));

@@ -20,7 +20,7 @@ const HEADLINE: usize = 100;
 
 /// The verdict's line.
 pub(crate) fn line(explanation: &Explanation) -> String {
-    explanation.findings[0].headline.clone()
+    explanation.findings[0].headline()
 }
 
 /// Asserts the class of the verdict and parts of its line.
@@ -49,12 +49,12 @@ pub(crate) fn finding(explanation: &Explanation, class: FindingClass) -> &Findin
 /// A number of a finding.
 #[track_caller]
 pub(crate) fn number(finding: &Finding, name: &str) -> f64 {
-    finding.numbers.iter().find(|(own, _)| *own == name).expect(name).1
+    finding.numbers().into_iter().find(|(own, _)| *own == name).expect(name).1
 }
 
 /// Why a guard did not prevent it.
 #[track_caller]
 pub(crate) fn why(explanation: &Explanation, kind: GuardKind) -> String {
     let guard = explanation.guards.iter().find(|guard| guard.kind == kind).expect("a row of each guard");
-    format!("{}: {}", guard.state.as_str(), guard.why)
+    format!("{}: {}", guard.state.as_str(), guard.reason.description())
 }

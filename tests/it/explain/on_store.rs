@@ -13,7 +13,7 @@ use clawscope::session::LoadedSession;
 use clawscope::session::list::list_sessions;
 use clawscope::session::loading::open;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
-use clawscope::units::Tokens;
+use clawscope::units::{Moment, Tokens};
 use serde_json::{Map, Value, json};
 
 use super::made::Made;
@@ -151,11 +151,11 @@ impl OnStore {
         let place =
             StoreLocation::new(&StoreRequest::Path(folder.path().to_path_buf()), Environment::default())
                 .expect("a place");
-        let listed = list_sessions(&place, now as i64);
+        let listed = list_sessions(&place, Moment(now));
         let is_other = |key: &SessionKey| self.others.iter().any(|it| it.0 == key.0);
         let own = |key: &SessionKey| if self.has_row { key.0 == self.key } else { !is_other(key) };
         let item = listed.items.iter().find(|item| own(&item.key)).expect("it is listed");
-        let session = open(&listed.store, &item.key, None, now as i64, &mut |_, _| true).expect("it opens");
+        let session = open(&listed.store, &item.key, None, Moment(now), &mut |_, _| true).expect("it opens");
         assert_eq!(session.window.tokens, Tokens(self.window as f64), "the window of the store");
         Read { folder, session }
     }

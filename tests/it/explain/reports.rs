@@ -79,9 +79,9 @@ fn an_overflow_that_nothing_follows_names_the_fault_beside_the_cause() {
     made.failed("prompt is too long: 203100 tokens > 200000 maximum");
     let explanation = made.on(200_000).row(json!({ "compactionCount": 0 })).read().said();
     let fault = finding(&explanation, FindingClass::RuntimeFault);
-    assert!(fault.headline.contains("did nothing about the refusal for 10m"), "{}", fault.headline);
+    assert!(fault.headline().contains("did nothing about the refusal for 10m"), "{}", fault.headline());
     assert!((612_731.0..645_000.0).contains(&number(fault, "idleMs")));
-    assert!(fault.evidence.iter().any(|evidence| evidence.entries == [at(first)]));
+    assert!(fault.evidence().iter().any(|evidence| evidence.entries == [at(first)]));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_cumulative_counter_is_no_overflow() {
     let counter = finding(&explanation, FindingClass::CounterInflated);
     assert_eq!(number(counter, "stored"), 1_821_240.0);
     assert!(
-        counter.evidence.iter().any(|it| it.text == "it is the sum of input 497,720 + cacheRead 1,323,520")
+        counter.evidence().iter().any(|it| it.text == "it is the sum of input 497,720 + cacheRead 1,323,520")
     );
 }
 
@@ -182,7 +182,7 @@ fn chinese_that_counts_three_times_as_much_is_a_note_while_it_fits() {
     let explanation = verdict(&made.read(60_000), FindingClass::Healthy, &[]);
     let estimator = finding(&explanation, FindingClass::EstimatorError);
     assert!((2.6..3.2).contains(&number(estimator, "ratio")));
-    assert!(estimator.evidence.iter().any(|it| it.text.starts_with("keepRecentTokens 20,000 keeps ~5")));
+    assert!(estimator.evidence().iter().any(|it| it.text.starts_with("keepRecentTokens 20,000 keeps ~5")));
 }
 
 #[test]
@@ -254,9 +254,9 @@ fn a_history_that_the_summariser_cannot_take_either() {
     assert_eq!(explanation.overflows.len(), 2, "a summary that was refused is no call of the conversation");
     let refused = finding(&explanation, FindingClass::CompactionRefused);
     assert!(
-        refused.headline.contains("the call that writes the summary is too large"),
+        refused.headline().contains("the call that writes the summary is too large"),
         "{}",
-        refused.headline
+        refused.headline()
     );
 }
 
@@ -274,14 +274,14 @@ fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
     let explanation = made.on(200_000).without_row().beside(KEY, &fresh, json!({})).read().said();
     let fault = finding(&explanation, FindingClass::RuntimeFault);
     assert_eq!(
-        (fault.headline.as_str(), number(fault, "entries")),
+        (fault.headline().as_str(), number(fault, "entries")),
         (moved.as_str(), (made.count - 1) as f64)
     );
     // Of two that began then, nobody can tell.
     let two = made.on(200_000).without_row().beside(KEY, &fresh, json!({}));
     let two = two.beside("agent:main:main", &fresh, json!({})).read().said();
     assert_eq!(
-        finding(&two, FindingClass::RuntimeFault).headline,
+        finding(&two, FindingClass::RuntimeFault).headline(),
         "no session key points here since the refusal"
     );
 }

@@ -32,7 +32,7 @@ fn a_change_that_saves_the_call_and_not_another_does_not_help() {
     let recorded = explanation.recorded.expect("it was replayed");
     assert_eq!((recorded.overflows, recorded.failing_call_overflows), (2, true));
     for advice in explanation.advice.iter().filter(|it| it.fits && it.whole.overflows > 0) {
-        assert!(!advice.fits_all && advice.note.contains("other call"), "{advice:?}");
+        assert!(!advice.fits_all && advice.outcome.description().contains("other call"), "{advice:?}");
     }
     let fitting: Vec<&Advice> = explanation.advice.iter().filter(|it| it.fits_all).collect();
     assert!(!fitting.is_empty() && fitting.iter().all(|it| it.overflows() == 0));
@@ -90,8 +90,11 @@ fn every_count_of_the_failing_prompt_is_side_by_side() {
     made.failed("This model's maximum context length is 131072 tokens. However, you requested 133900 tokens");
     let row = json!({ "totalTokens": 99_000 });
     let explanation = made.on(200_000).row(row).read().said();
-    let counts: Vec<(&str, u64, bool)> =
-        explanation.counts.iter().map(|count| (count.counted_by, count.tokens, count.is_measured)).collect();
+    let counts: Vec<(&str, u64, bool)> = explanation
+        .counts
+        .iter()
+        .map(|count| (count.counter.as_str(), count.tokens, count.is_measured))
+        .collect();
     let who: Vec<&str> = counts.iter().map(|count| count.0).collect();
     assert_eq!(who, ["provider", "runtime", "stored counter", "chars/4", "calibrated"]);
     assert_eq!((counts[0].1, counts[0].2, counts[2].1), (133_900, true, 99_000));

@@ -81,7 +81,7 @@ fn context_after(
         checkpoint: None,
     };
     let leaf = context.leaf.expect("a prepared branch has a leaf");
-    let entry = entry.to_json(&session.index, "n", leaf, session.now_ms() as i64);
+    let entry = entry.to_json(&session.index, "n", leaf, session.now_ms());
     let after =
         clawscope::policy::compact::context_after(&session.index, &context, preparation.first_kept, &entry)?;
     let read = |message: &ContextMessage| bodies::read_message(&session.source, &session.index, message);

@@ -29,6 +29,7 @@ use clawscope::store::index::{Index, OpenStatus};
 use clawscope::store::load::load;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
+use clawscope::units::Moment;
 use sha2::{Digest, Sha256};
 
 /// The ruleset that these ops follow.
@@ -82,8 +83,8 @@ impl Session {
         self.case.get("settings").and_then(|settings| settings.get(name))
     }
 
-    pub(crate) fn now_ms(&self) -> f64 {
-        self.setting("now").and_then(Value::as_f64).unwrap_or(1_700_000_000_000.0)
+    pub(crate) fn now_ms(&self) -> Moment {
+        Moment(self.setting("now").and_then(Value::as_f64).unwrap_or(1_700_000_000_000.0))
     }
 
     pub(crate) fn messages(&self) -> Vec<Value> {

@@ -10,7 +10,7 @@ use clawscope::store::body;
 use clawscope::store::index::Index;
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
-use clawscope::units::Tokens;
+use clawscope::units::{Moment, Tokens};
 
 use super::opened_file::{lines, upgraded};
 use super::{CountedIds, digest, list_of, number, object, opened, throws, transcript};
@@ -24,7 +24,7 @@ pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
     let source = Source::from_memory("copy", bytes.clone());
     let index = opened(&source, &mut ids)?;
     let tree = Tree::new(&index);
-    let now_ms = setting("now").unwrap_or(1_700_000_000_000.0) as i64;
+    let now_ms = Moment(setting("now").unwrap_or(1_700_000_000_000.0));
     let session = RewriteInput { index: &index, tree: &tree, window: Tokens(window), now_ms };
     let rewritten =
         rewrite(&session, &mut ids, |ix| body::read_entry(&source, &index, ix)).expect("bodies are read");
@@ -35,7 +35,7 @@ pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
     let index = opened(&source, &mut ids)?;
     Ok(object([
         ("result", reported(&rewritten)),
-        ("maxChars", number(max_result_chars(Tokens(window)))),
+        ("maxChars", number(max_result_chars(Tokens(window)).get())),
         ("appended", list_of(case, &appended)),
         ("leafId", leaf_id(&index)),
         ("context", context(&source, &index)),

@@ -37,6 +37,6 @@ pub(crate) fn answer(case: &Value) -> Value {
                 ("shouldBlock", Value::Bool(guard.should_block)),
             ]),
         ),
-        ("maxToolResultChars", number(max_result_chars(info.tokens))),
+        ("maxToolResultChars", number(max_result_chars(info.tokens).get())),
     ])
 }

@@ -1,10 +1,11 @@
 //! What a transcript says: read line by line, and as an index has it, in the same form.
 
 use clawscope::js::{self, Value, is_trimmed};
+use clawscope::store::compact_chars::CompactChars;
 use clawscope::store::entry::{AppendMode, Entry, ParentKey, StopReason, Usage};
 use clawscope::store::index::Index;
 use clawscope::store::intern::{IdIx, ValueIx};
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 use super::json::{Plain, parse};
 use super::sizes::{Sizes, call_chars, digits, id, is, role, shown, sizes, usage_of, word};
@@ -227,7 +228,7 @@ fn time(value: Option<&Plain>) -> String {
     let text = value.and_then(Plain::units).map(String::from_utf16_lossy);
     // JavaScript knows no comma before the fraction of a second.
     let time = text.filter(|text| !text.contains(',')).and_then(|text| text.parse::<jiff::Timestamp>().ok());
-    let other = || js::date_value(value.and_then(as_value).as_ref());
+    let other = || js::date_value(value.and_then(as_value).as_ref()).get();
     digits(time.map_or_else(other, |time| time.as_millisecond() as f64))
 }
 
@@ -248,7 +249,7 @@ pub(crate) fn found(index: &Index) -> Read {
 fn entry_found(index: &Index, entry: &Entry) -> Said {
     let calls = &index.tool_calls[entry.tool_calls.0 as usize..entry.tool_calls.1 as usize];
     Said {
-        place: (entry.offset, entry.bytes, entry.line),
+        place: (entry.offset, entry.bytes().get() as u32, entry.line),
         kind: entry.kind.as_str().to_owned(),
         id: id_found(index, entry.id),
         null_id: entry.has_null_id,
@@ -266,7 +267,7 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
                 AppendMode::Other => "other",
             },
         ),
-        time: digits(entry.time_ms),
+        time: digits(entry.time_ms.get()),
         reference: id_found(index, entry.reference),
         word: word_found(index, entry.payload),
         model: entry.model.map(|(provider, model)| (word_found(index, provider), word_found(index, model))),
@@ -275,11 +276,11 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
         excluded: entry.is_excluded,
         message: entry.message.map(|size| Sizes {
             role: size.role.as_str().to_owned(),
-            pi: shown(size.pi_chars.value()),
-            prune: shown(size.prune_chars.value()),
-            joined: digits(size.joined_chars),
+            pi: shown(size.pi_chars.value().map(Chars::get)),
+            prune: shown(size.prune_chars.value().map(Chars::get)),
+            joined: digits(size.joined_chars.get()),
             blocks: (size.text_blocks, size.images),
-            chars: (size.text_chars, size.thinking_chars, size.tool_call_chars),
+            chars: (count(size.text_chars), count(size.thinking_chars), count(size.tool_call_chars)),
             tool: word_found(index, size.tool_name),
             call: id_found(index, size.call_id),
             stop: stop_found(size.stop_reason).to_owned(),
@@ -288,10 +289,14 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
         }),
         calls: calls
             .iter()
-            .map(|call| (id_found(index, call.id), word_found(index, call.name), call.chars))
+            .map(|call| (id_found(index, call.id), word_found(index, call.name), count(call.chars)))
             .collect(),
         beside: None,
     }
+}
+
+fn count(chars: CompactChars) -> u32 {
+    chars.get().whole() as u32
 }
 
 fn usage_found(usage: &Usage) -> [String; 6] {

@@ -22,25 +22,26 @@ use clawscope::session::{LoadedSession, SessionViewKey};
 use clawscope::store::demo;
 use clawscope::store::discovery::Store;
 use clawscope::summarize::CancelToken;
+use clawscope::units::{Millis, Moment};
 use clawscope::write::summary::job::SummaryResult;
 use clawscope::write::summary::writer::SummaryWriter;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A clock that does not move: tests must not wait.
-struct Still(i64);
+struct Still(Moment);
 
 impl Clock for Still {
-    fn now_ms(&self) -> i64 {
+    fn now_ms(&self) -> Moment {
         self.0
     }
 
-    fn pause(&self, _ms: u64) {}
+    fn pause(&self, _: Millis) {}
 }
 
 /// The program on a store of its own.
 pub(crate) struct Driver {
     pub(crate) app: App,
-    pub(crate) now_ms: i64,
+    pub(crate) now_ms: Moment,
     pub(crate) quit: bool,
     /// What was put on the clipboard, oldest first.
     pub(crate) copied: Vec<String>,
@@ -274,7 +275,7 @@ impl Driver {
             ruleset: listed.store.ruleset.clone(),
             agent_count: listed.store.agents.len(),
             items: listed.items,
-            findings: listed.diagnostics,
+            diagnostics: listed.diagnostics,
             config_error: listed.store.config.error.as_ref().map(ToString::to_string),
             demo: listed.is_demo,
         }))

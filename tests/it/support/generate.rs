@@ -2,6 +2,7 @@
 //! compactions, labels, branch summaries, images, lone surrogates, unknown types and keys, numbers
 //! written in odd ways. The same seed and options always give the same bytes.
 
+use clawscope::units::Moment;
 use std::fmt::Write as _;
 
 /// What a transcript may hold besides plain turns.
@@ -418,5 +419,5 @@ fn spaced(line: &str) -> String {
 }
 
 fn iso(ms: u64) -> String {
-    clawscope::js::iso_text(ms as i64)
+    clawscope::js::iso_text(Moment::from_whole(ms as i64))
 }

@@ -15,7 +15,7 @@ use clawscope::session::LoadedSession;
 use clawscope::session::list::list_sessions_with;
 use clawscope::session::loading::open;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Millis, Tokens};
 use clawscope::write::request::{
     CheckStatus, WriteAction, WriteError, WriteOutcome, WriteRequest, prepare, preview, write,
 };
@@ -45,9 +45,9 @@ pub(crate) fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f6
         soft_trim_ratio: 0.0,
         hard_clear_ratio: 1.0,
         soft_trim: SoftTrim {
-            max_chars: 60.0,
-            head_chars: 10.0,
-            tail_chars: 10.0,
+            max_chars: Chars(60.0),
+            head_chars: Chars(10.0),
+            tail_chars: Chars(10.0),
             ..PruneSettings::default().soft_trim
         },
         ..PruneSettings::default()
@@ -55,7 +55,7 @@ pub(crate) fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f6
     settings.enabled = PolicySet::of(steps);
     settings.compaction.keep_recent_tokens = Tokens(keep_tokens);
     settings.history_limit = 1.0;
-    session.plan(&settings, Gate::Open { idle_ms: 1.0 }).expect("it is planned")
+    session.plan(&settings, Gate::Open { idle_ms: Millis(1.0) }).expect("it is planned")
 }
 
 /// A summary that was made.
@@ -75,7 +75,7 @@ pub(crate) fn committed(
 ) -> Result<String, WriteError> {
     let request = request(session, WriteAction::Commit { plan, summary });
     let prepared = prepare(&request)?;
-    let written = clawscope::commit::write(&prepared, 0, &SystemClock)?;
+    let written = clawscope::commit::write(&prepared, Millis::ZERO, &SystemClock)?;
     assert_eq!(written.leaf, prepared.leaf);
     Ok(prepared.leaf)
 }
@@ -109,7 +109,7 @@ pub(crate) fn previewed(
         ("tokensBefore", Value::Number(tokens)),
     ]);
     let LoadedSession { source, index, context, .. } = session;
-    let messages = messages_after(source, index, context, plan, &Value::Object(made), NOW as f64);
+    let messages = messages_after(source, index, context, plan, &Value::Object(made), NOW);
     messages.expect("its texts").iter().map(|message| plain(&js::stringify(message))).collect()
 }
 

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::generate::Dice;
+use clawscope::units::Moment;
 
 /// What a transcript holds.
 #[derive(Debug, Clone, Copy)]
@@ -226,7 +227,8 @@ impl Writer {
     }
 
     fn begin(&mut self) {
-        let (id, time) = (uuid(&mut self.dice), clawscope::js::iso_text(self.clock as i64));
+        let (id, time) =
+            (uuid(&mut self.dice), clawscope::js::iso_text(Moment::from_whole(self.clock as i64)));
         let _ = write!(
             self.text,
             r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{time}","cwd":"/home/user/project"}}"#
@@ -243,7 +245,7 @@ impl Writer {
             format!("{:08x}", (self.recipe.seed as u32).wrapping_add(self.entries.wrapping_mul(0x9E37_79B1)));
         self.entries += 1;
         let parent = self.path.last().map_or("null".to_owned(), |parent| format!("\"{parent}\""));
-        let time = clawscope::js::iso_text(self.clock as i64);
+        let time = clawscope::js::iso_text(Moment::from_whole(self.clock as i64));
         let _ =
             write!(self.text, r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"{time}","#);
         self.text += members;

@@ -17,7 +17,7 @@ use clawscope::policy::truncate::v2026_9::result_chars;
 use clawscope::policy::truncate::{Reduction, ResultBudget, ResultEditor, reduce_results};
 use clawscope::store::entry::Role;
 use clawscope::store::measure::role_of;
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 /// Oracle of pruning 6.33–6.36: the messages of a call after the guard, for a window in tokens. A comparison with NaN is
 /// false, as in the gateway, so NaN counts as over the limit. Throws where a message cannot be counted.
@@ -33,8 +33,9 @@ pub(crate) fn guard_messages(
         Ok(if stays { message.clone() } else { cut_message(message, limits.single) })
     });
     let mut messages = capped.collect::<Result<Vec<Value>, JsException>>()?;
-    let total =
-        messages.iter().try_fold(0.0, |sum, message| Ok(sum + GuardSize::of(message).chars.value()?))?;
+    let total = messages
+        .iter()
+        .try_fold(Chars::ZERO, |sum, message| Ok(sum + GuardSize::of(message).chars.value()?))?;
     if total <= limits.budget {
         return Ok(messages);
     }
@@ -43,11 +44,11 @@ pub(crate) fn guard_messages(
 }
 
 /// Replaces results, oldest first, until this many chars are free (pruning 6.35).
-fn compact_oldest(messages: &mut [Value], needed: f64) -> Result<(), JsException> {
-    let mut gained = 0.0;
+fn compact_oldest(messages: &mut [Value], needed: Chars) -> Result<(), JsException> {
+    let mut gained = Chars::ZERO;
     for message in messages.iter_mut().filter(|message| GuardSize::of(&**message).is_result) {
         let before = GuardSize::of(&*message).chars.value()?;
-        if before <= COMPACTED.len() as f64 {
+        if before <= Chars::from_len(COMPACTED.len()) {
             continue;
         }
         *message = compacted_message(message);
@@ -68,7 +69,7 @@ fn compact_oldest(messages: &mut [Value], needed: f64) -> Result<(), JsException
 pub(crate) fn guarded_result(message: &Value, tokens: Tokens) -> Option<Value> {
     let tokens = if tokens.is_nan() { 1.0 } else { tokens.floor().max(Tokens(1.0)).get() };
     let limit = (tokens * 2.0 * 0.5).floor().max(1024.0);
-    if counted_chars(message) <= limit { None } else { fitted_result(message, limit) }
+    if counted_chars(message) <= Chars(limit) { None } else { fitted_result(message, Chars(limit)) }
 }
 
 /// Oracle of pruning 8, row "Legacy images", since 2026.4.25: the messages without the media that the model has seen, by
@@ -89,7 +90,7 @@ pub(crate) fn reduced(messages: &[Value], budget: &ResultBudget) -> Vec<Value> {
     texts.messages
 }
 
-fn reducible_chars(message: &Value, budget: &ResultBudget) -> f64 {
+fn reducible_chars(message: &Value, budget: &ResultBudget) -> Chars {
     match budget.rule {
         Aggregate::Weighted => result_chars(message, NORMAL_WEIGHT),
         _ => budget.ends.chars(message),
@@ -103,7 +104,7 @@ struct Texts<'a> {
 }
 
 impl ResultEditor for Texts<'_> {
-    fn change(&mut self, at: usize, by: Reduction) -> f64 {
+    fn change(&mut self, at: usize, by: Reduction) -> Chars {
         let message = &mut self.messages[at];
         self.previous = message.clone();
         if let Some(new) = by.apply(self.budget.ends, self.budget.rule, message) {

@@ -12,7 +12,7 @@ use clawscope::ids::SessionKey;
 use clawscope::policy::compact::SummaryPurpose;
 use clawscope::session::LoadedSession;
 use clawscope::summarize::SummaryProgress;
-use clawscope::units::Tokens;
+use clawscope::units::{Bytes, Millis, Moment, Tokens};
 
 use super::driver::Driver;
 
@@ -32,7 +32,7 @@ fn named(driver: &mut Driver) {
 
 /// The flash of the last key is over.
 pub(crate) fn settled(mut driver: Driver) -> Driver {
-    driver.now_ms += 10_000;
+    driver.now_ms += Millis(10_000.0);
     driver.event(Event::Timer);
     driver
 }
@@ -102,7 +102,7 @@ pub(crate) fn summarising(width: u16, height: u16) -> Driver {
         purpose: SummaryPurpose::History,
         tokens: 57_129,
         attempt: 1,
-        wait_ms: 0,
+        wait_ms: Millis::ZERO,
     };
     drop(driver.key_effects("y"));
     driver.event(Event::Summary { epoch, update: SummaryUpdate::Calling(progress) });
@@ -161,7 +161,7 @@ pub(crate) fn finding(width: u16, height: u16) -> Driver {
     let path = "/home/pi/.openclaw/agents/main/sessions/9f2c41d7.jsonl";
     let next = "clawscope skips the line, as the runtime does; the tree is complete without it.";
     let listing = driver.app.store.listing.as_mut().expect("a list");
-    listing.findings = vec![
+    listing.diagnostics = vec![
         Diagnostic::new(path, Severity::Warning, "not JSON, 312 bytes", next).at_line(2_041),
         Diagnostic::new(
             path,
@@ -235,9 +235,9 @@ pub(crate) fn loading(width: u16, height: u16) -> Driver {
     let key = driver.app.displayed_session().expect("a session").item.key.clone();
     driver.app.opening.loading = Some(Loading {
         key,
-        bytes_read: 43_000_000,
-        bytes_total: 102_000_000,
-        started_ms: driver.now_ms - 200,
+        bytes_read: Bytes(43_000_000),
+        bytes_total: Bytes(102_000_000),
+        started_ms: driver.now_ms - Millis(200.0),
     });
     driver
 }
@@ -349,7 +349,7 @@ pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.key_effects("E");
     let epoch = driver.app.displayed_session().expect("a session").epoch;
-    driver.effects(Event::EstimateProgress { epoch, done: 43_000_000, total: 102_000_000 });
+    driver.effects(Event::EstimateProgress { epoch, done: Bytes(43_000_000), total: Bytes(102_000_000) });
     driver
 }
 
@@ -477,7 +477,7 @@ pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
     let request = driver.last_sweep();
     driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Axes(sweep.axes.clone()) });
     let cells = sweep.cells.iter().cloned().enumerate().take(11).collect();
-    driver.now_ms += 1000;
+    driver.now_ms += Millis(1000.0);
     driver.event(Event::Sweep { request_id: request, update: SweepUpdate::Cells(cells) });
     driver
 }
@@ -550,7 +550,7 @@ pub(crate) fn recovering_pi(width: u16, height: u16) -> Driver {
 }
 
 /// 2026-10-20T09:30:00Z, half an hour after the last entry of the pi session.
-const TODAY_MS: i64 = 1_792_488_600_000;
+const TODAY_MS: Moment = Moment(1_792_488_600_000.0);
 
 fn todays_store() -> tempfile::TempDir {
     use serde_json::json;
@@ -582,7 +582,7 @@ fn todays_store() -> tempfile::TempDir {
     for more in ["The ridge beam alone.", "Its span is 4.2 m.", "It may carry 3 kN."] {
         messages.push(answer(json!([{ "type": "text", "text": more }]), "stop", 130_000));
     }
-    let start = TODAY_MS - 30 * 60_000;
+    let start = TODAY_MS.whole() - 30 * 60_000;
     let mut lines = vec![
         json!({ "type": "session", "version": 3, "id": id, "timestamp": "2026-10-20T08:00:00.000Z", "cwd": "/home/pi/roof" }),
     ];
@@ -614,7 +614,7 @@ pub(crate) fn in_a_database(width: u16, height: u16) -> Driver {
     let name = "openclaw-agent.sqlite";
     std::fs::copy(from.join(name), agent.join(name)).expect("a copy");
     let mut driver = Driver::on(dir, width, height);
-    driver.now_ms = 1_795_200_000_000;
+    driver.now_ms = Moment(1_795_200_000_000.0);
     named(&mut driver);
     driver.go_to("cron:job-1");
     driver
@@ -640,7 +640,7 @@ pub(crate) const STATES: [Named; 61] = [
     ("undo", undoing),
     ("help", helping),
     ("palette", choosing),
-    ("findings", finding),
+    ("problems", finding),
     ("no match", no_match),
     ("search", searching),
     ("search all", searching_everywhere),

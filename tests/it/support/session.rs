@@ -20,14 +20,14 @@ use clawscope::store::index::Index;
 use clawscope::store::load::{FileChange, load_for_release, refresh};
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
-use clawscope::units::Tokens;
+use clawscope::units::{Millis, Moment, Tokens};
 
 /// 2026-02-25, a time after everything in the generated transcripts.
-pub(crate) const NOW: i64 = 1_772_000_000_000;
+pub(crate) const NOW: Moment = Moment(1_772_000_000_000.0);
 
 /// A clock that only moves when someone waits.
 #[derive(Debug)]
-pub(crate) struct TestClock(pub(crate) Cell<i64>);
+pub(crate) struct TestClock(pub(crate) Cell<Moment>);
 
 impl Default for TestClock {
     fn default() -> Self {
@@ -36,12 +36,12 @@ impl Default for TestClock {
 }
 
 impl Clock for TestClock {
-    fn now_ms(&self) -> i64 {
+    fn now_ms(&self) -> Moment {
         self.0.get()
     }
 
-    fn pause(&self, ms: u64) {
-        self.0.set(self.0.get() + ms as i64);
+    fn pause(&self, duration: Millis) {
+        self.0.set(self.0.get() + duration);
     }
 }
 

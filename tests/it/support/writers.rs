@@ -1,5 +1,6 @@
 //! A store with many sessions, and others who write to it in every way a gateway, a person or a repair does.
 
+use clawscope::units::Moment;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -82,7 +83,7 @@ fn line_at(entry: &str, ms: i64) -> String {
         .map_or("null".to_owned(), |n| format!("\"{file}-{n}\""));
     format!(
         "{{\"type\":\"message\",\"id\":\"{entry}\",\"parentId\":{parent},\"timestamp\":\"{}\",\"message\":{{\"role\":\"user\",\"content\":\"words of {entry}\",\"timestamp\":{ms}}}}}\n",
-        clawscope::js::iso_text(ms)
+        clawscope::js::iso_text(Moment::from_whole(ms))
     )
 }
 

@@ -16,7 +16,7 @@ use crate::policy::PolicySet;
 use crate::report::sweep::{Axis, Cell, Grid, KeepRunning, OnCell, Sweep, SweepSpec, default_axes, sweep};
 use crate::report::timeline::RecordedSession;
 use crate::session::setting_change::SettingChange;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 pub(super) use sweep_request::SweepKey;
 
@@ -163,8 +163,8 @@ pub struct CompareScreen {
     sweep_key: Option<SweepKey>,
     /// The awaited request; increases with every request.
     request_id: u64,
-    /// When it was requested, ms.
-    pub requested_ms: i64,
+    /// When it was requested.
+    pub requested_ms: Moment,
     pub metric: MapMetric,
     /// The cursor: one point per axis.
     pub point: Vec<usize>,

@@ -28,7 +28,7 @@ pub(super) fn block_rows(explanation: &Explanation, block: ExplainBlock) -> Vec<
         ExplainBlock::Findings => {
             let lines = |(at, finding): (usize, &Finding)| {
                 let head = (at > 0).then_some(ExplainRow::Finding(at));
-                let lines = 0..finding.evidence.len();
+                let lines = 0..finding.evidence().len();
                 head.into_iter().chain(lines.map(move |line| ExplainRow::Evidence(at, line)))
             };
             explanation.findings.iter().enumerate().flat_map(lines).collect()

@@ -57,9 +57,9 @@ impl ExplainScreen {
         }
     }
 
-    pub fn evidence(&self, row: ExplainRow) -> Option<&Evidence> {
+    pub fn evidence(&self, row: ExplainRow) -> Option<Evidence> {
         let ExplainRow::Evidence(_, line) = row else { return None };
-        self.finding(row)?.evidence.get(line)
+        self.finding(row)?.evidence().into_iter().nth(line)
     }
 
     pub fn advice(&self, row: ExplainRow) -> Option<&Advice> {
@@ -79,8 +79,7 @@ impl ExplainScreen {
             ExplainRow::Advice(_) => None,
             ExplainRow::Evidence(..) => self.evidence(row)?.entries.first().copied(),
             ExplainRow::Finding(_) => {
-                let mut entries = self.finding(row)?.evidence.iter().flat_map(|evidence| &evidence.entries);
-                entries.next().copied()
+                self.finding(row)?.evidence().into_iter().flat_map(|evidence| evidence.entries).next()
             }
         }
     }

@@ -3,7 +3,9 @@
 use crate::app::screens::explain::ExplainRow;
 use crate::format::format_number;
 use crate::js::{JsString, parse};
-use crate::report::explain::{Advice, Explanation, FindingClass, GuardReport, Mechanism, PromptPartKind};
+use crate::report::explain::{
+    Advice, Explanation, Finding, FindingClass, GuardReport, Mechanism, PromptCount, PromptPartKind,
+};
 use crate::text;
 
 /// Lines of the headline, and of the advice below it.
@@ -30,11 +32,11 @@ impl Headline {
             lines.truncate(MAX_HEADLINE_LINES);
             lines
         };
-        let verdict = explanation.verdict().map_or("", |verdict| verdict.headline.as_str());
+        let verdict = explanation.verdict().map(Finding::headline).unwrap_or_default();
         let beside = if facts > 0 { width.saturating_sub(facts + FACTS_GAP) } else { width };
         let advice = advice_sentence(explanation);
         Self {
-            verdict: wrapped(verdict, beside),
+            verdict: wrapped(&verdict, beside),
             advice: if advice.is_empty() { Vec::new() } else { wrapped(&advice, width) },
         }
     }
@@ -44,24 +46,12 @@ impl Headline {
     }
 }
 
-/// Returns `Set contextPruning.ttl to 30m (tested: every call fits).`, or that nothing would have helped. Without an
-/// overflow, returns the first line of evidence.
+/// Returns the next step after an overflow; without an overflow, the first line of evidence.
 pub fn advice_sentence(explanation: &Explanation) -> String {
-    if let Some(best) = explanation.advice.first().filter(|advice| advice.fits_all) {
-        return format!("{} (tested: {}).", settings_text(best), best.note);
-    }
-    if explanation.has_overflowed() {
-        return format!("{}.", explanation.advice_headline().1);
-    }
-    let seen = explanation.verdict().and_then(|verdict| verdict.evidence.first());
-    seen.map(|evidence| evidence.text.clone()).unwrap_or_default()
-}
-
-/// Returns `Set KEY to VALUE and KEY to VALUE`; a removed value is `nothing`.
-fn settings_text(advice: &Advice) -> String {
-    let value = |now: &str| if now.is_empty() { "nothing".to_owned() } else { now.to_owned() };
-    let changes = advice.changes.iter().map(|change| format!("{} to {}", change.key(), value(&change.after)));
-    format!("Set {}", changes.collect::<Vec<_>>().join(" and "))
+    explanation.next_step().unwrap_or_else(|| {
+        let seen = explanation.verdict().and_then(|verdict| verdict.evidence().into_iter().next());
+        seen.map(|evidence| evidence.text).unwrap_or_default()
+    })
 }
 
 /// The text of a row before wrapping.
@@ -74,9 +64,7 @@ pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
             .unwrap_or_default(),
         ExplainRow::Mechanism => explanation.mechanism.as_ref().map(mechanism_text).unwrap_or_default(),
         ExplainRow::Guard(at) => explanation.guards.get(at).map(GuardReport::description).unwrap_or_default(),
-        ExplainRow::Count(at) => {
-            explanation.counts.get(at).map(|count| count.note.clone()).unwrap_or_default()
-        }
+        ExplainRow::Count(at) => explanation.counts.get(at).map(PromptCount::description).unwrap_or_default(),
         ExplainRow::Advice(at) => explanation.advice.get(at).map(Advice::description).unwrap_or_default(),
         ExplainRow::OtherCall(at) => {
             explanation.overflows.get(at).map(|it| error_message(&it.shown_text())).unwrap_or_default()
@@ -84,12 +72,13 @@ pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
         ExplainRow::Finding(at) => {
             let finding = explanation.findings.get(at);
             finding
-                .map(|it| format!("{} · {}: {}", it.class.as_str(), it.confidence.as_str(), it.headline))
+                .map(|it| format!("{} · {}: {}", it.class.as_str(), it.confidence.as_str(), it.headline()))
                 .unwrap_or_default()
         }
         ExplainRow::Evidence(at, line) => {
-            let evidence = explanation.findings.get(at).and_then(|finding| finding.evidence.get(line));
-            evidence.map(|it| it.text.clone()).unwrap_or_default()
+            let finding = explanation.findings.get(at);
+            let evidence = finding.and_then(|finding| finding.evidence().into_iter().nth(line));
+            evidence.map(|it| it.text).unwrap_or_default()
         }
     }
 }

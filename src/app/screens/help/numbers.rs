@@ -43,17 +43,17 @@ const TIMELINE: &[NumberNote] = &[
     ),
 ];
 const EXPLAIN: &[NumberNote] = &[
-    ("counted", "The provider's count of the refused call; without a ~."),
+    ("sent", "The provider's count of the refused call; without a ~."),
     ("limit", "The window, or the limit that the provider named."),
     ("peak", "The largest prompt when the session is replayed with the change."),
-    ("overflows", "Calls that would still be refused with the change."),
+    ("over", "Calls that would still be refused with the change."),
 ];
 const BREAKDOWN: &[NumberNote] = &[
     ("tokens", "The part as an estimate; all parts add up to the estimate beside the bar."),
-    ("beyond", "What the provider counted in addition to the estimate."),
+    ("Not accounted for", "What the provider counted in addition to the estimate."),
 ];
 const ESTIMATORS: &[NumberNote] = &[
-    ("error", "The estimate compared with the provider's count of the same call."),
+    ("last, mean, worst", "The estimate compared with the provider's count of the same call."),
     ("calibrated", "The estimate after scaling to this session."),
 ];
 const COMPARE: &[NumberNote] = &[
@@ -67,8 +67,10 @@ const POLICIES: &[NumberNote] = &[
 ];
 const RECOVERY: &[NumberNote] =
     &[("tokens", "The size of the prompt before and after an attempt, as recorded or as the rules expect.")];
-const COMMITS: &[NumberNote] =
-    &[("tokens", "The size of the prompt before and after the commit, estimated at four chars per token.")];
+const COMMITS: &[NumberNote] = &[(
+    "tokens",
+    "The size of the messages before and after the commit, estimated at four chars per token, without the system prompt and tools.",
+)];
 const SEARCH: &[NumberNote] =
     &[("3/35", "The hit under the cursor, and the messages found in all sessions.")];
 const WINDOW: &[NumberNote] = &[
@@ -104,7 +106,7 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         ScreenKind::Search => SEARCH,
         ScreenKind::Help
         | ScreenKind::Palette
-        | ScreenKind::Findings
+        | ScreenKind::Problems
         | ScreenKind::Rule
         | ScreenKind::Record
         | ScreenKind::CommandLog

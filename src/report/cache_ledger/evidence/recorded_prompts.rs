@@ -7,16 +7,17 @@ use crate::session::LoadedSession;
 use crate::store::trajectory::{
     CompiledContext, RecordedTool, Recording, RecordingLookup, RunAttempt, find_recording,
 };
+use crate::units::{Chars, Moment};
 
 /// What comes before the messages of a prompt: the system prompt, or its length where the recorder cut it, and the tools.
-type PromptHead = (Option<String>, Option<u64>, Vec<RecordedTool>);
+type PromptHead = (Option<String>, Option<Chars>, Vec<RecordedTool>);
 
 /// The recorded runs of a session. Their heads are read on demand, because recordings are large.
 #[derive(Debug, Default)]
 pub(super) struct RecordedPrompts {
     recording: Option<Recording>,
-    /// Each attempt and its start, ms since 1970, in order.
-    attempts: Vec<(f64, RunAttempt)>,
+    /// Each attempt and its start, in order.
+    attempts: Vec<(Moment, RunAttempt)>,
     heads: HashMap<usize, Option<PromptHead>>,
 }
 
@@ -29,7 +30,7 @@ impl RecordedPrompts {
             return Self::default();
         };
         let Ok(recording) = Recording::read(&place) else { return Self::default() };
-        let mut attempts: Vec<(f64, RunAttempt)> = recording
+        let mut attempts: Vec<(Moment, RunAttempt)> = recording
             .attempts()
             .into_iter()
             .filter(|attempt| attempt.belongs_to(id))
@@ -43,8 +44,8 @@ impl RecordedPrompts {
         Self { recording: Some(recording), attempts, heads: HashMap::new() }
     }
 
-    /// Whether the runs of two answers had different heads. Times are those of the answers, ms since 1970.
-    pub(super) fn differ(&mut self, earlier: f64, later: f64) -> bool {
+    /// Whether the runs of two answers had different heads. Times are those of the answers.
+    pub(super) fn differ(&mut self, earlier: Moment, later: Moment) -> bool {
         let (Some(one), Some(other)) = (self.attempt_at(earlier), self.attempt_at(later)) else {
             return false;
         };
@@ -56,7 +57,7 @@ impl RecordedPrompts {
     }
 
     /// Returns the last attempt that began before a time.
-    fn attempt_at(&self, time: f64) -> Option<usize> {
+    fn attempt_at(&self, time: Moment) -> Option<usize> {
         self.attempts.partition_point(|(start, _)| *start <= time).checked_sub(1)
     }
 

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
-use crate::gateway::setting_value::{input_text, ttl_text};
+use crate::gateway::setting_value::ttl_text;
 use crate::js::Value;
 use crate::policy::settings::{PolicySetting, SettingId, SettingOwner};
+use crate::report::explain::advice::{AdvisedChange, ReplacedValue};
 use crate::report::explain::failure::Failure;
 use crate::session::LoadedSession;
 use crate::session::session_settings::{config_path, current_value, session_setting};
@@ -207,8 +208,8 @@ impl SearchSpace<'_> {
     }
 }
 
-/// Describes a change for display and for the configuration file.
-pub(super) fn describe_change(session: &LoadedSession, change: &SettingChange) -> super::AdvisedChange {
+/// Returns a change with its place in the configuration and the value that it replaces.
+pub(super) fn advised_change(session: &LoadedSession, change: &SettingChange) -> AdvisedChange {
     let row = session.setting_rows.iter().find(|row| row.setting.id == change.id);
     let unit = row.and_then(|row| row.setting.control.unit());
     let (file, path): (Option<PathBuf>, String) = match row.map(|row| &row.owner) {
@@ -216,38 +217,35 @@ pub(super) fn describe_change(session: &LoadedSession, change: &SettingChange) -
         Some(SettingOwner::Runtime { file, path, .. }) => (Some(file.clone()), path.clone()),
         _ => config_path(session, change.id.spec()),
     };
-    let is_mode = change.id == SettingId::PruneMode;
-    let was = match row {
-        Some(_) if is_mode => "off".to_owned(),
-        Some(row)
-            if row.setting.id == SettingId::HistoryLimit
-                && session.configured_settings.history_limit <= 0.0 =>
-        {
-            "off".to_owned()
-        }
-        Some(row) => input_text(unit, &row.setting.value),
-        None => session_setting(change.id.spec()).map_or_else(String::new, |setting| {
-            input_text(None, &Value::from(current_value(session, setting)))
-        }),
-    };
     let ttl = (unit == Some(Unit::Milliseconds))
-        .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration_ms))
+        .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration))
         .flatten();
     let tuned = match ttl {
-        Some(ms) => Value::from(ms),
-        None if is_mode => Value::from(true),
+        Some(ms) => Value::from(ms.get()),
+        None if change.id == SettingId::PruneMode => Value::from(true),
         None => change.value.clone(),
     };
-    let now = if is_mode { "cache-ttl".to_owned() } else { input_text(unit, &tuned) };
-    let named = |text: String| if text.is_empty() { "none".to_owned() } else { text };
-    let (was, now) = (named(was), named(now));
-    super::AdvisedChange {
+    AdvisedChange {
         id: change.id,
         file,
         config_path: path,
-        before: was,
-        after: now,
+        unit,
+        before: replaced_value(session, change.id, row),
         value: change.value.clone(),
         setting_value: tuned,
     }
+}
+
+fn replaced_value(session: &LoadedSession, id: SettingId, row: Option<&PolicySetting>) -> ReplacedValue {
+    let Some(row) = row else {
+        let setting = session_setting(id.spec());
+        return setting.map_or(ReplacedValue::Unknown, |setting| {
+            ReplacedValue::Set(Value::from(current_value(session, setting)))
+        });
+    };
+    let no_limit = id == SettingId::HistoryLimit && session.configured_settings.history_limit <= 0.0;
+    if id == SettingId::PruneMode || no_limit {
+        return ReplacedValue::Off;
+    }
+    ReplacedValue::Set(row.setting.value.clone())
 }

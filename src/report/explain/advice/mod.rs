@@ -7,6 +7,7 @@ mod search;
 use std::path::PathBuf;
 
 use crate::gateway::patch::{WrittenSetting, patches};
+use crate::gateway::prune_setting::Unit;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::session::replay_summary::ReplaySummary;
@@ -21,14 +22,22 @@ pub struct AdvisedChange {
     pub file: Option<PathBuf>,
     /// The path in that file.
     pub config_path: String,
-    /// The current value, for people.
-    pub before: String,
-    /// The new value, for people.
-    pub after: String,
+    pub unit: Option<Unit>,
+    pub before: ReplacedValue,
     /// The new value as the file holds it.
     pub value: Value,
     /// The new value as the rules and the settings pane hold it.
     pub setting_value: Value,
+}
+
+/// The value before a change.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReplacedValue {
+    /// The setting was off.
+    Off,
+    /// The setting had this value, as the rules hold it.
+    Set(Value),
+    Unknown,
 }
 
 impl AdvisedChange {
@@ -55,27 +64,31 @@ pub struct Advice {
     pub has_room: bool,
     /// Totals of the whole session under the change.
     pub whole: ReplaySummary,
-    pub note: String,
+    pub outcome: AdviceOutcome,
     /// The change as a patch (JSON5) for `openclaw.json`, or for the pi file that the first line names.
     pub patch: String,
     /// The changes of `openclaw.json` as `openclaw config set` commands; empty if a path needs a list.
     pub commands: Vec<String>,
 }
 
+/// The outcome of a replay under changed settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdviceOutcome {
+    /// The request would still have too many bytes.
+    TooManyBytes,
+    /// The failing call is refused first, and fits after the compaction.
+    FitsAfterCompaction,
+    /// The failing call does not fit.
+    TooLarge,
+    /// Every call fits, but the failing call leaves less room than a typical turn needs.
+    LacksRoom,
+    /// Every call fits, with so many compactions.
+    Fits { compactions: usize },
+    /// The failing call fits, but so many other calls do not.
+    OthersTooLarge(usize),
+}
+
 impl Advice {
-    /// Formats the changes: `contextPruning.ttl 1h → 30m`, separated by commas.
-    pub fn description(&self) -> String {
-        let change =
-            |change: &AdvisedChange| format!("{} {} → {}", change.key(), change.before, change.after);
-        self.changes.iter().map(change).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Returns the name of the file to change.
-    pub fn file_name(&self) -> String {
-        let own = self.changes.iter().find_map(|change| change.file.as_deref());
-        own.map_or_else(|| "openclaw.json".to_owned(), |file| file.display().to_string())
-    }
-
     /// Returns the number of calls that do not fit under the change.
     pub fn overflows(&self) -> usize {
         self.whole.overflows
@@ -133,7 +146,7 @@ mod tests {
             fits_all: false,
             has_room: true,
             whole,
-            note: String::new(),
+            outcome: AdviceOutcome::Fits { compactions: 0 },
             patch: String::new(),
             commands: Vec::new(),
         }

@@ -2,16 +2,15 @@
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
-use crate::format::quantity;
 use crate::policy::Policy;
 use crate::policy::settings::SettingId;
-use crate::report::explain::advice::candidates::{Candidate, SearchSpace, describe_change};
-use crate::report::explain::advice::{Advice, AdvisedChange, render_patch};
+use crate::report::explain::advice::candidates::{Candidate, SearchSpace, advised_change};
+use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, render_patch};
 use crate::report::explain::case::Case;
 use crate::report::explain::engine;
 use crate::report::explain::failure::Failure;
-use crate::report::explain::finding::{Finding, FindingClass};
-use crate::report::explain::replay_runner::ReplayRunner;
+use crate::report::explain::finding::FindingClass;
+use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
 
@@ -41,8 +40,11 @@ struct SettingTrial {
     whole: ReplaySummary,
 }
 
-/// Searches for changes that prevent every overflow of the session.
-pub(in crate::report::explain) fn search_advice(case: &Case<'_>, verdict: Option<&Finding>) -> SearchResult {
+/// Searches for changes that prevent every overflow of the session. `verdict` is the class of the verdict.
+pub(in crate::report::explain) fn search_advice(
+    case: &Case<'_>,
+    verdict: Option<FindingClass>,
+) -> SearchResult {
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         return SearchResult::default();
     };
@@ -74,8 +76,7 @@ pub(in crate::report::explain) fn search_advice(case: &Case<'_>, verdict: Option
     if advice.iter().any(changed) {
         advice.retain(changed);
     }
-    let own = verdict.map(|verdict| verdict.class);
-    advice.sort_by_key(|advice| rank(advice, own));
+    advice.sort_by_key(|advice| rank(advice, verdict));
     let helping = advice.iter().filter(|advice| advice.fits_all).count();
     let (most, others) = MAX_LISTED;
     let mut at = 0;
@@ -107,7 +108,7 @@ struct ReplayFidelity {
 impl ReplayFidelity {
     fn check(runner: &ReplayRunner) -> Self {
         let mut settings = runner.settings_under(&[]);
-        settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
+        enable_compaction(&mut settings);
         Self { compaction: runner.run(&settings).overflows > 0 }
     }
 
@@ -184,24 +185,16 @@ fn try_pairs(
 fn build_advice(runner: &ReplayRunner, failure: &Failure, turn: u64, trial: &SettingTrial) -> Advice {
     let whole = trial.whole;
     let changes: Vec<_> =
-        trial.changes.iter().map(|change| describe_change(&runner.session, change)).collect();
+        trial.changes.iter().map(|change| advised_change(&runner.session, change)).collect();
     let after = whole.failing_call_tokens.unwrap_or(whole.peak_tokens);
     let has_room = !whole.failing_call_overflows && after + turn <= failure.limit;
-    let note = match (whole.failing_call_overflows, whole.overflows) {
-        (true, _) if failure.is_byte_limit() => "the request would still have too many bytes".to_owned(),
-        (true, _) if after <= failure.limit && whole.compactions > 0 => {
-            "the call is refused first, and fits after the compaction".to_owned()
-        }
-        (true, _) => "the call still does not fit".to_owned(),
-        (false, 0) if !has_room => "fits, but leaves less room than a typical turn needs".to_owned(),
-        (false, 0) if whole.compactions > 0 => {
-            format!("every call fits, with {}", quantity(whole.compactions, "compaction"))
-        }
-        (false, 0) => "every call fits".to_owned(),
-        (false, 1) => "the call fits, but 1 other call does not".to_owned(),
-        (false, others) => {
-            format!("the call fits, but {} do not", quantity(others, "other call"))
-        }
+    let outcome = match (whole.failing_call_overflows, whole.overflows) {
+        (true, _) if failure.is_byte_limit() => AdviceOutcome::TooManyBytes,
+        (true, _) if after <= failure.limit && whole.compactions > 0 => AdviceOutcome::FitsAfterCompaction,
+        (true, _) => AdviceOutcome::TooLarge,
+        (false, 0) if !has_room => AdviceOutcome::LacksRoom,
+        (false, 0) => AdviceOutcome::Fits { compactions: whole.compactions },
+        (false, others) => AdviceOutcome::OthersTooLarge(others),
     };
     let (patch, commands) = render_patch(&changes);
     Advice {
@@ -213,7 +206,7 @@ fn build_advice(runner: &ReplayRunner, failure: &Failure, turn: u64, trial: &Set
         fits_all: whole.overflows == 0,
         has_room,
         whole,
-        note,
+        outcome,
         patch,
         commands,
     }
@@ -260,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Returns the words for a change that leads to this replay of a call of 1,000 tokens, where a turn takes 100.
+    /// Returns the advice for a change that leads to this replay of a call of 1,000 tokens, where a turn takes 100.
     fn said(whole: ReplaySummary) -> Advice {
         with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
             let runner = case.replays.as_ref().expect("a refused session is replayed");
@@ -272,10 +265,10 @@ mod tests {
     fn a_change_under_which_the_refused_call_still_overflows_does_not_fit() {
         let advice = said(summary(1, 900));
         assert_eq!((advice.fits, advice.fits_all, advice.has_room), (false, false, false));
-        assert_eq!(advice.note, "the call still does not fit");
+        assert_eq!(advice.outcome, AdviceOutcome::TooLarge);
         assert_eq!((advice.tokens_before, advice.tokens_after, advice.limit), (1_100, 900, 1_000));
         let recovered = said(ReplaySummary { compactions: 1, ..summary(1, 900) });
-        assert_eq!(recovered.note, "the call is refused first, and fits after the compaction");
+        assert_eq!(recovered.outcome, AdviceOutcome::FitsAfterCompaction);
         assert!(!recovered.fits, "the change did not prevent the refusal");
     }
 
@@ -283,17 +276,17 @@ mod tests {
     fn a_change_that_only_another_call_overflows_under_fits_the_refused_one() {
         let others =
             |overflows| said(ReplaySummary { failing_call_overflows: false, ..summary(overflows, 900) });
-        assert_eq!(others(1).note, "the call fits, but 1 other call does not");
-        assert_eq!(others(3).note, "the call fits, but 3 other calls do not");
+        assert_eq!(others(1).outcome, AdviceOutcome::OthersTooLarge(1));
+        assert_eq!(others(3).outcome, AdviceOutcome::OthersTooLarge(3));
         assert_eq!((others(1).fits, others(1).fits_all, others(1).has_room), (true, false, true));
     }
 
     #[test]
-    fn a_turn_fits_to_the_token_and_compactions_are_told_only_where_there_are_some() {
-        let note = |tokens, compactions| said(ReplaySummary { compactions, ..summary(0, tokens) }).note;
-        assert_eq!(note(900, 0), "every call fits");
-        assert_eq!(note(901, 0), "fits, but leaves less room than a typical turn needs");
-        assert_eq!(note(900, 2), "every call fits, with 2 compactions");
+    fn a_turn_fits_to_the_token_and_compactions_are_counted() {
+        let outcome = |tokens, compactions| said(ReplaySummary { compactions, ..summary(0, tokens) }).outcome;
+        assert_eq!(outcome(900, 0), AdviceOutcome::Fits { compactions: 0 });
+        assert_eq!(outcome(901, 0), AdviceOutcome::LacksRoom);
+        assert_eq!(outcome(900, 2), AdviceOutcome::Fits { compactions: 2 });
         // A call that never came about is judged by the largest prompt.
         let gone = ReplaySummary { failing_call_tokens: None, peak_tokens: 901, ..summary(0, 0) };
         assert_eq!((said(gone).tokens_after, said(gone).has_room), (901, false));

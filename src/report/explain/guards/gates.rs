@@ -2,7 +2,7 @@
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::format::format_duration;
+use crate::gateway::prune_setting::Unit;
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::Ruleset;
 use crate::js::Value;
@@ -12,14 +12,16 @@ use crate::policy::settings::PolicySetting;
 use crate::replay::Settings;
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
+use crate::report::explain::guards::reason::GuardReason;
 use crate::report::explain::replay_runner::ReplayRunner;
+use crate::units::{Chars, Millis};
 
-/// A ttl shorter than any usual pause between two runs, ms.
-const SHORT_TTL_MS: f64 = 60_000.0;
+/// A ttl shorter than any usual pause between two runs.
+const SHORT_TTL_MS: Millis = Millis(60_000.0);
 /// Protected assistant messages: the default, and the smallest useful value.
 const KEEP_LAST: [f64; 2] = [3.0, 1.0];
 /// The smallest soft trim: the length above which a result is trimmed, and the length kept, in chars.
-const SMALLEST_TRIM: (f64, f64) = (400.0, 150.0);
+const SMALLEST_TRIM: (Chars, Chars) = (Chars(400.0), Chars(150.0));
 
 /// One gate to open alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +81,9 @@ fn gate_trials(runner: &ReplayRunner) -> Vec<GateTrial> {
         }),
         gate("contextPruning.softTrimRatio", &|it| it.policies.prune.soft_trim_ratio = 0.0),
         gate("contextPruning.hardClearRatio", &|it| it.policies.prune.hard_clear_ratio = 0.0),
-        gate("contextPruning.minPrunableToolChars", &|it| it.policies.prune.min_prunable_tool_chars = 0.0),
+        gate("contextPruning.minPrunableToolChars", &|it| {
+            it.policies.prune.min_prunable_tool_chars = Chars::ZERO;
+        }),
         gate("contextPruning.softTrim.maxChars", &|it| {
             let (max_chars, kept) = SMALLEST_TRIM;
             let trim =
@@ -97,13 +101,11 @@ fn gate_trials(runner: &ReplayRunner) -> Vec<GateTrial> {
     gates
 }
 
-/// Returns the current value of a gate's key.
-pub(super) fn current_value(failure: &Failure, key: &str) -> String {
+/// Returns the current value of a gate's key, and its unit.
+pub(super) fn current_value(failure: &Failure, key: &str) -> Option<(Option<Unit>, Value)> {
     let mut rows = failure.session.setting_rows.iter().filter(|row| row.key().starts_with(key));
     let set = |row: &&PolicySetting| row.setting.value.as_array().is_none_or(|list| !list.is_empty());
-    rows.rfind(set)
-        .map(|row| crate::gateway::setting_value::input_text(row.setting.control.unit(), &row.setting.value))
-        .unwrap_or_default()
+    rows.rfind(set).map(|row| (row.setting.control.unit(), row.setting.value.clone()))
 }
 
 pub(super) fn gate_rule(gate: Gate) -> &'static str {
@@ -116,28 +118,10 @@ pub(super) fn gate_rule(gate: Gate) -> &'static str {
     }
 }
 
-/// Describes in a few words why a gate is closed.
-pub(super) fn why_shut(case: &Case<'_>, failure: &Failure, gate: Gate) -> String {
+/// Returns a closed gate with the names that its description needs.
+pub(super) fn closed_gate(case: &Case<'_>, failure: &Failure, gate: Gate) -> GuardReason {
     let provider = failure.model.and_then(|(provider, _)| case.session.index.values.text(provider));
-    match gate {
-        Gate::Open { .. } => "open".to_owned(),
-        Gate::Off => "contextPruning.mode is off".to_owned(),
-        Gate::NoPruner => {
-            format!("{} cannot load the pruner", case.session.ruleset.id.display_name())
-        }
-        Gate::NotEligible => {
-            format!("provider {} is not eligible for cache-ttl pruning", provider.unwrap_or_default())
-        }
-        Gate::NeverTouched => "no run has written a cache-ttl entry yet".to_owned(),
-        Gate::NoTtl => "contextPruning.ttl is 0, which turns pruning off".to_owned(),
-        Gate::Warm { idle_ms, ttl_ms } => {
-            format!(
-                "the cache was touched only {} earlier (ttl {})",
-                format_duration(idle_ms.max(0.0)),
-                format_duration(ttl_ms)
-            )
-        }
-    }
+    GuardReason::ClosedGate { gate, release: case.session.ruleset.id.display_name(), provider }
 }
 
 #[cfg(test)]
@@ -148,11 +132,12 @@ mod tests {
     #[test]
     fn every_closed_gate_says_why_and_names_its_rule() {
         let said = |gate: Gate| {
-            let why = with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| why_shut(case, failure, gate));
-            (why, gate_rule(gate))
+            let reason =
+                with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| closed_gate(case, failure, gate));
+            (reason.description(), gate_rule(gate))
         };
         let own = |(why, rule): (&str, &'static str)| (why.to_owned(), rule);
-        assert_eq!(said(Gate::Open { idle_ms: 0.0 }), own(("open", "pruning 4.2")));
+        assert_eq!(said(Gate::Open { idle_ms: Millis::ZERO }), own(("open", "pruning 4.2")));
         assert_eq!(said(Gate::Off), own(("contextPruning.mode is off", "pruning 3.3")));
         assert_eq!(
             said(Gate::NeverTouched),
@@ -162,9 +147,9 @@ mod tests {
             said(Gate::NoTtl),
             own(("contextPruning.ttl is 0, which turns pruning off", "pruning 4.2"))
         );
-        let minute = 60_000.0;
+        let minute = Millis(60_000.0);
         assert_eq!(
-            said(Gate::Warm { idle_ms: 2.0 * minute, ttl_ms: 5.0 * minute }),
+            said(Gate::Warm { idle_ms: minute * 2.0, ttl_ms: minute * 5.0 }),
             own(("the cache was touched only 2m earlier (ttl 5m)", "pruning 4.2"))
         );
         let (why, rule) = said(Gate::NotEligible);

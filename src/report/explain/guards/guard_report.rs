@@ -1,6 +1,7 @@
 //! One guard as it was at the failing call: its state, the reason, and the settings that would have opened it.
 
 use crate::ids::EntryIx;
+use crate::report::explain::guards::reason::GuardReason;
 use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +66,7 @@ impl GuardState {
 pub struct GuardReport {
     pub kind: GuardKind,
     pub state: GuardState,
-    /// The reason, in a few words.
-    pub why: String,
+    pub reason: GuardReason,
     /// Tokens below its threshold.
     pub missing_tokens: Option<u64>,
     /// Whether those follow from an estimate.
@@ -80,29 +80,11 @@ pub struct GuardReport {
 }
 
 impl GuardReport {
-    /// Returns the reason, and the gates that would have prevented the overflow.
-    pub fn description(&self) -> String {
-        if self.opening_keys.is_empty() {
-            return self.why.clone();
-        }
-        format!("{}; {}, every call fits", self.why, self.opening())
-    }
-
-    /// Names the gates that make every call fit when opened: `with another contextPruning.ttl`.
-    pub(in crate::report::explain) fn opening(&self) -> String {
-        let name = |key: &&'static str| match *key {
-            "provider" => "with an eligible provider".to_owned(),
-            "version" => "with a release that prunes".to_owned(),
-            key => format!("with another {key}"),
-        };
-        self.opening_keys.iter().map(name).collect::<Vec<_>>().join(" or ")
-    }
-
-    pub(super) fn new(kind: GuardKind, state: GuardState, why: impl Into<String>) -> Self {
+    pub(super) fn new(kind: GuardKind, state: GuardState, reason: GuardReason) -> Self {
         Self {
             kind,
             state,
-            why: why.into(),
+            reason,
             missing_tokens: None,
             missing_is_estimate: false,
             opening_keys: Vec::new(),

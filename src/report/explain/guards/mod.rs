@@ -4,18 +4,22 @@
 mod compaction;
 mod gates;
 mod guard_report;
+mod inert;
+mod reason;
 
-use crate::format::{format_short_estimate, quantity};
 use crate::policy::Policy;
 use crate::policy::guard::GuardLimits;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
 use crate::report::explain::case::Case;
 use crate::report::explain::failure::Failure;
-use crate::units::Tokens;
+use crate::units::Chars;
 
 pub(super) use gates::{GateResult, try_gates};
 pub use guard_report::{GuardKind, GuardReport, GuardState};
+pub use inert::PruningInert;
+pub(super) use inert::find_pruning_inert;
+pub use reason::{Comparison, GuardReason};
 
 /// The guard's chars per token (pruning 6.30).
 const GUARD_CHARS_PER_TOKEN: f64 = 4.0;
@@ -33,20 +37,14 @@ pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateRe
 }
 
 fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
+    let new = |state, reason| GuardReport::new(GuardKind::History, state, reason);
     let limit = failure.session.configured_settings.history_limit;
     if limit <= 0.0 {
-        return GuardReport::new(GuardKind::History, GuardState::NotSet, "no historyLimit for this session");
+        return new(GuardState::NotSet, GuardReason::NoHistoryLimit);
     }
     match sent.map(|sent| sent.history_trim).filter(|history| history.cleared > 0) {
-        Some(history) => {
-            let why = format!("dropped {}", quantity(history.cleared as usize, "message"));
-            GuardReport::new(GuardKind::History, GuardState::Acted, why)
-        }
-        None => GuardReport::new(
-            GuardKind::History,
-            GuardState::NotDue,
-            format!("the call sent fewer than {limit} turns"),
-        ),
+        Some(history) => new(GuardState::Acted, GuardReason::DroppedMessages(history.cleared as usize)),
+        None => new(GuardState::NotDue, GuardReason::FewerTurns { limit }),
     }
 }
 
@@ -56,26 +54,24 @@ fn pruning_guard(
     sent: Option<&CallReplay>,
     opened: &[GateResult],
 ) -> GuardReport {
-    let new = |state, why: String| GuardReport::new(GuardKind::Pruning, state, why);
+    let new = |state, reason| GuardReport::new(GuardKind::Pruning, state, reason);
     if !failure.session.pruning_configured {
-        return new(GuardState::NotSet, "contextPruning.mode is off".to_owned());
+        return new(GuardState::NotSet, GuardReason::PruningOff);
     }
     let gate = sent.map_or(Gate::NeverTouched, |sent| sent.gate);
     let freed = sent.map_or(0.0, |sent| sent.pruned.tokens.get());
     let flipping: Vec<&'static str> =
         opened.iter().filter(|opened| opened.fits_all).map(|opened| opened.key).collect();
     let guard = match gate {
-        Gate::Open { .. } if freed > 0.0 => {
-            new(GuardState::Acted, format!("freed {}", format_short_estimate(freed as u64)))
-        }
+        Gate::Open { .. } if freed > 0.0 => new(GuardState::Acted, GuardReason::Freed(freed as u64)),
         Gate::Open { .. } => match flipping.first() {
-            Some(key) => new(
-                GuardState::Blocked,
-                format!("{key} {} keeps the results", gates::current_value(failure, key)),
-            ),
-            None => new(GuardState::FreedNothing, "there was nothing to prune".to_owned()),
+            Some(key) => {
+                let value = gates::current_value(failure, key);
+                new(GuardState::Blocked, GuardReason::KeptByValue { key, value })
+            }
+            None => new(GuardState::FreedNothing, GuardReason::NothingToPrune),
         },
-        gate => new(GuardState::Blocked, gates::why_shut(case, failure, gate)),
+        gate => new(GuardState::Blocked, gates::closed_gate(case, failure, gate)),
     };
     let touch = case.touches.iter().rev().find(|(entry, _)| *entry < failure.overflow.entry);
     GuardReport {
@@ -86,34 +82,28 @@ fn pruning_guard(
 }
 
 fn context_guard(case: &Case<'_>, failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardReport> {
-    let new = |state, why: String| GuardReport::new(GuardKind::Context, state, why);
+    let new = |state, reason| GuardReport::new(GuardKind::Context, state, reason);
     let session = &failure.session;
     let window = failure.believed_window.gateway.model_tokens;
     let limits = GuardLimits::under(session.ruleset.id.rules(), window, &session.configured_settings.guard)?;
     let freed = sent.map_or(0.0, |sent| sent.guarded.tokens.get());
     if freed > 0.0 {
-        return Some(new(GuardState::Acted, format!("freed {}", format_short_estimate(freed as u64))));
+        return Some(new(GuardState::Acted, GuardReason::Freed(freed as u64)));
     }
-    if case.replays.as_ref().is_some_and(|runner| runner.contradicts(Policy::Guard)) {
-        let why = "due by its rule, but the provider's counts show no effect";
-        return Some(new(GuardState::FreedNothing, why.to_owned()));
+    let runner = case.replays.as_ref();
+    if runner.is_some_and(|runner| runner.contradicts(Policy::Guard)) {
+        return Some(new(GuardState::FreedNothing, GuardReason::Contradicted));
     }
-    let tokens = |chars: f64| Tokens(chars / GUARD_CHARS_PER_TOKEN);
-    if limits.budget.is_infinite() {
-        let single = format_short_estimate(tokens(limits.single / RESULT_WEIGHT).whole());
-        return Some(new(GuardState::NotDue, format!("acts on a single result above {single} tokens")));
+    let tokens = |chars: Chars| chars.to_tokens(GUARD_CHARS_PER_TOKEN);
+    if limits.budget == Chars::INFINITY {
+        let single = tokens(limits.single / RESULT_WEIGHT).whole();
+        return Some(new(GuardState::NotDue, GuardReason::BelowSingle(single)));
     }
     let budget = tokens(limits.budget);
-    let counted = case.replays.as_ref().and_then(|runner| runner.guard_chars(&session.context.messages));
-    let why = format!(
-        "acts above {} tokens of messages, by its estimate, in which results count twice",
-        format_short_estimate(budget.whole())
-    );
-    Some(match counted.map(tokens) {
-        Some(counted) if counted <= budget => {
-            new(GuardState::NotDue, why).with_missing_tokens(budget - counted, true)
-        }
-        Some(_) => new(GuardState::FreedNothing, "no result was large enough to cut".to_owned()),
-        None => new(GuardState::NotDue, why),
+    let not_due = new(GuardState::NotDue, GuardReason::BelowBudget(budget.whole()));
+    Some(match runner.and_then(|runner| runner.guard_chars(&session.context.messages)).map(tokens) {
+        Some(counted) if counted <= budget => not_due.with_missing_tokens(budget - counted, true),
+        Some(_) => new(GuardState::FreedNothing, GuardReason::NoLargeResult),
+        None => not_due,
     })
 }

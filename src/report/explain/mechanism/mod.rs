@@ -6,11 +6,13 @@
 
 mod cap;
 mod cause;
+mod large_prompt;
 mod parts;
 mod recurring;
 
-pub(super) use cap::largest_fitting_limit;
 pub use cause::Mechanism;
+pub(super) use large_prompt::mechanism_finding;
+pub use large_prompt::{LargePrompt, MessageFit};
 pub(super) use parts::prompt_parts;
 pub use parts::{PromptPart, PromptPartKind};
 

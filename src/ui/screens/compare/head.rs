@@ -8,10 +8,10 @@ use crate::format::{format_number, format_short, quantity, round_tokens};
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put_facts, put_facts_right};
-use crate::units::Tokens;
+use crate::units::{Millis, Tokens};
 
-/// Delay in ms before progress shows.
-const SLOW_MS: i64 = 150;
+/// Delay before progress shows.
+const SLOW_MS: Millis = Millis(150.0);
 /// Columns of a terminal from which the progress has a bar and names what is counted.
 const BAR_COLUMNS: u16 = 80;
 

@@ -59,8 +59,8 @@ fn change(view: &View<'_>, letter: char, advice: &Advice, row: &PlacedRow, buf: 
         spans.extend([
             view.muted(parted),
             Span::styled(change.key(), key),
-            view.muted(format!(" {} {} ", change.before, glyphs::ARROW)),
-            Span::styled(if change.after.is_empty() { glyphs::UNKNOWN } else { change.after.as_str() }, now),
+            view.muted(format!(" {} {} ", change.describe_before(), glyphs::ARROW)),
+            Span::styled(change.describe_after(), now),
         ]);
     }
     put_spans(buf, (x + 4, y), end, &spans);

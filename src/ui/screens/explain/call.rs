@@ -11,7 +11,7 @@ use crate::app::screens::explain::page::{
     LEGEND_COLUMNS, MAX_CALL_LINES, PlacedBlock, content_columns, legend_rows,
 };
 use crate::context::budget::{Budget, BudgetPart};
-use crate::format::{format_number, format_short_estimate, format_tokens, time_of_day};
+use crate::format::{format_number, format_short_estimate, format_short_tokens, format_tokens, time_of_day};
 use crate::report::explain::Failure;
 use crate::ui::budget::plain_bar;
 use crate::ui::glyphs;
@@ -47,7 +47,10 @@ pub(super) fn draw_fill(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut
     let bar = Rect { x, y: y + 1, width: end.saturating_sub(x), height: 1 };
     plain_bar(view.theme, budget, window.max(budget.total()).max(1), bar, buf);
     let size = [
-        Span::styled(format_short_estimate(budget.total()), view.theme.bold(Role::Bright)),
+        Span::styled(
+            format_short_tokens(budget.total(), !view.session.next_prompt.total.is_estimate()),
+            view.theme.bold(Role::Bright),
+        ),
         view.muted(format!(" in the next call, window {}", format_number(window))),
     ];
     put_spans(buf, (x, y), end, &size);

@@ -39,7 +39,7 @@ pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut Buff
 fn count(view: &View<'_>, count: &PromptCount, off: Option<f64>, row: &PlacedRow, buf: &mut Buffer) {
     let ((x, end), y) = (content_columns(row.area), row.area.y);
     let first = if off.is_none() { view.theme.bold(Role::Bright) } else { view.theme.style(Role::Text) };
-    put(buf, (x, y), end, count.counted_by, first);
+    put(buf, (x, y), end, count.counter.as_str(), first);
     put_right(buf, y, x, x + 25, &[Span::styled(format_tokens(count.tokens, count.is_measured), first)]);
     if let Some(off) = off {
         let role = if off.abs() > OFF_PERCENT { Role::Warn } else { Role::Muted };

@@ -12,12 +12,12 @@ use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{on_title, put, put_right};
+use crate::units::Moment;
 
 /// Columns of the labels on the right.
 const LABEL_WIDTH: u16 = 23;
 /// Largest number of bars.
 const MAX_BARS: u16 = 30;
-const DAY_MS: f64 = 86_400_000.0;
 
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
     let course = &view.explanation.course;
@@ -190,9 +190,9 @@ impl<'a> Chart<'a> {
     /// Draws the times of the first, middle and last call.
     fn times(&self, y: u16, buf: &mut Buffer) {
         let (Some(first), Some(last)) = (self.calls.first(), self.calls.last()) else { return };
-        let same = first.at_ms.div_euclid(DAY_MS) == last.at_ms.div_euclid(DAY_MS);
-        let time = |at: f64| {
-            let dated = || time_of_day(at, 0).and_then(|text| Some(text.get(5..)?.to_owned()));
+        let same = first.at_ms.day() == last.at_ms.day();
+        let time = |at: Moment| {
+            let dated = || time_of_day(at, Moment::ZERO).and_then(|text| Some(text.get(5..)?.to_owned()));
             if same { minute(at) } else { dated() }.unwrap_or_default()
         };
         let style = self.theme.style(Role::Muted);

@@ -61,11 +61,10 @@ fn highlight_changes<'a>(view: &View<'_>, line: &'a str, best: &Advice) -> Optio
     let plain = view.theme.style(Role::Text);
     let mut spans = Vec::new();
     let mut rest = line;
-    for change in best.changes.iter().filter(|change| !change.after.is_empty()) {
-        let words = [
-            (change.key(), view.theme.style(Role::Bright)),
-            (change.after.as_str(), view.theme.bold(Role::Plan)),
-        ];
+    for change in &best.changes {
+        let value = change.describe_after();
+        let words =
+            [(change.key(), view.theme.style(Role::Bright)), (value.as_str(), view.theme.bold(Role::Plan))];
         for (word, style) in words {
             let (before, after) = rest.split_once(word)?;
             let marked = rest.get(before.len()..before.len() + word.len())?;

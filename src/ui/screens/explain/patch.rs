@@ -38,7 +38,7 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
         view.muted(" copy"),
     ];
     let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &hint);
-    on_title(buf, area.y, after, end.saturating_sub(1), &[view.muted(advice.note.as_str())]);
+    on_title(buf, area.y, after, end.saturating_sub(1), &[view.muted(advice.outcome.description())]);
     for (y, line) in (area.y + 1..area.bottom()).zip(patch_lines(&advice.patch, width)) {
         let spans = highlight_line(view, &line);
         put_spans(buf, (area.x + 2, y), area.right().saturating_sub(1), &spans);

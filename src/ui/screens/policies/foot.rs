@@ -73,7 +73,7 @@ fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
 }
 
 fn gate<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Option<FactLine<'a>> {
-    let gate = app.tuning.gate_now(session, app.call_time_ms() as f64);
+    let gate = app.tuning.gate_now(session, app.call_time_ms());
     let words = gate_words(gate, app)?;
     let ignored = if app.tuning.respect_gates { "" } else { ", ignored in this preview" };
     Some(("gate", vec![vec![Span::styled(format!("closed: {words}{ignored}"), theme.style(Role::Warn))]]))

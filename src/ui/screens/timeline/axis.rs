@@ -8,10 +8,10 @@ use crate::format::{minute, time_of_day};
 use crate::text;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right};
+use crate::units::Moment;
 
 /// Columns from the start of one time to the start of the next.
 const TIME_SPACING: u16 = 17;
-const DAY_MS: f64 = 86_400_000.0;
 
 impl View<'_> {
     /// Draws times below the columns of their calls, with the date if it differs from the previous one. The last call's
@@ -51,11 +51,11 @@ impl View<'_> {
         }
     }
 
-    fn time_of(&self, call: usize, day: &mut Option<f64>) -> String {
+    fn time_of(&self, call: usize, day: &mut Option<i64>) -> String {
         let Some(call) = self.timeline.calls().get(call) else { return String::new() };
-        let own = call.started.div_euclid(DAY_MS);
+        let own = call.started.day();
         let another = day.replace(own).is_some_and(|day| day != own);
-        let dated = time_of_day(call.started, 0).and_then(|text| Some(text.get(5..)?.to_owned()));
+        let dated = time_of_day(call.started, Moment::ZERO).and_then(|text| Some(text.get(5..)?.to_owned()));
         let words = if another { dated } else { minute(call.started) };
         words.unwrap_or_default()
     }

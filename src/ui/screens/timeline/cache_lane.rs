@@ -105,14 +105,19 @@ mod tests {
     use crate::replay::Cost;
     use crate::replay::cache::TokenSplit;
     use crate::report::cache_ledger::CacheMiss;
-    use crate::units::Tokens;
+    use crate::units::{Millis, Moment, Tokens};
 
     fn call(cause: Option<MissCause>, is_uncached: bool) -> CachedCall {
-        let miss =
-            |cause| CacheMiss { tokens: Tokens(9.0), cost: Cost::default(), age_ms: 0.0, cause, at: None };
+        let miss = |cause| CacheMiss {
+            tokens: Tokens(9.0),
+            cost: Cost::default(),
+            age_ms: Millis::ZERO,
+            cause,
+            at: None,
+        };
         CachedCall {
             entry: EntryIx(0),
-            ended: 0.0,
+            ended: Moment::ZERO,
             split: TokenSplit::default(),
             cost: Cost::default(),
             is_uncached,

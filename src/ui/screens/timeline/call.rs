@@ -18,7 +18,7 @@ use crate::ui::glyphs;
 use crate::ui::status::first_key;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{on_title, put_right, put_spans, row_at, spans_width, title};
-use crate::units::Tokens;
+use crate::units::{Millis, Tokens};
 
 /// Blanks between two columns.
 const GAP: u16 = 3;
@@ -51,7 +51,7 @@ impl View<'_> {
             title(self.theme, buf, row_at(area, area.y), &format!("Call {}", format_ordinal(at)), false);
         let muted = self.theme.style(Role::Muted);
         let mut words = vec![Span::styled(when, self.theme.style(Role::Text))];
-        if call.idle_ms >= 1000.0 {
+        if call.idle_ms >= Millis(1000.0) {
             words.push(Span::styled(format!("   idle {}", format_duration(call.idle_ms)), muted));
         }
         let used = put_spans(buf, (after + 1, area.y), area.right(), &[Span::raw(" ")]);

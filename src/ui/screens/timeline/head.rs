@@ -13,7 +13,7 @@ use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{on_title, put_facts, title};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 type Fact = Vec<Span<'static>>;
 
@@ -66,8 +66,8 @@ impl View<'_> {
             facts.push(vec![self.muted(seen)]);
         }
         let (Some(first), Some(last)) = (calls.first(), calls.last()) else { return facts };
-        let same_day = first.started.div_euclid(86_400_000.0) == last.started.div_euclid(86_400_000.0);
-        let at = |ms: f64| if same_day { minute(ms) } else { time_of_day(ms, self.app.now_ms) };
+        let same_day = first.started.day() == last.started.day();
+        let at = |at: Moment| if same_day { minute(at) } else { time_of_day(at, self.app.now_ms) };
         if let (Some(from), Some(to)) = (at(first.started), at(last.started)) {
             facts.push(vec![self.muted(format!("{from} \u{2013} {to}"))]);
         }
@@ -82,9 +82,17 @@ impl View<'_> {
         let tuning = &self.app.tuning;
         let changed = (0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count();
         let settings = self.timeline.settings(TraceKind::Simulated);
-        let acts = |step: &Policy| *step != Policy::Prune || settings.prune_on;
-        let steps: Vec<&str> = settings.policies.enabled.iter().filter(acts).map(Policy::word).collect();
-        let mut words = vec![self.muted(format!("replayed with {}", steps.join(", ")))];
+        let acts = |policy: &Policy| *policy != Policy::Prune || settings.prune_on;
+        let (chosen, every_run): (Vec<Policy>, Vec<Policy>) =
+            settings.policies.enabled.iter().filter(acts).partition(|policy| tuning.is_policy_on(*policy));
+        let names =
+            |policies: &[Policy]| policies.iter().map(|policy| policy.word()).collect::<Vec<_>>().join(", ");
+        let replayed = match (chosen.as_slice(), every_run.as_slice()) {
+            (chosen, []) => names(chosen),
+            ([], every_run) => format!("{}, as in every run", names(every_run)),
+            (chosen, every_run) => format!("{}; {} as in every run", names(chosen), names(every_run)),
+        };
+        let mut words = vec![self.muted(format!("replayed with {replayed}"))];
         if changed > 0 {
             let count = quantity(changed as u64, "changed setting");
             words.extend([self.muted(" and "), Span::styled(count, self.theme.style(Role::Plan))]);

@@ -42,7 +42,7 @@ impl View<'_> {
                 let reach = if *at < x { gap_words(other).len() as u16 + GAP_SPACING } else { width };
                 at.abs_diff(x) > reach
             };
-            let long = gap.prunes || gap.duration_ms >= LONG_GAP_FACTOR * self.timeline.min_gap_ms();
+            let long = gap.prunes || gap.duration_ms >= self.timeline.min_gap_ms() * LONG_GAP_FACTOR;
             if long && whole.len() < usize::from(chart.width / GAP_COLUMNS) && whole.iter().all(apart) {
                 for y in chart.top()..chart.bottom() {
                     put(buf, (x, y), chart.right(), glyphs::OLD_MARK, style);

@@ -68,7 +68,7 @@ impl<'a> Builder<'a> {
         let far = format!("Summarising… call {call} of {of} · {} tokens", format_short_estimate(*tokens));
         let mut detail = purpose.as_str().to_owned();
         if *attempt > 1 {
-            detail = format!("{detail}, attempt {attempt} after {} s", wait_ms.div_ceil(1000));
+            detail = format!("{detail}, attempt {attempt} after {} s", (*wait_ms / 1000.0).ceil().get());
         }
         vec![
             DialogLine::Text(vec![

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clawscope::commit::{
     CommitError, RecoveredCommit, SystemClock, SystemDisk, find_interrupted, recover_commit,
 };
+use clawscope::units::{Millis, Moment};
 use sha2::{Digest as _, Sha256};
 
 /// The choices of a forger. Offsets are in bytes of the transcript.
@@ -82,8 +83,8 @@ pub fn transcript_in(folder: &Path, text: &[u8]) -> PathBuf {
 /// Repairs, checks that the bytes that were there are still there, and returns the outcome.
 pub fn repair(path: &Path) -> Result<Option<RecoveredCommit>, CommitError> {
     let before = fs::read(path).unwrap();
-    let found = find_interrupted(path, 0);
-    let done = recover_commit(path, 0, &SystemClock, &SystemDisk);
+    let found = find_interrupted(path, Moment::ZERO);
+    let done = recover_commit(path, Millis::ZERO, &SystemClock, &SystemDisk);
     let after = fs::read(path).unwrap();
     assert!(after.starts_with(&before), "{} bytes became {}: {found:?}, {done:?}", before.len(), after.len());
     done

@@ -11,12 +11,13 @@ use clawscope::session::LoadedSession;
 use clawscope::session::list::list_sessions;
 use clawscope::session::loading::open;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
+use clawscope::units::Moment;
 use html5ever::buffer_queue::BufferQueue;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use serde_json::json;
 
-const NOW_MS: i64 = 1_772_700_000_000;
+const NOW_MS: Moment = Moment(1_772_700_000_000.0);
 
 fn opened(path: &Path) -> LoadedSession {
     let place = StoreLocation::new(&StoreRequest::Path(path.to_path_buf()), Environment::default()).unwrap();

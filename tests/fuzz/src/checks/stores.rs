@@ -9,6 +9,7 @@ use clawscope::gateway::env::Environment;
 use clawscope::session::list::{SessionListing, list_sessions};
 use clawscope::session::loading::open;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
+use clawscope::units::Moment;
 
 const GOOD: &str = "agents/main/sessions/good.jsonl";
 pub const RECORDS: &str = "agents/main/sessions/sessions.json";
@@ -24,7 +25,7 @@ const TRANSCRIPT: &str = r#"{"type":"session","version":3,"id":"good","timestamp
 {"type":"message","id":"e2","parentId":"e1","timestamp":"2026-02-21T05:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"hi"}],"usage":{"input":10,"output":2,"totalTokens":12}}}
 "#;
 /// The time at which the store is read: some days after its last entry.
-const NOW_MS: i64 = 1_772_700_000_000;
+const NOW_MS: Moment = Moment(1_772_700_000_000.0);
 
 /// A state folder with a good session.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use clawscope::store::index::{Index, OpenStatus};
 use clawscope::store::load::{FileChange, load, load_bytes, refresh};
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
+use clawscope::units::Bytes;
 
 /// JSON that is read is written such that it reads the same.
 pub fn line_is_read_or_refused(bytes: &[u8]) {
@@ -33,12 +34,12 @@ fn read_all(index: &Index, source: &Source) {
 pub fn file_keeps_its_lines(bytes: &[u8]) {
     let index = load_bytes("fuzz.jsonl", bytes, &mut LineIds);
     let source = Source::from_memory("fuzz.jsonl", bytes);
-    assert_eq!(index.end + index.pending_bytes, bytes.len() as u64, "every byte is accounted for");
+    assert_eq!(index.file_bytes(), Bytes::from_len(bytes.len()), "every byte is accounted for");
     for (ix, entry) in index.iter() {
         body::read_entry(&source, &index, ix).unwrap_or_else(|error| panic!("line {}: {error}", entry.line));
     }
     read_all(&index, &source);
-    if index.open_status != OpenStatus::Opens || index.pending_bytes > 0 {
+    if index.open_status != OpenStatus::Opens || index.pending_bytes > Bytes(0) {
         return;
     }
     let lines: Vec<u64> = index.iter().map(|(_, entry)| entry.line).collect();

@@ -18,7 +18,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
     let mut ids = session.fresh_ids();
     let leaf = session.tree.leaf(&session.index, &session.leaf);
     let opened = opened_bytes(session);
-    let mut appended = SessionObject::new(session.index.clone(), leaf, session.now_ms() as i64);
+    let mut appended = SessionObject::new(session.index.clone(), leaf, session.now_ms());
     let steps = session.setting("steps").and_then(Value::as_array).unwrap_or_default();
     let done: Vec<Value> = steps.iter().map(|one| or_throws(step(&mut appended, one, &mut ids))).collect();
     let tail = appended.text().to_owned();

@@ -12,7 +12,7 @@ use clawscope::store::index::Index;
 
 use super::super::overflowed_answer::is_recoverable_length;
 use super::judge;
-use clawscope::units::Tokens;
+use clawscope::units::{Moment, Tokens};
 
 /// The session, the answer to judge, and the settings of the run.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +81,7 @@ impl CompactionDecision {
 pub(super) fn decide(checked: &CompactionCheck<'_>) -> Result<CompactionDecision, JsException> {
     let stop = checked.context.messages[checked.answer_index].size.stop_reason;
     let aborted = stop == StopReason::Aborted && !checked.before_prompt;
-    let time = js::to_number(checked.message.get("timestamp"));
+    let time = Moment(js::to_number(checked.message.get("timestamp")));
     let old = checked.last_compaction().is_some_and(|ix| time <= checked.index.entry(ix).time_ms);
     if !checked.settings.enabled || aborted || old {
         return Ok(CompactionDecision::from_action(CompactionAction::Nothing));

@@ -63,7 +63,7 @@ fn action(decision: &CompactionDecision) -> Value {
 }
 
 fn appended(session: &Session, omitted: &[EntryIx]) -> Value {
-    let (mut ids, now_ms) = (session.fresh_ids(), session.now_ms() as i64);
+    let (mut ids, now_ms) = (session.fresh_ids(), session.now_ms());
     let mut appended = SessionObject::new(session.index.clone(), session.context.leaf, now_ms);
     for ix in omitted {
         let target = session.index.display_id(*ix);

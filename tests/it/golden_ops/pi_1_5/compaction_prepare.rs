@@ -76,7 +76,7 @@ fn following(
     let (index, context) = (&session.index, &session.context);
     let mut summary = summary.clone();
     summary.push(&lists.section());
-    let now_ms = session.now_ms() as i64;
+    let now_ms = session.now_ms();
     let entry = CompactionEntry {
         summary,
         first_kept: preparation.first_kept,

@@ -10,12 +10,13 @@ use clawscope::js::{self, JsException, JsString, Value};
 use clawscope::store::entry::EntryKind;
 use clawscope::store::index::{Index, LinePosition};
 use clawscope::transcript::{Leaf, Tree};
+use clawscope::units::{Bytes, Moment};
 
 /// A session in memory for appends.
 pub(super) struct SessionObject {
     index: Index,
     leaf: Option<EntryIx>,
-    now_ms: i64,
+    now_ms: Moment,
     text: String,
 }
 
@@ -24,7 +25,7 @@ type LineMembers<'a> = [(&'a str, Option<String>)];
 
 impl SessionObject {
     /// Starts at a leaf; `None` before the first entry. Every entry gets the time `now_ms`, ms since 1970.
-    pub(super) fn new(index: Index, leaf: Option<EntryIx>, now_ms: i64) -> Self {
+    pub(super) fn new(index: Index, leaf: Option<EntryIx>, now_ms: Moment) -> Self {
         Self { index, leaf, now_ms, text: String::new() }
     }
 
@@ -202,8 +203,11 @@ impl SessionObject {
         self.text.push('\n');
         let Ok(value) = js::parse(text) else { return };
         self.index.line_count += 1;
-        let place =
-            LinePosition { offset: self.index.end, bytes: text.len() as u32, line: self.index.line_count };
+        let place = LinePosition {
+            offset: self.index.end,
+            bytes: Bytes::from_len(text.len()),
+            line: self.index.line_count,
+        };
         self.index.end += text.len() as u64 + 1;
         self.index.push_parsed(&value, place, &mut LineIds);
         self.leaf = self.index.last();

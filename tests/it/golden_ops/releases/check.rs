@@ -8,7 +8,7 @@ use clawscope::policy::preflight::{PreflightInput, Pressure, check, sum_pressure
 use clawscope::policy::prune::{Gate, weighted_chars};
 use clawscope::policy::truncate::{reduce_to_budget, result_budget};
 use clawscope::policy::{Policy, PolicySettings};
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 use super::{Released, number, object};
 
@@ -55,7 +55,7 @@ pub(super) fn preflight(session: &Released) -> Result<Value, JsException> {
     let estimate = |message: &Value| estimate_under(rules, message);
     let (counted, sum) =
         prompt_tokens(rules, &session.messages, &text("systemPrompt"), &text("prompt"), estimate)?;
-    let single = session.number("maxChars");
+    let single = session.number("maxChars").map(Chars);
     // From 2026.8.1 on nothing is configured, and the check may be asked for another limit all the same.
     let single =
         single.filter(|_| rules.result_limit.is_configured() || rules.aggregate == Aggregate::Weighted);
@@ -79,7 +79,7 @@ pub(super) fn preflight(session: &Released) -> Result<Value, JsException> {
         ("estimatedPromptTokens", number(checked.estimate.get())),
         ("promptBudgetBeforeReserve", number(checked.prompt_limit.get())),
         ("overflowTokens", number(checked.overflow.get())),
-        ("toolResultReducibleChars", number(checked.reducible_chars)),
+        ("toolResultReducibleChars", number(checked.reducible_chars.get())),
         ("effectiveReserveTokens", checked.reserve.map_or(Value::Null, |tokens| number(tokens.get()))),
     ]))
 }
@@ -133,5 +133,5 @@ fn prompt_tokens(
 
 /// The system prompt or the prompt, as a message of its own.
 fn text_tokens(rules: &Rules, text: &str) -> f64 {
-    12.0 + (weighted_chars(rules.prune_size.weight, &text.into()) / 4.0).ceil()
+    12.0 + weighted_chars(rules.prune_size.weight, &text.into()).to_tokens(4.0).ceil().get()
 }

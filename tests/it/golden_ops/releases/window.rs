@@ -26,7 +26,7 @@ pub(super) fn answer(rules: &Rules, case: &Value) -> Value {
     let verdict = judge_with_limits(rules, tokens, info.model_tokens, given);
     let limit = match rules.result_limit {
         ResultLimit::None => Value::Null,
-        _ => number(max_result_chars_under(rules, info.tokens)),
+        _ => number(max_result_chars_under(rules, info.tokens).get()),
     };
     let mut reported =
         Object::from([("tokens", number(info.tokens.get())), ("source", Value::from(info.source.name()))]);

@@ -6,13 +6,13 @@ use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FindingsScreen {
+pub struct ProblemsScreen {
     pub scroll: Scroll,
 }
 
-impl FindingsScreen {
+impl ProblemsScreen {
     pub(super) fn move_by(&mut self, by: isize, context: &ScreenContext) {
-        self.scroll.move_by(by, context.finding_count, usize::from(context.size.1).saturating_sub(4));
+        self.scroll.move_by(by, context.problem_count, usize::from(context.size.1).saturating_sub(4));
     }
 
     pub(super) fn hints() -> Vec<Hint> {

@@ -19,8 +19,8 @@ const ADVICE_ROWS: u16 = 2;
 
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
-    let from = title(theme, buf, area, "Findings", true);
-    let count = app.findings().count();
+    let from = title(theme, buf, area, "Problems", true);
+    let count = app.diagnostics().count();
     let count_span = [Span::styled(count.to_string(), theme.style(Role::Muted))];
     on_title(buf, area.y, from, area.right().saturating_sub(1), &count_span);
     if count == 0 {
@@ -36,14 +36,14 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, 
     }
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + ADVICE_ROWS), ..area };
     let top = scroll.top.min(count.saturating_sub(usize::from(list.height)));
-    for (y, (at, finding)) in (list.y..list.bottom()).zip(app.findings().enumerate().skip(top)) {
+    for (y, (at, finding)) in (list.y..list.bottom()).zip(app.diagnostics().enumerate().skip(top)) {
         if at == scroll.cursor {
             frame_box::selected(theme, buf, row_at(list, y), theme.background(BackgroundRole::Selected));
         }
         line(theme, finding, row_at(list, y), buf);
     }
     scrollbar(theme, buf, list, top, count);
-    if let Some(finding) = app.findings().nth(scroll.cursor) {
+    if let Some(finding) = app.diagnostics().nth(scroll.cursor) {
         advice(theme, finding, Rect { y: list.bottom(), height: ADVICE_ROWS, ..area }, buf);
     }
 }

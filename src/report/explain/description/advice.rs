@@ -1,0 +1,123 @@
+//! Advice in words.
+
+use crate::format::{format_number, quantity};
+use crate::gateway::prune_setting::Unit;
+use crate::gateway::setting_value::input_text;
+use crate::js::Value;
+use crate::policy::settings::SettingId;
+use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
+use crate::report::explain::explanation::Explanation;
+
+/// Shown for a value that has no text.
+const NO_VALUE: &str = "none";
+
+impl Explanation {
+    /// Returns whether a change helps, and the headline of the advice.
+    pub fn advice_headline(&self) -> (bool, String) {
+        let helps = self.advice.iter().any(|advice| advice.fits_all);
+        let tried = quantity(self.tried_count, "change");
+        let head = match (helps, self.no_setting_helps()) {
+            (true, _) => format!("What would have fixed it ({tried} tried)"),
+            (false, true) => format!("No setting would have helped: {tried} tried"),
+            (false, false) => format!("None of the {tried} tried would have helped"),
+        };
+        (helps, head)
+    }
+}
+
+impl Explanation {
+    /// Returns `Set contextPruning.ttl to 30m: every call fits (tested).`, or that nothing would have helped; `None`
+    /// without an overflow.
+    pub fn next_step(&self) -> Option<String> {
+        if let Some(best) = self.advice.first().filter(|advice| advice.fits_all) {
+            let change = |change: &AdvisedChange| format!("{} to {}", change.key(), change.describe_after());
+            let changes = best.changes.iter().map(change).collect::<Vec<_>>().join(" and ");
+            return Some(format!("Set {changes}: {} (tested).", best.outcome.description()));
+        }
+        self.has_overflowed().then(|| format!("{}.", self.advice_headline().1))
+    }
+}
+
+impl Advice {
+    /// Formats the changes: `contextPruning.ttl 1h → 30m`, separated by commas.
+    pub fn description(&self) -> String {
+        self.changes.iter().map(AdvisedChange::description).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the name of the file to change.
+    pub fn file_name(&self) -> String {
+        let own = self.changes.iter().find_map(|change| change.file.as_deref());
+        own.map_or_else(|| "openclaw.json".to_owned(), |file| file.display().to_string())
+    }
+}
+
+impl AdvisedChange {
+    fn description(&self) -> String {
+        format!("{} {} → {}", self.key(), self.describe_before(), self.describe_after())
+    }
+
+    /// Formats the value before the change.
+    pub fn describe_before(&self) -> String {
+        match &self.before {
+            ReplacedValue::Off => "off".to_owned(),
+            ReplacedValue::Set(value) => self.text(value),
+            ReplacedValue::Unknown => NO_VALUE.to_owned(),
+        }
+    }
+
+    /// Formats the new value.
+    pub fn describe_after(&self) -> String {
+        // The settings pane has a switch for the mode, but the file has its name.
+        let value = if self.id == SettingId::PruneMode { &self.value } else { &self.setting_value };
+        self.text(value)
+    }
+
+    fn text(&self, value: &Value) -> String {
+        match value {
+            Value::Number(count)
+                if self.unit != Some(Unit::Milliseconds) && count.fract() == 0.0 && *count >= 0.0 =>
+            {
+                format_number(*count as u64)
+            }
+            value => Some(input_text(self.unit, value))
+                .filter(|text| !text.is_empty())
+                .unwrap_or_else(|| NO_VALUE.to_owned()),
+        }
+    }
+}
+
+impl AdviceOutcome {
+    /// Describes the outcome in a few words.
+    pub fn description(self) -> String {
+        let fixed = match self {
+            Self::TooManyBytes => "the request would still have too many bytes",
+            Self::FitsAfterCompaction => "the call is refused first, and fits after the compaction",
+            Self::TooLarge => "the call still does not fit",
+            Self::LacksRoom => "fits, but leaves less room than a typical turn needs",
+            Self::Fits { compactions: 0 } => "every call fits",
+            Self::Fits { compactions } => {
+                return format!("every call fits, with {}", quantity(compactions, "compaction"));
+            }
+            Self::OthersTooLarge(1) => "the call fits, but 1 other call does not",
+            Self::OthersTooLarge(others) => {
+                return format!("the call fits, but {} do not", quantity(others, "other call"));
+            }
+        };
+        fixed.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_counts_compactions_and_other_calls_only_where_there_are_some() {
+        let said = AdviceOutcome::description;
+        assert_eq!(said(AdviceOutcome::Fits { compactions: 0 }), "every call fits");
+        assert_eq!(said(AdviceOutcome::Fits { compactions: 2 }), "every call fits, with 2 compactions");
+        assert_eq!(said(AdviceOutcome::OthersTooLarge(1)), "the call fits, but 1 other call does not");
+        assert_eq!(said(AdviceOutcome::OthersTooLarge(3)), "the call fits, but 3 other calls do not");
+        assert_eq!(said(AdviceOutcome::TooLarge), "the call still does not fit");
+    }
+}

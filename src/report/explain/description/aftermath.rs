@@ -1,0 +1,82 @@
+//! Findings about compactions and about the time after a refusal, in words.
+
+use crate::format::{format_duration, format_number, quantity};
+use crate::report::explain::aftermath::Aftermath;
+use crate::report::explain::description::evidence::{Described, Evidence};
+
+impl Described for Aftermath {
+    fn headline(&self) -> String {
+        match self {
+            Self::RefusedAgain { id, .. } => format!("refused again right after compaction {id}"),
+            Self::SummaryRefused { refusals, .. } => format!(
+                "{} refused: the call that writes the summary is too large",
+                quantity(refusals.len(), "compaction")
+            ),
+            Self::SummaryTimeout { failures, .. } => {
+                format!("{} timed out", quantity(failures.len(), "compaction"))
+            }
+            Self::HollowSummary { number, .. } => {
+                format!("compaction #{number} summarised nothing: its summary is empty")
+            }
+            Self::FreedNothing { number, .. } => format!("compaction #{number} freed nothing"),
+            Self::Stuck { idle_ms, .. } => {
+                format!("the gateway did nothing about the refusal for {}", format_duration(*idle_ms))
+            }
+            Self::Moved { successor: Some(successor), .. } => {
+                format!("key {} moved to session {} without a compaction", successor.key.0, successor.id)
+            }
+            Self::Moved { successor: None, .. } => "no session key points here since the refusal".to_owned(),
+        }
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        match self {
+            Self::RefusedAgain { compaction, refusal, .. } => vec![
+                Evidence::new("the branch ends with this compaction, so a second one has nothing to summarise")
+                    .with_entries([*compaction])
+                    .with_rule("compaction 3.1"),
+                Evidence::new("the refusal after it").with_entries([*refusal]),
+            ],
+            Self::SummaryRefused { refusals, parent } => vec![
+                Evidence::new(
+                    "every retry exceeds the same window; compaction.mode safeguard sends the history in chunks",
+                )
+                .with_entries(refusals.iter().copied()),
+                Evidence::new("branch from here to keep everything").with_entries(*parent),
+            ],
+            Self::SummaryTimeout { failures, error, .. } => vec![
+                Evidence::new(error.as_str())
+                    .with_entries(failures.iter().copied())
+                    .with_rule("compaction 8.13"),
+            ],
+            Self::HollowSummary { compaction, messages: (before, after), first_summarised, parent, .. } => {
+                let (before, after) = (quantity(*before, "message"), quantity(*after, "message"));
+                vec![
+                    Evidence::new(format!("{before} became {after}; the old branch still has all of them"))
+                        .with_entries([*compaction])
+                        .with_rule("compaction 5.14"),
+                    Evidence::new("the first entry it summarised").with_entries(*first_summarised),
+                    Evidence::new("branch from here to get everything back").with_entries(*parent),
+                ]
+            }
+            Self::FreedNothing { entries, estimated: (before, after), .. } => {
+                let (before, after) = (format_number(*before), format_number(*after));
+                vec![
+                    Evidence::new(format!("~{before} tokens before, ~{after} after"))
+                        .with_entries(entries.iter().copied())
+                        .with_rule("compaction 3.6"),
+                ]
+            }
+            Self::Stuck { refusal, .. } => vec![
+                Evidence::new("no compaction entry follows this refusal")
+                    .with_entries([*refusal])
+                    .with_rule("compaction 8.12"),
+            ],
+            Self::Moved { entries, leaf, .. } => {
+                let entries = quantity(*entries, "entry");
+                let intact = format!("this branch of {entries} is intact; you can fork it here");
+                vec![Evidence::new(intact).with_entries(*leaf)]
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Counts of the failing prompt in words.
+
+use crate::format::quantity;
+use crate::report::explain::counts::{Counter, PromptCount};
+
+impl PromptCount {
+    /// Describes the effect of the number, or its origin.
+    pub fn description(&self) -> String {
+        let fixed = match self.counter {
+            Counter::Provider { is_stated: true } => "from the refusal; only this count can refuse",
+            Counter::Provider { is_stated: false } => "estimated: the refusal states no number",
+            Counter::Runtime { adds_estimate: true } => {
+                "compared with the compaction trigger: the last reported usage plus chars/4 of what followed"
+            }
+            Counter::Runtime { adds_estimate: false } => {
+                "compared with the compaction trigger: the last usage before this run, with its answer"
+            }
+            Counter::StoredCounter { is_stale: false } => "shown in the status line",
+            Counter::StoredCounter { is_stale: true } => "shown in the status line, marked stale",
+            Counter::CharsByFour => {
+                "compared with the thresholds of pruning; the context guard counts results twice"
+            }
+            Counter::Calibrated { counted_calls, fits_refusal } => {
+                let refusal = if fits_refusal { " and this refusal" } else { "" };
+                return format!("clawscope: fitted to {}{refusal}", quantity(counted_calls, "counted call"));
+            }
+        };
+        fixed.to_owned()
+    }
+}

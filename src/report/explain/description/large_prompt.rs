@@ -1,0 +1,89 @@
+//! Mechanisms in words.
+
+use crate::format::{format_number, format_short_estimate, format_tokens, quantity};
+use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::finding::FindingClass;
+use crate::report::explain::mechanism::{LargePrompt, MessageFit};
+
+/// Entries of the part to name.
+const MAX_ENTRIES: usize = 40;
+
+impl Described for LargePrompt {
+    fn headline(&self) -> String {
+        let tokens = format_short_estimate(self.mechanism.tokens.whole());
+        let limit = format_number(self.limit);
+        let counted = |noun: &str| quantity(self.mechanism.count, noun);
+        match self.mechanism.class {
+            FindingClass::BytesLimit if self.mechanism.count > 0 => {
+                format!("the request is too large in bytes ({}); this is not a token limit", counted("image"))
+            }
+            FindingClass::BytesLimit => {
+                "the request is too large in bytes; this is not a token limit".to_owned()
+            }
+            FindingClass::ModelSwitch => {
+                let model = self.model.as_deref().unwrap_or("the model");
+                format!("the call went to {model}, whose limit is {limit}")
+            }
+            FindingClass::FixedOverhead => format!("system prompt, tools and files take {tokens} of {limit}"),
+            FindingClass::ImageBloat => format!("{} take {tokens} of {limit}", counted("image")),
+            FindingClass::UserMessage => format!("your message {}", describe_size(self)),
+            FindingClass::SingleResult => {
+                let tool = self.tool.as_deref().unwrap_or_default();
+                format!("one {tool} result {}", describe_size(self))
+            }
+            FindingClass::ParallelResults => {
+                format!("{} added {tokens}; the limit is {limit}", counted("parallel result"))
+            }
+            FindingClass::ToolLoopTreadmill => {
+                format!("one run's {} fill {tokens} of {limit}", counted("tool result"))
+            }
+            FindingClass::RecurringSessionGrowth => {
+                let runs = format_number(self.mechanism.count as u64);
+                format!("the same job ran {runs} times in one session")
+            }
+            _ => describe_growth(self),
+        }
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        let scale = if self.is_measured { "scaled to the provider's count" } else { "by estimate" };
+        let tokens = format_short_estimate(self.mechanism.tokens.whole());
+        let part = Evidence::new(format!("{tokens} tokens, {scale}"))
+            .with_entries(self.mechanism.entries.iter().copied().take(MAX_ENTRIES));
+        let cut = self.result_limit.map(|(chars, cut)| {
+            let (chars, cut) = (format_number(chars), quantity(cut, "result"));
+            Evidence::new(format!("the call fits if each result is cut to {chars} chars; that cuts {cut}"))
+                .with_rule("pruning 6.1")
+        });
+        [part].into_iter().chain(cut).collect()
+    }
+}
+
+/// Describes a single message: too large on its own, or the one that no longer fitted.
+fn describe_size(prompt: &LargePrompt) -> String {
+    let tokens = format_short_estimate(prompt.mechanism.tokens.whole());
+    let limit = format_number(prompt.limit);
+    match prompt.message_fit() {
+        MessageFit::NeverFits => format!("alone is {tokens} tokens; the limit is {limit}"),
+        MessageFit::NeverFitsWithFixedParts => {
+            let fixed = format_short_estimate(prompt.fixed_tokens);
+            format!("takes {tokens} and the fixed parts {fixed}; the limit is {limit}")
+        }
+        MessageFit::FitsAlone => format!("added {tokens}; the limit is {limit}"),
+    }
+}
+
+/// Describes a prompt of which no part stands out.
+fn describe_growth(prompt: &LargePrompt) -> String {
+    let requested = format_tokens(prompt.prompt_tokens, prompt.is_measured);
+    if prompt.is_mostly_unseen() {
+        let unseen = format_short_estimate(prompt.unseen_tokens);
+        format!("{unseen} of {requested} tokens are in no message of the transcript")
+    } else {
+        format!("the session grew message by message to {requested} tokens")
+    }
+}
+
+#[cfg(test)]
+#[path = "large_prompt_tests.rs"]
+mod tests;

@@ -1,0 +1,152 @@
+//! Wrong measurements in words.
+
+use crate::format::{format_estimate, format_number, format_short_estimate, format_tokens, quantity};
+use crate::ids::EntryIx;
+use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::estimator::{EstimatorError, TwiceCounted};
+use crate::report::explain::mismeasured::{LimitProof, Mismeasured};
+use crate::report::explain::stored_counter::StoredCounter;
+use crate::units::Tokens;
+
+impl Described for Mismeasured {
+    fn headline(&self) -> String {
+        match self {
+            Self::Window { believed, served, .. } => format!(
+                "the provider accepts {} tokens, but the gateway assumes {}",
+                format_number(*served),
+                format_number(believed.whole())
+            ),
+            Self::Usage { uncounted, is_partial, last_counted, .. } => {
+                let missing = if *is_partial { "far too few tokens" } else { "no usage" };
+                let calls = quantity(uncounted.len(), "call");
+                let consequence = match last_counted {
+                    Some((_, tokens)) => format!("; its last count is {}", format_number(*tokens)),
+                    None => ", so compaction had nothing to compare".to_owned(),
+                };
+                format!("the provider reported {missing} for {calls}{consequence}")
+            }
+        }
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        match self {
+            Self::Window { is_default, proof, refusal, .. } => vec![
+                Evidence::new(proof.description()).with_entries([*refusal]),
+                Evidence::new(describe_window_source(*is_default)).with_rule("compaction 7.1"),
+            ],
+            Self::Usage { uncounted, last_counted, stored, .. } => {
+                usage_evidence(uncounted, *last_counted, *stored)
+            }
+        }
+    }
+}
+
+impl LimitProof {
+    fn description(self) -> String {
+        match self {
+            Self::ReplyReserve(reserve) => {
+                format!("the provider reserves {} tokens for the reply", format_number(reserve))
+            }
+            Self::Stated => "the refusal states the limit".to_owned(),
+            Self::Accepted { accepted, refused, is_measured } => format!(
+                "the provider accepted {} and refused {}",
+                format_number(accepted),
+                format_tokens(refused, is_measured)
+            ),
+        }
+    }
+}
+
+fn describe_window_source(is_default: bool) -> &'static str {
+    if is_default {
+        "nothing configures the model's window, so the gateway uses its default"
+    } else {
+        "the gateway takes its window from the configuration or the model catalogue"
+    }
+}
+
+fn usage_evidence(
+    uncounted: &[EntryIx],
+    last_counted: Option<(EntryIx, u64)>,
+    stored: Option<Tokens>,
+) -> Vec<Evidence> {
+    let answers = Evidence::new("answers without a usable count").with_entries(uncounted.iter().copied());
+    let last = last_counted.map(|(entry, tokens)| {
+        Evidence::new(format!("the last counted call had {} tokens", format_number(tokens)))
+            .with_entries([entry])
+            .with_rule("compaction 1.11")
+    });
+    let stored = stored.map(|stored| {
+        Evidence::new(format!("the stored counter still shows {}", format_number(stored.whole())))
+            .with_rule("compaction 9.4")
+    });
+    [answers].into_iter().chain(last).chain(stored).collect()
+}
+
+impl Described for EstimatorError {
+    fn headline(&self) -> String {
+        match self {
+            Self::Overcount { likely, window, .. } => format!(
+                "the gateway itself refused {} tokens, although the window is {}",
+                format_short_estimate(*likely),
+                format_number(*window)
+            ),
+            Self::Undercount { ratio, .. } => {
+                format!("new messages have {ratio:.1}x the tokens that the gateway estimates")
+            }
+        }
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        match self {
+            Self::Overcount { peak: (entry, peak), .. } => {
+                let peak = format_number(*peak);
+                let largest = format!("the largest prompt the provider counted: {peak}");
+                vec![Evidence::new(largest).with_entries([*entry])]
+            }
+            Self::Undercount { ratio, keep_recent, failing } => {
+                let kept = format!(
+                    "keepRecentTokens {} keeps {}",
+                    format_number(keep_recent.whole()),
+                    format_estimate((*keep_recent * *ratio).whole())
+                );
+                let kept = Evidence::new(kept).with_rule("compaction 1.1");
+                [kept].into_iter().chain(failing.as_ref().map(describe_twice_counted)).collect()
+            }
+        }
+    }
+}
+
+impl Described for StoredCounter {
+    fn headline(&self) -> String {
+        let (live, is_measured) = self.live;
+        let order = if self.stored > Tokens(live as f64) { "more" } else { "less" };
+        let (stored, live) = (format_number(self.stored.whole()), format_tokens(live, is_measured));
+        format!("the stored counter shows {stored}, {order} than the session's {live}")
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        let sum = (!self.summands.is_empty())
+            .then(|| Evidence::new(describe_sum(&self.summands)).with_rule("compaction 9.11"));
+        let last = self.last_counted.map(|(entry, tokens)| {
+            let tokens = format_number(tokens);
+            Evidence::new(format!("the provider counted {tokens} for the last call")).with_entries([entry])
+        });
+        sum.into_iter().chain(last).collect()
+    }
+}
+
+fn describe_twice_counted(failing: &TwiceCounted) -> Evidence {
+    let text = format!(
+        "the provider counted {}; chars/4 estimates ~{}",
+        format_tokens(failing.tokens, failing.is_measured),
+        format_number(failing.gateway_estimate)
+    );
+    Evidence::new(text).with_entries([failing.entry])
+}
+
+/// Names the counters that add up to the stored one.
+fn describe_sum(summands: &[(&'static str, f64)]) -> String {
+    let counter = |(name, tokens): &(&'static str, f64)| format!("{name} {}", format_number(*tokens as u64));
+    format!("it is the sum of {}", summands.iter().map(counter).collect::<Vec<_>>().join(" + "))
+}

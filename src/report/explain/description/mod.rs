@@ -1,0 +1,49 @@
+//! Explanations in words, as the commands and the screen print them. The files beside this folder only fill in values.
+
+mod advice;
+mod aftermath;
+mod cache_misses;
+mod counts;
+mod evidence;
+mod guards;
+mod large_prompt;
+mod mismeasured;
+mod outlook;
+mod verdict;
+
+use crate::report::explain::facts::{Facts, Finding};
+use crate::report::explain::verdict_facts::VerdictFacts;
+
+#[cfg(test)]
+pub(super) use evidence::Described;
+pub use evidence::Evidence;
+
+impl Finding {
+    /// Describes the finding in one line; the verdict also says whether a call overflowed.
+    pub fn headline(&self) -> String {
+        let line = self.facts.described().headline();
+        self.verdict.as_ref().map_or_else(|| line.clone(), |verdict| verdict.headline(&line))
+    }
+
+    /// Describes the observations behind the finding.
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let size = self.verdict.as_ref().and_then(VerdictFacts::evidence);
+        size.into_iter().chain(self.facts.described().evidence()).collect()
+    }
+}
+
+impl Facts {
+    fn described(&self) -> &dyn evidence::Described {
+        match self {
+            Self::LargePrompt(facts) => facts,
+            Self::PruningInert(facts) => facts,
+            Self::EngineOwned(facts) => facts,
+            Self::Mismeasured(facts) => facts,
+            Self::EstimatorError(facts) => facts,
+            Self::StoredCounter(facts) => facts,
+            Self::Aftermath(facts) => facts,
+            Self::Outlook(facts) => facts,
+            Self::CacheMisses(facts) => facts,
+        }
+    }
+}

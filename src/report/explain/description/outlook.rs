@@ -1,0 +1,106 @@
+//! The outlook in words.
+
+use crate::format::{
+    format_number, format_ratio, format_short, format_short_estimate, format_tokens, quantity,
+};
+use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::outlook::{NextPrompt, Outlook, RefilledCompaction};
+
+/// Compactions of a treadmill to name.
+const MAX_ROUNDS: usize = 3;
+
+impl Described for Outlook {
+    fn headline(&self) -> String {
+        match self {
+            Self::ImpossibleBudget { fixed_tokens, trigger, .. } => format!(
+                "system prompt, tools and files take {}, above the trigger {}: lower the reserve",
+                format_short_estimate(*fixed_tokens),
+                format_trigger(*trigger)
+            ),
+            Self::Treadmill { rounds, max_turns, .. } => format!(
+                "after each of the last {} the session hit the trigger again within {max_turns} turns",
+                quantity(rounds.len(), "compaction")
+            ),
+            Self::AtRisk { prompt, turn_tokens, window } => format!(
+                "the next turn needs {} and the window is {}; no compaction comes first",
+                format_short_estimate(prompt.tokens + turn_tokens),
+                format_number(window.whole())
+            ),
+            Self::FixedOverhead { fixed_tokens, trigger } => format!(
+                "system prompt, tools and files take {}; compaction starts at {}",
+                format_short_estimate(*fixed_tokens),
+                format_trigger(*trigger)
+            ),
+            Self::Healthy { prompt, window, trigger } => describe_room(prompt, *window, *trigger),
+        }
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        match self {
+            Self::ImpossibleBudget { reserve, window, .. } => {
+                let reserve = format!(
+                    "the reserve is {} of a window of {}",
+                    format_number(reserve.whole()),
+                    format_number(window.whole())
+                );
+                vec![Evidence::new(reserve).with_rule("compaction 2.2")]
+            }
+            Self::Treadmill { rounds, result_share, .. } => {
+                let share = format_ratio(*result_share);
+                let results = Evidence::new(format!("tool results make up to {share} of the new tokens"));
+                rounds.iter().take(MAX_ROUNDS).map(describe_round).chain([results]).collect()
+            }
+            Self::AtRisk { prompt, turn_tokens, .. } => {
+                let turn = format_short_estimate(*turn_tokens);
+                let size = format!("{} now; a typical turn adds {turn}", format_prompt(prompt));
+                vec![Evidence::new(size).with_entries(prompt.last_call)]
+            }
+            Self::FixedOverhead { .. } => Vec::new(),
+            Self::Healthy { prompt, window, trigger } => {
+                let source = if prompt.is_measured { "counted by the provider" } else { "estimated" };
+                let size = format!("{} of {}, {source}", format_prompt(prompt), format_number(*window));
+                let trigger = format!("compaction starts above {}", format_trigger(*trigger));
+                vec![
+                    Evidence::new(size).with_entries(prompt.last_call),
+                    Evidence::new(trigger).with_rule("compaction 2.7"),
+                ]
+            }
+        }
+    }
+}
+
+fn describe_round(round: &RefilledCompaction) -> Evidence {
+    let (left, is_measured) = round.left;
+    let left = if is_measured { format_number(left) } else { format_short_estimate(left) };
+    let refilled = round.refilled_to.map_or_else(|| "-".to_owned(), format_number);
+    Evidence::new(format!("compaction left {left}; the session grew back to {refilled}"))
+        .with_entries([round.entry])
+        .with_rule("compaction 2.7")
+}
+
+/// Describes the room of a session that fits, until the trigger or the end of the window.
+fn describe_room(prompt: &NextPrompt, window: u64, trigger: f64) -> String {
+    let spare = format_short(window.saturating_sub(prompt.tokens));
+    let tokens = prompt.tokens as f64;
+    if window == 0 {
+        format!("No overflow: {} tokens; the window is unknown", format_prompt(prompt))
+    } else if prompt.tokens > window {
+        let (prompt, window) = (format_prompt(prompt), format_number(window));
+        format!("No overflow yet, but the prompt has {prompt} tokens; the window is {window}")
+    } else if trigger > 0.0 && tokens > trigger {
+        format!("Fits: {spare} to spare; the next turn compacts first")
+    } else if trigger > 0.0 && trigger < window as f64 {
+        format!("Fits: {spare} to spare, {} until compaction", format_short((trigger - tokens) as u64))
+    } else {
+        format!("Fits: {spare} to spare")
+    }
+}
+
+fn format_prompt(prompt: &NextPrompt) -> String {
+    format_tokens(prompt.tokens, prompt.is_measured)
+}
+
+/// Formats a trigger; a reserve larger than the window makes it negative.
+fn format_trigger(trigger: f64) -> String {
+    format_number(trigger.max(0.0) as u64)
+}

@@ -1,0 +1,89 @@
+//! The words of the verdict at their boundaries.
+
+use super::*;
+use crate::ids::EntryIx;
+
+fn overflow(count: usize, remark: Option<VerdictRemark>) -> VerdictFacts {
+    VerdictFacts::Overflow(OverflowFacts {
+        count,
+        kind: OverflowKind::Refused,
+        prompt: FailedPrompt {
+            entry: EntryIx(4),
+            tokens: 1_100,
+            is_measured: true,
+            limit: 1_000,
+            limit_origin: LimitOrigin::Stated { by: "the provider" },
+            last_accepted: None,
+            gateway_estimate: 700,
+        },
+        remark,
+    })
+}
+
+#[test]
+fn a_headline_says_how_often_and_what_to_do_where_both_fit() {
+    let said = |remark: Option<VerdictRemark>| overflow(1, remark).headline("it grew");
+    assert_eq!(said(None), "Overflowed: it grew.");
+    assert_eq!(
+        said(Some(VerdictRemark::CompactionFailed)),
+        "Overflowed: it grew. Compaction was due and failed."
+    );
+    let away = VerdictRemark::CompactionNotDue { missing_tokens: 1_234, is_estimate: false };
+    assert_eq!(said(Some(away)), "Overflowed: it grew. Compaction was still 1.2k away.");
+    let about = VerdictRemark::CompactionNotDue { missing_tokens: 1_234, is_estimate: true };
+    assert_eq!(said(Some(about)), "Overflowed: it grew. Compaction was still ~1.2k away.");
+    assert_eq!(
+        said(Some(VerdictRemark::SplitMessage)),
+        "Overflowed: it grew. Send it in parts or as a file."
+    );
+    assert_eq!(overflow(3, None).headline("it grew"), "Overflowed 3x: it grew.");
+}
+
+#[test]
+fn a_headline_has_at_most_a_hundred_chars() {
+    let failed = overflow(1, Some(VerdictRemark::CompactionFailed));
+    let remark = " Compaction was due and failed.";
+    let head = MAX_HEADLINE_CHARS - "Overflowed: .".len() - remark.len();
+    assert!(failed.headline(&"x".repeat(head)).ends_with(remark));
+    assert!(!failed.headline(&"x".repeat(head + 1)).ends_with(remark));
+    let longest = overflow(1, None).headline(&"x".repeat(300));
+    assert_eq!((longest.chars().count(), longest.ends_with('…')), (MAX_HEADLINE_CHARS, true));
+    let longest = VerdictFacts::NoOverflow.headline(&"x".repeat(300));
+    assert_eq!((longest.chars().count(), longest.ends_with('…')), (MAX_HEADLINE_CHARS, true));
+}
+
+#[test]
+fn a_verdict_of_the_gateways_own_check_names_the_gateway_unless_there_are_several() {
+    let said = |count: usize| {
+        let VerdictFacts::Overflow(facts) = overflow(count, None) else { panic!("an overflow") };
+        VerdictFacts::Overflow(OverflowFacts { kind: OverflowKind::Precheck, ..facts }).headline("it grew")
+    };
+    assert_eq!(said(1), "Refused by the gateway: it grew.");
+    assert_eq!(said(2), "Overflowed 2x: it grew.");
+}
+
+#[test]
+fn a_verdict_without_an_overflow_begins_with_a_capital() {
+    assert_eq!(VerdictFacts::NoOverflow.headline("it fits"), "It fits");
+    assert_eq!(VerdictFacts::NoOverflow.headline(""), "");
+}
+
+#[test]
+fn the_size_of_a_failed_prompt_names_the_source_of_the_limit() {
+    let VerdictFacts::Overflow(facts) = overflow(1, None) else { panic!("an overflow") };
+    let said = |limit_origin: LimitOrigin, last_accepted: Option<u64>| {
+        FailedPrompt { limit_origin, last_accepted, ..facts.prompt.clone() }.evidence().text
+    };
+    assert_eq!(
+        said(LimitOrigin::Stated { by: "the provider" }, None),
+        "1,100 tokens, limit 1,000 (according to the provider); the gateway estimated ~700"
+    );
+    assert_eq!(
+        said(LimitOrigin::AssumedWindow, Some(900)),
+        "1,100 tokens, limit 1,000 (the window that the gateway assumes); last accepted: 900; \
+         the gateway estimated ~700"
+    );
+    assert!(
+        said(LimitOrigin::Inferred, None).contains("(inferred from the calls that were accepted or refused)")
+    );
+}

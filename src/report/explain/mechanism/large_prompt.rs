@@ -1,0 +1,118 @@
+//! The finding about the part that made the prompt too large.
+
+use crate::report::explain::case::Case;
+use crate::report::explain::failure::Failure;
+use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
+use crate::report::explain::mechanism::cap::largest_fitting_limit;
+use crate::report::explain::mechanism::cause::Mechanism;
+use crate::units::{Chars, Tokens};
+
+/// Share of the prompt outside all messages above which the finding is about it.
+const MIN_UNSEEN_SHARE: f64 = 0.3;
+
+/// A mechanism, and the prompt that it made too large.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LargePrompt {
+    pub mechanism: Mechanism,
+    /// Tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// Whether the provider counted the prompt.
+    pub is_measured: bool,
+    /// Tokens that fit.
+    pub limit: u64,
+    /// Tokens before the messages.
+    pub fixed_tokens: u64,
+    /// Tokens that are in no message of the transcript.
+    pub unseen_tokens: u64,
+    /// The model that the call went to.
+    pub model: Option<String>,
+    /// The tool of the first result; secrets are masked.
+    pub tool: Option<String>,
+    /// The largest limit of chars per tool result under which the prompt fits, and the number of results that it cuts.
+    pub result_limit: Option<(Chars, usize)>,
+}
+
+/// The fit of a single message into the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageFit {
+    /// The message alone exceeds the limit.
+    NeverFits,
+    /// The message and the fixed parts exceed the limit.
+    NeverFitsWithFixedParts,
+    /// The message fits without earlier ones.
+    FitsAlone,
+}
+
+impl LargePrompt {
+    fn new(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> Self {
+        let results =
+            [FindingClass::SingleResult, FindingClass::ParallelResults, FindingClass::ToolLoopTreadmill];
+        let is_result = mechanism.class == FindingClass::SingleResult;
+        let shown = mechanism.entries.first().filter(|_| is_result);
+        let seen = failure.fixed_tokens + (failure.weights.iter().sum::<Tokens>()).whole();
+        Self {
+            mechanism: mechanism.clone(),
+            prompt_tokens: failure.prompt_tokens,
+            is_measured: failure.is_measured,
+            limit: failure.limit,
+            fixed_tokens: failure.fixed_tokens,
+            unseen_tokens: failure.prompt_tokens.saturating_sub(seen),
+            model: failure.model.and_then(|(_, id)| case.session.index.values.text(id)),
+            tool: shown.map(|entry| case.tool_name(*entry)),
+            result_limit: largest_fitting_limit(failure).filter(|_| results.contains(&mechanism.class)),
+        }
+    }
+
+    /// Returns the fit of the mechanism's part as a single message.
+    pub fn message_fit(&self) -> MessageFit {
+        self.fit_of(self.mechanism.tokens)
+    }
+
+    /// Whether the part exceeds the limit even without any other message, in whole tokens.
+    pub(in crate::report::explain) fn never_fits(&self) -> bool {
+        self.fit_of(self.mechanism.tokens.round()) != MessageFit::FitsAlone
+    }
+
+    fn fit_of(&self, tokens: Tokens) -> MessageFit {
+        let limit = Tokens(self.limit as f64);
+        if tokens > limit {
+            MessageFit::NeverFits
+        } else if tokens + Tokens(self.fixed_tokens as f64) > limit {
+            MessageFit::NeverFitsWithFixedParts
+        } else {
+            MessageFit::FitsAlone
+        }
+    }
+
+    /// Whether a large share of the prompt is in no message.
+    pub fn is_mostly_unseen(&self) -> bool {
+        self.unseen_tokens as f64 >= MIN_UNSEEN_SHARE * self.prompt_tokens as f64
+    }
+
+    pub(in crate::report::explain) fn numbers(&self) -> Numbers {
+        let mut numbers = vec![
+            ("tokens", self.mechanism.tokens.get().round()),
+            ("count", self.mechanism.count as f64),
+            ("requested", self.prompt_tokens as f64),
+            ("limit", self.limit as f64),
+            ("over", self.prompt_tokens.saturating_sub(self.limit) as f64),
+        ];
+        numbers.extend(self.result_limit.map(|(chars, _)| ("capChars", chars.get())));
+        numbers
+    }
+}
+
+/// Builds the finding of a mechanism.
+pub(in crate::report::explain) fn mechanism_finding(
+    case: &Case<'_>,
+    failure: &Failure,
+    mechanism: &Mechanism,
+) -> Found<LargePrompt> {
+    let confidence = match mechanism.class {
+        FindingClass::GradualGrowth => Confidence::Possible,
+        _ if failure.is_measured => Confidence::Sure,
+        _ => Confidence::Likely,
+    };
+    Found::new(mechanism.class, confidence, LargePrompt::new(case, failure, mechanism))
+        .with_rule("compaction 8.8")
+}

@@ -1,0 +1,49 @@
+//! Values that only the verdict states.
+
+use crate::ids::EntryIx;
+use crate::report::explain::failure::LimitOrigin;
+use crate::session::overflow::OverflowKind;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum VerdictFacts {
+    /// The verdict of a session in which a call overflowed.
+    Overflow(OverflowFacts),
+    NoOverflow,
+}
+
+/// The overflow behind a verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OverflowFacts {
+    /// Overflows of the session.
+    pub count: usize,
+    pub kind: OverflowKind,
+    pub prompt: FailedPrompt,
+    pub remark: Option<VerdictRemark>,
+}
+
+/// The size of the failing prompt by everyone who counted it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedPrompt {
+    pub entry: EntryIx,
+    pub tokens: u64,
+    /// Whether the provider counted the tokens.
+    pub is_measured: bool,
+    /// Tokens that fit.
+    pub limit: u64,
+    pub limit_origin: LimitOrigin,
+    /// Tokens of the last accepted prompt.
+    pub last_accepted: Option<u64>,
+    /// Tokens by the gateway's own estimate.
+    pub gateway_estimate: u64,
+}
+
+/// A second sentence for the headline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerdictRemark {
+    /// The message never fits, so it must be split.
+    SplitMessage,
+    /// Compaction was not due yet.
+    CompactionNotDue { missing_tokens: u64, is_estimate: bool },
+    /// Compaction was due, but none followed.
+    CompactionFailed,
+}
