@@ -150,7 +150,9 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
                 "assumed: the server uses its own text".to_owned()
             }
             (_, SettingOwner::Preview) if made => preview.summary_length.describe(),
-            (Provenance::Default, SettingOwner::Preview) => preview.summary_length.describe(),
+            (Provenance::Default | Provenance::Rule { .. }, SettingOwner::Preview) => {
+                preview.summary_length.describe()
+            }
             (provenance, _) => provenance.to_string(),
         };
         table.push(vec![row.setting.key().into(), Cell::new(&value, tone), Cell::new(&from, Tone::Dim)]);

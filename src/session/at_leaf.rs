@@ -31,6 +31,7 @@ impl LoadedSession {
         };
         moved.load_prompt_report();
         moved.recount_prompt();
+        moved.assume_summary_length();
         Some(moved)
     }
 

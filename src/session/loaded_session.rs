@@ -245,10 +245,14 @@ impl LoadedSession {
         Budget::from_context(self.fixed_chars, &self.context)
     }
 
+    /// Returns the tokens of the next prompt under a plan.
+    pub fn prompt_tokens_after(&self, plan: &Plan) -> u64 {
+        self.next_prompt.budget_after(&self.context, plan).total()
+    }
+
     /// Returns the tokens of the next prompt that a plan frees.
     pub fn tokens_freed_by(&self, plan: &Plan) -> u64 {
-        let after = self.next_prompt.budget_after(&self.context, plan);
-        self.next_prompt.total.tokens.saturating_sub(after.total())
+        self.next_prompt.total.tokens.saturating_sub(self.prompt_tokens_after(plan))
     }
 
     /// Returns the content of the window under a plan, by estimate.

@@ -202,6 +202,7 @@ fn assemble_session(
         loaded.set_prompt_report(estimate_report(store, session));
     }
     list_settings(&mut loaded, runtime, pi.as_ref().map(|pi| (pi, own_model.as_deref())));
+    loaded.assume_summary_length();
     refresh_item(&mut loaded, session, now_ms);
     let (fixed_tokens, factor) = loaded.next_prompt.scale_factors();
     loaded.configured_settings.clear.model_scale = ModelScale { fixed_tokens, factor };

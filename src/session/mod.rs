@@ -3,6 +3,7 @@
 //! The commands and the screens start here: [`loading::open`] reads a session once, and all answers about it come from
 //! the same [`LoadedSession`].
 
+pub mod assumed_summary;
 mod at_leaf;
 mod branch_entries;
 mod branch_tips;

@@ -11,6 +11,7 @@ use crate::gateway::retention::Retention;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::policy::compact::{BranchEntry, branch_entries};
+use crate::policy::features::ContentFeatures;
 use crate::policy::prune::touches_under;
 use crate::policy::repair::RepairRules;
 use crate::policy::{PolicySet, PolicySettings};
@@ -231,6 +232,13 @@ impl ReplayInputs {
                 weights[between].iter_mut().for_each(|weight| *weight *= factor);
             }
         }
+    }
+
+    /// Returns the features of the path's entries, if they were read.
+    pub fn path_features(&self) -> Option<impl Iterator<Item = (EntryIx, &ContentFeatures)>> {
+        let features = self.features.as_ref()?;
+        let all = self.path.iter().zip(features.as_slice());
+        Some(all.filter_map(|(entry, features)| Some((*entry, features.as_deref()?))))
     }
 
     /// Whether pruning can act in this session at all.

@@ -37,6 +37,8 @@ pub enum Counter {
     /// The fit to this number of counted calls.
     Calibrated {
         counted_calls: usize,
+        /// The provider's count of the refused prompt took part in the fit.
+        fits_refusal: bool,
     },
 }
 
@@ -76,7 +78,7 @@ pub(super) fn collect_counts(case: &OverflowCase<'_>, failure: &Failure) -> Vec<
     };
     let counted_calls = case.calls.len();
     let calibrated = (counted_calls > 0).then_some(PromptCount {
-        counter: Counter::Calibrated { counted_calls },
+        counter: Counter::Calibrated { counted_calls, fits_refusal: failure.is_measured },
         tokens: failure.fitted_tokens,
         is_measured: false,
         entry: None,

@@ -149,7 +149,8 @@ fn tokens<'a>(plan: &Plan, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a
         Span::styled(format_short_estimate(after), theme.bold(Role::Plan)),
     ];
     let summary = format!("including an assumed summary of {}", format_short_estimate(cut.summary_tokens));
-    ("tokens", vec![becomes, vec![Span::styled(summary, muted)]])
+    let basis = Span::styled("messages by chars/4", muted);
+    ("tokens", vec![becomes, vec![basis], vec![Span::styled(summary, muted)]])
 }
 
 fn cut_at<'a>(session: &LoadedSession, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
