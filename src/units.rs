@@ -228,13 +228,13 @@ number! {
 }
 
 impl Moment {
+    /// After every other moment.
+    pub const NEVER: Self = Self(f64::INFINITY);
+
     /// Returns the moment of whole milliseconds.
     pub const fn from_whole(ms: i64) -> Self {
         Self(ms as f64)
     }
-
-    /// After every other moment.
-    pub const NEVER: Self = Self(f64::INFINITY);
 
     /// Returns the moment of a file or of the system; `None` before 1970.
     pub fn from_system_time(time: SystemTime) -> Option<Self> {
@@ -246,7 +246,7 @@ impl Moment {
         self.0 as i64
     }
 
-    /// Rounds to [`Self::whole`] milliseconds, as clocks and files count.
+    /// Returns the moment of [`Self::whole`] milliseconds, as clocks and files count.
     #[must_use]
     pub const fn to_whole(self) -> Self {
         Self::from_whole(self.whole())

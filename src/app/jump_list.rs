@@ -4,28 +4,28 @@
 const MAX_PLACES: usize = 100;
 
 #[derive(Debug, Clone)]
-pub(super) struct JumpList<Place> {
+pub(super) struct JumpList<JumpTarget> {
     /// Places of the way back, the nearest last.
-    back: Vec<Place>,
+    back: Vec<JumpTarget>,
     /// Places of the way forward, the nearest last.
-    forward: Vec<Place>,
+    forward: Vec<JumpTarget>,
 }
 
-impl<Place> Default for JumpList<Place> {
+impl<JumpTarget> Default for JumpList<JumpTarget> {
     fn default() -> Self {
         Self { back: Vec::new(), forward: Vec::new() }
     }
 }
 
-impl<Place> JumpList<Place> {
+impl<JumpTarget> JumpList<JumpTarget> {
     /// Remembers a place that is being left. Places forward are no longer reachable.
-    pub(super) fn record(&mut self, place: Place) {
+    pub(super) fn record(&mut self, place: JumpTarget) {
         self.forward.clear();
         push_bounded(&mut self.back, place);
     }
 
     /// Returns the place that going back leads to.
-    pub(super) fn previous(&self) -> Option<&Place> {
+    pub(super) fn previous(&self) -> Option<&JumpTarget> {
         self.back.last()
     }
 
@@ -34,9 +34,9 @@ impl<Place> JumpList<Place> {
     pub(super) fn step(
         &mut self,
         forward: bool,
-        here: Option<Place>,
-        exists: impl Fn(&Place) -> bool,
-    ) -> Option<Place> {
+        here: Option<JumpTarget>,
+        exists: impl Fn(&JumpTarget) -> bool,
+    ) -> Option<JumpTarget> {
         let (from, to) =
             if forward { (&mut self.forward, &mut self.back) } else { (&mut self.back, &mut self.forward) };
         let found = loop {
@@ -52,7 +52,7 @@ impl<Place> JumpList<Place> {
     }
 }
 
-fn push_bounded<Place>(places: &mut Vec<Place>, place: Place) {
+fn push_bounded<JumpTarget>(places: &mut Vec<JumpTarget>, place: JumpTarget) {
     if places.len() == MAX_PLACES {
         places.remove(0);
     }

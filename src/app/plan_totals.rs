@@ -20,10 +20,6 @@ pub struct PlanTotals {
     pub after: Option<Budget>,
     /// Whether only the total of `after` is known: the replay sends other messages than the plan.
     pub parts_unknown: bool,
-    /// Prompt tokens under the plan at 4 chars per token.
-    pub estimate_after: Option<u64>,
-    /// Tokens of the messages at 4 chars per token.
-    pub estimated_messages: u64,
     /// Failed calls on the path.
     pub failed_calls: u64,
     /// Tool results longer than the tuned `softTrim.maxChars`.
@@ -48,8 +44,6 @@ impl PlanTotals {
             current: session.next_prompt.budget(context),
             count_source: session.next_prompt.total.source,
             after: plan.map(|plan| session.next_prompt.budget_after(context, plan)),
-            estimate_after: plan.map(|plan| session.fixed_tokens() + plan.total_after()),
-            estimated_messages: session.next_prompt.estimated_tokens - session.fixed_tokens(),
             cache_cost: plan.and_then(|plan| session.cache_cost(plan, now_ms)),
             long_results: results.filter(|message| message.size.joined_chars > max_chars).count() as u64,
             ..Self::default()

@@ -49,7 +49,7 @@ pub struct Options {
     /// The active theme, as an index into `themes`.
     pub theme: usize,
     pub summarizer: SummaryWriter,
-    /// The person's own commands; [`Action::Custom`] counts in this order.
+    /// The person's own commands; [`Action::Custom`](crate::app::action::Action::Custom) counts in this order.
     pub commands: Vec<CustomCommand>,
     /// Problems of the settings that do not keep the program from running.
     pub warnings: Vec<String>,

@@ -8,7 +8,7 @@ use crate::app::event::StoreListing;
 use crate::app::jump_list::JumpList;
 use crate::app::layout::Border;
 use crate::app::logged_command::LoggedCommand;
-use crate::app::place::{PendingPlace, Place, PlaceRow};
+use crate::app::place::{JumpRow, JumpTarget, PendingJump};
 use crate::app::plan_totals::PlanTotals;
 use crate::app::screens::search::PendingHit;
 use crate::app::tuning_history::{History, TuningState};
@@ -91,11 +91,11 @@ pub(super) struct TuningUndo {
 #[derive(Debug, Clone, Default)]
 pub struct Navigation {
     /// The marked rows of each session, by letter.
-    pub(super) marks: HashMap<SessionKey, BTreeMap<char, PlaceRow>>,
+    pub(super) marks: HashMap<SessionKey, BTreeMap<char, JumpRow>>,
     /// Places of the way back and forward.
-    pub(super) jumps: JumpList<Place>,
+    pub(super) jumps: JumpList<JumpTarget>,
     /// The place to show once its session is open.
-    pub(super) pending_place: Option<PendingPlace>,
+    pub(super) pending_place: Option<PendingJump>,
     /// The hit whose session is being opened.
     pub(super) pending_hit: Option<PendingHit>,
     /// Whether going back leads to the hits, as one of them was opened.

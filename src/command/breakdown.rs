@@ -8,11 +8,11 @@ use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::context::budget::BudgetPart;
-use crate::format::{format_estimate, format_number, format_percent};
+use crate::format::{format_counted, format_estimate, format_number, format_percent};
 use crate::report::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };
-use crate::session::LoadedSession;
+use crate::session::{CountSource, LoadedSession};
 
 /// Printed lines per section; the JSON has all lines.
 const MAX_SECTION_LINES: usize = 30;
@@ -44,20 +44,18 @@ fn print_total(
     sections: &[Section],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (total, window) = (contents.now.budget.total(), window_tokens(session));
-    let free = if total > window {
-        format!("over by {}", format_estimate(total - window))
+    let (count, window) = (contents.total(), window_tokens(session));
+    // A number derived from an estimate is one.
+    let amount = |tokens: u64| format_counted(tokens, !count.is_estimate());
+    let free = if count.tokens > window {
+        format!("over by {}", amount(count.tokens - window))
     } else {
-        format!("{} free", format_estimate(window - total))
+        format!("{} free", amount(window - count.tokens))
     };
-    output.line(
-        Tone::Strong,
-        &format!(
-            "sum of the parts: {} · {} of the window · {free}",
-            format_estimate(total),
-            format_percent(total, window)
-        ),
-    )?;
+    let total = amount(count.tokens);
+    let share = format_percent(count.tokens, window);
+    output.line(Tone::Strong, &format!("sum of the parts: {total} · {share} of the window · {free}"))?;
+    output.line(Tone::Plain, &describe_basis(contents))?;
     for section in sections {
         let telling = [SectionKind::Part(BudgetPart::Tools), SectionKind::Remainder];
         if telling.contains(&section.kind) && !section.explanation.is_empty() {
@@ -66,6 +64,17 @@ fn print_total(
         }
     }
     Ok(())
+}
+
+/// Returns the basis of the parts, and the estimate that they are scaled from.
+fn describe_basis(contents: &WindowContents) -> String {
+    let estimate = format_estimate(contents.estimated_tokens);
+    match contents.source {
+        CountSource::Estimated => contents.basis().to_owned(),
+        CountSource::Measured | CountSource::Calibrated => {
+            format!("{}; chars/4 gives {estimate} for the whole prompt", contents.basis())
+        }
+    }
 }
 
 fn window_tokens(session: &LoadedSession) -> u64 {

@@ -21,7 +21,8 @@ use crate::store::entry::Role;
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
 use crate::units::{Chars, Tokens};
 
-/// The contents of the window. Tokens are estimates unless a description says otherwise.
+/// The contents of the window. The parts are scaled to the provider's count where there is one; they add up to
+/// `budget.total`, the prompt of the next call.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BreakdownJson {
     session: SessionJson,

@@ -64,7 +64,7 @@ fn print(
             };
             output.line(
                 change_tone(change),
-                &format!("{} {messages} {}, {tokens}", change.sign(), change.label()),
+                &format!("{} {messages} {}, {tokens} by chars/4", change.sign(), change.label()),
             )?;
         }
     }
@@ -114,7 +114,8 @@ fn facts_table(comparison: &BranchComparison) -> Table {
     table
 }
 
-/// Two branches of a session, message by message. Tokens are estimates.
+/// Two branches of a session, message by message. Tokens of messages are by chars/4; those of a branch are the count of
+/// its next prompt.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ComparisonJson {
     session: SessionJson,

@@ -18,7 +18,8 @@ use super::usage_totals::describe_usage;
 use crate::cli::{ContextViewArgs, StoreArgs, secrets};
 use crate::context::tokens::ContextEstimate;
 use crate::format::{
-    format_count, format_estimate, format_number, format_ordinal, format_percent, round_tokens,
+    format_count, format_counted, format_estimate, format_number, format_ordinal, format_percent,
+    round_tokens,
 };
 use crate::gateway::window::WindowInfo;
 use crate::js::{JsException, Value};
@@ -89,9 +90,12 @@ fn show_under_settings(
     }
     if view.breakdown {
         if plan.total_after() != plan.total_before() {
-            let (before, after) = (format_estimate(plan.total_before()), format_estimate(plan.total_after()));
+            let [before, after] = [None, Some(plan)].map(|plan| {
+                let count = next_call(session, plan).0;
+                format_counted(count.tokens, !count.is_estimate())
+            });
             output.note(&format!(
-                "note: these settings change the messages, {before} → {after}; the parts below are without that change"
+                "note: these settings change the prompt, {before} → {after} tokens; the parts below are without that change"
             ))?;
         }
         return breakdown::show(session, args.target.json, output);
@@ -182,13 +186,15 @@ fn print_totals(
     writeln!(output)?;
     let count = format_count(messages.len() as u64, "message", "messages");
     let whole = format_estimate(session_tokens(session));
-    let sums = format!("{count} · {} tokens by estimate · whole session {whole}", format_estimate(sum));
+    let sums = format!("{count} · {} tokens by chars/4 · whole session {whole}", format_estimate(sum));
     output.line(Tone::Plain, &sums)?;
     let (next, budget) = next_call(session, plan);
-    output.line(Tone::Strong, &describe_next_call(next, session.window))?;
+    let left_out = if plan.is_none() { session.next_prompt.last_answer_tokens } else { 0 };
+    output.line(Tone::Strong, &describe_next_call(next, left_out, session.window))?;
     output.line(Tone::Plain, &describe_estimate(session, estimate))?;
     if budget.total() > 0 {
-        let words = format!("by part: {}", describe_budget(&budget));
+        let basis = if next.source == CountSource::Estimated { "by chars/4" } else { "scaled to that" };
+        let words = format!("by part, {basis}: {}", describe_budget(&budget));
         output.line(Tone::Plain, &words)?;
     }
     if let Some(words) = describe_usage(&session_usage(session)) {
@@ -205,9 +211,14 @@ fn print_totals(
     Ok(())
 }
 
-fn describe_next_call(next: TokenCount, window: WindowInfo) -> String {
+/// `left_out` are the tokens of the last answer, which the next prompt includes and a measured count does not.
+fn describe_next_call(next: TokenCount, left_out: u64, window: WindowInfo) -> String {
     let share = format_percent(next.tokens, round_tokens(window.tokens));
     let tokens = match next.source {
+        CountSource::Measured if left_out > 0 => {
+            let (tokens, answer) = (format_number(next.tokens), format_number(left_out));
+            format!("{tokens}, measured without the last answer ({answer})")
+        }
         CountSource::Measured => format!("{}, measured", format_number(next.tokens)),
         CountSource::Calibrated => {
             format!("{}, by the counts of this session", format_estimate(next.tokens))
@@ -231,18 +242,18 @@ fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, 
             let name = session.index.display_id(session.context.messages[at].entry);
             // The sum is a measurement as long as no message follows the count.
             let sum = if since == 0 {
-                format!("{} measured at {name}", format_number(next))
+                format!("{} measured at {name} with its answer", format_number(next))
             } else {
                 format!(
-                    "{} = {measured} measured at {name} + {} since",
+                    "{} = {measured} measured at {name} with its answer + {} since by chars/4",
                     format_estimate(next),
                     format_estimate(since)
                 )
             };
-            format!("as the runtime counts: {sum} · {share} of the window")
+            format!("runtime's estimate: {sum} · {share} of the window")
         }
         None => format!(
-            "messages: ~{} est, no usage reported · {share} of the window",
+            "runtime's estimate: ~{} of messages by chars/4, no usage reported · {share} of the window",
             format_number(whole(estimate.tokens))
         ),
     }

@@ -21,7 +21,7 @@ use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightResult, Route};
 use crate::policy::settings::{SettingId, SettingOwner};
 use crate::policy::{Fate, Policy};
-use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, Split};
+use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, TurnSplit};
 use crate::units::Tokens;
 
 pub(super) fn describe_check(checked: &PreflightResult) -> String {
@@ -150,7 +150,9 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
                 "assumed: the server uses its own text".to_owned()
             }
             (_, SettingOwner::Preview) if made => preview.summary_length.describe(),
-            (Provenance::Default, SettingOwner::Preview) => preview.summary_length.describe(),
+            (Provenance::Default | Provenance::Rule { .. }, SettingOwner::Preview) => {
+                preview.summary_length.describe()
+            }
             (provenance, _) => provenance.to_string(),
         };
         table.push(vec![row.setting.key().into(), Cell::new(&value, tone), Cell::new(&from, Tone::Dim)]);
@@ -244,7 +246,7 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
             ),
         ),
     }];
-    if view.split == Split::Misdetected {
+    if view.split == TurnSplit::Misdetected {
         let words = "the cut is between two turns, but an entry before the user's message makes the runtime \
                      summarise the previous turn as a split one";
         remarks.push((Tone::Warning, words.to_owned()));

@@ -134,7 +134,7 @@ struct StepJson {
 #[serde(untagged, rename_all_fields = "camelCase")]
 enum StepDetailsJson {
     Compacted {
-        /// Messages.
+        /// Messages of the context, the earlier summary included.
         summarised: usize,
         first_kept: String,
         kept_tokens: Option<Tokens>,
@@ -264,10 +264,10 @@ fn step_details(session: &LoadedSession, policy: &RecoveryStep) -> Option<StepDe
     let name = |ix: &EntryIx| session.index.display_id(*ix);
     match policy {
         RecoveryStep::Compaction {
-            outcome: CompactionOutcome::Done { summarised, first_kept, kept_tokens, lost, request_kept },
+            outcome: outcome @ CompactionOutcome::Done { first_kept, kept_tokens, lost, request_kept, .. },
             ..
         } => Some(StepDetailsJson::Compacted {
-            summarised: *summarised,
+            summarised: outcome.summarised_messages(),
             first_kept: name(first_kept),
             kept_tokens: finite(*kept_tokens),
             lost: *lost,

@@ -252,7 +252,7 @@ pub trait JsonOutput: Serialize {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "{T}")]
-pub struct Versioned<T> {
+pub struct VersionedOutput<T> {
     /// Increases when a key changes its meaning or is removed.
     schema_version: u64,
     #[serde(flatten)]
@@ -261,13 +261,13 @@ pub struct Versioned<T> {
 
 /// Encodes a command's answer, or the same from a screen: JSON in one line, `schemaVersion` first.
 pub fn to_line<T: JsonOutput>(output: &T) -> io::Result<String> {
-    Ok(escaped(&json_text(&Versioned { schema_version: T::VERSION, output })?))
+    Ok(escaped(&json_text(&VersionedOutput { schema_version: T::VERSION, output })?))
 }
 
 /// Writes the text of [`to_line`] and a line end, without a copy of it in memory.
 pub fn write_line<T: JsonOutput>(writer: &mut dyn io::Write, output: &T) -> io::Result<()> {
     let mut writer = EscapingWriter(writer);
-    write_json(&mut writer, &Versioned { schema_version: T::VERSION, output })?;
+    write_json(&mut writer, &VersionedOutput { schema_version: T::VERSION, output })?;
     writer.0.write_all(b"\n")
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::gateway::pruning::SoftTrim;
-use crate::gateway::ruleset::{Aggregate, Ends, Notice, Truncation};
+use crate::gateway::ruleset::{Aggregate, HeadTailCut, Notice, Truncation};
 use crate::js::{JsString, Object, Value};
 use crate::policy::clear_tool_uses::{cleared_result, without_arguments};
 use crate::policy::guard::{compacted_message, cut_message, halved_message, trimmed_message};
@@ -42,7 +42,7 @@ pub enum Edit {
     /// Shrinks a tool result because all of them share a budget (releases R35–R38).
     Reduce {
         reduction: Reduction,
-        ends: Ends,
+        ends: HeadTailCut,
         /// Order in which results shrink.
         aggregate: Aggregate,
     },
@@ -65,7 +65,7 @@ pub enum Edit {
     },
     /// Shortens a tool result to make room in the guard's budget (releases R42).
     GuardTrim {
-        ends: Ends,
+        ends: HeadTailCut,
         /// Chars that stay, as the guard counts them.
         max_chars: Chars,
     },

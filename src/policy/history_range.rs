@@ -17,9 +17,9 @@ use crate::store::entry::{MessageSize, Role};
 
 /// Keeps only the last user turns (pruning 2).
 #[derive(Debug)]
-pub struct LimitHistory;
+pub struct HistoryPolicy;
 
-impl TrimmingPolicy for LimitHistory {
+impl TrimmingPolicy for HistoryPolicy {
     fn word(&self) -> &'static str {
         "history"
     }

@@ -15,9 +15,9 @@ use crate::store::entry::Role;
 
 /// The policy of images that the model has seen (pruning 1.6).
 #[derive(Debug)]
-pub struct RemoveSeenImages;
+pub struct ImagesPolicy;
 
-impl TrimmingPolicy for RemoveSeenImages {
+impl TrimmingPolicy for ImagesPolicy {
     fn word(&self) -> &'static str {
         "images"
     }

@@ -17,7 +17,7 @@ const MAX_NAME_BYTES: u64 = 1 << 16;
 
 /// The content of an archive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Unpacked {
+pub(super) struct ArchiveTotals {
     pub(super) files: u64,
     pub(super) bytes: Bytes,
 }
@@ -26,9 +26,9 @@ pub(super) struct Unpacked {
 ///
 /// # Errors
 /// The system's, or [`io::ErrorKind::InvalidData`] for an archive that clawscope did not request.
-pub(super) fn unpack(from: &mut dyn Read, folder: &Path) -> io::Result<Unpacked> {
+pub(super) fn unpack(from: &mut dyn Read, folder: &Path) -> io::Result<ArchiveTotals> {
     let mut archive = Archive::new(from);
-    let (mut unpacked, mut long_name) = (Unpacked::default(), None);
+    let (mut unpacked, mut long_name) = (ArchiveTotals::default(), None);
     // The raw entries: the crate would read a long name of any length into memory.
     for entry in archive.entries()?.raw(true) {
         let mut entry = entry?;
@@ -130,7 +130,7 @@ mod tests {
         header
     }
 
-    fn unpacked(build: impl FnOnce(&mut Builder<Vec<u8>>)) -> (tempfile::TempDir, io::Result<Unpacked>) {
+    fn unpacked(build: impl FnOnce(&mut Builder<Vec<u8>>)) -> (tempfile::TempDir, io::Result<ArchiveTotals>) {
         let mut builder = Builder::new(Vec::new());
         build(&mut builder);
         let folder = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ mod tests {
             builder.append_data(&mut header(EntryType::Regular, 3), "a/b.json", &b"{}\n"[..]).unwrap();
             builder.append_data(&mut header(EntryType::Regular, 1), &long, &b"x"[..]).unwrap();
         });
-        assert_eq!(result.unwrap(), Unpacked { files: 2, bytes: Bytes(4) });
+        assert_eq!(result.unwrap(), ArchiveTotals { files: 2, bytes: Bytes(4) });
         assert_eq!(fs::read(folder.path().join(&long)).unwrap(), b"x");
         let changed = fs::metadata(folder.path().join("a/b.json")).unwrap().modified().unwrap();
         assert_eq!(changed.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs(), 1_772_452_800);

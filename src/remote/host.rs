@@ -5,7 +5,7 @@ use crate::text::shell;
 
 /// The way to another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Host {
+pub(super) enum Transport {
     Ssh {
         /// `HOST` or `USER@HOST`.
         destination: String,
@@ -26,7 +26,7 @@ pub(super) enum InvalidCommand {
     Option { line: String },
 }
 
-impl Host {
+impl Transport {
     /// Parses the command of `--via` without a shell.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_program_runs_through_the_persons_command_without_a_local_shell() {
-        let via = Host::from_command("docker exec -i 'a b'").unwrap();
+        let via = Transport::from_command("docker exec -i 'a b'").unwrap();
         assert_eq!(
             via.command(&["clawscope", "x"], "unused"),
             ["docker", "exec", "-i", "a b", "clawscope", "x"]
@@ -121,9 +121,9 @@ mod tests {
         let link = address("ssh://[::1]/x").host.link();
         assert_eq!(link, RemoteLink::Address("ssh://[::1]".into()));
         assert_eq!(host.command(&["unused"], "a b"), ["ssh", "-T", "-p", "22", "--", "me@gw", "a b"]);
-        assert!(Host::from_command("docker 'x").is_err());
-        assert!(Host::from_command("  ").is_err());
-        assert!(Host::from_command("--privileged").is_err());
+        assert!(Transport::from_command("docker 'x").is_err());
+        assert!(Transport::from_command("  ").is_err());
+        assert!(Transport::from_command("--privileged").is_err());
     }
 
     #[cfg(unix)]
@@ -133,7 +133,7 @@ mod tests {
         let line = address("ssh://gw").host.line(&words);
         let far = shell_words::split(&line).unwrap().pop().unwrap();
         assert_eq!(shell_words::split(&far).unwrap(), words);
-        let line = Host::from_command("docker exec -i gw").unwrap().line(&words);
+        let line = Transport::from_command("docker exec -i gw").unwrap().line(&words);
         assert_eq!(shell_words::split(&line).unwrap()[4..], words);
     }
 }

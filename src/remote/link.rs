@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::host::Host;
+use super::host::Transport;
 use super::protocol::{
     Answer, Greeting, MAX_ANSWER_BYTES, MAX_NOISE_BYTES, PROTOCOL, read_line, receive, send,
 };
@@ -75,7 +75,7 @@ impl Link {
     ///
     /// # Errors
     /// The command fails, there is no clawscope, or it has another protocol.
-    pub(super) fn open(host: &Host) -> Result<Self, LinkError> {
+    pub(super) fn open(host: &Transport) -> Result<Self, LinkError> {
         let command = host.command(&SERVE, &format!("sh -c '{SERVE_SHELL}'"));
         let (mut process, output) = Process::start(&command)?;
         let mut output = BufReader::new(output);

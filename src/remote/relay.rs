@@ -27,7 +27,7 @@ pub(super) enum Delivery {
 
 /// The standard output of the other machine.
 #[derive(Debug)]
-pub(super) struct Relay {
+pub(super) struct RemoteStdout {
     delivery: Delivery,
     held: SpooledTempFile,
     bytes: u64,
@@ -35,7 +35,7 @@ pub(super) struct Relay {
     line: String,
 }
 
-impl Relay {
+impl RemoteStdout {
     pub(super) fn new(delivery: Delivery) -> Self {
         Self { delivery, held: SpooledTempFile::new(MAX_MEMORY_BYTES), bytes: 0, line: String::new() }
     }
@@ -113,7 +113,7 @@ mod tests {
     fn relayed(delivery: Delivery, columns: Option<usize>, parts: &[&str]) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut output = Output::new(&mut out, &mut err).with_terminal(columns, true);
-        let mut relay = Relay::new(delivery);
+        let mut relay = RemoteStdout::new(delivery);
         for part in parts {
             relay.push(part, &mut output).unwrap();
         }
@@ -137,7 +137,7 @@ mod tests {
     fn an_incomplete_object_is_not_printed() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut output = Output::new(&mut out, &mut err);
-        let mut relay = Relay::new(Delivery::Whole);
+        let mut relay = RemoteStdout::new(Delivery::Whole);
         relay.push("{\"a\":", &mut output).unwrap();
         drop(relay);
         assert!(out.is_empty());

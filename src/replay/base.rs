@@ -13,7 +13,7 @@ use crate::policy::edit::Edit;
 use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{FeatureLookup, MessageList, PlannedMessage};
 use crate::policy::repair::{
-    Invented, MissingResult, PairingShape, PlacedMessage, RepairRules, pair, pair_list, repair_list,
+    MissingResult, PairingShape, PlacedMessage, RepairRules, StubMark, pair, pair_list, repair_list,
 };
 use crate::replay::ReplaySession;
 use crate::replay::entry_reading::{is_context_edit, runtime_size};
@@ -197,7 +197,7 @@ fn repaired_slots(features: &[&ContentFeatures], rules: RepairRules) -> Option<V
         return None;
     }
     // A result without a call makes `pair` return the order that it would give any list.
-    let foreign = PairingShape::Result { id: None, name: None, invented: Invented::No };
+    let foreign = PairingShape::Result { id: None, name: None, invented: StubMark::No };
     let shapes: Vec<&PairingShape> =
         std::iter::once(&foreign).chain(features.iter().map(|t| &t.shape)).collect();
     let pairing = pair(&shapes, rules);

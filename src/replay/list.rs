@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::policy::message_list::PlannedMessage;
-use crate::replay::prompt_edits::Start;
+use crate::replay::prompt_edits::ListStart;
 use crate::replay::range_totals::RangeTotals;
-use crate::replay::trace::{Loaded, Trace};
+use crate::replay::trace::{LoadedHistory, Trace};
 use crate::store::entry::Role;
 use crate::units::Tokens;
 
@@ -65,8 +65,8 @@ impl Trace<'_> {
     /// Returns the messages of a run's list: those that it loaded, or its start, and those sent after them.
     fn list_messages<'a>(
         &'a self,
-        start: &Start,
-        loaded: Option<&'a Loaded>,
+        start: &ListStart,
+        loaded: Option<&'a LoadedHistory>,
         run_from: usize,
         paired_until: usize,
     ) -> impl Iterator<Item = Cow<'a, PlannedMessage>> + 'a {
@@ -142,8 +142,8 @@ impl Trace<'_> {
 
 /// The list of the run before.
 pub(super) struct ListBefore {
-    pub(super) start: Start,
-    pub(super) loaded: Option<Loaded>,
+    pub(super) start: ListStart,
+    pub(super) loaded: Option<LoadedHistory>,
     /// Messages that the session had when that run began.
     pub(super) run_from: usize,
     /// Messages that were paired then.

@@ -11,7 +11,7 @@ use crate::units::Tokens;
 
 /// The messages that the current prompt lacks. A long session lacks most of its messages at every call, so that only the
 /// others are listed one by one.
-struct Withheld {
+struct MissingMessages {
     /// The prompt lacks every message before this one.
     prefix: usize,
     /// After the prefix: the cause, and the remaining tokens.
@@ -51,7 +51,7 @@ impl Trace<'_> {
         self.loss_log = Some(log);
     }
 
-    fn withheld_messages(&self, sent: &SentPrompt, has_rewrites: bool) -> Withheld {
+    fn withheld_messages(&self, sent: &SentPrompt, has_rewrites: bool) -> MissingMessages {
         let mut withheld = BTreeMap::new();
         let prefix = if let Some(loaded) = &self.loaded {
             let present: BTreeSet<usize> =
@@ -84,7 +84,7 @@ impl Trace<'_> {
             }
         }
         withheld.retain(|at, (_, after)| *at >= prefix && self.is_counted(*at, Tokens(*after)));
-        Withheld { prefix, rest: withheld }
+        MissingMessages { prefix, rest: withheld }
     }
 
     /// Whether a part of a message is lost. A summary and an invented result are not messages of the path.

@@ -5,7 +5,7 @@ use crate::replay::edit_digest::EditedMessage;
 
 /// The start of a message list: its summary, and the first message of the path after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Start {
+pub(super) struct ListStart {
     /// Index of the summary in the arena.
     pub(super) summary: Option<usize>,
     /// Index of the first message on the path.
@@ -40,8 +40,8 @@ impl GuardRange {
 /// The edits of one prompt, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PromptEdits {
-    /// Start of the prompt; `None` where edits are indexed by position in the list.
-    pub(super) start: Option<Start>,
+    /// ListStart of the prompt; `None` where edits are indexed by position in the list.
+    pub(super) start: Option<ListStart>,
     pub(super) guard_range: Option<GuardRange>,
     /// Edits after the guard's range, or all edits without one.
     pub(super) listed_edits: Vec<EditedMessage>,

@@ -14,7 +14,7 @@ use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::policy::Reason;
 use crate::policy::compact::{BranchEntry, Preparation};
-use crate::session::{LoadedSession, Unmeasured};
+use crate::session::{LoadedSession, UnmeasuredReason};
 use crate::store::entry::{EntryKind, Role};
 use crate::units::Tokens;
 
@@ -27,7 +27,7 @@ pub struct CompactionView {
     pub tokens_before: Tokens,
     pub first_kept: EntryIx,
     /// The effect of the cut on a turn.
-    pub split: Split,
+    pub split: TurnSplit,
     /// The previous compaction's summary, which the new one includes (compaction 3.12).
     pub previous: MessageTotals,
     /// Messages summarised as history.
@@ -52,7 +52,7 @@ pub struct MessageTotals {
 
 /// The effect of the cut on a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Split {
+pub enum TurnSplit {
     /// The cut is between two turns.
     None,
     /// The cut is inside a turn.
@@ -62,7 +62,7 @@ pub enum Split {
     Misdetected,
 }
 
-impl Split {
+impl TurnSplit {
     /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -96,7 +96,9 @@ impl LoadedSession {
         let (window, rules) = (self.window.tokens, self.ruleset.id.rules());
         let stale = matches!(
             self.measured,
-            Err(Unmeasured::SinceCompaction | Unmeasured::SinceReset | Unmeasured::SinceCommit)
+            Err(UnmeasuredReason::SinceCompaction
+                | UnmeasuredReason::SinceReset
+                | UnmeasuredReason::SinceCommit)
         );
         let usage = last_usage(&self.index, &self.context.path).filter(|_| !stale);
         let tokens = usage.map(|(_, usage)| usage.context_tokens);
@@ -160,16 +162,16 @@ fn add_entry(part: MessageTotals, entry: &BranchEntry) -> MessageTotals {
     }
 }
 
-fn detect_split(branch: &[BranchEntry], preparation: &Preparation) -> Split {
+fn detect_split(branch: &[BranchEntry], preparation: &Preparation) -> TurnSplit {
     if preparation.cut.turn_start.is_none() {
-        return Split::None;
+        return TurnSplit::None;
     }
     let cut = &branch[preparation.cut.first_kept];
     let silent =
         !matches!(cut.kind, EntryKind::Message | EntryKind::CustomMessage | EntryKind::BranchSummary);
     let first = branch[preparation.cut.first_kept..].iter().find(|entry| entry.kind == EntryKind::Message);
     let before_user = first.is_some_and(|entry| entry.role() == Some(Role::User));
-    if silent && before_user { Split::Misdetected } else { Split::Turn }
+    if silent && before_user { TurnSplit::Misdetected } else { TurnSplit::Turn }
 }
 
 #[cfg(test)]
@@ -200,7 +202,7 @@ mod tests {
             result("c1", "exec", "12345678", ""),
         ];
         let view = view(&entries, 3.0);
-        assert_eq!((view.split, view.first_kept), (Split::Turn, entry_ix(2)));
+        assert_eq!((view.split, view.first_kept), (TurnSplit::Turn, entry_ix(2)));
         assert_eq!((view.history.messages, view.turn_prefix.messages, view.kept.messages), (1, 1, 2));
     }
 
@@ -212,7 +214,7 @@ mod tests {
         let view = view(&entries, 2.0);
         assert_eq!(
             (view.split, view.history.messages, view.turn_prefix.messages),
-            (Split::Misdetected, 0, 2)
+            (TurnSplit::Misdetected, 0, 2)
         );
     }
 
@@ -254,9 +256,9 @@ mod tests {
             let session = loaded_session(&transcript(&[user("go"), answer(total)]), 200_000.0);
             LoadedSession { measured: Err(measured), ..session }.compaction_trigger_with(&settings)
         };
-        assert!(!trigger(180_000, Unmeasured::NoUsage).fires);
-        assert!(trigger(180_001, Unmeasured::NoUsage).fires);
-        let stale = trigger(180_001, Unmeasured::SinceCompaction);
+        assert!(!trigger(180_000, UnmeasuredReason::NoUsage).fires);
+        assert!(trigger(180_001, UnmeasuredReason::NoUsage).fires);
+        let stale = trigger(180_001, UnmeasuredReason::SinceCompaction);
         assert_eq!((stale.tokens, stale.threshold, stale.fires), (None, Tokens(180_000.0), false));
     }
 

@@ -32,7 +32,7 @@ pub struct Invalidation {
     pub rescan: bool,
 }
 
-enum Affected<'a> {
+enum AffectedItems<'a> {
     Nothing,
     Sessions(&'a [usize]),
     Store,
@@ -63,9 +63,9 @@ impl PathIndex {
         let mut places = BTreeSet::new();
         for path in paths {
             match self.affected_by(store, path) {
-                Affected::Nothing => {}
-                Affected::Sessions(own) => places.extend(own),
-                Affected::Store => touched.rescan = true,
+                AffectedItems::Nothing => {}
+                AffectedItems::Sessions(own) => places.extend(own),
+                AffectedItems::Store => touched.rescan = true,
             }
         }
         let now = |at: &usize| {
@@ -82,15 +82,15 @@ impl PathIndex {
         touched
     }
 
-    fn affected_by(&self, store: &Store, path: &Path) -> Affected<'_> {
+    fn affected_by(&self, store: &Store, path: &Path) -> AffectedItems<'_> {
         if let Some(own) = self.sessions.get(path) {
             let was_there = own.iter().any(|at| !store.sessions[*at].has_flag(Flag::Missing));
             return match (was_there, path.is_file()) {
-                (true, true) => Affected::Sessions(own),
-                (false, false) => Affected::Nothing,
+                (true, true) => AffectedItems::Sessions(own),
+                (false, false) => AffectedItems::Nothing,
                 // When the transcript appears or disappears, another candidate may become the session's file
                 // (store E6).
-                _ => Affected::Store,
+                _ => AffectedItems::Store,
             };
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -100,11 +100,11 @@ impl PathIndex {
             .or_else(|| transcript_for_journal(path));
         match beside {
             Some(transcript) => match self.sessions.get(&transcript) {
-                Some(own) => Affected::Sessions(own),
-                None => Affected::Nothing,
+                Some(own) => AffectedItems::Sessions(own),
+                None => AffectedItems::Nothing,
             },
-            None if self.unlisted.contains(path) && path.is_file() => Affected::Nothing,
-            None => Affected::Store,
+            None if self.unlisted.contains(path) && path.is_file() => AffectedItems::Nothing,
+            None => AffectedItems::Store,
         }
     }
 }

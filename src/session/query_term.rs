@@ -167,7 +167,7 @@ fn age_ms(text: &str) -> Option<Amount> {
 
 impl Condition {
     /// Whether the condition needs to know which sessions started others.
-    pub(super) fn asks_for_children(&self) -> bool {
+    pub(super) fn needs_parents(&self) -> bool {
         matches!(self, Self::Has(Feature::Subagent))
     }
 

@@ -91,7 +91,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
         price: None,
         fixed_chars: None,
         prompt_report: None,
-        measured: Err(crate::session::Unmeasured::NoUsage),
+        measured: Err(crate::session::UnmeasuredReason::NoUsage),
         last_call_ms: None,
         last_cache_touch_ms: last_touch,
         unfinished_commit: None,

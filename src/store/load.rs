@@ -120,7 +120,7 @@ impl FilePrefix {
         Ok(Self { identity: source.identity()?, end, edge_bytes: read_edge_bytes(source, end)? })
     }
 
-    /// Whether the file still starts with these bytes: a replaced file differs in identity, but a rewrite in place
+    /// Whether the file still starts with these bytes: a replaced file differs in identity, but a rewrite in position
     /// keeps the inode, so the bytes at both ends are compared too (store Q2).
     pub fn is_unchanged_in(&self, source: &Source) -> bool {
         source.identity().is_ok_and(|identity| identity == self.identity)
@@ -158,26 +158,26 @@ fn read_appended(
     let fail = |error| read_error(source, error);
     let total = source.len().map_err(fail)?;
     let start = index.end;
-    let mut taken =
+    let mut loader =
         Loader { index, bad_line: None, overlong_start: None, end: start, rest: Vec::new(), new_ids };
-    let opening = ReadPass { source, total, rename_hooks: false };
-    let mut room = ReadBuffers::take_thread_local();
-    let at = taken.load_first_lines(opening, start, &mut room).map_err(fail)?;
+    let first_pass = ReadPass { source, total, rename_hooks: false };
+    let mut buffers = ReadBuffers::take_thread_local();
+    let at = loader.load_first_lines(first_pass, start, &mut buffers).map_err(fail)?;
     if !progress(Bytes(at), Bytes(total)) {
         return Err(cancelled_error(source));
     }
     if at < total {
-        let pass = ReadPass { rename_hooks: taken.index.migration_steps().1, ..opening };
-        read_chunks(&mut taken, pass, at, &mut room, progress)?;
+        let pass = ReadPass { rename_hooks: loader.index.migration_steps().1, ..first_pass };
+        read_chunks(&mut loader, pass, at, &mut buffers, progress)?;
     }
-    room.return_to_thread();
-    let pending = taken.finish_overlong_end(source, total).map_err(fail)?;
-    let Loader { index, bad_line: bad, end, rest, new_ids, .. } = taken;
+    buffers.return_to_thread();
+    let pending = loader.finish_overlong_end(source, total).map_err(fail)?;
+    let Loader { index, bad_line, end, rest, new_ids, .. } = loader;
     index.end = end;
     if let Some(bytes) = pending {
         index.pending_bytes = bytes;
     } else {
-        finish_last_line(index, &rest, bad, new_ids);
+        finish_last_line(index, &rest, bad_line, new_ids);
     }
     index.ids.freeze();
     index.edge_bytes = read_edge_bytes(source, index.end).map_err(fail)?;
@@ -186,21 +186,21 @@ fn read_appended(
 
 /// Reads the chunks from `at` on; while this thread indexes one chunk, others scan the next.
 fn read_chunks(
-    taken: &mut Loader<'_>,
+    loader: &mut Loader<'_>,
     pass: ReadPass<'_>,
     at: u64,
-    room: &mut ReadBuffers,
+    buffers: &mut ReadBuffers,
     progress: ProgressFn,
 ) -> Result<(), LoadError> {
-    let mut goes_on = true;
-    let feed = ChunkQueue::new(pass, at, std::mem::take(&mut room.chunks));
-    let left = feed.for_each(|piece, end| {
-        taken.push_chunk(piece);
-        goes_on = progress(Bytes(end), Bytes(pass.total));
-        goes_on
+    let mut continues = true;
+    let queue = ChunkQueue::new(pass, at, std::mem::take(&mut buffers.chunks));
+    let unused_chunks = queue.for_each(|chunk, end| {
+        loader.push_chunk(chunk);
+        continues = progress(Bytes(end), Bytes(pass.total));
+        continues
     });
-    room.chunks = left.map_err(|error| read_error(pass.source, error))?;
-    if goes_on { Ok(()) } else { Err(cancelled_error(pass.source)) }
+    buffers.chunks = unused_chunks.map_err(|error| read_error(pass.source, error))?;
+    if continues { Ok(()) } else { Err(cancelled_error(pass.source)) }
 }
 
 /// Line that did not parse; only a later line proves that it was not a half-written last one.
@@ -228,24 +228,24 @@ impl Loader<'_> {
         &mut self,
         pass: ReadPass<'_>,
         start: u64,
-        room: &mut ReadBuffers,
+        buffers: &mut ReadBuffers,
     ) -> io::Result<u64> {
         let mut at = start;
-        let ReadBuffers { beginning: piece, outline, .. } = room;
+        let ReadBuffers { beginning: chunk, outline, .. } = buffers;
         loop {
-            let end = piece.read_beginning(pass, at, at == start)?;
-            let lines = piece.take_lines();
+            let end = chunk.read_beginning(pass, at, at == start)?;
+            let lines = chunk.take_lines();
             for line in &lines {
-                let bytes = piece.bytes_of(line);
+                let bytes = chunk.bytes_of(line);
                 let rename_hooks = self.index.migration_steps().1;
-                let message = match self.index.open_status {
+                let scanned = match self.index.open_status {
                     OpenStatus::Empty => None,
                     _ => scan_line(bytes, outline, rename_hooks),
                 };
-                self.push_line(message, bytes, piece.offset_of(line));
+                self.push_line(scanned, bytes, chunk.offset_of(line));
             }
-            piece.put_back(lines);
-            self.save_rest(piece);
+            chunk.put_back(lines);
+            self.save_rest(chunk);
             if end >= pass.total || self.index.open_status != OpenStatus::Empty {
                 return Ok(end);
             }
@@ -253,46 +253,46 @@ impl Loader<'_> {
         }
     }
 
-    /// Indexes the next line. `said` is `None` for a blank line, and for every line before the kind of file is known.
+    /// Indexes the next line. `scanned` is `None` for a blank line, and for every line before the kind of file is known.
     fn push_line(
         &mut self,
-        message: Option<Result<ScannedLine, js::SyntaxError>>,
+        scanned: Option<Result<ScannedLine, js::SyntaxError>>,
         bytes: &[u8],
         offset: u64,
     ) {
         self.finish_overlong(offset);
-        let Self { index, bad_line: bad, new_ids, .. } = self;
+        let Self { index, bad_line, new_ids, .. } = self;
         index.line_count += 1;
         self.end = offset + bytes.len() as u64 + 1;
-        let place = LinePosition { offset, bytes: Bytes::from_len(bytes.len()), line: index.line_count };
+        let position = LinePosition { offset, bytes: Bytes::from_len(bytes.len()), line: index.line_count };
         if is_blank(bytes) {
             return;
         }
-        if let Some(bad) = bad.take() {
+        if let Some(bad) = bad_line.take() {
             index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
         }
         if let Some(limit) = limits::exceeded(index.entries.len(), offset, bytes) {
-            index.record_limit(place.line, limit);
+            index.record_limit(position.line, limit);
             return;
         }
-        let taken = match message {
-            Some(message) => message.map(|scanned| index.push_scanned(scanned, bytes, place, *new_ids)),
+        let pushed = match scanned {
+            Some(scanned) => scanned.map(|line| index.push_scanned(line, bytes, position, *new_ids)),
             // The runtime trims the whole text before it splits it (store I1a), so only the first line may start, and
             // only the last line end, with white space that JSON does not allow.
             None => parse_line(bytes, effective_trim(index, bytes, Trim::Start))
-                .map(|value| index.push_parsed(&value, place, *new_ids)),
+                .map(|value| index.push_parsed(&value, position, *new_ids)),
         };
-        if let Err(why) = taken {
-            *bad = Some(BadLine { bytes: bytes.to_vec(), position: place, error: why });
+        if let Err(error) = pushed {
+            *bad_line = Some(BadLine { bytes: bytes.to_vec(), position, error });
         }
     }
 
-    fn save_rest(&mut self, piece: &Chunk) {
-        if !piece.rest().is_empty() {
-            self.finish_overlong(piece.rest_offset());
-            self.rest = piece.rest().to_vec();
+    fn save_rest(&mut self, chunk: &Chunk) {
+        if !chunk.rest().is_empty() {
+            self.finish_overlong(chunk.rest_offset());
+            self.rest = chunk.rest().to_vec();
         }
-        if let Some(start) = piece.overlong_start() {
+        if let Some(start) = chunk.overlong_start() {
             self.finish_overlong(start);
             self.overlong_start = Some(start);
         }
@@ -324,14 +324,14 @@ impl Loader<'_> {
         }
     }
 
-    fn push_chunk(&mut self, piece: &mut Chunk) {
-        let mut lines = piece.take_lines();
+    fn push_chunk(&mut self, chunk: &mut Chunk) {
+        let mut lines = chunk.take_lines();
         for line in &mut lines {
-            let message = line.scanned.take();
-            self.push_line(message, piece.bytes_of(line), piece.offset_of(line));
+            let scanned = line.scanned.take();
+            self.push_line(scanned, chunk.bytes_of(line), chunk.offset_of(line));
         }
-        piece.put_back(lines);
-        self.save_rest(piece);
+        chunk.put_back(lines);
+        self.save_rest(chunk);
     }
 }
 
@@ -347,12 +347,12 @@ fn finish_last_line(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_id
     if let Some(bad) = bad {
         index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
     }
-    let place =
+    let position =
         LinePosition { offset: index.end, bytes: Bytes::from_len(rest.len()), line: index.line_count + 1 };
     let before = index.entries.len();
     match parse_line(rest, effective_trim(index, rest, Trim::for_last_line(index))) {
         Ok(value) => {
-            index.push_parsed(&value, place, new_ids);
+            index.push_parsed(&value, position, new_ids);
             index.pending_bytes = Bytes::ZERO;
             if index.entries.len() > before {
                 index.line_count += 1;

@@ -9,7 +9,7 @@ use clawscope::app::source_status::SourceStatus;
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::app::target::Target;
 use clawscope::app::transcript::TranscriptPane;
-use clawscope::session::{CountSource, LoadedSession, Mark, Unmeasured};
+use clawscope::session::{CountSource, LoadedSession, Mark, UnmeasuredReason};
 use clawscope::transcript::Leaf;
 use clawscope::units::Moment;
 
@@ -50,7 +50,7 @@ fn copied_usage_does_not_count_as_measured_on_the_new_branch() {
     driver.press("c y");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     let branch = loaded_session(&driver);
-    assert_eq!(branch.measured, Err(Unmeasured::SinceCommit));
+    assert_eq!(branch.measured, Err(UnmeasuredReason::SinceCommit));
     let tokens = branch.item.tokens.expect("tokens");
     assert_eq!(tokens.source, CountSource::Calibrated);
     assert_eq!(branch.next_prompt.estimated_tokens, after);

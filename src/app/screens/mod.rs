@@ -35,7 +35,7 @@ use estimators::{EstimatesState, EstimatorsScreen};
 use explain::ExplainScreen;
 use help::{HelpArea, HelpScreen};
 use hint::{CLOSE, Hint};
-use letters::LettersWindow;
+use letters::KeyMenu;
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
 use presets::PresetsScreen;
@@ -78,7 +78,7 @@ pub enum Overlay {
     /// Its state is in [`crate::app::App::compare_screen`].
     Compare,
     /// Waits for a letter.
-    Letters(LettersWindow),
+    Letters(KeyMenu),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

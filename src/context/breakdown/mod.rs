@@ -73,6 +73,17 @@ impl Breakdown {
         tokens: impl Fn(usize) -> u64,
     ) -> Self {
         let budget = Budget::new(report.map(FixedChars::new), context, &tokens);
+        Self::with_budget(budget, report, index, context, tokens)
+    }
+
+    /// Splits a context whose parts have these tokens. `tokens(at)` must be the same count of each message.
+    pub fn with_budget(
+        budget: Budget,
+        report: Option<&SystemPromptReport>,
+        index: &Index,
+        context: &Context,
+        tokens: impl Fn(usize) -> u64,
+    ) -> Self {
         let mut tools = ToolTotalsBuilder::default();
         let mut breakdown = Self {
             budget,

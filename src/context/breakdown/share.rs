@@ -3,15 +3,24 @@
 use crate::context::tokens::chars4::estimate_chars;
 use crate::units::Chars;
 
-/// Shares `total` tokens among pieces with these chars. A piece ends at the rounded-up sum of all chars up to and
-/// including it. The remainder goes to the last piece with chars, or to the first piece if none has any. The shares add
-/// up to `total`; without pieces the list is empty.
+/// Shares `total` tokens among pieces with these chars. If `total` is the estimate of all chars, a piece ends at the
+/// rounded-up sum of all chars up to and including it; a total on another scale is shared in proportion. The remainder
+/// goes to the last piece with chars, or to the first piece if none has any. The shares add up to `total`; without
+/// pieces the list is empty.
 pub fn share_tokens(total: u64, chars: &[Chars]) -> Vec<u64> {
     let mut shares = Vec::with_capacity(chars.len());
+    let all = chars.iter().fold(Chars::ZERO, |sum, piece| sum + *piece);
+    // Thinking is rounded down, so the rest of its message may have one more.
+    let is_estimate = estimate_chars(all).abs_diff(total) <= 1;
     let (mut sum, mut given) = (Chars::ZERO, 0_u64);
     for piece in chars {
         sum += *piece;
-        let end = estimate_chars(sum).min(total);
+        let end = if is_estimate {
+            estimate_chars(sum)
+        } else {
+            (sum.get() / all.get().max(1.0) * total as f64).round() as u64
+        };
+        let end = end.min(total);
         shares.push(end - given);
         given = end;
     }
@@ -39,6 +48,12 @@ mod tests {
         assert_eq!(shares(1, &[0, 0]), [1, 0]);
         assert_eq!(shares(1, &[400, 400]), [1, 0]);
         assert_eq!(shares(9, &[]), Vec::<u64>::new());
+    }
+
+    #[test]
+    fn a_total_on_another_scale_is_shared_in_proportion() {
+        assert_eq!(shares(200, &[100, 300]), [50, 150]);
+        assert_eq!(shares(40, &[100, 300]), [10, 30]);
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 
 use super::pi_release::PiRelease;
 use super::rules::{
-    Aggregate, Branching, Compaction, DurationRule, Eligibility, Ends, Estimate, FailedCalls, Guard,
+    Aggregate, BranchRule, Compaction, DurationRule, Eligibility, Estimate, FailedCalls, Guard, HeadTailCut,
     HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush,
     MissingDetails, NameMatching, Notice, PairingRule, Preflight, Pressure, PruneKeys, PruneSize,
     PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching, Rewrite, Rules,
@@ -61,7 +61,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     window_source: WindowRule::Lowest { names: NameMatching::Exact, model_tokens: false, prefixed: false },
     memory_flush: MemoryFlush::TotalsAndSize,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
-    branching: Branching::LastEntry,
+    branching: BranchRule::LastEntry,
 };
 
 /// The pairing of 2026.3.2. The summariser uses it in all releases.
@@ -133,8 +133,8 @@ pub(super) static V2026_3_7: Rules = Rules {
     ..V2026_3_2
 };
 
-const PARTIAL: Ends =
-    Ends { notice: Notice::Partial, bounded: false, result_blocks: false, whole_pairs: false };
+const PARTIAL: HeadTailCut =
+    HeadTailCut { notice: Notice::Partial, bounded: false, result_blocks: false, whole_pairs: false };
 
 pub(super) static V2026_3_11: Rules = Rules {
     pi: PiRelease([0, 57, 1]),
@@ -193,14 +193,14 @@ pub(super) static V2026_4_8: Rules = Rules {
     ..V2026_4_5
 };
 
-const COUNTED: Ends = Ends { notice: Notice::Count, ..PARTIAL };
+const COUNTED: HeadTailCut = HeadTailCut { notice: Notice::Count, ..PARTIAL };
 
 pub(super) static V2026_4_14: Rules =
     Rules { preflight: Preflight::Estimate { leaves_room: true }, ..V2026_4_8 };
 
 pub(super) static V2026_4_15: Rules = Rules {
     result_limit: ResultLimit::Share { most: Chars(16_000.0), configured: true },
-    truncation: Truncation::Ends(Ends { bounded: true, ..COUNTED }),
+    truncation: Truncation::Ends(HeadTailCut { bounded: true, ..COUNTED }),
     aggregate: Aggregate::Newest { floor_is_notice: false },
     reserve: Reserve::CappedFloor,
     ..V2026_4_14
@@ -255,12 +255,12 @@ pub(super) static V2026_5_28: Rules = Rules {
     ..V2026_5_22
 };
 
-const ADVISED: Ends = Ends { notice: Notice::CountAndAdvice, bounded: true, ..PARTIAL };
+const ADVISED: HeadTailCut = HeadTailCut { notice: Notice::CountAndAdvice, bounded: true, ..PARTIAL };
 /// `Number.MAX_SAFE_INTEGER` of JavaScript.
 const MAX_SAFE_INTEGER_MS: Millis = Millis(9_007_199_254_740_991.0);
 
 pub(super) static V2026_6_11: Rules = Rules {
-    truncation: Truncation::Ends(Ends { result_blocks: true, ..ADVISED }),
+    truncation: Truncation::Ends(HeadTailCut { result_blocks: true, ..ADVISED }),
     pairing: PairingRule {
         matching: ResultMatching::Anywhere,
         missing_details: MissingDetails::Mark,
@@ -275,7 +275,7 @@ pub(super) static V2026_6_11: Rules = Rules {
 
 pub(super) static V2026_7_1: Rules = Rules {
     history_limit: HistoryLimitRule::ExactWithPrelude,
-    truncation: Truncation::Ends(Ends { result_blocks: true, whole_pairs: true, ..ADVISED }),
+    truncation: Truncation::Ends(HeadTailCut { result_blocks: true, whole_pairs: true, ..ADVISED }),
     aggregate: Aggregate::Elided,
     preflight: Preflight::Pressure(AS_SENT),
     prune_size: PruneSize { weight: PruneWeight::Blocks { wide: true }, ..V2026_4_25.prune_size },
@@ -347,7 +347,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     window_source: WindowRule::OfModel { lower: true },
     memory_flush: MemoryFlush::Plugin,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: false },
-    branching: Branching::LeafRows,
+    branching: BranchRule::LeafRows,
 };
 
 // pi without a gateway compacts, and trims nothing.

@@ -94,7 +94,7 @@ pub struct Rules {
     /// Row "Recovery".
     pub recovery: Recovery,
     /// The active leaf, the parents of entries and the bounds of the context (sqlite F, G).
-    pub branching: Branching,
+    pub branching: BranchRule,
 }
 
 impl Rules {
@@ -327,14 +327,14 @@ pub enum Truncation {
         floor_has_suffix: bool,
     },
     /// Keeps the head, and the tail if it looks important, in UTF-16 units (releases R32, R34).
-    Ends(Ends),
+    Ends(HeadTailCut),
     /// Like [`Self::Ends`], but by weighted characters (pruning 8.3).
     HeadAndTail,
 }
 
 /// Options of a cut that keeps head and tail without weights (releases R32, R34).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ends {
+pub struct HeadTailCut {
     pub notice: Notice,
     /// Whether the minimum shrinks if the budget has no room for it.
     pub bounded: bool,
@@ -597,7 +597,7 @@ pub struct Recovery {
 
 /// The way to find the active branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Branching {
+pub enum BranchRule {
     /// The last entry is the leaf, parents are those written, and only a compaction bounds a context (store K).
     #[default]
     LastEntry,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rules::{
-    Aggregate, Branching, Compaction, Eligibility, Estimate, FailedCalls, Guard, HistoryLimitRule,
+    Aggregate, BranchRule, Compaction, Eligibility, Estimate, FailedCalls, Guard, HistoryLimitRule,
     HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice,
     Preflight, Pressure, PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit, ResultMatching, Rewrite,
     Rules, Truncation, WindowRule,
@@ -102,8 +102,8 @@ const ROWS: [TopicRow; 35] = [
     }),
     ("Store", "sessions", |rules| {
         match rules.branching {
-            Branching::LastEntry => "JSONL files; the last entry is the active leaf",
-            Branching::LeafRows => "a database; leaf rows say which branch is active",
+            BranchRule::LastEntry => "JSONL files; the last entry is the active leaf",
+            BranchRule::LeafRows => "a database; leaf rows say which branch is active",
         }
         .to_owned()
     }),

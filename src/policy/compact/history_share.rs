@@ -194,7 +194,7 @@ impl PooledMessage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::repair::{Invented, PairedCall};
+    use crate::policy::repair::{PairedCall, StubMark};
 
     fn user(tokens: Tokens) -> HistoryMessage {
         HistoryMessage { shape: PairingShape::Other, tokens }
@@ -210,7 +210,7 @@ mod tests {
             shape: PairingShape::Result {
                 id: Some(id.into()),
                 name: Some("exec".into()),
-                invented: Invented::No,
+                invented: StubMark::No,
             },
             tokens,
         }

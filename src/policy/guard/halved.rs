@@ -2,7 +2,7 @@
 //! limit in units, because each unit counts twice. A result that must make room in the budget is trimmed before a
 //! notice replaces it.
 
-use crate::gateway::ruleset::{Ends, Notice};
+use crate::gateway::ruleset::{HeadTailCut, Notice};
 use crate::js::{JsString, Value};
 use crate::policy::guard::estimate::GuardSize;
 use crate::policy::guard::message::{joined_text, with_text};
@@ -57,7 +57,7 @@ fn cut_with_count(text: &JsString, room: Chars, notice: Notice) -> JsString {
 
 /// Trims a result until the guard counts at most `most` chars. `None` if it holds no text, if `most` has no room for
 /// the notice, or if the trim does not make it smaller; the notice replaces the result then.
-pub fn trimmed_message(message: &Value, ends: Ends, most: Chars) -> Option<Value> {
+pub fn trimmed_message(message: &Value, ends: HeadTailCut, most: Chars) -> Option<Value> {
     let text = joined_text(message.get("content"));
     let room = (most / 2.0).floor();
     if text.is_empty() || room <= Chars::from_len(COMPACTED.len()) {

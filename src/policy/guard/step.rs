@@ -1,6 +1,6 @@
 //! Applies the guard to a message list, from the sizes that it counts.
 
-use crate::gateway::ruleset::{Ends, Guard, Rules, Truncation};
+use crate::gateway::ruleset::{Guard, HeadTailCut, Rules, Truncation};
 use crate::js::JsException;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
@@ -106,7 +106,7 @@ fn halve_results(
     list: &mut MessageList,
     fates: &mut [MessageFate],
     guard: Guard,
-    ends: Ends,
+    ends: HeadTailCut,
     limits: GuardLimits,
 ) -> Result<GuardOutcome, JsException> {
     let spares_read = guard == Guard::NewestFirst && newest_is_fresh_read(list, limits)?;
@@ -148,7 +148,7 @@ fn newest_is_fresh_read(list: &MessageList, limits: GuardLimits) -> Result<bool,
 fn trim_or_compact(
     list: &mut MessageList,
     fates: &mut [MessageFate],
-    ends: Ends,
+    ends: HeadTailCut,
     order: &[usize],
     needed: Chars,
 ) -> Result<(), JsException> {
@@ -180,7 +180,7 @@ fn trim_or_compact(
 fn trim(
     list: &mut MessageList,
     fates: &mut [MessageFate],
-    ends: Ends,
+    ends: HeadTailCut,
     at: usize,
     most: Chars,
 ) -> Result<bool, JsException> {

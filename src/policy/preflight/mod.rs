@@ -4,7 +4,7 @@
 mod policy;
 mod pressure;
 
-pub use policy::CheckPrompt;
+pub use policy::CheckPolicy;
 pub use pressure::{Pressure, ProviderCount, sum_pressure};
 
 use crate::gateway::compaction::max_reserve_under;

@@ -25,7 +25,7 @@ fn sized(lines: &[String]) -> Branch {
     let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
     let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
     let body = |ix: EntryIx| Ok::<_, ()>(js::parse(&lines[ix.index()]).expect("test JSON"));
-    Branch { entries: branch_entries(&index, &path, body).expect("reads"), first_kept: None }
+    Branch { entries: branch_entries(&index, &path, body).expect("reads"), ..Branch::default() }
 }
 
 /// A window of 1,000 tokens with a reserve of 100; a compaction keeps 100.
@@ -36,6 +36,7 @@ fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
         source: ErrorSource::Assistant,
         branch,
         fixed_tokens: Tokens(50.0),
+        summary_tokens: Tokens(80.0),
         refused_tokens: None,
         runtime_window: Tokens(1000.0),
         settings: CompactionSettings {

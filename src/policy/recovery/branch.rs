@@ -1,5 +1,7 @@
 //! The branch that recovery attempts change, as sizes only: each compaction or truncation edits it in memory.
 
+use std::collections::HashMap;
+
 use crate::context::tokens::estimate_message;
 use crate::gateway::compaction::CompactionMode;
 use crate::ids::EntryIx;
@@ -23,6 +25,10 @@ pub struct Branch {
     pub entries: Vec<BranchEntry>,
     /// Position of the first entry that the last compaction kept; `None` when it is not on the branch.
     pub first_kept: Option<usize>,
+    /// Tokens in the provider's count per estimated token of each message; 1 for other messages.
+    pub weights: HashMap<EntryIx, f64>,
+    /// Tokens of the last compaction's summary in the provider's count, if the recovery wrote it.
+    pub summary_tokens: Option<Tokens>,
 }
 
 impl Branch {
@@ -45,9 +51,15 @@ impl Branch {
         summary.into_iter().chain(self.entries[from..to].iter().chain(after).filter(sent))
     }
 
-    /// Estimates the tokens of the messages; a message that cannot be estimated counts 0.
+    /// Sums the tokens of the messages in the provider's count; a message that cannot be estimated counts 0.
     pub(super) fn tokens(&self) -> Tokens {
-        self.context().filter_map(|entry| entry.message).map(|size| tokens(&size)).sum()
+        self.context().map(|entry| self.weighted_tokens(entry)).sum()
+    }
+
+    fn weighted_tokens(&self, entry: &BranchEntry) -> Tokens {
+        let Some(size) = entry.message else { return Tokens::ZERO };
+        let written = self.summary_tokens.filter(|_| entry.kind == EntryKind::Compaction);
+        written.unwrap_or_else(|| tokens(&size) * self.weights.get(&entry.entry).copied().unwrap_or(1.0))
     }
 
     /// Appends the provider's refusal, which is stored after the prompt (compaction 8.8).
@@ -64,8 +76,8 @@ impl Branch {
         self.entries.extend(prompt.filter(|_| !last_is_prompt));
     }
 
-    /// Compacts the branch if there is anything to compact. `summary_tokens` is the upper limit of the summary;
-    /// `one_call` is the input that one summary call accepts. Both are estimated tokens.
+    /// Compacts the branch if there is anything to compact. `summary_tokens` is the assumed length of the summary;
+    /// `one_call` is the input that one summary call accepts. Both are in the provider's count.
     pub(super) fn compact(
         &mut self,
         keep_tokens: Tokens,
@@ -84,7 +96,8 @@ impl Branch {
         if let Some(refused) = self.give_up_reason(&prepared, mode, one_call) {
             return refused;
         }
-        let summarised = self.summarised_sizes(&prepared).count();
+        let summarised = self.summarised(&prepared).count();
+        let merges_summary = prepared.previous_compaction.is_some();
         let lost = self.lost_messages(&prepared);
         let first_kept = prepared.cut.first_kept;
         let kept_tokens = self.entries[first_kept..]
@@ -98,6 +111,7 @@ impl Branch {
         self.push_summary(summary_tokens);
         CompactionOutcome::Done {
             summarised,
+            merges_summary,
             first_kept: prepared.first_kept,
             kept_tokens,
             lost,
@@ -122,15 +136,15 @@ impl Branch {
                 (!real).then_some(CompactionOutcome::Cancelled)
             }
             CompactionMode::Default => {
-                let tokens: Tokens = self.summarised_sizes(prepared).map(|size| tokens(&size)).sum();
+                let tokens: Tokens = self.summarised(prepared).map(|entry| self.weighted_tokens(entry)).sum();
                 (tokens > Tokens(one_call)).then_some(CompactionOutcome::SummaryTooLarge { tokens })
             }
         }
     }
 
-    fn summarised_sizes(&self, prepared: &Preparation) -> impl Iterator<Item = MessageSize> {
+    fn summarised(&self, prepared: &Preparation) -> impl Iterator<Item = &BranchEntry> {
         let range = prepared.history().start..prepared.turn_prefix().end;
-        self.entries[range].iter().filter_map(|entry| entry.message)
+        self.entries[range].iter().filter(|entry| entry.message.is_some())
     }
 
     fn push_summary(&mut self, tokens: Tokens) {
@@ -140,6 +154,7 @@ impl Branch {
             pi_chars: CharCount::new(Ok(tokens.to_chars(CHARS_PER_TOKEN))),
             ..empty_answer()
         };
+        self.summary_tokens = Some(tokens);
         self.entries.push(BranchEntry {
             kind: EntryKind::Compaction,
             message: Some(size),

@@ -59,8 +59,10 @@ pub struct RecoveryInput<'a> {
     pub source: ErrorSource,
     /// The branch at the refused call, including its prompt.
     pub branch: Branch,
-    /// Tokens that precede the messages (system prompt and tools).
+    /// Tokens that precede the messages (system prompt and tools), in the same count as the branch.
     pub fixed_tokens: Tokens,
+    /// Assumed tokens of the summary that a compaction writes.
+    pub summary_tokens: Tokens,
     /// Tokens of the refused prompt; `None` when the provider did not count them.
     pub refused_tokens: Option<Tokens>,
     /// Window that the provider and the runtime use, in tokens (compaction 2.8).
@@ -116,6 +118,8 @@ pub enum CompactionOutcome {
     Done {
         /// Messages summarised, including the beginning of a split turn.
         summarised: usize,
+        /// The summary also takes in the previous one.
+        merges_summary: bool,
         first_kept: EntryIx,
         /// Estimated tokens of the kept part, without the summary.
         kept_tokens: Tokens,
@@ -129,6 +133,14 @@ pub enum CompactionOutcome {
 impl CompactionOutcome {
     pub fn is_done(self) -> bool {
         matches!(self, Self::Done { .. })
+    }
+
+    /// Returns the summarised messages of the context, with the earlier summary, as a plan counts them.
+    pub fn summarised_messages(self) -> usize {
+        match self {
+            Self::Done { summarised, merges_summary, .. } => summarised + usize::from(merges_summary),
+            _ => 0,
+        }
     }
 
     /// Whether the compaction began. One that began and failed still counts as a compaction of the run (compaction

@@ -62,14 +62,14 @@ struct PairingRun<'a> {
     /// Ids of the results in the new list, with their positions.
     placed: HashMap<JsString, usize>,
     /// The results invented for each id.
-    added: HashMap<JsString, Added>,
+    added: HashMap<JsString, AddedResults>,
     /// Built when a call first has no result in its span.
     late: Option<LateResults<'a>>,
     pairing: Pairing,
 }
 
 #[derive(Default)]
-struct Added {
+struct AddedResults {
     count: usize,
     forgotten: usize,
 }

@@ -44,7 +44,7 @@ struct Frame {
 
 /// The uses of an id that a later result can still match.
 #[derive(Default)]
-struct Waiting {
+struct OpenUses {
     without_result: Vec<usize>,
     /// Their recorded result was invented.
     with_invented: Vec<usize>,
@@ -53,7 +53,7 @@ struct Waiting {
 struct UsePairing<'a> {
     shapes: &'a [&'a PairingShape],
     uses: Vec<Use<'a>>,
-    waiting: HashMap<&'a JsString, Waiting>,
+    waiting: HashMap<&'a JsString, OpenUses>,
     /// A result without an id got that of a call.
     has_linked: bool,
     pairing: Pairing,
@@ -208,7 +208,7 @@ impl<'a> UsePairing<'a> {
     }
 }
 
-impl Waiting {
+impl OpenUses {
     /// Removes and returns the only use that a result can match, and whether it has one already. An invented result
     /// does not replace another.
     fn take_only(&mut self, is_invented: bool) -> Option<(usize, bool)> {

@@ -20,7 +20,7 @@ pub fn pair(shapes: &[&PairingShape], rules: RepairRules) -> Pairing {
 mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
-    use crate::policy::repair::{Invented, PairedCall, PlacedMessage};
+    use crate::policy::repair::{PairedCall, PlacedMessage, StubMark};
 
     /// Parses `a:x,y` as an assistant with calls x and y, `r:x` or `r:x=name` as a result, the rest as other messages.
     fn shape(word: &str) -> PairingShape {
@@ -34,7 +34,7 @@ mod tests {
         PairingShape::Result {
             id: Some(id.into()),
             name: Some(name.replace('_', " ").as_str().into()),
-            invented: Invented::No,
+            invented: StubMark::No,
         }
     }
 

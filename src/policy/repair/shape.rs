@@ -40,14 +40,14 @@ pub enum PairingShape {
         id: Option<JsString>,
         /// Its `toolName`; `None` when that is not a string.
         name: Option<JsString>,
-        invented: Invented,
+        invented: StubMark,
     },
     Other,
 }
 
 /// Marks a result that a repair invented before it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invented {
+pub enum StubMark {
     No,
     /// Only its details say so.
     ByDetails,
@@ -58,7 +58,7 @@ pub enum Invented {
 impl PairingShape {
     /// Whether this is a result that a repair invented.
     pub(super) fn is_invented(&self) -> bool {
-        matches!(self, Self::Result { invented: Invented::ByDetails | Invented::ByText, .. })
+        matches!(self, Self::Result { invented: StubMark::ByDetails | StubMark::ByText, .. })
     }
 
     /// Lets its ids and names share their memory with those of other messages.
@@ -78,8 +78,8 @@ impl PairingShape {
     /// Returns the shape of the message without its details.
     #[must_use]
     pub fn without_details(mut self) -> Self {
-        if let Self::Result { invented: invented @ Invented::ByDetails, .. } = &mut self {
-            *invented = Invented::No;
+        if let Self::Result { invented: invented @ StubMark::ByDetails, .. } = &mut self {
+            *invented = StubMark::No;
         }
         self
     }
@@ -87,8 +87,8 @@ impl PairingShape {
     /// Returns the shape of the message with another text.
     #[must_use]
     pub fn with_other_text(mut self) -> Self {
-        if let Self::Result { invented: invented @ Invented::ByText, .. } = &mut self {
-            *invented = Invented::No;
+        if let Self::Result { invented: invented @ StubMark::ByText, .. } = &mut self {
+            *invented = StubMark::No;
         }
         self
     }
@@ -121,7 +121,7 @@ fn has_failed<'a>(message: impl Json<'a>) -> bool {
     message.get("stopReason").is_some_and(|reason| reason.str_is("error") || reason.str_is("aborted"))
 }
 
-fn invented<'a>(result: impl Json<'a>) -> Invented {
+fn invented<'a>(result: impl Json<'a>) -> StubMark {
     let is_marked = || {
         let mark = result.get("details").and_then(|details| details.get(MARK_KEY));
         mark.and_then(Json::as_bool) == Some(true)
@@ -134,9 +134,9 @@ fn invented<'a>(result: impl Json<'a>) -> Invented {
         })
     };
     match result.get("isError").is_some_and(Json::is_truthy) {
-        true if has_text() => Invented::ByText,
-        true if is_marked() => Invented::ByDetails,
-        _ => Invented::No,
+        true if has_text() => StubMark::ByText,
+        true if is_marked() => StubMark::ByDetails,
+        _ => StubMark::No,
     }
 }
 
@@ -185,7 +185,7 @@ impl MissingResult {
         PairingShape::Result {
             id: Some(self.id.clone()),
             name: Some(self.name.clone()),
-            invented: Invented::ByText,
+            invented: StubMark::ByText,
         }
     }
 

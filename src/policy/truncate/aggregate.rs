@@ -3,7 +3,7 @@
 //! weighted chars; the comments call both units.
 
 use crate::context::tokens::weighted::NORMAL_WEIGHT;
-use crate::gateway::ruleset::{Aggregate, Ends, Notice, Rules, Truncation};
+use crate::gateway::ruleset::{Aggregate, HeadTailCut, Notice, Rules, Truncation};
 use crate::js::{JsString, Value};
 use crate::policy::truncate::limits::CHARS_PER_TOKEN;
 use crate::policy::truncate::max_result_chars_under;
@@ -15,13 +15,13 @@ use crate::units::{Chars, Tokens};
 /// Units of the shortest notice with a count; the smallest budget if `floor_is_notice` is set.
 const SHORTEST_NOTICE: Chars = Chars(33.0);
 /// Cuts and notice of versions that weigh chars.
-const WEIGHTED: Ends =
-    Ends { notice: Notice::CountAndAdvice, bounded: true, result_blocks: true, whole_pairs: true };
+const WEIGHTED: HeadTailCut =
+    HeadTailCut { notice: Notice::CountAndAdvice, bounded: true, result_blocks: true, whole_pairs: true };
 
 /// The limits for one list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResultBudget {
-    pub ends: Ends,
+    pub ends: HeadTailCut,
     /// Order in which results shrink.
     pub rule: Aggregate,
     pub single_limit: Chars,
@@ -83,7 +83,7 @@ fn short_notice(lost: Chars) -> JsString {
 
 impl Reduction {
     /// Returns the changed message; `None` if it stays unchanged.
-    pub fn apply(&self, ends: Ends, rule: Aggregate, message: &Value) -> Option<Value> {
+    pub fn apply(&self, ends: HeadTailCut, rule: Aggregate, message: &Value) -> Option<Value> {
         let usual = Suffix::Standard(ends.notice);
         let cut = |limit: Chars, min_keep: Chars, suffix: Suffix<'_>| match rule {
             Aggregate::Weighted => v2026_9::truncated_result(
@@ -233,7 +233,7 @@ impl ReduceRun<'_> {
 }
 
 /// Empties the texts of a result, or since 2026.7.1 fills them with as much of the note as fits.
-fn elided(ends: Ends, rule: Aggregate, message: &Value, limit: Chars) -> Value {
+fn elided(ends: HeadTailCut, rule: Aggregate, message: &Value, limit: Chars) -> Value {
     let note = JsString::from(ELIDED);
     let mut left = if rule == Aggregate::Emptied { 0 } else { limit.get() as usize };
     let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();

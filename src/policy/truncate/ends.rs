@@ -1,7 +1,7 @@
 //! Cuts of tool results in gateways from 2026.3.7 to 7.35: the head of a text stays, and its tail if that looks
 //! important; a notice follows (releases R32, R34). Lengths are UTF-16 units.
 
-use crate::gateway::ruleset::Ends;
+use crate::gateway::ruleset::HeadTailCut;
 use crate::js::{JsString, Value};
 use crate::policy::truncate::replaced_content::{with_content, with_text};
 use crate::policy::truncate::suffix::Suffix;
@@ -22,7 +22,7 @@ fn bounded_min_keep(budget: Chars, min_keep: Chars, suffix: Suffix<'_>) -> Chars
     min_keep.min((budget - suffix.len(Chars(1.0))).max(Chars::ZERO)).max(Chars::ZERO)
 }
 
-impl Ends {
+impl HeadTailCut {
     /// Cuts a text to a budget and adds the suffix; `None` if the text fits.
     pub fn cut(
         self,

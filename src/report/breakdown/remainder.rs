@@ -6,7 +6,7 @@ use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::format::{format_duration, format_number};
 use crate::ids::EntryIx;
-use crate::session::{LoadedSession, Unmeasured};
+use crate::session::{LoadedSession, UnmeasuredReason};
 use crate::store::entry::Role;
 use crate::store::prompt_report::ReportSource;
 use crate::units::{Chars, Millis};
@@ -52,10 +52,10 @@ pub struct Remainder {
 
 impl Remainder {
     /// Compares both numbers for a session, or returns why no answer was measured.
-    pub fn new(session: &LoadedSession) -> Result<Self, Unmeasured> {
+    pub fn new(session: &LoadedSession) -> Result<Self, UnmeasuredReason> {
         let measured = session.measured?;
         let messages = &session.context.messages;
-        let at = session.context.position(measured.entry).ok_or(Unmeasured::NoUsage)?;
+        let at = session.context.position(measured.entry).ok_or(UnmeasuredReason::NoUsage)?;
         let tokens = |from: usize, to: usize| -> u64 {
             messages[from..to].iter().map(|message| estimate_or_zero(&message.size)).sum()
         };
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn an_uncounted_prompt_has_no_remainder() {
-        let session = LoadedSession { measured: Err(Unmeasured::SinceCommit), ..session(50, None) };
-        assert_eq!(Remainder::new(&session), Err(Unmeasured::SinceCommit));
+        let session = LoadedSession { measured: Err(UnmeasuredReason::SinceCommit), ..session(50, None) };
+        assert_eq!(Remainder::new(&session), Err(UnmeasuredReason::SinceCommit));
     }
 }

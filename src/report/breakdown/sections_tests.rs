@@ -25,11 +25,13 @@ fn lines(section: &Section) -> Vec<(String, String, Option<u64>)> {
 
 fn with_report(text: &str, report: &str) -> LoadedSession {
     let report = SystemPromptReport::from_value(&js::parse(report).unwrap()).unwrap();
-    LoadedSession {
+    let mut session = LoadedSession {
         fixed_chars: Some(FixedChars::new(&report)),
         prompt_report: Some(Arc::new(report)),
         ..loaded_session(text, 1_000.0)
-    }
+    };
+    session.recount_prompt();
+    session
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn counted_and_free_images_are_listed_separately() {
     let sections = reported(&loaded_session(&text, 1_000.0));
     let images = section(&sections, SectionKind::Images);
     assert_eq!(images.figure, Figure::Estimated(2_400));
-    assert_eq!(images.note, "2 at 1,200 tokens, included above; 1 estimated at 0");
+    assert_eq!(images.note, "2 estimated at 1,200 tokens each, included above; 1 estimated at 0");
     let results = section(&sections, SectionKind::Part(BudgetPart::Results));
     assert_eq!(lines(results), [("shot".into(), "1 result, 1 failed, 2 images".into(), Some(2_400))]);
     let heaviest = &section(&sections, SectionKind::Heaviest).lines[0];

@@ -1,4 +1,4 @@
-//! Weighs each entry of a path by every measure that an estimator needs. It parses lines in parallel, a block at a
+//! Weighs each entry of a path by every measure that an estimator needs. It parses lines in parallel, a batch at a
 //! time, and keeps only the weights, so that a large file needs little memory.
 
 use std::ops::{Add, Sub};
@@ -20,7 +20,7 @@ use crate::store::entry::{EntryKind, MessageSize};
 use crate::units::{Bytes, Chars};
 
 /// Bytes of lines to parse between two checks for cancellation.
-const BLOCK_BYTES: Bytes = Bytes(4 << 20);
+const BATCH_BYTES: Bytes = Bytes(4 << 20);
 
 /// Weights of one message, or the sum of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -107,21 +107,21 @@ pub(super) fn weigh_path(
         if !progress(done, total) {
             return Err(EstimatesError::Stopped);
         }
-        let block = next_block(&path[weights.len()..], bytes);
-        done += block.iter().map(bytes).sum::<Bytes>();
+        let batch = next_batch(&path[weights.len()..], bytes);
+        done += batch.iter().map(bytes).sum::<Bytes>();
         let read: Result<Vec<Weights>, BodyError> =
-            block.par_iter().map(|ix| weigh_entry(session, *ix, bpe)).collect();
+            batch.par_iter().map(|ix| weigh_entry(session, *ix, bpe)).collect();
         weights.extend(read?);
     }
     Ok(weights)
 }
 
-/// Returns the first entries that fill a block, at least one.
-fn next_block(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> Bytes) -> &[EntryIx] {
+/// Returns the first entries that fill a batch, at least one.
+fn next_batch(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> Bytes) -> &[EntryIx] {
     let mut sum = Bytes::ZERO;
     let fits = path.iter().take_while(|ix| {
         sum += bytes(ix);
-        sum <= BLOCK_BYTES
+        sum <= BATCH_BYTES
     });
     let count = fits.count();
     &path[..count.max(1)]

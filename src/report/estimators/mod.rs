@@ -74,7 +74,7 @@ impl Estimator {
             Self::Weighted => "chars/4, CJK weighs more",
             Self::Usage => "last count + chars/4 since",
             Self::Bpe => "a tokenizer's count",
-            Self::Calibrated => "fitted to this session",
+            Self::Calibrated => "fitted to the answered calls",
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::ids::EntryIx;
 use crate::redact::masked;
-use crate::report::explain::case::{Case, OtherError};
+use crate::report::explain::case::{OtherError, OverflowCase};
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
@@ -108,9 +108,9 @@ impl Aftermath {
     }
 }
 
-type Detector = fn(&Case<'_>) -> Option<Found<Aftermath>>;
+type Detector = fn(&OverflowCase<'_>) -> Option<Found<Aftermath>>;
 
-pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Found<Aftermath>> {
+pub(super) fn find_aftermath(case: &OverflowCase<'_>) -> Vec<Found<Aftermath>> {
     let looks: [Detector; 7] = [
         detect_summary_refused,
         detect_refused_again,
@@ -123,7 +123,7 @@ pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Found<Aftermath>> {
     looks.iter().filter_map(|look| look(case)).collect()
 }
 
-fn detect_refused_again(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_refused_again(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let failure = case.failure.as_ref()?;
     let index = &case.session.index;
     let last = case.overflows().iter().rfind(|it| it.kind.is_refusal())?;
@@ -140,7 +140,7 @@ fn detect_refused_again(case: &Case<'_>) -> Option<Found<Aftermath>> {
 }
 
 /// The call for the summary was refused: one call for the whole history meets the same window.
-fn detect_summary_refused(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_summary_refused(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let refused = case.errors.iter().filter(|error| is_summary_call_error(&error.text));
     let refusals: Vec<EntryIx> = refused.map(|error| error.entry).collect();
     let parent = case.session.tree.parent(*refusals.last()?);
@@ -148,7 +148,7 @@ fn detect_summary_refused(case: &Case<'_>) -> Option<Found<Aftermath>> {
     Some(Found::new(FindingClass::CompactionRefused, Confidence::Sure, facts).with_rule("compaction 8.6"))
 }
 
-fn detect_late_summary(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_late_summary(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let late: Vec<&OtherError> = case.errors.iter().filter(|error| is_timeout(&error.text)).collect();
     let last = late.last()?;
     let is_newest = case.compactions.iter().all(|it| it.entry < last.entry);
@@ -171,7 +171,7 @@ fn sure_if(is_certain: bool) -> Confidence {
     if is_certain { Confidence::Sure } else { Confidence::Possible }
 }
 
-fn detect_hollow_summary(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_hollow_summary(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let hollow: Vec<(usize, &PastCompaction)> =
         (1..).zip(&case.compactions).filter(|(_, compaction)| compaction.is_hollow).collect();
     let (number, last) = *hollow.last()?;
@@ -189,7 +189,7 @@ fn detect_hollow_summary(case: &Case<'_>) -> Option<Found<Aftermath>> {
     Some(Found::new(FindingClass::CompactionHollow, sure_if(is_newest), facts).with_rule("compaction 5.14"))
 }
 
-fn detect_no_op(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_no_op(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let idle: Vec<(usize, &PastCompaction)> =
         (1..).zip(&case.compactions).filter(|(_, it)| has_freed_nothing(it)).collect();
     let (number, last) = *idle.last()?;
@@ -211,12 +211,12 @@ fn is_answer(entry: &Entry) -> bool {
 }
 
 /// Returns the failure if a gateway ran the session and the provider refused the call.
-fn refused_failure<'a>(case: &'a Case<'_>) -> Option<&'a Failure> {
+fn refused_failure<'a>(case: &'a OverflowCase<'_>) -> Option<&'a Failure> {
     case.failure.as_ref().filter(|it| it.overflow.kind.is_refusal() && case.session.limits.is_gateway_run)
 }
 
 /// Entries were written long after the refusal, and none of them is a recovery.
-fn detect_stuck(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_stuck(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let refusal = refused_failure(case)?.overflow.entry;
     let index = &case.session.index;
     let since = index.entry(refusal).time_ms;
@@ -238,7 +238,7 @@ fn detect_stuck(case: &Case<'_>) -> Option<Found<Aftermath>> {
     Some(Found::new(FindingClass::RuntimeFault, confidence, facts).with_rule("compaction 8.13"))
 }
 
-fn detect_moved(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_moved(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let failure = refused_failure(case)?;
     let item = &case.session.item;
     let successor = case.session.successor.clone();

@@ -53,13 +53,13 @@ pub(super) fn checks_between_turns(session: &LoadedSession) -> bool {
 mod tests {
     use super::*;
     use crate::ids::EntryIx;
-    use crate::report::explain::case::Case;
+    use crate::report::explain::case::OverflowCase;
     use crate::report::explain::testing::{answer, refusal};
     use crate::session::testing::{call, loaded_session, result, transcript, user};
 
     fn checked(entries: &[String]) -> Option<(EntryIx, Tokens)> {
         let session = loaded_session(&transcript(entries), 200_000.0);
-        let case = Case::read(&session, None).expect("memory is readable");
+        let case = OverflowCase::read(&session, None).expect("memory is readable");
         let check = last_check(case.failure.as_ref().expect("a refusal"), &case.calls);
         check.map(|check| (check.entry, check.tokens))
     }

@@ -13,7 +13,7 @@ fn wrong_counter(live: u64, totals: StoredTotals) -> Option<Found<StoredCounter>
     let item = SessionItem { tokens, ..session.item };
     let limits = ContextLimits { stored_totals: totals, ..session.limits };
     let session = LoadedSession { item, limits, ..session };
-    find_wrong_counter(&Case::read(&session, None).expect("memory is readable"))
+    find_wrong_counter(&OverflowCase::read(&session, None).expect("memory is readable"))
 }
 
 fn stored(total: f64) -> StoredTotals {

@@ -1,6 +1,6 @@
 //! Handwritten lists for repairs that the recorded fixture lacks.
 
-use super::rebuilt::Rebuilt;
+use super::rebuilt::RebuiltMessage;
 use super::*;
 use crate::ids::EntryIx;
 use crate::js::{Value, parse};
@@ -24,7 +24,8 @@ fn compared(recorded: &[&str], rebuilt: &[&str], release: Option<[u32; 3]>) -> R
     let items = messages(recorded);
     let recorded = RecordedList { total: items.len() as u64, items };
     let rebuilt = messages(rebuilt).into_iter().enumerate();
-    let rebuilt: Vec<_> = rebuilt.map(|(at, own)| Rebuilt::new(Some(EntryIx(at as u32)), own)).collect();
+    let rebuilt: Vec<_> =
+        rebuilt.map(|(at, own)| RebuiltMessage::new(Some(EntryIx(at as u32)), own)).collect();
     RecordingComparison::new(&recorded, &rebuilt, release)
 }
 

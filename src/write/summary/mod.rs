@@ -17,10 +17,10 @@ use crate::js::{JsString, Value};
 use crate::policy::compact::history_share::DEFAULT_HISTORY_SHARE;
 use crate::policy::compact::{
     BranchEntry, CompactionInput, Identifiers, NoSummary, PredictedCalls, Preparation, PreviousCompaction,
-    SummaryMode, SummarySpec, assumed_summary_tokens, branch_entries_for_runtime, predict_calls,
-    weighted_tokens,
+    SummaryMode, SummarySpec, branch_entries_for_runtime, predict_calls, weighted_tokens,
 };
 use crate::session::LoadedSession;
+use crate::session::assumed_summary::AssumedSummary;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::summarize::workspace_rules;
@@ -120,7 +120,8 @@ impl PreparedCompaction {
             rules_section: rules,
             now_ms,
         };
-        let assumed_tokens = assumed_summary(&branch, settings.reserve_tokens).tokens;
+        let assumed_tokens =
+            AssumedSummary::new(&earlier_summary_chars(&branch), settings.reserve_tokens).tokens;
         Ok(Self { preparation, job, assumed_tokens })
     }
 
@@ -146,23 +147,6 @@ fn prepare(
     }
     let compacting = CompactionInput { branch, previous: &before, weighted_tokens: &tokens };
     compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::PreparationThrows)
-}
-
-/// The length a summary is assumed to have until it is made (compaction 5.21).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AssumedSummary {
-    pub tokens: Tokens,
-    /// Whether it is the average of the branch's earlier summaries, not a fixed assumption.
-    pub is_average: bool,
-}
-
-/// Returns the length to assume for the next summary of a branch. `reserve_tokens` is the compaction's reserve.
-pub fn assumed_summary(branch: &[BranchEntry], reserve_tokens: Tokens) -> AssumedSummary {
-    let earlier = earlier_summary_chars(branch);
-    AssumedSummary {
-        tokens: assumed_summary_tokens(&earlier, reserve_tokens),
-        is_average: !earlier.is_empty(),
-    }
 }
 
 fn not_compactable_reason(branch: &[BranchEntry]) -> NotCompactable {

@@ -24,7 +24,7 @@ fn breakdown(driver: &Driver) -> &BreakdownScreen {
 }
 
 #[test]
-fn the_sections_of_the_window_add_up_to_the_estimate() {
+fn the_sections_of_the_window_add_up_to_the_bar() {
     let mut driver = Driver::demo(130, 36);
     for key in
         ["telegram:direct:8812", "slack:channel:c07infra", "research:main", "feishu:direct:ou_3f7c21ab"]
@@ -48,7 +48,7 @@ fn the_sections_of_the_window_add_up_to_the_estimate() {
             };
             parts.map(tokens).sum()
         };
-        let total = driver.app.displayed_session().expect("a session").next_prompt.estimated_tokens;
+        let total = driver.app.displayed_session().expect("a session").next_prompt.total.tokens;
         assert_eq!((parts(false), parts(true)), (total, total), "{key}");
         assert!(
             breakdown(&driver)
@@ -89,7 +89,7 @@ fn sections_fold_and_keep_the_cursor() {
     assert_eq!(screen.scroll.cursor + 1, screen.rows.len());
     assert!(screen.scroll.top > 0);
     driver.press("g y b");
-    assert!(driver.copied[0].starts_with("System prompt  ~9,600 tokens"), "{:?}", driver.copied);
+    assert!(driver.copied[0].starts_with("System prompt  ~9,851 tokens"), "{:?}", driver.copied);
     assert!(driver.app.overlay().is_none());
 }
 
@@ -98,7 +98,9 @@ fn a_preview_shows_each_part_of_the_window_after_the_plan() {
     let mut driver = tuned();
     driver.press("B");
     let session = driver.app.displayed_session().expect("a session");
-    let after = session.budget_after(driver.app.preview.plan.as_ref().expect("a plan"));
+    let plan = driver.app.preview.plan.as_ref().expect("a plan");
+    let after = session.next_prompt.budget_after(&session.context, plan);
+    assert_eq!(driver.app.preview.totals.after, Some(after));
     let screen = breakdown(&driver);
     let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
     assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after.total());
@@ -124,7 +126,9 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
         "{{\"type\":\"message\",\"id\":\"huge\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
     ));
     let screen = breakdown(&driver);
-    assert_eq!(screen.contents.now.budget.total(), before + 100_000);
+    let now = driver.app.displayed_session().expect("a session").next_prompt.total;
+    assert_eq!(screen.contents.total(), now);
+    assert!(now.tokens > before + 90_000 && now.is_estimate(), "{now:?} {before}");
     assert_eq!(screen.scroll.cursor, 2);
     let heaviest = screen.contents.heaviest[0].entry;
     assert_eq!(screen.blocks[&heaviest].as_ref().expect("read").chars, Chars(400_000.0));

@@ -95,11 +95,11 @@ fn sentences_group_their_digits_as_the_tables_do() {
     }
     let (_, out, _) = run(&mut program(&["context", "telegram:direct:8812", "--demo"]));
     assert!(
-        out.contains("as the runtime counts: ~189,030 = 176,202 measured at 916be621 + ~12,828 since"),
+        out.contains("runtime's estimate: ~189,030 = 176,202 measured at 916be621 with its answer + ~12,828 since by chars/4"),
         "{out}"
     );
     assert!(out.contains("next call: 203,412, measured · 102% of the window"), "{out}");
-    assert!(out.contains("by part: system ~9,851"), "{out}");
+    assert!(out.contains("by part, scaled to that: system ~9,851"), "{out}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Every rule's words with other numbers, prefixes, letters, line ends and quoting than the fixture's.
 
-use clawscope::policy::overflow::{Judgement, RefusalNumbers, StopDetails, Verdict, judge};
+use clawscope::policy::overflow::{Classification, RefusalNumbers, StopDetails, Verdict, judge};
 use proptest::prelude::*;
 
 /// Rule and text; `{r}` is the requested number, `{l}` the limit, `{a}` and `{b}` its input and output parts.
@@ -239,7 +239,7 @@ impl Dress {
     }
 }
 
-fn judged(text: &str) -> Judgement {
+fn judged(text: &str) -> Classification {
     judge(&StopDetails::from_text(text))
 }
 

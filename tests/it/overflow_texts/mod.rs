@@ -4,7 +4,7 @@
 mod families;
 
 use clawscope::policy::overflow::{
-    Judgement, Runtime, StopDetails, Verdict, is_recognised, is_recognised_in_run, judge,
+    Classification, Runtime, StopDetails, Verdict, is_recognised, is_recognised_in_run, judge,
 };
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ const FIXTURE: &str = include_str!("../../fixtures/overflow-texts.jsonl");
 struct Line {
     json: Value,
     said: StopDetails,
-    judgement: Judgement,
+    judgement: Classification,
 }
 
 fn lines() -> Vec<Line> {

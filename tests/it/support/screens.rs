@@ -256,7 +256,7 @@ pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.rewrite(without_counts);
     let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
-    session.measured = Err(clawscope::session::Unmeasured::NoUsage);
+    session.measured = Err(clawscope::session::UnmeasuredReason::NoUsage);
     session.model = "llama-4-local".into();
     session.window = WindowInfo {
         tokens: Tokens(200_000.0),

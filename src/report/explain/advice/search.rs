@@ -6,7 +6,7 @@ use crate::policy::Policy;
 use crate::policy::settings::SettingId;
 use crate::report::explain::advice::candidates::{Candidate, SearchSpace, advised_change};
 use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, render_patch};
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::engine;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
@@ -42,7 +42,7 @@ struct SettingTrial {
 
 /// Searches for changes that prevent every overflow of the session. `verdict` is the class of the verdict.
 pub(in crate::report::explain) fn search_advice(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     verdict: Option<FindingClass>,
 ) -> SearchResult {
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {

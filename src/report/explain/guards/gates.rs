@@ -10,7 +10,7 @@ use crate::policy::Policy;
 use crate::policy::prune::Gate;
 use crate::policy::settings::PolicySetting;
 use crate::replay::Settings;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::guards::reason::GuardReason;
 use crate::report::explain::replay_runner::ReplayRunner;
@@ -119,7 +119,7 @@ pub(super) fn gate_rule(gate: Gate) -> &'static str {
 }
 
 /// Returns a closed gate with the names that its description needs.
-pub(super) fn closed_gate(case: &Case<'_>, failure: &Failure, gate: Gate) -> GuardReason {
+pub(super) fn closed_gate(case: &OverflowCase<'_>, failure: &Failure, gate: Gate) -> GuardReason {
     let provider = failure.model.and_then(|(provider, _)| case.session.index.values.text(provider));
     GuardReason::ClosedGate { gate, release: case.session.ruleset.id.display_name(), provider }
 }

@@ -32,8 +32,12 @@ pub enum GuardReason {
         /// The provider of the call.
         provider: Option<String>,
     },
-    /// The context guard acts above this number of estimated tokens of messages.
+    /// The context guard acts above this number of estimated tokens of messages, in which results count twice.
     BelowBudget(u64),
+    /// The context guard acts on a single result above so many estimated tokens.
+    BelowSingle(u64),
+    /// The context guard acts by its rule, but the provider's counts show that it had no effect.
+    Contradicted,
     NoLargeResult,
     CompactionOff,
     /// No usage was reported yet that could be compared with the trigger.

@@ -1,12 +1,12 @@
 //! Each class at the smallest part that shows it, and one token below.
 
 use super::*;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::testing::{refusal, with_failure};
 use crate::session::testing::{loaded_session, message, transcript, user};
 use crate::units::Tokens;
 
-type Detector = fn(&Case<'_>, &Failure) -> Option<Mechanism>;
+type Detector = fn(&OverflowCase<'_>, &Failure) -> Option<Mechanism>;
 
 /// Returns class, tokens and count found by a rule.
 fn found(rule: Detector, sizes: &str, prompt: u64, fixed: u64) -> Option<(FindingClass, Tokens, usize)> {
@@ -130,7 +130,7 @@ fn switched(counted: u64) -> Option<(FindingClass, Tokens, Vec<EntryIx>)> {
     );
     let entries = [user("go on"), answer, user("more"), other];
     let session = loaded_session(&transcript(&entries), 200_000.0);
-    let case = Case::read(&session, None).expect("memory is readable");
+    let case = OverflowCase::read(&session, None).expect("memory is readable");
     let found = detect_model_switch(&case, case.failure.as_ref().expect("a refusal"));
     found.map(|found| (found.class, found.tokens, found.entries))
 }
@@ -153,7 +153,7 @@ fn the_same_model_is_never_a_model_switch() {
 /// Returns the results of the loop that a run is, whose results have 40 tokens each; 200 of 1,000 tokens are fixed.
 fn looped(entries: &[String]) -> Option<usize> {
     let session = loaded_session(&transcript(entries), 200_000.0);
-    let mut case = Case::read(&session, None).expect("memory is readable");
+    let mut case = OverflowCase::read(&session, None).expect("memory is readable");
     let failure = case.failure.take().expect("a refusal");
     let weight = |message: &crate::context::ContextMessage| match message.size.role {
         Role::ToolResult => Tokens(40.0),
@@ -187,7 +187,7 @@ fn a_run_that_refills_the_window_after_a_refusal_or_a_compaction_is_a_loop() {
 fn refusals_are_counted_from_the_last_message_of_the_person_up_to_the_failing_call() {
     let count = |entries: &[String]| {
         let session = loaded_session(&transcript(entries), 200_000.0);
-        let case = Case::read(&session, None).expect("memory is readable");
+        let case = OverflowCase::read(&session, None).expect("memory is readable");
         refusals_in_run(&case, case.failure.as_ref().expect("a refusal"))
     };
     assert_eq!(count(&[user("go on"), refusal()]), 1);

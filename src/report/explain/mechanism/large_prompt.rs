@@ -1,6 +1,6 @@
 //! The finding about the part that made the prompt too large.
 
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::mechanism::cap::largest_fitting_limit;
@@ -44,7 +44,7 @@ pub enum MessageFit {
 }
 
 impl LargePrompt {
-    fn new(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> Self {
+    fn new(case: &OverflowCase<'_>, failure: &Failure, mechanism: &Mechanism) -> Self {
         let results =
             [FindingClass::SingleResult, FindingClass::ParallelResults, FindingClass::ToolLoopTreadmill];
         let is_result = mechanism.class == FindingClass::SingleResult;
@@ -95,7 +95,7 @@ impl LargePrompt {
 
 /// Builds the finding of a mechanism.
 pub(in crate::report::explain) fn mechanism_finding(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     failure: &Failure,
     mechanism: &Mechanism,
 ) -> Found<LargePrompt> {
