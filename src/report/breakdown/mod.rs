@@ -24,7 +24,7 @@ use crate::context::breakdown::{Breakdown, WindowHistory};
 use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::session::lifecycle::Lifecycle;
-use crate::session::{CountSource, LoadedSession, TokenCount, Unmeasured, UnmeasuredReason};
+use crate::session::{CountSource, LoadedSession, TokenCount, UnmeasuredReason};
 
 /// Contents of the window, computed from sizes only.
 #[derive(Debug, Clone, PartialEq)]

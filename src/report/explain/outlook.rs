@@ -185,7 +185,7 @@ fn detect_fixed_overhead(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
 }
 
 /// Returns the trigger; `None` if compaction is off.
-fn enabled_trigger(case: &Case<'_>) -> Option<f64> {
+fn enabled_trigger(case: &OverflowCase<'_>) -> Option<f64> {
     case.session.configured_settings.compaction.enabled.then(|| case.trigger())
 }
 

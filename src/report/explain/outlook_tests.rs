@@ -88,7 +88,7 @@ fn a_session_without_compaction_names_no_trigger() {
         };
         let session =
             crate::session::LoadedSession { limits, configured_settings: settings, ..session.clone() };
-        let mut case = Case::read(&session, None).expect("memory is readable");
+        let mut case = OverflowCase::read(&session, None).expect("memory is readable");
         case.fixed_tokens = Some(140_000);
         let healthy = healthy_finding(&case).facts;
         (healthy.headline(), healthy.evidence()[1].text.clone(), detect_fixed_overhead(&case).is_some())

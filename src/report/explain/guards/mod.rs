@@ -85,7 +85,11 @@ fn pruning_guard(
     }
 }
 
-fn context_guard(case: &Case<'_>, failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardReport> {
+fn context_guard(
+    case: &OverflowCase<'_>,
+    failure: &Failure,
+    sent: Option<&CallReplay>,
+) -> Option<GuardReport> {
     let new = |state, reason| GuardReport::new(GuardKind::Context, state, reason);
     let session = &failure.session;
     let window = failure.believed_window.gateway.model_tokens;
