@@ -106,13 +106,14 @@ fn the_valid_parts_of_an_odd_report_are_shown() {
         "skills": 5, "tools": { "schemaChars": 400, "entries": [{ "name": "exec", "schemaChars": 300 }] } });
     store.write_rows(&json!({ "agent:main:main": { "sessionId": "long-1", "systemPromptReport": report } }));
     let answer = store.json(&["context", "main", "--breakdown"]);
-    assert_eq!((&answer["system"]["tokens"], &answer["files"]["tokens"]), (&json!(0), &json!(1_000)));
-    assert_eq!(answer["tools"][0]["schema"], json!({ "chars": 300, "tokens": 75, "properties": null }));
+    assert_eq!((&answer["system"]["chars"], &answer["files"]["chars"]), (&json!(0), &json!(4_000)));
+    assert_eq!(answer["files"]["tokens"], answer["budget"]["files"]);
+    assert_eq!(answer["tools"][0]["schema"]["chars"], 300);
     assert_eq!(
-        (&answer["schemas"]["other"]["tokens"], &answer["remainder"]["reason"]),
-        (&json!(25), &json!("estimated-report"))
+        (&answer["schemas"]["other"]["chars"], &answer["remainder"]["reason"]),
+        (&json!(100), &json!("estimated-report"))
     );
     assert_eq!(answer["report"], report);
     let (_, out, _) = store.run(&["context", "main", "--breakdown"]);
-    assert!(!out.contains('\u{1b}') && out.contains("A.md"), "{out}");
+    assert!(!out.contains('\u{1b}'), "{out}");
 }

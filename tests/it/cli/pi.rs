@@ -36,7 +36,11 @@ fn a_session_of_todays_pi_is_committed_as_context_edits_and_taken_back() {
     let context = json(&["context"]);
     assert_eq!(context["ruleset"]["id"], "pi-1.5");
     assert_eq!(context["messages"][0]["role"], "system");
-    assert!(context["budget"]["system"].as_u64() > Some(0) && context["budget"]["tools"].as_u64() > Some(0));
+    assert_eq!(context["budget"]["total"], context["nextCall"]["tokens"]["value"]);
+    let breakdown = json(&["context", "--breakdown"]);
+    assert!(
+        breakdown["system"]["chars"].as_u64() > Some(0) && breakdown["schemas"]["chars"].as_u64() > Some(0)
+    );
     let before = std::fs::read(&file).unwrap();
     let commit = ["commit", "--policy", "truncate", "--set", "truncate.maxChars=3000"];
     let dry = json(&commit);

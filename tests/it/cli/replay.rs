@@ -66,8 +66,13 @@ fn replay_compares_every_recorded_call_with_the_simulated_one() {
 fn replay_prints_a_summary_the_calls_and_the_policies_effects() {
     let (code, out, _) = Store::new().run(&["replay", "main", "--set", "clearToolUses.trigger=4000"]);
     assert_eq!(code, 0);
-    for part in ["9 calls, recorded → simulated: ", "largest prompt", "call-0", "policies acted: ", "clear"]
-    {
+    for part in [
+        "9 calls on this branch, recorded → simulated: ",
+        "largest prompt",
+        "call-0",
+        "policies acted: ",
+        "clear",
+    ] {
         assert!(out.contains(part), "{part} in {out}");
     }
 }

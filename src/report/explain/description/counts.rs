@@ -13,13 +13,11 @@ impl PromptCount {
                 "compared with the compaction trigger: the last reported usage plus chars/4 of what followed"
             }
             Counter::Runtime { adds_estimate: false } => {
-                "compared with the compaction trigger: the last usage before this run, with its answer"
+                "compared with the trigger: the last usage before this run"
             }
             Counter::StoredCounter { is_stale: false } => "shown in the status line",
             Counter::StoredCounter { is_stale: true } => "shown in the status line, marked stale",
-            Counter::CharsByFour => {
-                "compared with the thresholds of pruning; the context guard counts results twice"
-            }
+            Counter::CharsByFour => "compared with the thresholds of pruning and of the context guard",
             Counter::Calibrated { counted_calls, fits_refusal } => {
                 let refusal = if fits_refusal { " and this refusal" } else { "" };
                 return format!("clawscope: fitted to {}{refusal}", quantity(counted_calls, "counted call"));
