@@ -66,7 +66,8 @@ fn replay_puts_every_recorded_call_beside_the_same_under_other_settings() {
 fn replay_prints_a_summary_the_calls_and_what_the_policies_did() {
     let (code, out, _) = Store::new().run(&["replay", "main", "--set", "clearToolUses.trigger=4000"]);
     assert_eq!(code, 0);
-    for part in ["9 calls, recorded → simulated: ", "largest prompt", "call-0", "policies acted: ", "clear"]
+    for part in
+        ["9 calls, recorded → simulated: ", "largest prompt", "call-0", "policies that acted: ", "clear"]
     {
         assert!(out.contains(part), "{part} in {out}");
     }

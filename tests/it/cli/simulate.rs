@@ -53,7 +53,7 @@ fn at_a_given_moment_a_shut_gate_leaves_everything_as_it_is() {
     assert_eq!(answer["gate"]["reason"], "cache-warm");
     assert_eq!(answer["before"], answer["after"]);
     let (code, out, _) = store.run(&warm);
-    assert!(code == 0 && out.contains("would not prune now"), "{out}");
+    assert!(code == 0 && out.contains("not pruning now: "), "{out}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn sentences_group_their_digits_as_the_tables_do() {
     }
     let (_, out, _) = run(&mut program(&["context", "telegram:direct:8812", "--demo"]));
     assert!(
-        out.contains("as the runtime counts: ~189,030 = 176,202 measured at 916be621 + ~12,828 since"),
+        out.contains("as the runtime counts: ~189,030 = 176,202 measured at #78 (916be621) + ~12,828 since"),
         "{out}"
     );
     assert!(out.contains("next call: 203,412, measured · 102% of the window"), "{out}");
